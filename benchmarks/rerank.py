@@ -1,9 +1,9 @@
-"""Fits the weights of a question's order (`recollect.recall.rerank.order`), and tells what they are worth.
+"""Fits the weights of a question's order (`recollect.recall.rerank`), and tells what they are worth.
 
 Every question for work is asked, and every passage that a search looks at is labelled: does it hold the beginning of a
 quote of the evidence? A linear model is fitted so that a passage that does comes first. Questions whose evidence is of
 one session stay together, in five parts: a figure is of weights that did not see the part. Prints the weights to write
-into `order.py`; publishes nothing, for `python -m benchmarks answers` measures the product with them.
+into `rerank.py`; publishes nothing, for `python -m benchmarks answers` measures the product with them.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from benchmarks.recall import Question, take_in
 from benchmarks.support import corpora
 from benchmarks.support.places import load_script, parser, places
 from recollect import Memory
-from recollect.recall.rerank import order
-from recollect.recall.rerank.order import Features, Valued, value
+from recollect.recall import rerank as order
+from recollect.recall.rerank import Features, Valued, value
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -30,9 +30,9 @@ from benchmarks.support.measuring import spread
 from benchmarks.support.places import Places, parser, places
 from benchmarks.support.results import Section, publish
 from recollect import Memory
-from recollect.index.passages.build import STAGES, texts_of
 from recollect.index.vectors.builtin import BuiltinEmbedder
 from recollect.index.vectors.files import Files, column_sizes, last_commit
+from recollect.index.vectors.passages import STAGES, texts_of
 from recollect.index.vectors.vector_index import VectorIndex, identity_of
 from recollect.index.vectors.writer import VectorWriter
 from recollect.store.passages import hash_of

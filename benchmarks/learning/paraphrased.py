@@ -18,9 +18,9 @@ from benchmarks.support.places import REPOSITORY, Places
 from benchmarks.support.results import Section
 from recollect import Memory
 from recollect.config import Config
-from recollect.index.text_index import TextIndex
+from recollect.index.text.shards import TextIndex
 from recollect.memory import SearchAnswer
-from recollect.recall.meaning import Meaning
+from recollect.recall.meaning import VectorSearch
 from recollect.recall.search import Searcher
 
 QUESTIONS = Path(__file__).with_name("pages.ndjson")
@@ -57,7 +57,7 @@ def measure(at: Places, *, is_quick: bool = False) -> Section:
         seconds = time.process_time() - began
         systems = {
             "words": _searcher(memory, None),
-            "words and vectors": _searcher(memory, Meaning(memory.embedding.index, memory.embedding.entries)),
+            "words and vectors": _searcher(memory, VectorSearch(memory.embedding.index, memory.embedding.entries)),
         }
         rows = {
             name: {half: _found(searcher, [q for q in asked if q.half == half]) for half in HALVES}
@@ -72,7 +72,7 @@ def measure(at: Places, *, is_quick: bool = False) -> Section:
     return Section("learning/paraphrased", "Learning: pages found by other words", figures, render(figures))
 
 
-def _searcher(memory: Memory, meaning: Meaning | None) -> Searcher:
+def _searcher(memory: Memory, meaning: VectorSearch | None) -> Searcher:
     return Searcher(TextIndex.open(memory.home / "index" / "text"), memory.reader(), meaning=meaning)
 
 

@@ -8,11 +8,11 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from recollect import Memory
-from recollect.index.ranking import WEIGHTS, Weights
-from recollect.index.text_index import TextIndex
+from recollect.index.query.ranking import WEIGHTS, Weights
+from recollect.index.text.shards import TextIndex
 from recollect.recall.answers import SearchAnswer
-from recollect.recall.meaning import Meaning
-from recollect.recall.rerank.contextual import Contextual
+from recollect.recall.meaning import VectorSearch
+from recollect.recall.rerank import Contextual
 from recollect.recall.search import Searcher
 
 TEXT_ONLY = replace(
@@ -36,7 +36,7 @@ def systems(memory: Memory) -> list[System]:
     report = memory.embedding.run()
     if report.covered < report.total:
         raise RuntimeError(f"vectors of {report.covered} of {report.total} events only: {report.notes}")
-    meaning = Meaning(memory.embedding.index, memory.embedding.entries)
+    meaning = VectorSearch(memory.embedding.index, memory.embedding.entries)
     contextual = memory.embedding.contextual() if memory.embedding.has_contextual else None
     found = [
         System("text", _searching(memory, TEXT_ONLY, meaning=None)),
@@ -49,7 +49,7 @@ def systems(memory: Memory) -> list[System]:
 
 
 def _searching(
-    memory: Memory, weights: Weights, *, meaning: Meaning | None, contextual: Contextual | None = None
+    memory: Memory, weights: Weights, *, meaning: VectorSearch | None, contextual: Contextual | None = None
 ) -> Callable[[str, int], SearchAnswer]:
     index = TextIndex.open(memory.home / "index" / "text")
     searcher = Searcher(index, memory.reader(), meaning=meaning, contextual=contextual, weights=weights)

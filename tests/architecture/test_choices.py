@@ -13,7 +13,7 @@ from recollect.cli.entries import running
 from recollect.cli.render.learnings import learnings
 from recollect.cli.render.maintenance import retention
 from recollect.cli.render.retro.document import INTERVENTIONS
-from recollect.erasure.retention.choice import Reason
+from recollect.erasure.reports import EvictReason
 from recollect.insights.decisions import confirmed
 from recollect.insights.language import answers
 from recollect.insights.learnings.queue.pause import PauseReason
@@ -30,7 +30,7 @@ from recollect.memory import (
 )
 from recollect.model.insights.signals import HumanIntervention
 from recollect.model.learnings.learnings import LearningKind, Priority, Scope
-from recollect.recall.context.learnings import score as scoring
+from recollect.recall.context import learnings as scoring
 from recollect.recall.context.sources import ContextEvent
 from recollect.store.rows import UsageBy
 from tests.maintenance.service.jobs import job
@@ -50,7 +50,7 @@ LOOKUPS: list[tuple[str, Mapping[str, Any], Any]] = [
     ("what setup says it did", steps._STATES, field(AgentReport, "state")),
     ("groupings of usage", dict.fromkeys(usage.GROUPINGS), UsageBy),
     ("how a person stepped in", INTERVENTIONS, field(HumanIntervention, "reason")),
-    ("why a session went", retention._WHY, Reason),
+    ("why a session went", retention._WHY, EvictReason),
     ("priorities", learnings._PRIORITIES, Priority),
     ("half-lives", scoring.HALF_LIFE_DAYS, LearningKind),
     ("worth of scopes", scoring.SCOPES, Scope),

@@ -24,7 +24,7 @@ PLANTED = {
     "quick": ("hook/event_file.py", "import msgspec"),
     "house-sqlite": ("recall/answers.py", "import apsw"),
     "house-index": ("recall/answers.py", "import tantivy"),
-    "house-onnx": ("index/vectors/local.py", "import onnxruntime"),
+    "house-onnx": ("index/vectors/models.py", "import onnxruntime"),
     "house-endpoints": ("recall/answers.py", "import httpx2"),
     "house-cli": ("recall/answers.py", "import rich"),
     "house-serve": ("recall/answers.py", "import starlette"),

@@ -19,14 +19,13 @@ from recollect.archive import envelope
 from recollect.archive.chunks import ChunkPlace
 from recollect.archive.condition import Condition
 from recollect.errors import RecollectError
-from recollect.index.engine import note_making
-from recollect.index.vectors.files import Files, Generation, Identity
+from recollect.index.text.engine import note_making
+from recollect.index.vectors.files import EmbedderIdentity, Files, Generation
 from recollect.ingest.spooled_events.files import write_taking
 from recollect.ingest.spooled_events.rejects import Aside
 from recollect.maintenance.backup.manifest import BackupManifest, LastBackup, remember, write_manifest
 from recollect.maintenance.setup.settings import read_settings, replace_settings
-from recollect.recall.context.learnings.block import begin
-from recollect.recall.context.learnings.person_files import PersonFile
+from recollect.recall.context.person_files import PersonFile, begin
 from recollect.serve.token import home_token
 from recollect.store.sinks import LinesSink
 
@@ -45,7 +44,7 @@ def _put_aside(folder: Path) -> None:
 
 
 def _enforce(folder: Path) -> None:
-    files = Files(folder, Identity("m", "1", 1))
+    files = Files(folder, EmbedderIdentity("m", "1", 1))
     files.folder.mkdir(exist_ok=True)
     files.enforce(Generation(files.folder / "g1", 2, False))
 
@@ -62,11 +61,11 @@ WRITERS: dict[str, Callable[[Path], object]] = {
     "archive/condition.py": lambda folder: Condition(folder).set_damaged(add=[ChunkPlace(b"x", 1, 0, 1, 1)]),
     "archive/envelope.py": lambda folder: envelope.replace(folder / "data.key", _Value()),
     "archive/envelope.py, new": lambda folder: envelope.publish_once(folder / "wrapping.key", _Value()),
-    "index/engine.py": lambda folder: note_making(folder, ["2026-01"]),
+    "index/text/engine.py": lambda folder: note_making(folder, ["2026-01"]),
     "index/vectors/files.py": _enforce,
     "ingest/spooled_events/rejects.py": _put_aside,
     "ingest/spooled_events/files.py": lambda folder: write_taking(str(folder), []),
-    "recall/context/learnings/block.py": lambda folder: begin([PersonFile("soul.md", str(folder / "soul.md"))]),
+    "recall/context/person_files.py": lambda folder: begin([PersonFile("soul.md", str(folder / "soul.md"))]),
     "serve/token.py": home_token,
     "store/sinks.py": _write_lines,
     "maintenance/backup/manifest.py, last": lambda folder: remember(folder, LastBackup("b", 1)),

@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 from tantivy import Occur, Query
 
-from recollect.index import clauses
-from recollect.index.candidates import Candidate, CandidateSearch, Wanted
-from recollect.index.clauses import OUTPUT_KIND, UnitClauses, all_of, asked_besides, either, term_query
-from recollect.index.documents import DocumentBuilder
+from recollect.index.query import clauses
+from recollect.index.query.candidates import Candidate, CandidateSearch, QueryPlan
+from recollect.index.query.clauses import OUTPUT_KIND, UnitClauses, all_of, asked_besides, either, term_query
 from recollect.index.query.grammar import parse
-from recollect.index.schema import KEY, KIND, TEXT
-from recollect.index.text_index import Shard, TextIndex
-from recollect.index.units import Unit, UnitReader
-from recollect.index.writer import IndexWriterSet
+from recollect.index.query.units import Unit, UnitReader
+from recollect.index.text.documents import DocumentBuilder
+from recollect.index.text.schema import KEY, KIND, TEXT
+from recollect.index.text.shards import Shard, TextIndex
+from recollect.index.text.writer import IndexWriterSet
 from recollect.model.text import TextClass
 from recollect.store.slices import IndexDoc
 
@@ -69,7 +69,7 @@ def typed(made: UnitClauses, shard: Shard, unit: Unit) -> Query | None:
 
 def candidates(shard: Shard, question: str) -> tuple[tuple[Unit, ...], dict[int, Candidate]]:
     units = UnitReader(TextIndex.open(Path()), [shard], with_instructions=False).words(parse(question, 0).words)
-    wanted = Wanted(tuple(units))
+    wanted = QueryPlan(tuple(units))
     return wanted.all_units, CandidateSearch([shard], wanted, pool=POOL).run()
 
 

@@ -12,7 +12,7 @@ pytest.importorskip("onnxruntime")
 
 LOAD = """
 import os, pathlib
-from recollect.index.onnx import open_session
+from recollect.index.vectors.onnx import open_session
 try:
     open_session(pathlib.Path("no-such.onnx"))
 except Exception as error:

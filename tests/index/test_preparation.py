@@ -7,9 +7,9 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.index.documents import DOCUMENT_BYTES, DocumentBuilder, split_text
-from recollect.index.preparation import clean, fold_accents, latin_folds, prepare, prepare_one
-from recollect.index.stems import terms_of
+from recollect.index.text.documents import DOCUMENT_BYTES, DocumentBuilder, split_text
+from recollect.index.text.preparation import clean, fold_accents, latin_folds, prepare, prepare_one
+from recollect.index.text.terms import terms_of
 
 
 def _document(text: str, **given_: object) -> dict[str, object]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from datetime import timedelta, timezone
+from pathlib import Path
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.errors import UnknownName
-from recollect.index.query.dates import said_in_passing
-from recollect.index.query.grammar import Question, parse
+from recollect.index.query.grammar import FILTERS, Question, parse, said_in_passing
 from recollect.index.query.patterns import from_regex, from_wildcard
 from recollect.model.time import parse_iso, parse_time
 from recollect.store.rows import EventFilter
@@ -221,3 +221,8 @@ def test_no_name_of_an_agent_raises_and_an_unknown_one_is_told(name: str, is_not
 @given(st.sampled_from(("after", "before", "on")), st.text(st.sampled_from("0123456789-dwmy :TZ"), max_size=14))
 def test_no_date_raises(name: str, value: str) -> None:
     parse(f'x {name}:"{value}"', NOW_US)
+
+
+def test_every_filter_is_on_the_page(repository: Path) -> None:
+    page = (repository / "docs" / "query-language.md").read_text("utf-8")
+    assert [name for name in FILTERS if f"`{name}:" not in page] == []

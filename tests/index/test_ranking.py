@@ -8,18 +8,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.index.candidates import Candidate, Wanted
+from recollect.index.query.candidates import Candidate, QueryPlan
 from recollect.index.query.grammar import Clause
-from recollect.index.ranking import Masses, intent_of, rank
-from recollect.index.stems import shared_prefix, stem
-from recollect.index.units import Unit
+from recollect.index.query.ranking import Masses, intent_of, rank
+from recollect.index.query.units import Unit
+from recollect.index.text.terms import shared_prefix, stem
 
 
 def unit(word: str, frequency: int, idf: float) -> Unit:
     return Unit(Clause(word), word, terms=((word, 1.0),), frequency=frequency, idf=idf)
 
 
-WANTED = Wanted((unit("common", 900, 0.5), unit("rare", 3, 5.0)))
+WANTED = QueryPlan((unit("common", 900, 0.5), unit("rare", 3, 5.0)))
 
 
 def order(candidates: dict[int, Candidate]) -> list[int]:

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from recollect.errors import IndexUnavailable
-from recollect.index import engine
-from recollect.index import writer as writing
-from recollect.index.documents import DocumentBuilder
-from recollect.index.text_index import TextIndex
-from recollect.index.vocabulary import Vocabulary
-from recollect.index.writer import IndexWriterSet
+from recollect.index.text import engine
+from recollect.index.text import writer as writing
+from recollect.index.text.documents import DocumentBuilder
+from recollect.index.text.shards import TextIndex
+from recollect.index.text.vocabulary import ShardVocabulary
+from recollect.index.text.writer import IndexWriterSet
 from recollect.store.slices import IndexDoc
 
 
@@ -157,7 +157,7 @@ def test_a_small_commit_extends_the_vocabulary_without_making_it_anew(tmp_path: 
     for seq, word in enumerate(("zebra", "yak"), start=2):
         writers.add([doc(seq, word)])
         writers.commit()
-    assert Vocabulary(tmp_path / "2026-08").is_current()
+    assert ShardVocabulary(tmp_path / "2026-08").is_current()
     assert (tmp_path / "2026-08" / "terms.txt").read_bytes() == base
     assert index.matching(index.shards(), "ebr", re.compile("ebr"), limit=9) == (["zebra"], False)
     assert index.matching(index.shards(), "ya", re.compile("ya"), limit=9) == (["yak"], False)

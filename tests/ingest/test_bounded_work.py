@@ -14,8 +14,8 @@ import pytest
 
 from recollect.archive.archive import Archive
 from recollect.config import AgentConfig, Config, DistillConfig, IngestConfig
-from recollect.index import refresh as mend
-from recollect.index import writer as writing
+from recollect.index.text import refresh as mend
+from recollect.index.text import writer as writing
 from recollect.ingest import ingester as ingest
 from recollect.ingest.worker import pool
 from recollect.ingest.worker.tasks import SourceTask, TaskAnswer
@@ -29,7 +29,7 @@ SLICE_BYTES = 64 * 1024
 LARGE_WORDS = "a word of many that make a slice full " * 200
 HEAP_SCRIPT = """
 import ctypes, sys
-from recollect.index.engine import LARGE_BYTES, bound_heaps
+from recollect.index.text.engine import LARGE_BYTES, bound_heaps
 
 class Told(ctypes.Structure):
     _fields_ = [(name, ctypes.c_size_t) for name in (

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from recollect.archive.keys import NAME_BYTES, Sealer, load_keys
 from recollect.capture.hook_spool import put_aside
 from recollect.config import Config
-from recollect.erasure.retention.clock_check import DAY_US
+from recollect.erasure.schedule import DAY_US
 from recollect.memory import ForgetSelection, Memory
 from recollect.model.events import Event
 from recollect.store.erasure import holdings as policy

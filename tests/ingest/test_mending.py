@@ -20,7 +20,7 @@ MONTHS = range(1, 6)
 REBUILD_AND_DIE = """
 import os, signal, sys
 from recollect import Memory
-from recollect.index import writer as writing
+from recollect.index.text import writer as writing
 
 keep_open, left = writing.IndexWriterSet._close_first, int(sys.argv[1])
 writing.BUFFER_CHARS = 1

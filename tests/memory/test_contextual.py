@@ -14,8 +14,8 @@ import pytest
 from recollect import Memory
 from recollect.config import Config, EmbeddingConfig
 from recollect.erasure.reports import ForgetSelection
-from recollect.index.passages.client import FILE_NAME
-from recollect.index.passages.model import weights_path
+from recollect.index.vectors.contextual import weights_path
+from recollect.index.vectors.passage_process import FILE_NAME
 from recollect.testing.builders import ClaudeTranscript
 
 needs_model = pytest.mark.skipif(weights_path() is None, reason="the extra `models` is not installed")
@@ -158,7 +158,7 @@ def test_doctor_and_stats_say_how_much_the_model_has_read(home: Path) -> None:
 @needs_model
 def test_a_process_that_cannot_start_says_why(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     command = [sys.executable, "-c", "raise SystemExit('the runtime wants a newer system')"]
-    monkeypatch.setattr("recollect.index.passages.client.own_command", lambda *_given, **_module: command)
+    monkeypatch.setattr("recollect.index.vectors.passage_process.own_command", lambda *_given, **_module: command)
     with opened(home) as memory:
         notes = memory.search(QUESTION, sync=False).notes
     assert any(note.endswith("did not start: the runtime wants a newer system") for note in notes)

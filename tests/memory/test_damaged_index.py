@@ -10,7 +10,7 @@ import pytest
 
 from recollect.config import Config, EmbeddingConfig
 from recollect.errors import IndexUnavailable
-from recollect.index.writer import IndexWriterSet
+from recollect.index.text.writer import IndexWriterSet
 from recollect.memory import Memory
 from recollect.testing.builders import ClaudeTranscript
 

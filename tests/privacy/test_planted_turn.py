@@ -23,7 +23,7 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from recollect import Memory
 from recollect.agents.registry import adapters
-from recollect.erasure.retention.clock_check import DAY_US, observe
+from recollect.erasure.schedule import DAY_US, observe
 from recollect.ingest.spool import clear_spool
 from recollect.store.home import Home
 from recollect.testing.builders import ClaudeTranscript

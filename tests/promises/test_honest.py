@@ -15,7 +15,7 @@ import pytest
 from recollect import __version__
 from recollect.clock import now_us
 from recollect.config import Config, PrivacyConfig
-from recollect.erasure.retention.sweep import limits_of
+from recollect.erasure.retention import limits_of
 from recollect.ingest.keeper.instance import Card, Place
 from recollect.maintenance import home_checks as health
 from recollect.maintenance import home_checks as lately
@@ -253,7 +253,9 @@ def _vectors_damaged(world: World, _: pytest.MonkeyPatch) -> None:
 
 
 def _passages_unreadable(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("recollect.index.passages.model.weights_path", lambda: Path("weights"))  # also where none are
+    monkeypatch.setattr(
+        "recollect.index.vectors.contextual.weights_path", lambda: Path("weights")
+    )  # also where none are
     passages = world.memory.home / "index/vectors/passages.db"
     passages.unlink(missing_ok=True)
     passages.mkdir()

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from recollect.index.documents import DocumentBuilder
-from recollect.index.text_index import TextIndex
-from recollect.index.writer import IndexWriterSet
+from recollect.index.text.documents import DocumentBuilder
+from recollect.index.text.shards import TextIndex
+from recollect.index.text.writer import IndexWriterSet
 from recollect.model.text import TextClass
 from recollect.model.time import parse_iso
 from recollect.recall.answers import SearchAnswer

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from recollect.index.query.grammar import Clause
-from recollect.index.units import Unit
+from recollect.index.query.units import Unit
 from recollect.recall.abstention import CERTAIN, UNSURE_BELOW, absent_subject, confidence_of, covered_by
 
 

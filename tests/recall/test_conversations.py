@@ -5,8 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.recall.answers import Hit
-from recollect.recall.conversations import conversations
+from recollect.recall.answers import Hit, conversations
 
 
 def hit(session: str, score: float, *, seq: int = 0, more: int = 0) -> Hit:

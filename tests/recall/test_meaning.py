@@ -10,7 +10,7 @@ import pytest
 
 from recollect import Memory
 from recollect.config import Config, EmbeddingConfig
-from recollect.index.candidates import POOL
+from recollect.index.query.candidates import POOL
 from recollect.testing.builders import ClaudeTranscript
 
 QUESTION = "automobile engine repair"

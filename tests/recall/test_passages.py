@@ -6,9 +6,9 @@ from itertools import pairwise
 
 import pytest
 
-from recollect.index.passages.cuts import Passage
 from recollect.index.query.grammar import Clause
-from recollect.index.units import Unit
+from recollect.index.query.units import Unit
+from recollect.index.vectors.texts import Passage
 from recollect.recall.passages import SHOWN_CHARS, WHOLE_CHARS, Passages, finished
 
 FAR = " filler" * SHOWN_CHARS

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recollect.errors import IndexUnavailable
-from recollect.index.text_index import TextIndex
+from recollect.index.text.shards import TextIndex
 from recollect.recall.answers import SearchAnswer
 from recollect.recall.search import Searcher
 from tests.recall.memories import NOW_US, MemoryOfTests

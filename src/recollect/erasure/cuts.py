@@ -8,11 +8,10 @@ Every step can be killed. What was promised is made by `settle`, which runs when
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
-from typing import Literal, NamedTuple
-
-import msgspec
+from typing import NamedTuple
 
 from recollect.archive.archive import Archive
 from recollect.archive.chunks import ChunkPlace, Hole, SealedChunk
@@ -20,12 +19,12 @@ from recollect.archive.compaction import CompactionPlan
 from recollect.archive.journal import MARK_BYTES, JournalEntry, Removal, dropping
 from recollect.archive.revisions import ArchivedRevision, cutting
 from recollect.archive.tail import Range, punch
-from recollect.erasure.alignment import Aligned, align, without
+from recollect.capture.replay import is_whole
+from recollect.erasure.records import records_of
 from recollect.errors import ArchiveCorrupt
 from recollect.store.erasure.holes import Revision, WaitingCut
 from recollect.store.writer import Writer
 
-Reason = Literal["evicted", "forgotten", "data_loss"]
 Progress = Callable[[int, int], None]
 """(bytes copied, bytes to copy)"""
 WHOLE_SOURCE = 0
@@ -33,93 +32,44 @@ WHOLE_SOURCE = 0
 _PARSER_HELD = ("state", "parser_version", "turn_index", "trail")
 
 
-class Cut(NamedTuple):
-    """What is to go of a revision. ranges: half-open [start, stop) byte offsets, ascending, not overlapping.
-
-    revision WHOLE_SOURCE, without ranges: the source as a whole.
-    """
-
-    source_id: str
-    revision: int
-    ranges: tuple[Range, ...]
+def waiting_cuts(source_id: str, revision: int, ranges: Iterable[Range], reason: str, at: int) -> Iterator[WaitingCut]:
+    """Yield the promises to take ranges of a revision away. reason: evicted, forgotten or data_loss; at: UTC
+    microseconds."""
+    for start, stop in ranges:
+        yield WaitingCut(source_id, revision, start, stop - start, reason, at)
 
 
-class CutReport(msgspec.Struct, frozen=True):
-    """What cuts took away. bytes: of revisions; freed_estimate_bytes: what `compact` will give back for them, roughly.
-
-    A record that a range touches goes as a whole, so that bytes may be more than the ranges have.
-    """
-
-    cuts: int
-    bytes: int
-    freed_estimate_bytes: int
-
-
-class CompactReport(msgspec.Struct, frozen=True):
-    """What compacting did. packs_rewritten: those of which something was kept; packs_removed: all that went."""
-
-    bytes_freed: int
-    packs_rewritten: int
-    packs_removed: int
-
-
-def cut(archive: Archive, writer: Writer, cuts: Sequence[Cut], *, reason: Reason, at: int) -> CutReport:
-    """Take ranges of revisions away; what the database says of their records is the caller's to remove.
+def make_promised(archive: Archive, writer: Writer, *, skip_damaged: bool = False) -> int:
+    """Make every cut that is promised; return how many bytes of revisions went.
 
     Ranges past the committed end, and those in holes already, are left out; the open tail stays. A range takes whole
-    records, all that it touches; what stands between records goes only with the whole of the revision.
+    records, all that it touches; what stands between records goes only with the whole of the revision. What the
+    database says of the records is the caller's to remove. skip_damaged: where a part of a chunk must be kept that
+    cannot be read, the promise stays; `verify` tells that.
 
-    Args:
-        at: UTC microseconds.
-    Raises:
-        DiskFull, ArchiveError, StoreError: what was not made yet is promised, and made by `settle`.
+    Raises DiskFull, ArchiveError, StoreError: what was not made yet stays promised, and is made by `settle`.
     """
-    with writer.transaction():
-        writer.removing.holes.wait(_promised(cuts, reason, at))
-    return make_promised(archive, writer)
-
-
-def _promised(cuts: Sequence[Cut], reason: Reason, at: int) -> Iterator[WaitingCut]:
-    for one in cuts:
-        if one.revision == WHOLE_SOURCE:
-            yield WaitingCut(one.source_id, WHOLE_SOURCE, 0, 0, reason, at)
-        for start, stop in one.ranges:
-            yield WaitingCut(one.source_id, one.revision, start, stop - start, reason, at)
-
-
-def make_promised(archive: Archive, writer: Writer, *, skip_damaged: bool = False) -> CutReport:
-    """Make every cut that is promised. Raises as `cut`.
-
-    skip_damaged: where a part of a chunk must be kept that cannot be read, the promise stays; `verify` tells that.
-    """
-    count = size = freed = 0
+    size = 0
     waiting = writer.removing.holes.waiting()
     for (source_id, revision), promised in groupby(waiting, key=lambda w: (w.source_id, w.revision)):
         wanted = list(promised)
         if revision == WHOLE_SOURCE:
-            freed += _drop(archive, writer, source_id, wanted[0].removed_at)
-            count += 1
+            _drop(archive, writer, source_id, wanted[0].removed_at)
             continue
-        cutting_one = _Cutting(archive, writer, source_id, revision)
         try:
-            taken = cutting_one.make(wanted)
+            size += _Cutting(archive, writer, source_id, revision).make(wanted)
         except ArchiveCorrupt:
             if not skip_damaged:
                 raise
-            continue
-        count += taken > 0
-        size += taken
-        freed += cutting_one.freed_bytes
-    return CutReport(count, size, max(0, freed))
+    return size
 
 
-def _drop(archive: Archive, writer: Writer, source_id: str, at: int) -> int:
+def _drop(archive: Archive, writer: Writer, source_id: str, at: int) -> None:
     archive.record([dropping(source_id, at)])
     archive.flush()
     with writer.transaction():
-        freed = writer.removing.holes.drop_chunks(source_id)
+        writer.removing.holes.drop_chunks(source_id)
         writer.removing.holes.made(source_id, WHOLE_SOURCE)
-    return freed
 
 
 class _Cutting:
@@ -130,8 +80,6 @@ class _Cutting:
         self._writer = writer
         self._source_id = source_id
         self._revision = revision
-        self.freed_bytes = 0
-        """What of the packs no revision needs any more, less what had to be written."""
 
     def make(self, wanted: Sequence[WaitingCut]) -> int:
         """Make them; return how many bytes went."""
@@ -183,9 +131,8 @@ class _Cutting:
         archive.flush()
         with writer.transaction():
             removing = writer.removing.holes
-            freed = removing.replace(known.source.number, self._revision, keep=punched.keep, chunks=parts, holes=holes)
+            removing.replace(known.source.number, self._revision, keep=punched.keep, chunks=parts, holes=holes)
             removing.made(self._source_id, self._revision)
-        self.freed_bytes = freed - sum(len(chunk.blob) for chunk in fresh)
 
     def _read(self, place: ChunkPlace) -> bytes:
         return b"".join(self._archive.iter_bytes((place,)))  # what goes does not stay in the cache
@@ -234,32 +181,28 @@ def _by_promise(wanted: Iterable[WaitingCut]) -> Iterator[tuple[tuple[str, int],
     yield from promises.items()
 
 
-def dead_bytes(archive: Archive, writer: Writer) -> dict[int, int]:
-    """Return how many bytes of each pack no revision has any more, by the pack's number."""
-    return archive.dead_bytes(list(writer.removing.holes.places()))
-
-
 def compact(
     archive: Archive, writer: Writer, *, least_dead_share: float = 0.0, progress: Progress | None = None
-) -> CompactReport:
-    """Give the disk back what no revision has any more, from packs of which at least this share is dead.
+) -> int:
+    """Give the disk back what no revision has any more, and return how many bytes that were.
 
+    least_dead_share: of the packs that are written anew.
     Raises DiskFull, ArchiveError, StoreError: what was begun is finished by `settle`, or takes place anew.
     """
     settle(archive, writer)
     live = list(writer.removing.holes.places())
     plan = archive.compact(live, least_dead_share=least_dead_share, progress=progress)
     if plan is None:
-        return CompactReport(0, 0, 0)
-    return _finish(archive, writer, plan)
+        return 0
+    _finish(archive, writer, plan)
+    return plan.bytes_freed
 
 
-def _finish(archive: Archive, writer: Writer, plan: CompactionPlan) -> CompactReport:
+def _finish(archive: Archive, writer: Writer, plan: CompactionPlan) -> None:
     if plan.moves:
         with writer.transaction():
             writer.removing.holes.move(plan.moves)
-    gone = archive.end_compaction(plan)
-    return CompactReport(plan.bytes_freed, len({old.pack for old, _ in plan.moves}), gone)
+    archive.end_compaction(plan)
 
 
 def settle(archive: Archive, writer: Writer) -> None:
@@ -273,3 +216,67 @@ def settle(archive: Archive, writer: Writer) -> None:
         _finish(archive, writer, plan)
     if writer.removing.holes.waiting():
         make_promised(archive, writer, skip_damaged=True)
+
+
+class Aligned(NamedTuple):
+    """A range of whole records: how many, and the index of the record behind them."""
+
+    start: int
+    stop: int
+    records: int
+    end_record: int
+
+
+def without(ranges: Sequence[Range], holes: Sequence[Hole], end: int) -> list[Range]:
+    """Return what of the ranges lies before `end` and in no hole, in order."""
+    taken = sorted((hole.offset, hole.offset + hole.length) for hole in holes)
+    found: list[Range] = []
+    for start, wanted in sorted(ranges):
+        at, stop = max(0, start), min(wanted, end)
+        for hole_start, hole_stop in taken:
+            if hole_stop <= at or hole_start >= stop:
+                continue
+            if at < hole_start:
+                found.append((at, hole_start))
+            at = max(at, hole_stop)
+        if at < stop:
+            found.append((at, stop))
+    return found
+
+
+def align(
+    archive: Archive, places: list[ChunkPlace], holes: list[Hole], known: Revision, ranges: list[Range], *,
+    is_all: bool,
+) -> list[Aligned]:  # fmt: skip
+    """Return the ranges as whole records, those that they touch, in order and apart.
+
+    Of lines, neighbours become one range, with what stands between them. Of documents each record is one of its own, so
+    that what holds them together stays. is_all: with the holes, the ranges are all of the revision; they stay as they
+    are then, and their records are counted.
+
+    Cost: the revision is read once. Raises ArchiveCorrupt, ArchiveError.
+    """
+    starts, stops = [a for a, _ in ranges], [b for _, b in ranges]
+    found: list[Aligned] = []
+    counts = [[0, 0] for _ in ranges]
+    apart = is_whole(known.source.container)
+    previous = -1
+    for record in records_of(archive, places, known.source.container, holes=holes, end=known.committed_bytes):
+        start, stop = record.offset, record.offset + record.length
+        first, last = bisect_right(stops, start), bisect_left(starts, stop)
+        if first >= last:
+            continue
+        if is_all:
+            counts[first] = [counts[first][0] + 1, record.number + 1]
+        elif not apart and found and previous == record.number - 1 and found[-1].stop >= starts[first]:
+            joined = found[-1]
+            found[-1] = Aligned(joined.start, stop, joined.records + 1, record.number + 1)
+        else:
+            found.append(Aligned(start, stop, 1, record.number + 1))
+        previous = record.number
+    if is_all:
+        end = 0
+        for wanted, (count, after) in zip(ranges, counts, strict=True):
+            end = max(end, after)
+            found.append(Aligned(*wanted, count, end))
+    return found

@@ -16,17 +16,16 @@ import msgspec
 
 from recollect.capture.discover import FoundSource
 from recollect.capture.replay import is_rows
-from recollect.erasure.cuts import compact, make_promised
-from recollect.erasure.forget import Opened, Reasons, choosing_of, forget, resume
+from recollect.erasure.copies import SpoolSelection, clear_spooled
+from recollect.erasure.cuts import compact, make_promised, waiting_cuts
+from recollect.erasure.forget import Opened, Reasons, forget, resume, selector_of
 from recollect.erasure.records import runs
 from recollect.erasure.reports import ForgetReport
 from recollect.erasure.repositories import is_excluded, is_of
-from recollect.erasure.spool import Meant, clear_spooled
 from recollect.erasure.tombstones import Forgotten, session_stone, source_name, state_name
 from recollect.model.ids import session_uid
 from recollect.model.sessions import SessionPatch
 from recollect.store.erasure.forget import Tombstone
-from recollect.store.erasure.holes import WaitingCut
 from recollect.store.erasure.selection import SelectionReader, StoredSession
 from recollect.store.slices import SessionPart, SliceResult
 from recollect.units import plural
@@ -116,9 +115,9 @@ class KeepingOut:
         """Promise that the bytes of what was left out go. Inside the transaction that writes the slice."""
         source = result.source
         places = [result.records[ordinal] for ordinal in result.left_out]
+        ranges = runs((place.index, place.offset, place.length) for place in places)
         self._opened.writer.removing.holes.wait(
-            WaitingCut(source.source_id, source.revision, start, stop - start, "forgotten", at)
-            for start, stop in runs((place.index, place.offset, place.length) for place in places)
+            waiting_cuts(source.source_id, source.revision, ranges, "forgotten", at)
         )
         if source.path.startswith(self._spool):
             self._spooled_records.setdefault(source.path, []).extend((p.offset, p.length) for p in places)
@@ -133,7 +132,7 @@ class KeepingOut:
         if self._out or self._marks:
             self._remember()
         if self._spooled or self._spooled_records:
-            clear_spooled(self._opened.home.spool, Meant(paths=self._spooled, records=self._spooled_records))
+            clear_spooled(self._opened.home.spool, SpoolSelection(paths=self._spooled, records=self._spooled_records))
         notes = list(self.notes)
         late = self._late({uid for uid in touched if not self._was_there(uid)}) if self.is_needed else {}
         if late:
@@ -235,7 +234,7 @@ class KeepingOut:
         for kind in sorted(set(late.values())):
             uids = {uid for uid, why in late.items() if why == kind}
             with SelectionReader(self._opened.home.folder) as stored:
-                chosen = choosing_of(self._opened, stored).of_tombstones(uids.__contains__, lambda _uid, _fact: False)
+                chosen = selector_of(self._opened, stored).of_tombstones(uids.__contains__, lambda _uid, _fact: False)
                 reasons = Reasons(self._now_us, kind=kind, is_thorough=False)
                 forget(self._opened, stored, chosen, reasons, ForgetReport("done"), tell=lambda *_: None)
 

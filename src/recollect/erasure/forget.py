@@ -15,12 +15,9 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
-import time
-from collections.abc import Callable, Collection, Iterable, Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Collection, Iterator
+from contextlib import nullcontext
 from functools import partial
-from pathlib import Path
 from typing import NamedTuple
 
 from recollect.agents.registry import adapters
@@ -29,35 +26,28 @@ from recollect.archive.journal import JournalTombstone as ArchivedTombstone
 from recollect.archive.journal import burying
 from recollect.archive.keys import HomeKeys
 from recollect.capture.hook_spool import drop_aside
-from recollect.erasure.cuts import WHOLE_SOURCE, compact, make_promised
-from recollect.erasure.records import runs, says
+from recollect.erasure.copies import SpoolSelection, clear_derived, clear_spooled, clear_vectors, remake_shards
+from recollect.erasure.cuts import WHOLE_SOURCE, compact, make_promised, waiting_cuts
+from recollect.erasure.records import has_text, runs
 from recollect.erasure.reports import ForgetReport
-from recollect.erasure.selection import Archived, Choosing, Chosen, EventFact
-from recollect.erasure.shards import remake_shards
-from recollect.erasure.spool import Meant, clear_spooled
+from recollect.erasure.selection import Chosen, Selector
 from recollect.erasure.tombstones import Forgotten
-from recollect.errors import DiskFull, StoreLocked
-from recollect.index.refresh import INDEX
-from recollect.index.vectors.embed import LOCK_NAME, STOP_NAME
+from recollect.errors import DiskFull
+from recollect.index.text.refresh import INDEX
 from recollect.model.payloads import AssistantMessage
 from recollect.model.sessions import SessionPatch
-from recollect.ready import FOLDER as READY_FOLDER
 from recollect.store.documents import path_mark
 from recollect.store.entries import DOCUMENT_SHARD, NOTE_SHARD
 from recollect.store.erasure.forget import Tombstone
 from recollect.store.erasure.holes import WaitingCut
-from recollect.store.erasure.selection import SelectionReader
+from recollect.store.erasure.selection import EventFact, SelectionReader
 from recollect.store.erasure.written import Keeping
 from recollect.store.home import Home
-from recollect.store.lock import IngestLock
 from recollect.store.reader import Reader
 from recollect.store.writer import Writer
 
 StageProgress = Callable[[str, int, int], None]
 """(what is done now, done, in all)"""
-EMBEDDING_WAIT_S = 120.0
-"""How long whoever makes vectors is waited for; it is asked to end after the batch that it is at."""
-_ASK_AGAIN_S = 0.1
 
 
 class Opened(NamedTuple):
@@ -89,12 +79,11 @@ class Reasons(NamedTuple):
         return self.pattern is not None or bool(self.repos)
 
 
-def choosing_of(
+def selector_of(
     opened: Opened, stored: SelectionReader, *, progress: Callable[[int, int], None] | None = None
-) -> Choosing:
-    """Return what chooses in an open memory."""
-    archived = Archived(opened.archive, list(opened.reader.ledgers()), opened.reader.chunks)
-    return Choosing(stored, archived, opened.keys.forget_key, progress=progress)
+) -> Selector:
+    """Return what selects in an open memory."""
+    return Selector(stored, opened.archive, opened.reader, opened.keys.forget_key, progress=progress)
 
 
 def forget(
@@ -124,7 +113,7 @@ def forget(
         holes.wait(_promised(chosen, reasons.at))
         forgetting.drop_states(rows.with_texts_in_state())
     tell("taking bytes out of the archive", 0, 0)
-    report.bytes += make_promised(opened.archive, opened.writer, skip_damaged=True).bytes + rows.source_bytes
+    report.bytes += make_promised(opened.archive, opened.writer, skip_damaged=True) + rows.source_bytes
     if holes.waiting():
         report.notes.append(
             "a part of the archive is damaged, and what was to be cut out beside it still lies there, sealed: it goes "
@@ -159,7 +148,7 @@ def apply_tombstones(opened: Opened, *, at: int, tell: StageProgress = lambda *_
         return forgotten.has_record(uid, fact.sha) or forgotten.has_event(uid, fact.event_id)
 
     with SelectionReader(opened.home.folder) as stored:
-        chosen = choosing_of(opened, stored).of_tombstones(forgotten.has_session, has_event)
+        chosen = selector_of(opened, stored).of_tombstones(forgotten.has_session, has_event)
         chosen.stones.clear()  # all of them are there
         if chosen.is_empty and not forgetting.pending():
             with opened.writer.transaction():
@@ -173,8 +162,8 @@ def _promised(chosen: Chosen, at: int) -> Iterator[WaitingCut]:
     for source_id in chosen.sources:
         yield WaitingCut(source_id, WHOLE_SOURCE, 0, 0, "forgotten", at)
     for (source_id, revision), records in chosen.records.items():
-        for start, stop in runs((number, *place) for number, place in records.items()):
-            yield WaitingCut(source_id, revision, start, stop - start, "forgotten", at)
+        ranges = runs((number, *place) for number, place in records.items())
+        yield from waiting_cuts(source_id, revision, ranges, "forgotten", at)
 
 
 class _Rows:
@@ -268,11 +257,6 @@ def _shards_of_entries(opened: Opened, *, has_documents: bool) -> Iterator[str]:
             yield shard
 
 
-def has_text(pattern: re.Pattern[str], text: str) -> bool:
-    """Tell whether a text says what a pattern is of."""
-    return says(pattern, text.encode("utf-8", "surrogatepass"))
-
-
 def _clear_spool(opened: Opened, chosen: Chosen, rows: _Rows, reasons: Reasons) -> None:
     spool = str(opened.home.spool) + os.sep
     by_id = {row.source_id: row for row in rows.sources.values()}
@@ -281,7 +265,7 @@ def _clear_spool(opened: Opened, chosen: Chosen, rows: _Rows, reasons: Reasons) 
         row = by_id[source_id]
         if row.path.startswith(spool) and row.revision == revision:
             records.setdefault(row.path, []).extend(found.values())
-    meant = Meant(
+    meant = SpoolSelection(
         [chosen.sessions[uid].native_id for uid in chosen.whole],
         reasons.pattern,
         {row.path for row in chosen.sources.values() if row.path.startswith(spool)},
@@ -302,8 +286,8 @@ def _clear_copies(opened: Opened, reasons: Reasons, report: ForgetReport, *, tel
         remake_shards(home, opened.reader, shards, stored.sessions_in(shards))
         with writer.transaction():
             writer.acknowledge(INDEX, last)
-        _clear_vectors(home, stored)
-    _clear_derived(home)
+        clear_vectors(home, stored)
+    clear_derived(home)
     share = 0.0 if reasons.is_thorough else 0.25
     compact(opened.archive, writer, least_dead_share=share, progress=partial(tell, "writing the archive anew"))
     tell("writing the database anew", 0, 0)
@@ -317,52 +301,3 @@ def _clear_copies(opened: Opened, reasons: Reasons, report: ForgetReport, *, tel
     is_gone = forgetting.rewrite(is_whole=False) and is_gone
     if not is_gone:
         report.notes.append("another program reads the memory: the database's log goes when it has ended")
-
-
-def _clear_vectors(home: Home, stored: SelectionReader) -> None:
-    if not home.vectors.exists():
-        return
-    from recollect.index.vectors.erasure import keep_only, keep_only_entries
-    from recollect.store.passages import keep_only_passages
-
-    with vectors_held(home):
-        keep_only(home.vectors, stored.existing)
-        keep_only_passages(home.vectors, stored.existing)
-        keep_only_entries(home.vectors, stored.entry_marks)
-
-
-@contextmanager
-def vectors_held(home: Home) -> Iterator[None]:
-    """Hold the lock of who makes vectors; one at work is asked to end. Raises StoreLocked when it does not."""
-    stop = home.vectors / STOP_NAME
-    ends_at = time.monotonic() + EMBEDDING_WAIT_S
-    try:
-        while True:
-            try:
-                stop.touch(mode=0o600)  # again and again: a run that begins takes an old one away
-                lock = IngestLock(home.vectors, name=LOCK_NAME, work="making vectors for")
-                break
-            except StoreLocked:
-                if time.monotonic() > ends_at:
-                    raise
-                time.sleep(_ASK_AGAIN_S)
-    finally:
-        stop.unlink(missing_ok=True)
-    try:
-        yield
-    finally:
-        lock.release()
-
-
-def _clear_derived(home: Home) -> None:
-    """Delete what is made of everything and made again: ready blocks, a damaged database that was put aside."""
-    for path in _files(home.folder / READY_FOLDER, "*.json"):
-        path.unlink(missing_ok=True)
-    for path in _files(home.folder, f"{home.database.stem}.damaged.db*"):
-        path.unlink(missing_ok=True)
-    if home.rebuild.exists():  # whoever opened the memory for writing has finished one that was complete
-        shutil.rmtree(home.rebuild, ignore_errors=True)
-
-
-def _files(folder: Path, pattern: str) -> Iterable[Path]:
-    return sorted(folder.glob(pattern)) if folder.is_dir() else ()

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import msgspec
@@ -18,6 +19,7 @@ from recollect.archive.chunks import ChunkPlace, Hole
 from recollect.capture.containers.jsonl import Line
 from recollect.capture.replay import ReplayGap, is_rows, replay
 from recollect.erasure.tombstones import SHA_BYTES
+from recollect.errors import ArchiveError
 from recollect.model.ids import session_uid
 from recollect.model.records import Parsed, Record, SourceInfo
 from recollect.store.slices import SourceRow
@@ -25,6 +27,8 @@ from recollect.store.slices import SourceRow
 _WINDOW_BYTES = 1 << 20
 _OVERLAP_BYTES = 1 << 16
 """Of a record that is too large to decode: a match longer than this may be missed where two windows meet."""
+_TRIES = 3
+"""How often reading goes on where a compaction has moved the chunks."""
 _ESCAPES = {b"\\n": b"\n", b"\\t": b"\t", b'\\"': b'"', b"\\/": b"/", b"\\\\": b"\\"}
 _ESCAPE = re.compile(rb'\\[nt"/\\]')
 
@@ -42,7 +46,7 @@ class ArchivedRecord(NamedTuple):
     line: Line | None
 
 
-class Named(NamedTuple):
+class RecordOwners(NamedTuple):
     """What a parser says of a record: the sessions that it is of (uids), and the events that their agent named."""
 
     sessions: frozenset[str]
@@ -59,7 +63,7 @@ def records_of(
     Raises ArchiveError, ArchiveCorrupt.
     """
     number = 0
-    for batch in replay(_pieces(archive, places, holes), container):
+    for batch in replay(pieces_and_gaps(archive, lambda: places, holes), container):
         if batch.gap is not None:
             number += batch.gap.records
         if batch.giant is not None:
@@ -74,17 +78,6 @@ def records_of(
                 return
             yield ArchivedRecord(number, offset, len(line.raw), hashlib.sha256(line.raw).digest()[:SHA_BYTES], line)
             number += 1
-
-
-def _pieces(archive: Archive, places: Sequence[ChunkPlace], holes: Sequence[Hole]) -> Iterator[bytes | ReplayGap]:
-    records = {hole.offset: hole.records for hole in holes}
-    at = 0
-    for place in places:
-        if place.is_hole:
-            yield ReplayGap(place.plain, records.get(at, 0))
-        else:
-            yield from archive.iter_bytes([place])
-        at += place.plain
 
 
 def runs(records: Iterable[tuple[int, int, int]]) -> Iterator[tuple[int, int]]:
@@ -106,7 +99,7 @@ def runs(records: Iterable[tuple[int, int, int]]) -> Iterator[tuple[int, int]]:
         yield start, stop
 
 
-class Naming:
+class RecordParser:
     """Asks a source's parser of each record in order what it is of. Use once a revision."""
 
     def __init__(self, row: SourceRow) -> None:
@@ -115,18 +108,18 @@ class Naming:
         self._agent, self._session = row.agent, row.session
         self._state = self._adapter.begin(info)
 
-    def name(self, record: ArchivedRecord) -> Named:
+    def owners(self, record: ArchivedRecord) -> RecordOwners:
         """Return what a record is of; one that tells no event is of the source's own session."""
         own = session_uid(self._agent, self._session) if self._session else ""
         line = record.line
         if line is None or not line.decoded.is_json:
-            return Named(frozenset((own,)), frozenset())
+            return RecordOwners(frozenset((own,)), frozenset())
         try:
             parsed: Parsed[Any] = self._adapter.parse(
                 Record(line.decoded.value, line.raw, record.number, line.at, line.changed), self._state
             )
         except (RecursionError, UnicodeError):
-            return Named(frozenset((own,)), frozenset())
+            return RecordOwners(frozenset((own,)), frozenset())
         self._state = parsed.state
         sessions, events = set(), set()
         for draft in parsed.events:
@@ -134,38 +127,39 @@ class Naming:
             sessions.add(uid)
             if draft.native_id is not None:
                 events.add((uid, draft.native_id))
-        return Named(frozenset(sessions or (own,)), frozenset(events))
+        return RecordOwners(frozenset(sessions or (own,)), frozenset(events))
 
 
-class TextSearch:
-    """Tells whether a record has a text, in its exact bytes or in what it says once it is decoded."""
-
-    def __init__(self, pattern: re.Pattern[str], archive: Archive) -> None:
-        self._pattern = pattern
-        self._search = pattern.search
-        self._archive = archive
-
-    def finds(self, record: ArchivedRecord, places: Sequence[ChunkPlace], container: str) -> bool:
-        """Search one record. places: the chunks of its revision."""
-        if record.line is None:
-            return self._in_giant(record, places)
-        raw = record.line.raw
-        text = raw.decode("utf-8", "replace")
-        if self._search(text):
-            return True
-        # Only escapes, and cells of rows that are packed once more, say something else than the bytes.
-        if not record.line.decoded.is_json or ("\\" not in text and not is_rows(container)):
-            return False
-        return in_value(self._pattern, record.line.decoded.value)
-
-    def _in_giant(self, record: ArchivedRecord, places: Sequence[ChunkPlace]) -> bool:
-        end = record.offset + record.length
-        for at in range(record.offset, end, _WINDOW_BYTES):
-            raw = self._archive.read_range(places, at, min(_WINDOW_BYTES + _OVERLAP_BYTES, end - at))
-            plain = _ESCAPE.sub(lambda match: _ESCAPES[match[0]], raw)
-            if self._search(raw.decode("utf-8", "replace")) or self._search(plain.decode("utf-8", "replace")):
-                return True
+def record_says(
+    pattern: re.Pattern[str], record: ArchivedRecord, archive: Archive, places: Sequence[ChunkPlace], container: str
+) -> bool:
+    """Tell whether a record has a text, in its exact bytes or in what it says. places: the chunks of its revision."""
+    if record.line is None:
+        return _giant_says(pattern, record, archive, places)
+    text = record.line.raw.decode("utf-8", "replace")
+    if pattern.search(text):
+        return True
+    # Only escapes, and cells of rows that are packed once more, say something else than the bytes.
+    if not record.line.decoded.is_json or ("\\" not in text and not is_rows(container)):
         return False
+    return in_value(pattern, record.line.decoded.value)
+
+
+def _giant_says(
+    pattern: re.Pattern[str], record: ArchivedRecord, archive: Archive, places: Sequence[ChunkPlace]
+) -> bool:
+    end = record.offset + record.length
+    for at in range(record.offset, end, _WINDOW_BYTES):
+        raw = archive.read_range(places, at, min(_WINDOW_BYTES + _OVERLAP_BYTES, end - at))
+        plain = _ESCAPE.sub(lambda match: _ESCAPES[match[0]], raw)
+        if pattern.search(raw.decode("utf-8", "replace")) or pattern.search(plain.decode("utf-8", "replace")):
+            return True
+    return False
+
+
+def has_text(pattern: re.Pattern[str], text: str) -> bool:
+    """Tell whether a text, which may be JSON, says what a pattern is of."""
+    return says(pattern, text.encode("utf-8", "surrogatepass"))
 
 
 def says(pattern: re.Pattern[str], raw: bytes) -> bool:
@@ -188,7 +182,8 @@ def in_value(pattern: re.Pattern[str], value: object) -> bool:
             if pattern.search(item):
                 return True
             if item[:1] in ("{", "[") and "\\" in item:
-                waiting += _inside(item)
+                with suppress(ValueError, RecursionError):
+                    waiting.append(msgspec.json.decode(item))
         elif isinstance(item, dict):
             waiting += item.keys()
             waiting += item.values()
@@ -197,8 +192,61 @@ def in_value(pattern: re.Pattern[str], value: object) -> bool:
     return False
 
 
-def _inside(text: str) -> list[object]:
-    try:
-        return [msgspec.json.decode(text)]
-    except (ValueError, RecursionError):
-        return []
+def pieces_and_gaps(
+    archive: Archive, places_now: Callable[[], Sequence[ChunkPlace]], holes: Sequence[Hole]
+) -> Iterator[bytes | ReplayGap]:
+    """Yield a revision chunk by chunk, with a gap for every hole, for `capture.replay`.
+
+    places_now: gives the chunks of the revision as the store knows them. holes: of the revision; one that nothing is
+    known of counts as no record. Raises ArchiveCorrupt, ArchiveError when the chunk's turn comes.
+    """
+    known = {hole.offset: hole for hole in holes}
+    position = 0
+    for piece in lasting_pieces(archive, places_now):
+        if isinstance(piece, bytes):
+            yield piece
+            position += len(piece)
+        else:
+            hole = known.get(position)
+            yield ReplayGap(piece.plain, hole.records, hole.turn) if hole else ReplayGap(piece.plain, 0)
+            position += piece.plain
+
+
+def lasting_pieces(archive: Archive, places_now: Callable[[], Sequence[ChunkPlace]]) -> Iterator[bytes | ChunkPlace]:
+    """Yield a revision chunk by chunk, holes as their place; where chunks moved meanwhile, from their new place.
+
+    places_now: gives the chunks of the revision as the store knows them. Raises ArchiveCorrupt, ArchiveError.
+    """
+    places = places_now()
+    done = tries = 0
+    while True:
+        position = 0
+        try:
+            for place in places:
+                start, position = position, position + place.plain
+                if position <= done and place.plain:
+                    continue
+                if place.is_hole:
+                    yield place._replace(plain=position - done)
+                else:
+                    for piece in archive.iter_bytes((place,)):
+                        yield piece[done - start :] if done > start else piece
+                done = position
+            return
+        except ArchiveError:
+            fresh = places_now()
+            tries += 1
+            if fresh == places or tries >= _TRIES:
+                raise
+            places = fresh
+
+
+def holes_of(places: Sequence[ChunkPlace]) -> list[tuple[int, int]]:
+    """Return (offset, length) of every hole among the chunks of a revision."""
+    found = []
+    position = 0
+    for place in places:
+        if place.is_hole:
+            found.append((position, place.plain))
+        position += place.plain
+    return found

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import msgspec
 
 from recollect.archive.archive import Archive
-from recollect.archive.chunks import ChunkPlace, Hole
-from recollect.erasure.records import ArchivedRecord, Named, Naming, TextSearch, in_value, records_of
+from recollect.archive.chunks import ChunkPlace
+from recollect.erasure.records import ArchivedRecord, RecordParser, in_value, record_says, records_of
 from recollect.erasure.reports import ForgetSelection
 from recollect.erasure.repositories import is_of
 from recollect.erasure.tombstones import event_stone, is_named, record_stone, session_stone
@@ -23,6 +23,8 @@ from recollect.model.events import Event
 from recollect.model.ids import session_uid
 from recollect.model.payloads import ToolCall, ToolResult
 from recollect.model.text import searchable
+from recollect.store.erasure.selection import EventFact, SelectionReader, StoredSession
+from recollect.store.reader import Reader
 from recollect.store.rows import LedgerRow
 from recollect.store.slices import SourceRow
 
@@ -32,87 +34,6 @@ Place = tuple[str, int]
 """(source_id, revision)"""
 _CONTAINER_OF_PATCHES = "patchlog"
 """Its records build on all before them: none can be taken out, so the whole session goes."""
-
-
-class StoredSession(Protocol):
-    """A session as the store tells of it, see `store.erasure.selection`."""
-
-    @property
-    def number(self) -> int: ...
-    @property
-    def uid(self) -> str: ...
-    @property
-    def root_uid(self) -> str: ...
-    @property
-    def parent_uid(self) -> str: ...
-    @property
-    def agent(self) -> str: ...
-    @property
-    def native_id(self) -> str: ...
-    @property
-    def repo(self) -> str: ...
-    @property
-    def repo_root(self) -> str: ...
-    @property
-    def cwd(self) -> str: ...
-    @property
-    def forked_from(self) -> str: ...
-    @property
-    def resumed_from(self) -> str: ...
-    @property
-    def started_at(self) -> int | None: ...
-    @property
-    def ended_at(self) -> int | None: ...
-    @property
-    def event_count(self) -> int: ...
-    @property
-    def shard(self) -> str: ...
-    @property
-    def is_evicted(self) -> bool: ...
-
-
-class EventFact(Protocol):
-    """Where an event's record lies, see `store.erasure.selection`."""
-
-    @property
-    def key(self) -> int: ...
-    @property
-    def event_id(self) -> str: ...
-    @property
-    def ts(self) -> int | None: ...
-    @property
-    def source(self) -> int: ...
-    @property
-    def revision(self) -> int: ...
-    @property
-    def record(self) -> int: ...
-    @property
-    def offset(self) -> int: ...
-    @property
-    def length(self) -> int: ...
-    @property
-    def sha(self) -> bytes: ...
-
-
-class Stored(Protocol):
-    """What the store tells of what it has; one consistent look at it is not needed: the caller holds the ingest lock,
-    or only shows what would be done."""
-
-    def sessions(self) -> Sequence[StoredSession]: ...
-    def sources(self) -> dict[int, SourceRow]: ...
-    def sessions_of_sources(self) -> dict[int, set[int]]: ...
-    def events(self, session: int) -> Iterable[EventFact]: ...
-    def light(self, uid: str, session: int) -> Iterable[tuple[int, Event]]: ...
-    def same_words(self, session: int, keys: set[int]) -> set[int]: ...
-    def told(self, uid: str) -> list[str]: ...
-
-
-class Archived(NamedTuple):
-    """The archive, and what the ledger says of what is in it."""
-
-    archive: Archive
-    ledgers: Sequence[LedgerRow]
-    chunks: Callable[[str, int], list[tuple[ChunkPlace, bool]]]
 
 
 class Chosen(msgspec.Struct):
@@ -151,13 +72,17 @@ def compiled(pattern: str) -> re.Pattern[str]:
         raise UsageError(f"{pattern!r} is no regular expression: {error}") from error
 
 
-class Choosing:
+class Selector:
     """One selection carried through. Use once: `run`."""
 
-    def __init__(self, stored: Stored, archived: Archived, key: bytes, *, progress: Progress | None = None) -> None:
-        """key: `HomeKeys.forget_key`."""
+    def __init__(
+        self, stored: SelectionReader, archive: Archive, reader: Reader, key: bytes, *, progress: Progress | None = None
+    ) -> None:
+        """reader: tells what is in the archive. key: `HomeKeys.forget_key`. No consistent look at the store is needed:
+        the caller holds the ingest lock, or only shows what would be done."""
         self._stored = stored
-        self._archived = archived
+        self._archive = archive
+        self._reader = reader
         self._key = key
         self._progress = progress
         sessions = stored.sessions()
@@ -174,7 +99,7 @@ class Choosing:
             for number in numbers:
                 self._sources_of.setdefault(number, set()).add(source)
         self._ledgers: dict[str, list[LedgerRow]] = {}
-        for row in archived.ledgers:
+        for row in reader.ledgers():
             self._ledgers.setdefault(row.source_id, []).append(row)
         self._keys: dict[int, set[int]] = {}
         self._chosen = Chosen({}, {}, set(), set(), {}, {}, {}, set(), [], self._by_uid)
@@ -281,7 +206,6 @@ class Choosing:
 
     def _in_text(self, pattern: re.Pattern[str], sessions: Sequence[StoredSession] | None) -> _InText:
         """Search the archive; None: all of it, else the sources of these sessions."""
-        search = TextSearch(pattern, self._archived.archive)
         numbers = (
             set(self._sources)
             if sessions is None
@@ -294,7 +218,7 @@ class Choosing:
             for ledger in self._ledgers.get(row.source_id, ()):
                 places = self._places(ledger)
                 for record in self._records(row, ledger, places):
-                    if search.finds(record, places, row.container):
+                    if record_says(pattern, record, self._archive, places, row.container):
                         place = (row.source_id, ledger.revision)
                         found.records.setdefault(place, {})[record.number] = record
                         found.sources.add(row.number)
@@ -411,21 +335,19 @@ class Choosing:
         if not uids and len(ledgers) == 1 and not ledgers[0].replays:
             return  # every record is an event's own
         for ledger in ledgers:
-            naming = Naming(row)
+            parser = RecordParser(row)
             for record in self._records(row, ledger, self._places(ledger)):
-                named: Named = naming.name(record)
+                named = parser.owners(record)
                 if record.sha in shas or named.sessions & uids or named.events & events:
                     self._take((row.source_id, ledger.revision), record.number, record.offset, record.length)
 
     def _places(self, ledger: LedgerRow) -> list[ChunkPlace]:
-        return [place for place, _ in self._archived.chunks(ledger.source_id, ledger.revision)]
+        return [place for place, _ in self._reader.chunks(ledger.source_id, ledger.revision)]
 
     def _records(self, row: SourceRow, ledger: LedgerRow, places: list[ChunkPlace]) -> Iterable[ArchivedRecord]:
-        holes: Sequence[Hole] = ledger.holes
+        end = ledger.committed_bytes
         try:
-            yield from records_of(
-                self._archived.archive, places, row.container, holes=holes, end=ledger.committed_bytes
-            )
+            yield from records_of(self._archive, places, row.container, holes=ledger.holes, end=end)
         except ArchiveCorrupt:
             self._chosen.unread.add(row.path)
         self._done += ledger.bytes_seen

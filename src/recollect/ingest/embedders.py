@@ -11,7 +11,7 @@ from recollect.errors import ConfigError
 from recollect.paths import expand
 
 if TYPE_CHECKING:
-    from recollect.index.vectors.embedder import Embedder
+    from recollect.index.vectors.vector_index import Embedder
 
 BUILTIN = "builtin"
 
@@ -37,14 +37,14 @@ def embedder_of(config: EmbeddingConfig, env: Mapping[str, str]) -> Embedder:
             allowed=(BUILTIN, "off", "a folder"),
             hint="with `api` set, it is the name of a served model",
         )
-    from recollect.index.vectors.local import open_local
+    from recollect.index.vectors.models import open_local
 
     return open_local(folder)
 
 
 def _served(config: EmbeddingConfig, env: Mapping[str, str]) -> Embedder:
     from recollect.endpoints.embedding import EmbeddingClient
-    from recollect.index.vectors.served import ServedEmbedder
+    from recollect.index.vectors.models import ServedEmbedder
 
     if config.model == BUILTIN:
         raise ConfigError(

@@ -16,9 +16,9 @@ from recollect.archive.journal import MARK_BYTES, JournalEntry, moving
 from recollect.erasure.tombstones import NOTHING as NOTHING_FORGOTTEN
 from recollect.erasure.tombstones import Forgotten
 from recollect.errors import IndexUnavailable
-from recollect.index.engine import give_back_memory
-from recollect.index.refresh import INDEX, add_events
-from recollect.index.writer import IndexWriterSet
+from recollect.index.text.engine import give_back_memory
+from recollect.index.text.refresh import INDEX, add_events
+from recollect.index.text.writer import IndexWriterSet
 from recollect.ingest.report import AgentSync, Skipped, SyncReport
 from recollect.ingest.worker.tasks import TaskAnswer
 from recollect.ingest.worker.timings import StageTimer

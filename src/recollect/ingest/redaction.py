@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from recollect.errors import DiskFull, IndexUnavailable
-from recollect.index.engine import give_back_memory
+from recollect.index.text.engine import give_back_memory
 from recollect.privacy.redact import detectors_in_force
 from recollect.units import plural
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from recollect.agents.base import Adapter
-from recollect.erasure.retention.clock_check import doubt
+from recollect.erasure.schedule import doubt
 from recollect.ingest.spooled_events.files import hooks_folder
 from recollect.model.time import day_of
 from recollect.paths import spool_dir

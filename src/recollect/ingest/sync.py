@@ -26,9 +26,8 @@ from recollect.erasure.forget import Opened
 from recollect.erasure.repositories import excluded_repos
 from recollect.erasure.tombstones import Forgotten
 from recollect.errors import IndexUnavailable, StoreError
-from recollect.index.entries import index_entries
-from recollect.index.refresh import mend_index
-from recollect.index.writer import IndexWriterSet
+from recollect.index.text.refresh import index_entries, mend_index
+from recollect.index.text.writer import IndexWriterSet
 from recollect.ingest.documents.sync import DocumentWish, notes_of, take_documents
 from recollect.ingest.imports.options import ImportWish
 from recollect.ingest.imports.short_sessions import tell_short

@@ -17,8 +17,7 @@ from recollect.archive.keys import HomeKeys, load_keys
 from recollect.clock import now_us
 from recollect.config import Config
 from recollect.errors import EmbeddingUnavailable, IndexUnavailable, StoreCorrupt
-from recollect.index.entries import entry_documents, in_batches
-from recollect.index.refresh import documents_of
+from recollect.index.text.refresh import documents_of, entry_documents, in_batches
 from recollect.ingest.embedders import embedder_of
 from recollect.ingest.ingester import Ingester, Sinks
 from recollect.ingest.rebuild.rebuild import rederive
@@ -290,9 +289,8 @@ def _index(memory: OpenHome, home: Home) -> DeepPart:
 
 
 def _vectors(memory: OpenHome, home: Home) -> DeepPart:
-    from recollect.index.passages.model import IDENTITY, ContextualModel, weights_path
-    from recollect.index.vectors.entries.entry_index import EntryVectorIndex
-    from recollect.index.vectors.vector_index import VectorIndex
+    from recollect.index.vectors.contextual import IDENTITY, ContextualModel, weights_path
+    from recollect.index.vectors.vector_index import EntryVectorIndex, VectorIndex
     from recollect.maintenance.index_verify import compare_passages
     from recollect.store.passages import PassageStore
 

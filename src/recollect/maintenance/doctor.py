@@ -16,7 +16,7 @@ from recollect.maintenance.reports import Check, DoctorReport
 from recollect.maintenance.store_checks import documents, stored_checks
 from recollect.paths import DATABASE_NAME
 from recollect.ready import head_of
-from recollect.recall.context.learnings.person_files import person_files
+from recollect.recall.context.person_files import person_files
 from recollect.store.connection import is_lost, lost
 from recollect.store.reader import Reader
 from recollect.units import plural

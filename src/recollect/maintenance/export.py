@@ -12,7 +12,7 @@ import msgspec
 
 from recollect.archive.archive import Archive
 from recollect.archive.chunks import ChunkPlace
-from recollect.erasure.pieces import lasting_pieces
+from recollect.erasure.records import lasting_pieces
 from recollect.errors import StoreError, UnknownName, UsageError
 from recollect.files import is_no_room, write_file
 from recollect.insights.prov import to_prov

@@ -17,7 +17,7 @@ from recollect.agents.base import Adapter
 from recollect.agents.registry import adapters_with
 from recollect.archive.envelope import drafts
 from recollect.config import Config
-from recollect.erasure.retention.sweep import limits_of, look
+from recollect.erasure.retention import limits_of, look
 from recollect.errors import RecollectError
 from recollect.files import DRAFT_SUFFIX
 from recollect.index.vectors.vector_index import VectorCoverage

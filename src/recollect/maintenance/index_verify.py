@@ -11,12 +11,12 @@ from typing import Any
 import msgspec
 
 from recollect.errors import IndexUnavailable
-from recollect.index.contents import ShardContents, open_contents
-from recollect.index.passages.build import STAGES, PassageModel, coverage_of, range_of, texts_of
-from recollect.index.passages.codes import cosines
-from recollect.index.vectors.entries.entry_index import EntryVectorIndex
+from recollect.index.text.shards import ShardContents
+from recollect.index.vectors.contextual import ContextualModel
+from recollect.index.vectors.passages import STAGES, coverage_of, range_of, texts_of
+from recollect.index.vectors.talk import cosines
 from recollect.index.vectors.texts import KINDS, chunks_of, chunks_of_part
-from recollect.index.vectors.vector_index import MAX_KEY, VectorIndex
+from recollect.index.vectors.vector_index import MAX_KEY, EntryVectorIndex, VectorIndex
 from recollect.maintenance.reports import DeepDifference, DeepPart
 from recollect.store.entries import EntryFeed, EntryTexts, key_of_entry
 from recollect.store.feed import TextFeed
@@ -102,7 +102,7 @@ def _documents_are(number: int) -> str:
 
 def _open(folder: Path, shard: str, check: PartCheck) -> ShardContents | None:
     try:
-        return open_contents(folder / shard)
+        return ShardContents(folder / shard)
     except IndexUnavailable as error:
         check.differs(shard, str(error))
         return None
@@ -248,7 +248,9 @@ def _look_at(key: int, chunk: str, index: VectorIndex, check: PartCheck) -> None
         check.differs(name, f"its vector is not that of its text (similarity {found:.2f})")
 
 
-def compare_passages(store: PassageStore, feed: TextFeed, model: Callable[[], PassageModel], check: PartCheck) -> None:
+def compare_passages(
+    store: PassageStore, feed: TextFeed, model: Callable[[], ContextualModel], check: PartCheck
+) -> None:
     """Hold the vectors of passages against the texts of the sessions that were read to their end.
 
     model: gives the model, which is asked for samples. What differs, and how many events were looked at, is added to

@@ -9,11 +9,11 @@ from typing import Literal
 from recollect.archive.archive import Archive
 from recollect.archive.keys import load_keys
 from recollect.erasure.repositories import excluded_repos, is_of
-from recollect.erasure.retention.clock_check import doubt
+from recollect.erasure.schedule import doubt
 from recollect.errors import IndexUnavailable, RecollectError, StoreError
-from recollect.index.engine import shard_names
-from recollect.index.passages.client import INSTALL_HINT
+from recollect.index.text.engine import shard_names
 from recollect.index.vectors.files import kept_models
+from recollect.index.vectors.passage_process import INSTALL_HINT
 from recollect.ingest.completeness import behind, untold
 from recollect.ingest.damage import DOCTOR_BYTES, known_damage, look
 from recollect.maintenance.home_checks import DoctorContext

@@ -13,7 +13,7 @@ from operator import attrgetter
 from recollect.archive.archive import Archive
 from recollect.archive.chunks import ChunkPlace
 from recollect.capture.replay import ReplayBatch, replay
-from recollect.erasure.pieces import holes_of, pieces_and_gaps
+from recollect.erasure.records import holes_of, pieces_and_gaps
 from recollect.errors import ArchiveError
 from recollect.ingest.completeness import untold
 from recollect.ingest.damage import check

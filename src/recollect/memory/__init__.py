@@ -12,8 +12,17 @@ if TYPE_CHECKING:
     from recollect.archive.envelope import KeyPlace
     from recollect.archive.rewrap import KeyChange, KeyStatus
     from recollect.capture.otlp import Signal
-    from recollect.erasure.reports import ForgetReport, ForgetSelection, ForgottenList, NoteToForget, SessionToForget
-    from recollect.erasure.retention.reports import EvictReport, Pin, StorageLine, StorageReport
+    from recollect.erasure.reports import (
+        EvictReport,
+        ForgetReport,
+        ForgetSelection,
+        ForgottenList,
+        NoteToForget,
+        Pin,
+        SessionToForget,
+        StorageLine,
+        StorageReport,
+    )
     from recollect.index.vectors.embed import EmbedReport
     from recollect.ingest.documents.report import CollectionReport, DocumentProgress, NotTaken
     from recollect.ingest.imports.options import ImportWish
@@ -103,6 +112,9 @@ if TYPE_CHECKING:
     from recollect.model.usage import UsageReport, UsageRow, UsageTotals
     from recollect.recall.answers import (
         RELATED_LABELS,
+        Conversation,
+        EntryPartView,
+        EntryView,
         Hit,
         SearchAnswer,
         SessionPage,
@@ -110,16 +122,14 @@ if TYPE_CHECKING:
         StorageStats,
         Timeline,
         VectorStats,
+        conversations,
     )
     from recollect.recall.context.builder import ContextBlock
-    from recollect.recall.context.learnings.block import Begun
-    from recollect.recall.context.learnings.shown import ShownBlock
+    from recollect.recall.context.person_files import Begun
     from recollect.recall.context.sources import ContextEvent
-    from recollect.recall.context.usage import RecallStats
-    from recollect.recall.conversations import Conversation, conversations
+    from recollect.recall.context.usage import RecallStats, ShownBlock
     from recollect.recall.coverage import Coverage
     from recollect.recall.decisions import DecisionQuestion, DecisionsAnswer, DecisionView
-    from recollect.recall.entries import EntryPartView, EntryView
     from recollect.recall.overview import Cited, Overview
     from recollect.recall.quotes import CONTINUED, clean, quoted
     from recollect.store.audit import AuditEntry
@@ -180,30 +190,32 @@ _NAMES = {
     "recollect.ingest.parse": "Recognised parse_file",
     "recollect.ingest.imports.options": "ImportWish",
     "recollect.ingest.report": "AgentSync ImportedSession ProgressCallback Skipped SyncProgress SyncReport",
-    "recollect.recall.answers": "RELATED_LABELS Hit SearchAnswer SessionPage Stats StorageStats Timeline VectorStats",
-    "recollect.recall.conversations": "Conversation conversations",
+    "recollect.recall.answers": (
+        "AgentStats Conversation EntryPartView EntryView Hit RELATED_LABELS SearchAnswer "
+        "SessionPage Stats StorageStats Timeline TimelineEntry VectorStats conversations"
+    ),
     "recollect.recall.coverage": "Coverage",
     "recollect.recall.decisions": "DecisionQuestion DecisionView DecisionsAnswer",
-    "recollect.recall.entries": "EntryPartView EntryView",
     "recollect.recall.overview": "Cited Overview",
     "recollect.recall.quotes": "CONTINUED clean quoted",
     "recollect.recall.context.builder": "ContextBlock",
-    "recollect.recall.context.learnings.block": "Begun",
-    "recollect.recall.context.learnings.shown": "ShownBlock",
+    "recollect.recall.context.person_files": "Begun",
+    "recollect.recall.context.usage": "RecallStats ShownBlock",
     "recollect.recall.context.sources": "ContextEvent",
-    "recollect.recall.context.usage": "RecallStats",
     "recollect.store.insights": "KeptNode KeptSignals",
     "recollect.store.learnings": "LearningFilter",
     "recollect.store.rows": "AgentStats DriftRow EventFilter TimelineEntry UsageBy",
     "recollect.store.sinks": "Given Item LinesSink Offsets Retracted Sink SqliteSink",
     "recollect.maintenance.repair": "RepairReport",
     "recollect.maintenance.backup.manifest": "BackupReport RestoreReport",
-    "recollect.erasure.reports": "ForgetReport ForgetSelection ForgottenList NoteToForget SessionToForget",
+    "recollect.erasure.reports": (
+        "EvictReport ForgetReport ForgetSelection ForgottenList "
+        "NoteToForget Pin SessionToForget StorageLine StorageReport"
+    ),
     "recollect.maintenance.reports": (
         "Check DeepPart DoctorReport Fix ExportFormat Exported SourceLedger VerifyReport"
     ),
     "recollect.store.audit": "AuditEntry",
-    "recollect.erasure.retention.reports": "EvictReport Pin StorageLine StorageReport",
     "recollect.maintenance.reveal": "RevealedEvent",
     "recollect.maintenance.service.job": "FileStep ManagerName ServiceEvery ServiceKind ServiceReport",
     "recollect.maintenance.setup.manifest": "Mode",

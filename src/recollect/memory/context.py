@@ -17,9 +17,8 @@ from recollect.errors import RecollectError
 from recollect.files import write_file
 from recollect.paths import DATABASE_NAME
 from recollect.recall.context.builder import ContextBlock, block_of, block_of_files, build, room_of
-from recollect.recall.context.folders import folder_of
-from recollect.recall.context.learnings.person_files import person_files
-from recollect.recall.context.sources import Asked, ContextEvent
+from recollect.recall.context.person_files import person_files
+from recollect.recall.context.sources import ContextEvent, ContextRequest, folder_of
 from recollect.store.context_log import ContextLogEntry
 from recollect.store.recent_reader import RecentReader
 from recollect.wire import firings_folder
@@ -27,9 +26,8 @@ from recollect.wire import firings_folder
 if TYPE_CHECKING:
     from recollect.config import Config, ContextConfig
     from recollect.recall.answers import SearchAnswer
-    from recollect.recall.context.learnings.block import Begun
-    from recollect.recall.context.learnings.shown import ShownBlock
-    from recollect.recall.context.usage import RecallStats
+    from recollect.recall.context.person_files import Begun
+    from recollect.recall.context.usage import RecallStats, ShownBlock
 
 BUDGET_TOKENS = 1200
 """What `[context] budget_tokens` is where the configuration says nothing."""
@@ -89,7 +87,7 @@ class ContextFacet:
             return ContextBlock(notes=(_code(error),))
         try:
             folder = folder_of(cwd, self._env)
-            asked = Asked(reader, folder, session, room=room_of(budget), agent=agent, now_us=now_us())
+            asked = ContextRequest(reader, folder, session, room=room_of(budget), agent=agent, now_us=now_us())
             if event == "prompt":
                 return self._about_prompt(asked, prompt, budget)
             return block_of(asked, event=event, budget=budget, files=self._files)
@@ -138,7 +136,7 @@ class ContextFacet:
 
         Raises StoreError and its kinds.
         """
-        from recollect.recall.context.learnings.shown import shown_of
+        from recollect.recall.context.usage import shown_of
         from recollect.store.context_log import read_firings
 
         self.take_spooled()
@@ -154,12 +152,12 @@ class ContextFacet:
 
     def begin(self, *, is_dry_run: bool = False) -> Begun:
         """Write the person's own files where none exists, so that they have something to edit. Raises StoreError."""
-        from recollect.recall.context.learnings.block import begin
+        from recollect.recall.context.person_files import begin
 
         return begin(self._files, is_dry_run=is_dry_run)
 
-    def _about_prompt(self, asked: Asked, prompt: str, budget: int) -> ContextBlock:
-        from recollect.recall.context.prompted import Prompted, question_of
+    def _about_prompt(self, asked: ContextRequest, prompt: str, budget: int) -> ContextBlock:
+        from recollect.recall.context.history import Prompted, question_of
 
         question = question_of(prompt)
         if self._search is None or not question or asked.folder is None:

@@ -19,13 +19,13 @@ from recollect.recall.answers import VectorStats
 from recollect.store.connection import has_database
 from recollect.store.feed import TextFeed
 from recollect.store.home import Home
+from recollect.store.lock import IngestLock
 
 if TYPE_CHECKING:
-    from recollect.index.passages.client import PassageReader
     from recollect.index.vectors.embed import EmbedProgress, EmbedReport
-    from recollect.index.vectors.embedder import Embedder
-    from recollect.index.vectors.entries.entry_index import EntryVectorIndex
-    from recollect.recall.rerank.contextual import Contextual
+    from recollect.index.vectors.passage_process import PassageReader
+    from recollect.index.vectors.vector_index import Embedder, EntryVectorIndex
+    from recollect.recall.rerank import Contextual
     from recollect.store.passages import PassageStore
 
 
@@ -83,7 +83,7 @@ class EmbeddingFacet:
         index = self.index()
         with self._lock:
             if index is not None and self._entries is None:
-                from recollect.index.vectors.entries.entry_index import EntryVectorIndex
+                from recollect.index.vectors.vector_index import EntryVectorIndex
 
                 self._entries = EntryVectorIndex(self._home.vectors, self._model(), self._texts(), asked=index.asked)
             return self._entries
@@ -96,7 +96,7 @@ class EmbeddingFacet:
     @property
     def has_contextual(self) -> bool:
         """Whether the contextual model is wanted and installed."""
-        from recollect.index.passages.model import weights_path
+        from recollect.index.vectors.contextual import weights_path
 
         is_wanted = self._config.contextual and self._config.model == "builtin" and not self._config.api
         return is_wanted and weights_path() is not None
@@ -104,7 +104,7 @@ class EmbeddingFacet:
     def contextual(self) -> Contextual | None:
         """Return what compares the best hits with a question; None where it is switched off, and where no process may
         be started for it and none is at work. Costs nothing before the first question."""
-        from recollect.index.passages.client import is_at_work
+        from recollect.index.vectors.passage_process import is_at_work
 
         if not self._config.contextual or self._config.model != "builtin" or self._config.api:
             return None
@@ -113,8 +113,8 @@ class EmbeddingFacet:
             return None
         with self._lock:
             if self._contextual is None:
-                from recollect.index.passages.client import PassageReader
-                from recollect.recall.rerank.contextual import Contextual
+                from recollect.index.vectors.passage_process import PassageReader
+                from recollect.recall.rerank import Contextual
 
                 self._passage_reader = PassageReader(self._home.vectors, may_start=may_start)
                 self._contextual = Contextual(self._passages, self._passage_reader, at_once=self._config.at_once)
@@ -128,7 +128,7 @@ class EmbeddingFacet:
         return found
 
     def _open_passages(self) -> PassageStore:
-        from recollect.index.passages.model import IDENTITY
+        from recollect.index.vectors.contextual import IDENTITY
         from recollect.store.passages import PassageStore
 
         return PassageStore(self._home.vectors, model=IDENTITY, derivation_id=self._texts().derivation_id())
@@ -138,7 +138,7 @@ class EmbeddingFacet:
         installed, or nothing is stored. Raises StoreError, IndexUnavailable."""
         if not self.has_contextual or not has_database(self._home.folder):
             return None
-        from recollect.index.passages.build import coverage_of
+        from recollect.index.vectors.passages import coverage_of
 
         with self._lock:
             feed = self._texts()
@@ -232,9 +232,8 @@ class EmbeddingFacet:
         should_stop: Callable[[], bool], progress: EmbedProgress | None,
     ) -> None:  # fmt: skip
         """Bring the vectors of entries in step, which are few, then those of events. The lock is held."""
-        from recollect.index.vectors.embed import Embedding
-        from recollect.index.vectors.entries.embed import EntryEmbedding
-        from recollect.index.vectors.entries.entry_index import EntryVectorIndex, entry_files
+        from recollect.index.vectors.embed import EntryEmbedding, EventEmbedding
+        from recollect.index.vectors.vector_index import EntryVectorIndex, entry_files
         from recollect.index.vectors.writer import VectorWriter
 
         started = time.perf_counter()
@@ -252,7 +251,7 @@ class EmbeddingFacet:
             if is_whole:
                 with VectorWriter(files, derivation_id, dimensions=lambda: embedder.dimensions, anew=anew) as writer:
                     report.was_begun_anew = writer.was_begun_anew
-                    is_whole = Embedding(
+                    is_whole = EventEmbedding(
                         feed, writer, embedder, report, should_stop=should_stop, progress=progress
                     ).run()
         finally:
@@ -266,9 +265,9 @@ class EmbeddingFacet:
         self, feed: TextFeed, report: EmbedReport, *, anew: bool, should_stop: Callable[[], bool],
         progress: EmbedProgress | None,
     ) -> None:  # fmt: skip
-        from recollect.index.passages.build import PassageBuild
-        from recollect.index.passages.model import ContextualModel
+        from recollect.index.vectors.contextual import ContextualModel
         from recollect.index.vectors.embed import EmbedReport
+        from recollect.index.vectors.passages import PassageBuild
         from recollect.store.passages import remove_passages
 
         if anew:
@@ -296,9 +295,8 @@ class EmbeddingFacet:
 
     def remove(self) -> EmbedReport:
         """Delete the vectors of every model and let the change log forget them. Raises StoreLocked during a run."""
-        from recollect.index.passages.build import CONSUMER as PASSAGES
         from recollect.index.vectors.embed import CONSUMER, LOCK_NAME, EmbedReport
-        from recollect.store.lock import IngestLock
+        from recollect.index.vectors.passages import CONSUMER as PASSAGES
         from recollect.store.passages import remove_passages
 
         if not self._home.vectors.exists():

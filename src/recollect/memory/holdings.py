@@ -73,8 +73,8 @@ class HoldsLearned(TellsMeaning):
         if not reader.entries.changes():
             return
         from recollect.errors import IndexUnavailable
-        from recollect.index.entries import index_entries
-        from recollect.index.writer import IndexWriterSet
+        from recollect.index.text.refresh import index_entries
+        from recollect.index.text.writer import IndexWriterSet
 
         try:
             with IndexWriterSet.open(self._folders.index) as index:

@@ -16,7 +16,7 @@ import msgspec
 from recollect.clock import now_us
 from recollect.config import Config
 from recollect.errors import IndexUnavailable, RecollectError, SchemaTooNew, SourceUnavailable, StoreError, StoreLocked
-from recollect.index.text_index import TextIndex
+from recollect.index.text.shards import TextIndex
 from recollect.memory.names import hide_secret_names, note_secret_names
 from recollect.paths import DATABASE_NAME, HOME_VARIABLE
 from recollect.store.home import Home, LazyRedactor, make_home
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from recollect.archive.archive import Archive
     from recollect.archive.keys import HomeKeys
     from recollect.capture.scope import Scope
-    from recollect.erasure.retention.reports import EvictReport
+    from recollect.erasure.reports import EvictReport
     from recollect.ingest.imports.options import ImportWish
     from recollect.ingest.rebuild.rebuild import Progress
     from recollect.ingest.report import ProgressCallback, SyncReport
@@ -235,8 +235,8 @@ class TakesIn(ABC):
         try:
             if not self.is_behind():
                 return ()
-            from recollect.index.entries import index_entries
-            from recollect.index.writer import IndexWriterSet
+            from recollect.index.text.refresh import index_entries
+            from recollect.index.text.writer import IndexWriterSet
 
             with self.writing() as (writer, _archive, _keys), IndexWriterSet.open(self._folders.index) as index:
                 index_entries(writer, self.reader(), index)
@@ -390,9 +390,9 @@ class TakesIn(ABC):
 
     def _mend(self, damaged: Sequence[str]) -> str:
         """Make shards anew that cannot be read; return a note on how that went. Never raises for a home in use."""
-        from recollect.index.engine import set_aside
-        from recollect.index.refresh import mend_index
-        from recollect.index.writer import IndexWriterSet
+        from recollect.index.text.engine import set_aside
+        from recollect.index.text.refresh import mend_index
+        from recollect.index.text.writer import IndexWriterSet
 
         try:
             with self.writing() as (writer, _archive, _keys):

@@ -13,19 +13,12 @@ from functools import cache
 import msgspec
 
 from recollect.errors import UnknownName
+from recollect.index.query.grammar import FILTERS
 from recollect.model.tools import TOOL_NAMES
 from recollect.store.reader import Reader
 from recollect.store.rows import EventFilter
 
 _NOUNS = {"repo": "repository"}
-_HINTS = {
-    "repo": "`recollect sessions` shows them",
-    "branch": "`recollect sessions` shows them",
-    "tag": "`recollect tag` lists them",
-    "collection": "`recollect docs list` lists them",
-    "session": "`recollect sessions` lists them",
-}
-_FILTERS = (("repo", "repos"), ("branch", "branches"), ("tag", "tags"), ("session", "sessions"))
 _NO_NAME = "="
 """Asks for what is of no repository or branch."""
 _NEAR = 3
@@ -60,8 +53,8 @@ class KnownNames:
 
     def filter(self, where: EventFilter) -> EventFilter:
         """Return a filter with its agents named by their slugs. Raises UnknownName for any name in it."""
-        for field, attribute in _FILTERS:
-            for name in getattr(where, attribute):
+        for field, one in FILTERS.items():
+            for name in getattr(where, one.attribute) if one.attribute and field != "agent" else ():
                 self(field, name)
         return msgspec.structs.replace(where, agents=tuple(map(self._slug, where.agents))) if where.agents else where
 
@@ -98,7 +91,7 @@ class KnownNames:
             near = self._reader().nearest_sessions(name)
         else:
             near = nearest(said, tuple(self._names(field)) or (TOOL_NAMES if field == "tool" else ()))
-        return UnknownName(_NOUNS.get(field, field), said, nearest=near, hint=_HINTS.get(field, ""))
+        return UnknownName(_NOUNS.get(field, field), said, nearest=near, hint=FILTERS[field].hint)
 
 
 def nearest(name: str, known: Iterable[str]) -> tuple[str, ...]:

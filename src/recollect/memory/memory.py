@@ -16,7 +16,7 @@ from recollect.agent_names import OWN
 from recollect.clock import now_us
 from recollect.config import Config, load_config
 from recollect.errors import ConfigError, IndexUnavailable, StoreLocked, UnknownName
-from recollect.index.text_index import TextIndex
+from recollect.index.text.shards import TextIndex
 from recollect.memory.holdings import HoldsLearned
 from recollect.memory.names import hide_secret_names
 from recollect.paths import (
@@ -31,7 +31,7 @@ from recollect.paths import (
 )
 from recollect.recall.answers import SearchAnswer, SessionPage, Stats, StorageStats, Timeline
 from recollect.recall.coverage import partly, unsearched
-from recollect.recall.meaning import Meaning
+from recollect.recall.meaning import VectorSearch
 from recollect.recall.search import Searcher
 from recollect.store.home import LazyArchive, LazyRedactor, make_home
 from recollect.store.reader import Reader, open_reader
@@ -42,9 +42,8 @@ from recollect.visible import as_stored
 if TYPE_CHECKING:
     from recollect.archive.archive import Archive
     from recollect.archive.keys import HomeKeys
-    from recollect.erasure.retention.reports import EvictReport
-    from recollect.index.vectors import VectorIndex
-    from recollect.index.vectors.entries.entry_index import EntryVectorIndex
+    from recollect.erasure.reports import EvictReport
+    from recollect.index.vectors.vector_index import EntryVectorIndex, VectorIndex
     from recollect.ingest.report import SyncReport
     from recollect.memory.embedding import EmbeddingFacet
     from recollect.memory.known_names import KnownNames
@@ -332,8 +331,7 @@ class Memory(HoldsLearned):
             finish_restore(self.home)
 
     def _retain(self, opened: tuple[Writer, Archive, HomeKeys], report: SyncReport) -> EvictReport | None:
-        from recollect.erasure.retention.cadence import is_due
-        from recollect.erasure.retention.clock_check import observe
+        from recollect.erasure.schedule import is_due, observe
 
         observe(self.home, now_us=now_us())
         if report.state == "interrupted" or not is_due(self.home, self.config.retention.cadence, now_us=now_us()):
@@ -390,7 +388,7 @@ class Memory(HoldsLearned):
             return Searcher(
                 self._index,
                 reader,
-                meaning=Meaning(self._vectors, self._entry_vectors),
+                meaning=VectorSearch(self._vectors, self._entry_vectors),
                 contextual=self.embedding.contextual(),
                 glossary=reader.entries.glossary,
                 unsearched=partial(unsearched, reader),

@@ -13,9 +13,9 @@ from recollect.errors import UnknownName
 from recollect.index.query.grammar import Question, parse
 from recollect.model.sessions import Session
 from recollect.model.time import required_time
-from recollect.recall.context.folders import folder_of
+from recollect.recall.answers import EntryView, entry_view
+from recollect.recall.context.sources import folder_of
 from recollect.recall.coverage import Coverage, lagging
-from recollect.recall.entries import EntryView, entry_view
 from recollect.recall.overview import Overview, overview
 from recollect.store.reader import Reader
 from recollect.store.rows import EventFilter

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 import msgspec
 
+from recollect.model.learnings.entries import ENTRY_KINDS
 from recollect.model.sessions import Session
+from recollect.store.entries import EntryReader
 from recollect.store.rows import AgentStats, TimelineEntry
 
 MatchLevel = Literal["exact", "stemmed", "near", "semantic", "none"]
@@ -164,3 +167,99 @@ class Stats(msgspec.Struct, frozen=True):
     """None where they are switched off."""
     entries: dict[str, int] = {}
     """What was learned, noted and documented: how many of each kind, those too that hold no more."""
+
+
+DECAY = 0.5
+"""What each further hit of a session counts, against the one before it: a session that is all about the question comes
+before one that mentions it once a little better, and length alone wins nothing."""
+COUNTED = 8
+"""Hits of a session that count; beyond this the shares are too small to matter."""
+
+
+class Conversation(msgspec.Struct, frozen=True):
+    """One session that answers, with its best event. hits: how many of its events were found."""
+
+    best: Hit
+    hits: int
+    score: float
+
+    @property
+    def session_uid(self) -> str:
+        """The session."""
+        return self.best.session_uid
+
+
+def conversations(hits: Sequence[Hit]) -> tuple[Conversation, ...]:
+    """Return the sessions of hits, best first; equal ones in the order of their best hit.
+
+    hits: as a search gives them, best first.
+    """
+    of_session: dict[str, list[Hit]] = {}
+    for hit in hits:
+        if hit.kind in ENTRY_KINDS:
+            continue  # a document is no session
+        of_session.setdefault(hit.session_uid, []).append(hit)
+    found = [
+        Conversation(
+            best=own[0],
+            hits=len(own) + max(hit.more_in_session for hit in own),
+            score=sum(hit.score * DECAY**place for place, hit in enumerate(own[:COUNTED])),
+        )
+        for own in of_session.values()
+    ]
+    return tuple(sorted(found, key=lambda c: -c.score))
+
+
+class EntryPartView(msgspec.Struct, frozen=True):
+    """One part. Cite it as `uid#part`. heading: the headings above it, "" for none."""
+
+    part: int
+    heading: str
+    text: str
+
+
+class EntryView(msgspec.Struct, frozen=True):
+    """An entry, with a page of its parts. ts in UTC microseconds. part_count: how many it has.
+
+    session_uid: the session that it came from, "" for none. next_part: where to go on; None at the end.
+    """
+
+    uid: str
+    kind: str
+    title: str
+    agent: str
+    repo: str
+    path: str
+    session_uid: str
+    ts: int | None
+    status: str
+    state: str
+    part_count: int
+    parts: tuple[EntryPartView, ...]
+    next_part: int | None = None
+    notes: tuple[str, ...] = ()
+
+
+def entry_view(entries: EntryReader, uid: str, *, first: int = 0, limit: int | None = None) -> EntryView | None:
+    """Return an entry by its uid or a unique beginning of it, with its parts from `first` on; None without one."""
+    found = entries.entry(uid)
+    if found is None:
+        return None
+    entry, parts = found
+    shown = [part for part in parts if part.part >= first]
+    page = shown if limit is None else shown[:limit]
+    return EntryView(
+        uid=entry.uid,
+        kind=entry.kind,
+        title=entry.title,
+        agent=entry.agent,
+        repo=entry.repo,
+        path=entry.path,
+        session_uid=entry.session_uid,
+        ts=entry.ts,
+        status=entry.status,
+        state=entry.state,
+        part_count=entry.parts,
+        parts=tuple(EntryPartView(*part) for part in page),
+        next_part=shown[len(page)].part if len(page) < len(shown) else None,
+    )

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import calendar
-from collections.abc import Collection, Mapping, Sequence
-from typing import Protocol
+from collections.abc import Collection, Sequence
 
 import msgspec
 
 from recollect.recall.answers import SearchAnswer
-from recollect.store.entries import EntryReader
-from recollect.store.rows import ChangeRange, SessionKey
+from recollect.store.reader import Reader
 from recollect.units import plural
 
 NOTHING = "nothing found"
@@ -20,17 +18,7 @@ _INDEX = "index"
 """The consumer of the change log that the text index is."""
 
 
-class IndexedStore(Protocol):
-    """What the store says that the index must have."""
-
-    @property
-    def entries(self) -> EntryReader: ...
-    def shards(self) -> Mapping[str, int]: ...
-    def changes_after(self, consumer: str, *, limit: int = 10_000) -> list[ChangeRange]: ...
-    def session_keys(self, numbers: Sequence[int]) -> Mapping[int, SessionKey]: ...
-
-
-def unsearched(store: IndexedStore, present: Collection[str], damaged: Collection[str]) -> tuple[str, ...]:
+def unsearched(store: Reader, present: Collection[str], damaged: Collection[str]) -> tuple[str, ...]:
     """Return what of a store a search cannot find now, a note each: what is missing of the index, and what it lags.
 
     present: the parts of the index that were searched. damaged: those that are there and cannot be read.
@@ -47,7 +35,7 @@ def unsearched(store: IndexedStore, present: Collection[str], damaged: Collectio
     return (*notes, *lagging(store))
 
 
-def lagging(store: IndexedStore) -> tuple[str, ...]:
+def lagging(store: Reader) -> tuple[str, ...]:
     """Return what is stored and not indexed yet, a note each. A look at the database."""
     notes = []
     waiting = sum(change.last_seq - change.first_seq + 1 for change in store.changes_after(_INDEX))

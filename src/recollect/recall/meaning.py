@@ -7,16 +7,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from recollect.errors import EmbeddingUnavailable, IndexUnavailable
-from recollect.index.candidates import Wanted
+from recollect.index.query.candidates import QueryPlan
 from recollect.index.query.grammar import Question
-from recollect.index.text_index import Shard
+from recollect.index.text.shards import Shard
 from recollect.model.learnings.entries import APART_KINDS
 from recollect.store.entries import DOCUMENT_SHARD, ENTRY_SHARDS, NOTE_SHARD
 from recollect.store.keys import ENTRY_BASE, SEQ_BITS
 
 if TYPE_CHECKING:
-    from recollect.index.vectors.entries.entry_index import EntryVectorIndex
-    from recollect.index.vectors.vector_index import VectorIndex
+    from recollect.index.vectors.vector_index import EntryVectorIndex, VectorIndex
 
 NEAREST = 100
 """Events taken for their meaning alone, before ranking, and parts of entries where only these are asked for."""
@@ -37,7 +36,7 @@ class Nearness(NamedTuple):
 NOTHING_NEAR = Nearness()
 
 
-class Meaning:
+class VectorSearch:
     """The vectors of a home, as far as there are any. Never raises: a search answers from its text index then."""
 
     def __init__(
@@ -50,7 +49,7 @@ class Meaning:
         self._vectors = vectors
         self._entries = entries
 
-    def near(self, question: Question, wanted: Wanted, shards: Sequence[Shard]) -> Nearness:
+    def near(self, question: Question, wanted: QueryPlan, shards: Sequence[Shard]) -> Nearness:
         """Return what is near to a question, of what these parts of the index have and the question is confined to;
         nothing for one that asks for words."""
         text = meaning_of(question, wanted)
@@ -66,7 +65,7 @@ class Meaning:
         entries = self._near_entries(text, kinds, wanted, limit=limit)
         return Nearness((*near.keys, *entries.keys), tuple(dict.fromkeys((*near.notes, *entries.notes))))
 
-    def _near_events(self, text: str, wanted: Wanted) -> Nearness:
+    def _near_events(self, text: str, wanted: QueryPlan) -> Nearness:
         try:
             vectors = self._vectors()
             if vectors is None:
@@ -83,7 +82,7 @@ class Meaning:
             notes = (f"{missing:,} of {coverage.total:,} messages have no vectors yet: found by their words only",)
         return Nearness(tuple(near.key for near in found), notes)
 
-    def _near_entries(self, text: str, kinds: Sequence[str], wanted: Wanted, *, limit: int) -> Nearness:
+    def _near_entries(self, text: str, kinds: Sequence[str], wanted: QueryPlan, *, limit: int) -> Nearness:
         try:
             vectors = self._entries()
             if vectors is None:
@@ -95,7 +94,7 @@ class Meaning:
             return Nearness((), (f"searched by words only: {error}",))
         return Nearness(tuple(keys), notes)
 
-    def similarities(self, question: Question, wanted: Wanted, keys: Iterable[int]) -> Mapping[int, float]:
+    def similarities(self, question: Question, wanted: QueryPlan, keys: Iterable[int]) -> Mapping[int, float]:
         """Return how near events and parts of entries are, by key; those without vectors are left out."""
         text = meaning_of(question, wanted)
         if not text:
@@ -114,7 +113,7 @@ class Meaning:
         return found
 
 
-def _entry_kinds(names: Iterable[str], wanted: Wanted) -> list[str]:
+def _entry_kinds(names: Iterable[str], wanted: QueryPlan) -> list[str]:
     """Return the kinds of entries that parts of the index have and a question asks for."""
     there = {*(("document",) if DOCUMENT_SHARD in names else ()), *(APART_KINDS if NOTE_SHARD in names else ())}
     confined = wanted.confinement
@@ -123,7 +122,7 @@ def _entry_kinds(names: Iterable[str], wanted: Wanted) -> list[str]:
     )
 
 
-def meaning_of(question: Question, wanted: Wanted) -> str:
+def meaning_of(question: Question, wanted: QueryPlan) -> str:
     """Return the words of a question that its meaning lies in; "" where words themselves are asked for.
 
     These are asked for: what is quoted, required or refused, a pattern, and anything that is only one word or

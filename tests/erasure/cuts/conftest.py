@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 from recollect.config import Config
-from recollect.erasure.cuts import Cut, compact, cut
+from recollect.erasure.cuts import compact
 from recollect.memory import Memory
 from recollect.store.slices import SourceRow
 from recollect.testing.builders import ClaudeTranscript
+from tests.erasure.cuts.lines import cut
 
 DAY = 1_795_219_200_000_000
 """2026-11-21, UTC."""
@@ -42,7 +43,7 @@ class World:
         """Evict ranges of a transcript's newest revision, for good."""
         row = self.source(transcript)
         with self.memory.writing() as (writer, archive, _keys):
-            cut(archive, writer, [Cut(row.source_id, row.revision, ranges)], reason="evicted", at=DAY)
+            cut(archive, writer, row.source_id, row.revision, ranges, at=DAY)
             compact(archive, writer)
 
     def large_records(self, transcript: ClaudeTranscript) -> list[tuple[int, int]]:

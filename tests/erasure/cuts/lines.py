@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from hashlib import sha256
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from recollect.archive.chunks import ChunkPlace
 from recollect.archive.keys import home_keys
 from recollect.archive.tail import OpenTail, cut_slice
 from recollect.capture.containers.jsonl import split_lines
-from recollect.erasure.cuts import Cut, CutReport, compact, cut, settle
+from recollect.erasure.cuts import compact, make_promised, settle, waiting_cuts
 from recollect.errors import RawGone
 from recollect.ingest.ingester import Ingester, Sinks
 from recollect.ingest.report import AgentSync, SyncReport
@@ -21,6 +22,16 @@ from recollect.store.writer import Writer, open_writer
 
 KEYS = home_keys(b"not a secret: the tests' data ke")
 Range = tuple[int, int]
+
+
+def cut(
+    archive: Archive, writer: Writer, source_id: str, revision: int, ranges: Iterable[Range], *, at: int,
+    reason: str = "evicted",
+) -> int:  # fmt: skip
+    """Take ranges of a revision away, as forgetting and retention do; return how many bytes went."""
+    with writer.transaction():
+        writer.removing.holes.wait(waiting_cuts(source_id, revision, ranges, reason, at))
+    return make_promised(archive, writer)
 
 
 class GrowingSource:
@@ -81,9 +92,9 @@ class GrowingSource:
     def committed(self) -> int:
         return self.content.rfind(b"\n") + 1
 
-    def cut(self, ranges: list[Range]) -> CutReport:
+    def cut(self, ranges: list[Range]) -> int:
         self.cut_ranges += [(a, min(b, self.committed)) for a, b in ranges]
-        return cut(self.archive, self.writer, [Cut(self.source_id, 1, tuple(ranges))], reason="evicted", at=5)
+        return cut(self.archive, self.writer, self.source_id, 1, ranges, at=5)
 
     def compact(self, least_dead_share: float = 0.0) -> None:
         compact(self.archive, self.writer, least_dead_share=least_dead_share)

@@ -73,12 +73,10 @@ def source(tmp_path: Path) -> GrowingSource:
 
 def test_compacting_gives_back_what_was_cut_and_nothing_else(source: GrowingSource) -> None:
     before = source.archive.size_bytes()
-    report = source.cut([(0, 300_000)])
-    assert report.bytes == sum(b - a for a, b in source.holes())
+    assert source.cut([(0, 300_000)]) == sum(b - a for a, b in source.holes())
     source.compact()
     freed = before - source.archive.size_bytes()
     assert freed > 0.4 * before
-    assert 0.9 * freed < report.freed_estimate_bytes < 1.1 * freed
     source.check()
     numbers = pack_numbers(source.home / "archive" / "packs")
     source.compact()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from recollect.erasure.retention.cadence import Cadence, is_due, swept, swept_at
+from recollect.erasure.schedule import Cadence, is_due, swept, swept_at
 from recollect.memory.maintenance.retention import RetentionFacet
 from recollect.store.writer import open_writer
 from tests.erasure.retention.conftest import Work

@@ -8,7 +8,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.erasure.retention.choice import Choice, KeepGone, Limits, choose, overflowing
+from recollect.erasure.retention import Choice, KeepGone, RetentionLimits, choose, overflowing
 from recollect.store.erasure.holdings import Holding, Holdings, SharedChunk
 
 NOW = 1_000_000
@@ -51,10 +51,10 @@ def holdings(draw: st.DrawFn) -> Holdings:
 
 
 @st.composite
-def limits(draw: st.DrawFn) -> Limits:
+def limits(draw: st.DrawFn) -> RetentionLimits:
     soft = draw(st.integers(0, 1500))
     age = draw(st.none() | st.integers(0, NOW))
-    return Limits(soft, soft + draw(st.integers(0, 500)), age, draw(st.sampled_from(GONE)))
+    return RetentionLimits(soft, soft + draw(st.integers(0, 500)), age, draw(st.sampled_from(GONE)))
 
 
 def left_after(held: Holdings, choice: Choice) -> int:
@@ -67,7 +67,7 @@ def left_after(held: Holdings, choice: Choice) -> int:
 
 
 @given(held=holdings(), bounds=limits())
-def test_nothing_goes_before_its_digest_covers_its_last_record(held: Holdings, bounds: Limits) -> None:
+def test_nothing_goes_before_its_digest_covers_its_last_record(held: Holdings, bounds: RetentionLimits) -> None:
     by_uid = {s.session_uid: s for s in held.sessions}
     for step in choose(held, bounds, now_us=NOW).steps:
         assert by_uid[step.session_uid].is_covered
@@ -76,21 +76,21 @@ def test_nothing_goes_before_its_digest_covers_its_last_record(held: Holdings, b
 
 
 @given(held=holdings(), bounds=limits())
-def test_what_is_pinned_never_goes(held: Holdings, bounds: Limits) -> None:
+def test_what_is_pinned_never_goes(held: Holdings, bounds: RetentionLimits) -> None:
     pinned = {s.session_uid for s in held.sessions if s.is_pinned}
     steps = (*choose(held, bounds, now_us=NOW).steps, *overflowing(held, bounds).steps)
     assert not pinned & {step.session_uid for step in steps}
 
 
 @given(held=holdings(), bounds=limits())
-def test_the_bytes_told_are_the_bytes_that_go(held: Holdings, bounds: Limits) -> None:
+def test_the_bytes_told_are_the_bytes_that_go(held: Holdings, bounds: RetentionLimits) -> None:
     for choice in (choose(held, bounds, now_us=NOW), overflowing(held, bounds)):
         assert choice.raw_bytes == held.raw_bytes
         assert choice.left_bytes == left_after(held, choice) == held.raw_bytes - sum(s.bytes for s in choice.steps)
 
 
 @given(held=holdings(), bounds=limits())
-def test_the_budget_takes_the_oldest_first_and_stops_in_time(held: Holdings, bounds: Limits) -> None:
+def test_the_budget_takes_the_oldest_first_and_stops_in_time(held: Holdings, bounds: RetentionLimits) -> None:
     choice = choose(held, bounds, now_us=NOW)
     by_uid = {s.session_uid: s for s in held.sessions}
     taken = [step for step in choice.steps if step.reason == "budget"]
@@ -106,7 +106,7 @@ def test_the_budget_takes_the_oldest_first_and_stops_in_time(held: Holdings, bou
 
 
 @given(held=holdings(), bounds=limits())
-def test_large_results_go_alone_exactly_where_they_are_enough(held: Holdings, bounds: Limits) -> None:
+def test_large_results_go_alone_exactly_where_they_are_enough(held: Holdings, bounds: RetentionLimits) -> None:
     choice = choose(held, bounds, now_us=NOW)
     budget = [step for step in choice.steps if step.reason == "budget"]
     assert len({step.part for step in budget}) <= 1
@@ -115,7 +115,7 @@ def test_large_results_go_alone_exactly_where_they_are_enough(held: Holdings, bo
 
 
 @given(held=holdings(), bounds=limits())
-def test_age_takes_what_is_old_and_spares_the_only_copy_as_configured(held: Holdings, bounds: Limits) -> None:
+def test_age_takes_what_is_old_and_spares_the_only_copy_as_configured(held: Holdings, bounds: RetentionLimits) -> None:
     aged = {s.session_uid for s in choose(held, bounds, now_us=NOW).steps if s.reason == "age"}
     for s in held.sessions:
         is_old = bounds.max_age_us is not None and max(s.last_at, s.taken_at) <= NOW - bounds.max_age_us
@@ -126,7 +126,7 @@ def test_age_takes_what_is_old_and_spares_the_only_copy_as_configured(held: Hold
 
 @given(held=holdings(), bounds=limits())
 def test_the_last_resort_takes_the_oldest_unanalysed_last_and_only_as_many_as_it_must(
-    held: Holdings, bounds: Limits
+    held: Holdings, bounds: RetentionLimits
 ) -> None:
     choice = overflowing(held, bounds)
     by_uid = {s.session_uid: s for s in held.sessions}
@@ -139,7 +139,7 @@ def test_the_last_resort_takes_the_oldest_unanalysed_last_and_only_as_many_as_it
 
 
 @given(held=holdings(), bounds=limits(), order=st.randoms(use_true_random=False))
-def test_the_order_of_what_is_given_is_no_matter(held: Holdings, bounds: Limits, order: object) -> None:
+def test_the_order_of_what_is_given_is_no_matter(held: Holdings, bounds: RetentionLimits, order: object) -> None:
     mixed = list(held.sessions)
     order.shuffle(mixed)  # type: ignore[attr-defined]
     again = held._replace(sessions=mixed)
@@ -148,7 +148,9 @@ def test_the_order_of_what_is_given_is_no_matter(held: Holdings, bounds: Limits,
 
 
 @given(held=holdings(), bounds=limits(), marks=st.randoms(use_true_random=False))
-def test_when_a_session_was_analysed_is_no_matter(held: Holdings, bounds: Limits, marks: random.Random) -> None:
+def test_when_a_session_was_analysed_is_no_matter(
+    held: Holdings, bounds: RetentionLimits, marks: random.Random
+) -> None:
     """After an import all have one time of that, or the times of whichever order they were analysed in."""
     again = held._replace(sessions=[s._replace(analyzed_at=marks.randrange(NOW)) for s in held.sessions])
     assert choose(again, bounds, now_us=NOW) == choose(held, bounds, now_us=NOW)
@@ -157,12 +159,12 @@ def test_when_a_session_was_analysed_is_no_matter(held: Holdings, bounds: Limits
 
 def test_below_the_caps_and_young_nothing_goes() -> None:
     held = Holdings([holding("claude:a", last_at=NOW), holding("claude:b", last_at=NOW)], {})
-    assert choose(held, Limits(1000, 2000, 10), now_us=NOW).steps == ()
-    assert overflowing(held, Limits(1000, 2000, 10)).steps == ()
+    assert choose(held, RetentionLimits(1000, 2000, 10), now_us=NOW).steps == ()
+    assert overflowing(held, RetentionLimits(1000, 2000, 10)).steps == ()
 
 
 def test_a_shared_chunk_is_counted_with_the_last_that_has_it() -> None:
     held = Holdings(
         [holding("claude:a", shared=(1,)), holding("claude:b", analyzed_at=20, shared=(1,))], {1: SharedChunk(50, 2)}
     )
-    assert [step.bytes for step in choose(held, Limits(0, 0, None), now_us=NOW).steps] == [110, 160]
+    assert [step.bytes for step in choose(held, RetentionLimits(0, 0, None), now_us=NOW).steps] == [110, 160]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from recollect.cli import main
-from recollect.erasure.retention.clock_check import DAY_US, HOUR_US, doubt, observe
+from recollect.erasure.schedule import DAY_US, HOUR_US, doubt, observe
 from recollect.memory import ingest as taking_in
 from recollect.memory.maintenance.retention import RetentionFacet
 from tests.erasure.retention.conftest import Work

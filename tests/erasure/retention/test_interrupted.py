@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from recollect.erasure.retention import sweep as sweeping
+from recollect.erasure import retention as sweeping
 from recollect.memory import Memory
 from tests.erasure.retention.conftest import Work
 

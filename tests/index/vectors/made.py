@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.index.vectors.files import Files, Identity
+from recollect.index.vectors.files import EmbedderIdentity, Files
 from recollect.index.vectors.rows import Rows
 from recollect.index.vectors.texts import CUTTING
 from recollect.index.vectors.vector_index import VectorIndex
@@ -40,7 +40,7 @@ def direction(angle: float) -> NDArray[np.float32]:
 
 
 def files(folder: Path) -> Files:
-    return Files(folder, Identity("directions", "1", CUTTING))
+    return Files(folder, EmbedderIdentity("directions", "1", CUTTING))
 
 
 def writer(folder: Path, *, derivation_id: bytes = DERIVATION_ID, anew: bool = False) -> VectorWriter:

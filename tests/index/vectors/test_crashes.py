@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from recollect.index.vectors.files import COMMIT_BYTES, Commit, last_commit
+from recollect.index.vectors.files import COMMIT_BYTES, VectorCommit, last_commit
 from tests.index.vectors import made
 
 KILLS = 8
@@ -114,11 +114,11 @@ def test_a_deleted_folder_is_an_index_without_vectors(tmp_path: Path) -> None:
 
 
 def test_a_commit_is_its_own_proof() -> None:
-    commit = Commit(5, 1, 99, -1, made.DERIVATION_ID)
-    assert Commit.decode(commit.encode()) == commit
-    assert Commit.decode(commit.encode()[:-1]) is None
-    assert Commit.decode(b"\0" * COMMIT_BYTES) is None
+    commit = VectorCommit(5, 1, 99, -1, made.DERIVATION_ID)
+    assert VectorCommit.decode(commit.encode()) == commit
+    assert VectorCommit.decode(commit.encode()[:-1]) is None
+    assert VectorCommit.decode(b"\0" * COMMIT_BYTES) is None
 
 
 def test_an_empty_generation_has_an_empty_commit(tmp_path: Path) -> None:
-    assert last_commit(made.files(tmp_path).begin(4)) == Commit()
+    assert last_commit(made.files(tmp_path).begin(4)) == VectorCommit()

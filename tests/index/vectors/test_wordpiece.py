@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.index.vectors.builtin import FOLDER
-from recollect.index.vectors.wordpiece import WordPiece
+from recollect.index.vectors.builtin import FOLDER, WordPiece
 
 VOCABULARY = (FOLDER / "vocabulary.txt").read_text("utf-8").splitlines()
 WORDPIECE = WordPiece(VOCABULARY)

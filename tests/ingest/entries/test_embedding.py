@@ -16,8 +16,8 @@ import pytest
 
 from recollect.config import Config, PrivacyConfig, SecretPatternConfig
 from recollect.errors import EmbeddingUnavailable
+from recollect.index.vectors import embed as module
 from recollect.index.vectors.builtin import BuiltinEmbedder
-from recollect.index.vectors.entries import embed as module
 from recollect.index.vectors.rows import Rows
 from recollect.index.vectors.writer import VectorWriter
 from recollect.maintenance.deep_verify import verify_deep
@@ -265,7 +265,7 @@ PROGRAM = """
 import sys
 from recollect.config import Config
 from recollect.memory import Memory
-import recollect.index.vectors.entries.embed as module
+import recollect.index.vectors.embed as module
 module.ENTRIES_AT_A_TIME, module.COMMIT_EVERY_S, module.BATCH_CHARS = 3, 0, 400
 with Memory.open(sys.argv[1], config=Config(), env={"HOME": sys.argv[1]}) as memory:
     memory.embedding.run(progress=lambda done, total: print(done, flush=True))

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from recollect.index.writer import IndexWriterSet
+from recollect.index.text.writer import IndexWriterSet
 from recollect.maintenance.deep_verify import verify_deep
 from recollect.memory import Memory
 from recollect.store.entries import DOCUMENT_SHARD, NOTE_SHARD, EntryLog

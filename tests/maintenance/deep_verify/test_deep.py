@@ -11,8 +11,8 @@ import pytest
 
 from recollect.config import Config, RetentionConfig
 from recollect.errors import StoreLocked
-from recollect.index.refresh import documents_of
-from recollect.index.writer import IndexWriterSet
+from recollect.index.text.refresh import documents_of
+from recollect.index.text.writer import IndexWriterSet
 from recollect.memory import DeepPart, ForgetSelection, Memory
 from recollect.model.insights.nodes import kind_of_node
 from recollect.paths import DATABASE_NAME

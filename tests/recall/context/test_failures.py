@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from recollect.model.payloads import FileEdit, Payload, ToolCall, ToolResult, kind_of
-from recollect.recall.context.commands import command_of
-from recollect.recall.context.failures import Failure, FailureWalk
+from recollect.recall.context.failures import FailedCall, FailureWalk, command_of
 from recollect.store.recent import RecentEvent
 
 UID = "codex:s1"
@@ -38,7 +37,7 @@ def events(payloads: Iterable[Payload]) -> list[RecentEvent]:
     ]
 
 
-def walked(*payloads: Payload) -> list[Failure]:
+def walked(*payloads: Payload) -> list[FailedCall]:
     walk = FailureWalk()
     walk.take(UID, events(payloads))
     return walk.failures()

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 from recollect.memory import ContextBlock, ContextFacet
 from recollect.model.own import BLOCK_TAG
-from recollect.recall.context.learnings.block import USER_TEXT
-from recollect.recall.context.learnings.learnings import HEADINGS
-from recollect.recall.context.learnings.person_files import MAX_CHARS
+from recollect.recall.context.learnings import HEADINGS
+from recollect.recall.context.person_files import MAX_CHARS, USER_TEXT
 from recollect.recall.context.tokens import tokens_of
 from recollect.recall.quotes import CONTINUED, HEADING
 from tests.recall.context.conftest import Session, Shop, shop

@@ -22,8 +22,7 @@ from recollect.ingest.keeper.status import Counters
 from recollect.insights.learnings.queue.pause import Pause, keep_pause
 from recollect.insights.learnings.user_file import find_region
 from recollect.memory import ContextFacet, LearningNow, LiveStatus
-from recollect.recall.context.learnings.block import SOUL_TEXT
-from recollect.recall.context.learnings.person_files import fronts, person_files
+from recollect.recall.context.person_files import SOUL_TEXT, fronts, person_files
 from recollect.serve.daemon_control import DaemonAnswer
 from recollect.store.learning_writer import open_learning_store
 from tests.recall.context.conftest import Session, Shop

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import tantivy
 from tantivy import Occur, Query
 
-from recollect.index.schema import KIND, PATHS, SESSION, TOOL, TS, schema
-from recollect.index.stems import terms_of
-from recollect.index.text_index import Shard
+from recollect.index.query.grammar import Question
+from recollect.index.text.schema import KIND, PATHS, SESSION, TOOL, TS, schema
+from recollect.index.text.shards import Shard
+from recollect.index.text.terms import terms_of
 from recollect.model.tools import canonical_tool
 
 Clauses = list[tuple[Occur, Query]]
@@ -31,6 +32,12 @@ class Confinement:
     not_paths: tuple[str, ...] = ()
     after_us: int | None = None
     before_us: int | None = None
+
+    @classmethod
+    def of(cls, question: Question, *, sessions: frozenset[int] | None, not_sessions: frozenset[int]) -> Confinement:
+        """Return what a question asks for. sessions, not_sessions: numbers of those that it allows and refuses."""
+        asked = {name: getattr(question, name) for name in _OF_QUESTIONS}
+        return cls(sessions=sessions, not_sessions=not_sessions, **asked)
 
     @property
     def with_instructions(self) -> bool:
@@ -57,6 +64,9 @@ class Confinement:
             if query is not None:
                 clauses.append((occur, unscored(query) if occur == Occur.Must else query))
         return clauses
+
+
+_OF_QUESTIONS = tuple(one.name for one in fields(Confinement) if "sessions" not in one.name)
 
 
 def unscored(query: Query) -> Query:

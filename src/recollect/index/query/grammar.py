@@ -11,16 +11,16 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, tzinfo
+from typing import Any, NamedTuple
 
 import msgspec
 
 from recollect.errors import UnknownName
-from recollect.index.query.dates import said_in_passing
 from recollect.index.query.patterns import TermPattern, from_regex, from_wildcard
 from recollect.model.learnings.entries import ENTRY_KINDS
 from recollect.model.learnings.names import tag_name
 from recollect.model.payloads import KINDS
-from recollect.model.time import TIME_FORMS, Period, parse_time
+from recollect.model.time import TIME_FORMS, Period, calendar_period, in_zone, parse_time, relative_period
 from recollect.store.rows import EventFilter
 
 MAX_QUERY_CHARS = 10_000
@@ -33,11 +33,34 @@ _KIND_ALIASES = {
     "reply": "assistant_message", "call": "tool_call", "result": "tool_result", "output": "tool_result",
     "edit": "file_edit", "message": "user_message,assistant_message",
 }  # fmt: skip
-_FIELDS = frozenset(
-    ("agent", "repo", "session", "collection", "kind", "tool", "path", "branch", "tag", "after", "before", "on", "is")
-)
 _KNOWN_KINDS = frozenset((*KINDS, *ENTRY_KINDS))
-_SPELLED: dict[str, Callable[[str], str]] = {"kind": str.lower, "tool": str.lower, "tag": tag_name}
+
+
+class QueryFilter(NamedTuple):
+    """A filter of the query language. attribute: of `EventFilter`, for one of sessions; "" for others. hint: where a
+    person sees the names that there are. spelled: how a value is looked for."""
+
+    attribute: str = ""
+    hint: str = ""
+    spelled: Callable[[str], str] = str
+
+
+FILTERS = {
+    "agent": QueryFilter("agents"),
+    "repo": QueryFilter("repos", "`recollect sessions` shows them"),
+    "session": QueryFilter("sessions", "`recollect sessions` lists them"),
+    "branch": QueryFilter("branches", "`recollect sessions` shows them"),
+    "tag": QueryFilter("tags", "`recollect tag` lists them", tag_name),
+    "collection": QueryFilter(hint="`recollect docs list` lists them"),
+    "kind": QueryFilter(spelled=str.lower),
+    "tool": QueryFilter(spelled=str.lower),
+    "path": QueryFilter(),
+    "after": QueryFilter(),
+    "before": QueryFilter(),
+    "on": QueryFilter(),
+    "is": QueryFilter(),
+}
+"""By name. A filter of sessions needs a line here, an attribute of `EventFilter`, and what the store does with it."""
 Names = Callable[[str, str], str]
 """Gives what a filter looks for, by its name and the value in it."""
 _TOKEN = re.compile(
@@ -190,11 +213,11 @@ class _Reader:
         is_not, is_must = token["sign"] == "-", token["sign"] == "+"
         if token["field"] is not None:
             value = token["quoted"] if token["quoted"] is not None else token["value"]
-            if token["field"].lower() in _FIELDS:
+            if token["field"].lower() in FILTERS:
                 self._take_field(token["field"].lower(), value, is_not=is_not)
                 return
             if token["field"].isalpha() and token["quoted"] is None and "/" not in value:
-                known = ", ".join(sorted(_FIELDS))
+                known = ", ".join(sorted(FILTERS))
                 self._note(f"there is no filter {token['field']}: (there are {known}); taken as words")
             # Not a filter of ours: `TypeError:x`, `https://…` are text.
             self._add(Clause(token[0].lstrip("+-") if token["sign"] else token[0]), is_not=is_not, is_must=is_must)
@@ -282,20 +305,11 @@ class _Reader:
             either=tuple(either),
             must=tuple(must),
             must_not=tuple(self._not),
-            where=EventFilter(
-                agents=self._known("agent", is_not=False),
-                repos=self._known("repo", is_not=False),
-                sessions=self._sessions(is_not=False),
-                branches=self._known("branch", is_not=False),
-                tags=self._known("tag", is_not=False),
-                is_subagent=self._subagent,
-            ),
-            where_not=(
-                *(EventFilter(agents=(v,)) for v in self._known("agent", is_not=True)),
-                *(EventFilter(repos=(v,)) for v in self._known("repo", is_not=True)),
-                *(EventFilter(sessions=(v,)) for v in self._sessions(is_not=True)),
-                *(EventFilter(branches=(v,)) for v in self._known("branch", is_not=True)),
-                *(EventFilter(tags=(v,)) for v in self._known("tag", is_not=True)),
+            where=EventFilter(is_subagent=self._subagent, **self._of_sessions(is_not=False)),
+            where_not=tuple(
+                msgspec.structs.replace(EventFilter(), **{attribute: (value,)})
+                for attribute, values in self._of_sessions(is_not=True).items()
+                for value in values
             ),
             kinds=self._known("kind", is_not=False),
             not_kinds=self._known("kind", is_not=True),
@@ -314,15 +328,19 @@ class _Reader:
     def _paths(self, *, is_not: bool) -> tuple[str, ...]:
         return tuple(dict.fromkeys(self._values.get(("path", is_not), ())))
 
-    def _sessions(self, *, is_not: bool) -> tuple[str, ...]:
-        """Return the sessions that are named. To a filter an entry is one, and documents are cited by collection."""
-        documents = (f"document:{name}/" for name in self._known("collection", is_not=is_not))
-        return (*self._known("session", is_not=is_not), *documents)
+    def _of_sessions(self, *, is_not: bool) -> dict[str, Any]:
+        """Return what confines to sessions, by attribute of `EventFilter`. To a filter an entry is a session, and
+        documents are cited by collection."""
+        found: dict[str, Any] = {
+            one.attribute: self._known(name, is_not=is_not) for name, one in FILTERS.items() if one.attribute
+        }
+        found["sessions"] += tuple(f"document:{name}/" for name in self._known("collection", is_not=is_not))
+        return found
 
     def _known(self, field: str, *, is_not: bool) -> tuple[str, ...]:
         """Return the values of a filter as they are looked for."""
         found: dict[str, None] = {}
-        values = [_SPELLED.get(field, str)(value) for value in self._values.get((field, is_not), ())]
+        values = [FILTERS[field].spelled(value) for value in self._values.get((field, is_not), ())]
         unknown = 0
         for value in dict.fromkeys(values):
             try:
@@ -352,3 +370,54 @@ def _kinds(value: str) -> tuple[str, ...]:
 
     near = tuple(get_close_matches(value, sorted((*_KNOWN_KINDS, *_KIND_ALIASES))))
     raise UnknownName("kind", value, nearest=near, hint=f"there are {', '.join(sorted(_KNOWN_KINDS))}")
+
+
+_MONTHS = {
+    name: number
+    for number, names in enumerate(
+        (
+            "january jan", "february feb", "march mar", "april apr", "may", "june jun", "july jul", "august aug",
+            "september sept sep", "october oct", "november nov", "december dec",
+        ),
+        start=1,
+    )
+    for name in names.split()
+}  # fmt: skip
+_MONTH = "(" + "|".join(sorted(_MONTHS, key=len, reverse=True)) + r")\.?"
+_DAY_MONTH = re.compile(rf"(?:on\s+)?(?:the\s+)?(\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?{_MONTH},?\s+(\d{{4}})\b", re.I)
+_MONTH_DAY = re.compile(rf"(?:on\s+)?\b{_MONTH}\s+(\d{{1,2}})(?:st|nd|rd|th)?(?:,\s*|\s+)(\d{{4}})\b", re.I)
+_MONTH_YEAR = re.compile(rf"(?:in\s+)?\b{_MONTH},?\s+(\d{{4}})\b", re.I)
+_ISO_DAY = re.compile(r"\b(\d{4})-(\d\d)(?:-(\d\d))?\b")
+_NEW_YEARS_EVE = re.compile(r"\bnew year['’]?s eve(?:\s+(?:of\s+)?(\d{4}))?", re.I)
+_RELATIVE = re.compile(r"\b(today|yesterday|(?:last|this) (?:week|month|year))\b", re.I)
+
+
+class Passing(NamedTuple):
+    """A date said in passing, and where: text[start:end]."""
+
+    period: Period
+    start: int
+    end: int
+
+
+def said_in_passing(text: str, now_us: int, zone: tzinfo = UTC) -> Passing | None:
+    """Return the first period that a question names in words, in the calendar of a zone."""
+    for pattern, order in ((_DAY_MONTH, "dmy"), (_MONTH_DAY, "mdy"), (_MONTH_YEAR, "my"), (_ISO_DAY, "iso")):
+        found = pattern.search(text)
+        if found is None:
+            continue
+        if order == "iso":
+            period = calendar_period(int(found[1]), int(found[2]), int(found[3] or 0), zone)
+        else:
+            parts = dict(zip(order, found.groups(), strict=True))
+            period = calendar_period(int(parts["y"]), _MONTHS[parts["m"].lower()], int(parts.get("d", 0)), zone)
+        if period is not None:
+            return Passing(period, *found.span())
+    found = _NEW_YEARS_EVE.search(text)
+    if found is not None:
+        year = int(found[1]) if found[1] else in_zone(now_us, zone).year - 1
+        period = calendar_period(year, 12, 31, zone)
+        return Passing(period, *found.span()) if period is not None else None
+    found = _RELATIVE.search(text)
+    period = relative_period(found[1].lower(), now_us, zone) if found is not None else None
+    return Passing(period, *found.span()) if found is not None and period is not None else None

@@ -42,7 +42,7 @@ SCANNED = -1
 GONE_BYTES = 24
 
 
-class Identity(NamedTuple):
+class EmbedderIdentity(NamedTuple):
     """Whose vectors they are: another embedder, or another way of cutting texts, starts anew."""
 
     name: str
@@ -69,7 +69,7 @@ class Generation(NamedTuple):
         return -(-self.dimensions // WORD_BITS)
 
 
-class Commit(NamedTuple):
+class VectorCommit(NamedTuple):
     """How much of a generation counts, and how far in the store it reaches.
 
     rows, gone: counted of the columns and of `gone`. position: last entry of the change log that is in. next_key: where
@@ -88,7 +88,7 @@ class Commit(NamedTuple):
         return body + _SUM.pack(zlib.crc32(body))
 
     @classmethod
-    def decode(cls, data: bytes) -> Commit | None:
+    def decode(cls, data: bytes) -> VectorCommit | None:
         """Return what a record says, None for a torn or damaged one."""
         if len(data) != COMMIT_BYTES or _SUM.unpack(data[_COMMIT.size :])[0] != zlib.crc32(data[: _COMMIT.size]):
             return None
@@ -98,7 +98,7 @@ class Commit(NamedTuple):
 class Files:
     """The paths of one identity below a home's `index/vectors`. Reads and replaces the manifest."""
 
-    def __init__(self, folder: Path, identity: Identity, *, has_marks: bool = False) -> None:
+    def __init__(self, folder: Path, identity: EmbedderIdentity, *, has_marks: bool = False) -> None:
         self.folder = folder / identity.folder_name
         self.identity = identity
         self._has_marks = has_marks
@@ -111,7 +111,7 @@ class Files:
         """
         try:
             manifest = json.loads((self.folder / "manifest.json").read_bytes())
-            found = (manifest["format"], *(manifest[field] for field in Identity._fields))
+            found = (manifest["format"], *(manifest[field] for field in EmbedderIdentity._fields))
             path = self.folder / str(manifest["generation"])
             generation = Generation(path, int(manifest["dimensions"]), self._has_marks)
         except FileNotFoundError:
@@ -165,7 +165,7 @@ def kept_models(folder: Path) -> tuple[str, ...]:
 REMAKE_HINT = "run `recollect embed --anew`"
 
 
-def last_commit(generation: Generation) -> Commit:
+def last_commit(generation: Generation) -> VectorCommit:
     """Return the last whole commit whose rows are all there; an empty one where there is none.
 
     Raises:
@@ -177,17 +177,17 @@ def last_commit(generation: Generation) -> Commit:
             size = os.fstat(file.fileno()).st_size
             for record in range(size // COMMIT_BYTES - 1, -1, -1):
                 file.seek(record * COMMIT_BYTES)
-                commit = Commit.decode(file.read(COMMIT_BYTES))
+                commit = VectorCommit.decode(file.read(COMMIT_BYTES))
                 if commit is not None:
                     return commit
     except FileNotFoundError:
-        return Commit()
+        return VectorCommit()
     except OSError as error:
         raise IndexUnavailable(f"{path} cannot be read: {error.strerror}", hint=REMAKE_HINT) from error
-    return Commit()
+    return VectorCommit()
 
 
-def column_sizes(generation: Generation, commit: Commit) -> dict[str, int]:
+def column_sizes(generation: Generation, commit: VectorCommit) -> dict[str, int]:
     """Return how many bytes of each column a commit counts."""
     return {
         "codes": commit.rows * generation.dimensions,
@@ -199,7 +199,7 @@ def column_sizes(generation: Generation, commit: Commit) -> dict[str, int]:
     }
 
 
-def check_sizes(generation: Generation, commit: Commit) -> None:
+def check_sizes(generation: Generation, commit: VectorCommit) -> None:
     """Raise IndexUnavailable where a column is shorter than its commit says."""
     for name, size in column_sizes(generation, commit).items():
         try:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recollect.errors import BrokenInvariant
-from recollect.index.vectors.files import Commit, Generation
-from recollect.store.entries import MARK_CLASS_BITS
-from recollect.store.keys import SEQ_BITS
+from recollect.index.vectors.files import Generation, VectorCommit
+from recollect.store.entries import MARK_CLASS_BITS, EntryFeed
+from recollect.store.keys import ENTRY_BASE, SEQ_BITS
 
 Int64 = NDArray[np.int64]
 Float32 = NDArray[np.float32]
@@ -29,7 +29,7 @@ FAR = np.iinfo(np.uint16).max
 class Rows:
     """The rows of one commit. Immutable; safe from many threads."""
 
-    def __init__(self, generation: Generation, commit: Commit) -> None:
+    def __init__(self, generation: Generation, commit: VectorCommit) -> None:
         path = generation.path
         self.commit = commit
         self.count = commit.rows
@@ -236,3 +236,34 @@ def _column(path: Path, kind: type[T], shape: tuple[int, ...]) -> NDArray[T]:
     if not np.prod(shape):
         return np.empty(shape, kind)
     return np.memmap(path, np.dtype(kind).newbyteorder("<"), "r", shape=shape)
+
+
+class Differences(NamedTuple):
+    """missing: (number, mark) of entries without rows of what they say now, by number. gone: numbers of entries that
+    have rows and are not stored any more, without ENTRY_BASE. same: how many entries have the rows that they should."""
+
+    missing: Int64
+    gone: Int64
+    same: int
+
+
+def differences(rows: Rows | None, feed: EntryFeed) -> Differences:
+    """Compare what is kept with what is stored. Some 30 bytes of memory an entry. Raises StoreError."""
+    empty = np.empty(0, np.int64)
+    numbers, marks = rows.marks_by_session() if rows is not None else (empty, empty)
+    numbers = numbers - ENTRY_BASE
+    is_there = np.zeros(len(numbers), np.bool_)
+    missing: list[Int64] = []
+    same = after = 0
+    while batch := feed.marks(after=after):
+        stored = np.array(batch, np.int64)
+        after = batch[-1][0]
+        at = np.searchsorted(numbers, stored[:, 0])
+        known = np.flatnonzero(at < len(numbers))
+        known = known[numbers[at[known]] == stored[known, 0]]
+        is_there[at[known]] = True
+        is_same = np.zeros(len(stored), np.bool_)
+        is_same[known] = marks[at[known]] == stored[known, 1]
+        same += int(is_same.sum())
+        missing.append(stored[~is_same])
+    return Differences(np.concatenate((np.empty((0, 2), np.int64), *missing)), numbers[~is_there], same)

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import NamedTuple
+
 from recollect.model.payloads import Payload
 from recollect.model.text import TextClass, searchable
 from recollect.store.entries import EntryPart, StoredEntry
@@ -46,24 +51,62 @@ def chunks_of_part(entry: StoredEntry, part: EntryPart) -> list[str]:
 
 def chunks(text: str) -> list[str]:
     """Cut a text into at most MAX_CHUNKS pieces of at most CHUNK_CHARS, at the ends of lines or sentences."""
-    found: list[str] = []
+    pieces = (text[piece.start : piece.end].strip() for piece in _pieces(text, CHUNK_CHARS, ("\n", ". ", " ")))
+    return list(islice((piece for piece in pieces if len(piece) >= MIN_CHARS), MAX_CHUNKS))
+
+
+def _pieces(text: str, size: int, marks: Sequence[str]) -> Iterator[Passage]:
+    """Yield the pieces of a text, each cut behind the first of these marks that stands in its second half."""
     start = 0
-    while start < len(text) and len(found) < MAX_CHUNKS:
-        stop = start + CHUNK_CHARS
-        if stop < len(text):
-            stop = _good_end(text, start, stop)
-        piece = text[start:stop].strip()
-        if len(piece) >= MIN_CHARS:
-            found.append(piece)
-        start = stop
-    return found
+    while start < len(text):
+        end = min(start + size, len(text))
+        if end < len(text):
+            middle = (start + end) // 2
+            places = ((text.rfind(mark, middle, end), mark) for mark in marks)
+            end = next((at + len(mark) for at, mark in places if at >= 0), end)
+        yield Passage(start, end)
+        start = end
 
 
-def _good_end(text: str, start: int, stop: int) -> int:
-    """Return where to cut in the second half of a piece: after a line, else a sentence, else a word, else anywhere."""
-    middle = (start + stop) // 2
-    for mark in ("\n", ". ", " "):
-        at = text.rfind(mark, middle, stop)
-        if at >= 0:
-            return at + len(mark)
-    return stop
+PASSAGE_CHARS = 800
+"""About what the model reads at once (256 tokens of English); a longer passage would lose its end."""
+MIN_PASSAGE_CHARS = 12
+"""A shorter text ("ok", "done") says nothing that a question could be near to."""
+TEXT_CHARS = 65_536
+"""So much of a text is cut: what a search reads of it."""
+PASSAGE_CUTTING = 2
+"""Number of these rules; vectors made by others are made anew."""
+MOST: dict[TextClass, int] = {"talk": 64, "thinking": 16, "tool_input": 8, "tool_output": 8}
+"""Passages of one text that have vectors, by class; a class that is missing has none."""
+_ENDS = 2
+"""Of a long output, so many passages of its beginning and of its end; between them those that tell."""
+_TELLS = re.compile(
+    r"\b(?:error|errors|exception|failed|failure|failing|fatal|panic|traceback|warning|denied|refused|cannot|can't"
+    r"|unable|not found|no such|undefined|expected|passed|succeeded|success|completed|created|total|result)\b",
+    re.IGNORECASE,
+)
+
+
+class Passage(NamedTuple):
+    """A piece of a text: where it begins and ends, in characters."""
+
+    start: int
+    end: int
+
+
+def cut(text: str, *, size: int = PASSAGE_CHARS) -> list[Passage]:
+    """Cut a text into pieces of at most `size` characters, at the ends of paragraphs, lines, sentences or words."""
+    return list(_pieces(text[:TEXT_CHARS], size, ("\n\n", "\n", ". ", " ")))
+
+
+def passages_of(text_class: TextClass, text: str) -> list[Passage]:
+    """Return the passages of a text that have vectors, in order."""
+    most = MOST.get(text_class, 0)
+    pieces = [piece for piece in cut(text) if len(text[piece.start : piece.end].strip()) >= MIN_PASSAGE_CHARS]
+    if len(pieces) <= most:
+        return pieces
+    if text_class != "tool_output":
+        return pieces[:most]
+    ends = [*pieces[:_ENDS], *pieces[-_ENDS:]]
+    telling = [p for p in pieces[_ENDS:-_ENDS] if _TELLS.search(text, p.start, p.end)]
+    return sorted([*ends, *telling[: most - len(ends)]])

@@ -1,36 +1,67 @@
-"""The reading side: which events are nearest to a question, how near given ones are, and how much is covered.
-
-Opening costs nothing; numpy and the model come with the first question. A commit of the writer is seen at the next
-question, without waiting for it.
-"""
+"""What makes vectors of texts, whatever stands behind it."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from recollect.errors import EmbeddingUnavailable, IndexUnavailable
-from recollect.index.vectors.embedder import Embedder
 from recollect.index.vectors.files import (
+    ENTRIES_FOLDER,
     REMAKE_HINT,
     SCANNED,
-    Commit,
+    EmbedderIdentity,
     Files,
     Generation,
-    Identity,
+    VectorCommit,
     check_sizes,
     last_commit,
 )
-from recollect.index.vectors.texts import CUTTING, KINDS
+from recollect.index.vectors.texts import CUTTING, ENTRY_CUTTING, KINDS
+from recollect.store.entries import mark_class
 from recollect.store.feed import KeyRange, TextFeed
 from recollect.store.keys import SEQ_BITS
 from recollect.store.rows import ChangeRange
 
 if TYPE_CHECKING:
-    from recollect.index.vectors.embedder import Vectors
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Vectors = NDArray[np.float32]
     from recollect.index.vectors.rows import Rows
+
+
+class Embedder(Protocol):
+    """Makes vectors. Two of the same `name` and `version` give comparable vectors, others never do.
+
+    name: a short word for people, also the beginning of the folder's name. version: whatever tells its content (a hash
+    of the weights, the address and name of a served model). dimensions: length of every vector.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def version(self) -> str: ...
+
+    @property
+    def dimensions(self) -> int: ...
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """Return an array of shape (len(texts), dimensions), each row of unit length.
+
+        A text that means nothing to it (empty, or only unknown signs) is a row of zeros. Safe from many threads.
+        Raises:
+            EmbeddingUnavailable: the model cannot be read or reached, or answered something unusable.
+        """
+        ...
+
+    def close(self) -> None:
+        """Let go of what is held open (connections). Embedding again opens it again."""
+        ...
+
 
 MAX_KEY = 1 << 62
 
@@ -50,12 +81,12 @@ class VectorCoverage(NamedTuple):
     is_stale: bool
 
 
-def identity_of(embedder: Embedder) -> Identity:
+def identity_of(embedder: Embedder) -> EmbedderIdentity:
     """Return under which name an embedder's vectors are kept."""
-    return Identity(embedder.name, embedder.version, CUTTING)
+    return EmbedderIdentity(embedder.name, embedder.version, CUTTING)
 
 
-class Asked:
+class QuestionVector:
     """The vector of the last question: a search asks for it several times. Safe from many threads."""
 
     def __init__(self, embedder: Embedder) -> None:
@@ -75,17 +106,17 @@ class VectorIndex:
 
     def __init__(
         self, folder: Path, embedder: Embedder, store: TextFeed | None, *, files: Files | None = None,
-        asked: Asked | None = None,
+        asked: QuestionVector | None = None,
     ) -> None:  # fmt: skip
         """files: others than those of events. asked: of an index of the same embedder, asked the same questions."""
         self.embedder = embedder
-        self.asked = asked or Asked(embedder)
+        self.asked = asked or QuestionVector(embedder)
         self._files = files or Files(folder, identity_of(embedder))
         self._store = store
         self._lock = threading.Lock()
         self._seen: tuple[Generation, int, int] | None = None
         self._rows: Rows | None = None
-        self._coverage: tuple[Commit, int, VectorCoverage] | None = None
+        self._coverage: tuple[VectorCommit, int, VectorCoverage] | None = None
 
     @classmethod
     def open(cls, folder: Path, embedder: Embedder, *, store: TextFeed | None = None) -> VectorIndex:
@@ -126,7 +157,7 @@ class VectorIndex:
     def coverage(self) -> VectorCoverage:
         """Return how much is covered, as of now. Raises IndexUnavailable."""
         rows = self.rows()
-        commit = rows.commit if rows is not None else Commit()
+        commit = rows.commit if rows is not None else VectorCommit()
         if self._store is None:
             covered = len(rows.live_keys()) if rows is not None else 0
             return VectorCoverage(covered, covered, rows is None)
@@ -164,7 +195,7 @@ class VectorIndex:
         except (OSError, ValueError) as error:
             raise IndexUnavailable(f"the vectors in {generation.path} cannot be read: {error}") from error
 
-    def _is_of_this_database(self, commit: Commit) -> bool:
+    def _is_of_this_database(self, commit: VectorCommit) -> bool:
         return self._store is None or commit.derivation_id == bytes.fromhex(self._store.derivation_id())
 
     def is_stale(self) -> bool:
@@ -173,11 +204,11 @@ class VectorIndex:
         Raises IndexUnavailable.
         """
         generation = self._files.generation()
-        commit = last_commit(generation) if generation is not None else Commit()
+        commit = last_commit(generation) if generation is not None else VectorCommit()
         if self._store is None:
             return generation is None
         if not self._is_of_this_database(commit):
-            commit = Commit()
+            commit = VectorCommit()
         return self._store.count_of_kinds(KINDS, uncovered(self._store, commit)) > 0
 
     def _embedded(self, query: str, rows: Rows) -> Vectors:
@@ -190,7 +221,7 @@ class VectorIndex:
         return vector
 
 
-def uncovered(store: TextFeed, commit: Commit) -> list[KeyRange]:
+def uncovered(store: TextFeed, commit: VectorCommit) -> list[KeyRange]:
     """Return the ranges of keys that a commit does not cover or that changed since."""
     ranges = [(commit.next_key, MAX_KEY)] if commit.next_key != SCANNED else []
     return merged([*ranges, *ranges_of(store.changes_since(commit.position, limit=1_000_000))])
@@ -210,3 +241,60 @@ def merged(ranges: Iterable[KeyRange]) -> list[KeyRange]:
         else:
             found.append((first, last))
     return found
+
+
+def entry_files(folder: Path, embedder: Embedder) -> Files:
+    """Return the files of the vectors that an embedder made of entries. folder: `index/vectors` of a home."""
+    identity = EmbedderIdentity(embedder.name, embedder.version, ENTRY_CUTTING)
+    return Files(folder / ENTRIES_FOLDER, identity, has_marks=True)
+
+
+class EntryVectorIndex(VectorIndex):
+    """The vectors of a home's entries made by one embedder. Keys are those of `store.entries`."""
+
+    def __init__(
+        self, folder: Path, embedder: Embedder, store: TextFeed, *, asked: QuestionVector | None = None
+    ) -> None:
+        """asked: shared with the index of events: a question is embedded once. The rest as `VectorIndex.open`."""
+        super().__init__(folder, embedder, store, files=entry_files(folder, embedder), asked=asked)
+        self._entries = store.entries
+
+    def near_parts(
+        self, query: str, kinds: Iterable[str], *, limit: int, entries: frozenset[int] | None = None
+    ) -> list[int]:
+        """Return the keys of the nearest parts of entries of some kinds, best first. entries: only of these numbers,
+        with ENTRY_BASE. Raises as `nearest`."""
+        classes = frozenset(map(mark_class, kinds))
+        return [near.key for near in self.nearest(query, limit=limit, sessions=entries, classes=classes)]
+
+    def coverage(self) -> VectorCoverage:
+        """Return how many entries have vectors of what they say now, and how many should. Raises IndexUnavailable."""
+        rows = self.rows()
+        commit = rows.commit if rows is not None else VectorCommit()
+        last = self._entries.last_change()
+        known = self._coverage
+        if known is None or known[:2] != (commit, last):
+            known = self._coverage = (commit, last, self._counted(last))
+        return known[2]
+
+    def _counted(self, last: int) -> VectorCoverage:
+        rows = self.rows()
+        if rows is None and not last:
+            return VectorCoverage(0, 0, False)
+        from recollect.index.vectors.rows import differences
+
+        found = differences(rows, self._entries)
+        is_stale = rows is None or rows.commit.position != last
+        if not is_stale:  # what still has none has no text to make any of
+            return VectorCoverage(found.same, found.same, False)
+        return VectorCoverage(found.same, found.same + len(found.missing), is_stale)
+
+    def is_stale(self) -> bool:
+        """Return whether entries may have no vectors, or old ones. Without numpy. Raises IndexUnavailable."""
+        generation = self._files.generation()
+        commit = last_commit(generation) if generation is not None else VectorCommit()
+        if generation is not None:
+            check_sizes(generation, commit)
+        if not self._is_of_this_database(commit):
+            commit = VectorCommit()
+        return commit.position != self._entries.last_change()

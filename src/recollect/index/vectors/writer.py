@@ -5,8 +5,10 @@ A kill at any instruction leaves the last commit readable; what came after it is
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, BinaryIO
@@ -16,19 +18,26 @@ import numpy as np
 from recollect.errors import EmbeddingUnavailable, IndexUnavailable
 from recollect.index.vectors.files import (
     COMMIT_BYTES,
+    ENTRIES_FOLDER,
     REMAKE_HINT,
     SCANNED,
-    Commit,
+    EmbedderIdentity,
     Files,
     Generation,
+    VectorCommit,
     check_sizes,
     column_sizes,
     last_commit,
+    remove_vectors,
 )
 from recollect.index.vectors.rows import BLOCK_ROWS, Int64, Rows, quantize, sign_words
+from recollect.store.keys import SEQ_BITS
 
 if TYPE_CHECKING:
-    from recollect.index.vectors.embedder import Vectors
+    from numpy.typing import NDArray
+
+    from recollect.index.vectors.vector_index import Vectors
+
 
 COMPACT_SHARE = 0.5
 """From this share of dead rows on, the live ones are copied to a new generation."""
@@ -55,9 +64,9 @@ class VectorWriter:
         self._keys: list[Int64] = []
         self.was_begun_anew = False
         try:
-            generation, commit = (None, Commit()) if anew else self._current(derivation_id)
+            generation, commit = (None, VectorCommit()) if anew else self._current(derivation_id)
             if generation is None:
-                generation, commit = files.begin(dimensions()), Commit(derivation_id=derivation_id)
+                generation, commit = files.begin(dimensions()), VectorCommit(derivation_id=derivation_id)
                 self.was_begun_anew = True
                 self._open(generation, commit)
                 self._write_commit(commit)
@@ -68,16 +77,16 @@ class VectorWriter:
             self.close()
             raise _unwritable(files, error) from error
 
-    def _current(self, derivation_id: bytes) -> tuple[Generation | None, Commit]:
+    def _current(self, derivation_id: bytes) -> tuple[Generation | None, VectorCommit]:
         try:
             generation = self._files.generation()
             if generation is None:
-                return None, Commit()
+                return None, VectorCommit()
             commit = last_commit(generation)
             check_sizes(generation, commit)
         except IndexUnavailable:
-            return None, Commit()
-        return (generation, commit) if commit.derivation_id == derivation_id else (None, Commit())
+            return None, VectorCommit()
+        return (generation, commit) if commit.derivation_id == derivation_id else (None, VectorCommit())
 
     def __enter__(self) -> VectorWriter:
         return self
@@ -136,7 +145,7 @@ class VectorWriter:
         self._keys.append(of)
         self._rows += len(of)
 
-    def commit(self, *, position: int, next_key: int = SCANNED) -> Commit:
+    def commit(self, *, position: int, next_key: int = SCANNED) -> VectorCommit:
         """Make everything so far durable and visible. position, next_key: as in `Commit`.
 
         Raises:
@@ -193,7 +202,7 @@ class VectorWriter:
         self._write_commit(commit)
         self._files.enforce(generation)
 
-    def _open(self, generation: Generation, commit: Commit) -> None:
+    def _open(self, generation: Generation, commit: VectorCommit) -> None:
         self._generation, self.last = generation, commit
         self._rows, self._gone = commit.rows, commit.gone
         for name, size in column_sizes(generation, commit).items():
@@ -208,11 +217,11 @@ class VectorWriter:
         assert self._log is not None
         data = self._log.read()
         for record in range(len(data) // COMMIT_BYTES, 0, -1):
-            if Commit.decode(data[(record - 1) * COMMIT_BYTES : record * COMMIT_BYTES]) is not None:
+            if VectorCommit.decode(data[(record - 1) * COMMIT_BYTES : record * COMMIT_BYTES]) is not None:
                 return record
         return 0
 
-    def _write_commit(self, commit: Commit) -> None:
+    def _write_commit(self, commit: VectorCommit) -> None:
         assert self._log is not None
         self._log.seek(self._records * COMMIT_BYTES)
         self._log.write(commit.encode())
@@ -237,3 +246,72 @@ def _at(path: Path, offset: int) -> BinaryIO:
 
 def _unwritable(files: Files, error: OSError) -> IndexUnavailable:
     return IndexUnavailable(f"the vectors in {files.folder} cannot be written: {error.strerror or error}")
+
+
+_BATCH = 50_000
+_Kept = Callable[[Rows], "NDArray[np.bool_]"]
+
+
+def keep_only(folder: Path, existing: Callable[[Collection[int]], set[int]]) -> int:
+    """Rewrite the vectors below `folder` so that only live rows of existing events are left; return how many went.
+
+    The caller holds the lock of who makes vectors. Vectors that cannot be read are deleted: they are made again. Killed
+    anywhere, it is begun again by the next call. existing: of some event keys those that the store has.
+
+    Raises IndexUnavailable: the files cannot be written.
+    """
+
+    def is_kept(rows: Rows) -> NDArray[np.bool_]:
+        keys = np.unique(rows.keys).tolist()
+        known: set[int] = set()
+        for start in range(0, len(keys), _BATCH):
+            known |= existing(keys[start : start + _BATCH])
+        return np.isin(rows.keys, np.fromiter(known, np.int64, len(known)))
+
+    return _keep(folder, is_kept, has_marks=False)
+
+
+def keep_only_entries(folder: Path, marks: Callable[[Collection[int]], Mapping[int, int]]) -> int:
+    """Do the same for entries: rows stay that were made of what an entry says now. folder: as of `keep_only`.
+
+    marks: of some numbers (ENTRY_BASE and the entry's own), the mark of each entry that the store has.
+    """
+
+    def is_kept(rows: Rows) -> NDArray[np.bool_]:
+        of_rows = rows.keys >> SEQ_BITS
+        numbers = np.unique(of_rows)
+        known = np.full(len(numbers), -1, np.int64)
+        for start in range(0, len(numbers), _BATCH):
+            batch = numbers[start : start + _BATCH].tolist()
+            found = marks(batch)
+            known[start : start + len(batch)] = [found.get(number, -1) for number in batch]
+        return np.asarray(rows.marks() == known[np.searchsorted(numbers, of_rows)])
+
+    return _keep(folder / ENTRIES_FOLDER, is_kept, has_marks=True)
+
+
+def _keep(folder: Path, is_kept: _Kept, *, has_marks: bool) -> int:
+    removed = 0
+    for manifest in sorted(folder.glob("*/manifest.json")):
+        try:
+            values = json.loads(manifest.read_bytes())
+            identity = EmbedderIdentity(values["name"], values["version"], values["cutting"])
+            files = Files(folder, identity, has_marks=has_marks)
+            generation = files.generation()
+            if generation is None or files.folder != manifest.parent:
+                raise IndexUnavailable(f"{manifest.parent} is not a folder of vectors")
+            commit = last_commit(generation)
+            check_sizes(generation, commit)
+        except (IndexUnavailable, OSError, ValueError, KeyError, TypeError):
+            remove_vectors(manifest.parent)
+            continue
+        rows = Rows(generation, commit)
+        kept = np.flatnonzero(~rows.dead() & is_kept(rows))
+        wanted = column_sizes(generation, commit._replace(gone=0))
+        size = sum((generation.path / name).stat().st_size for name in wanted)
+        if len(kept) == rows.count and size == sum(wanted.values()):
+            continue  # and nothing lies behind the last commit, where a crash may leave rows
+        with VectorWriter(files, commit.derivation_id, dimensions=partial(int, generation.dimensions)) as writer:
+            writer.keep_rows(kept)
+        removed += rows.count - len(kept)
+    return removed

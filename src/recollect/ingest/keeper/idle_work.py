@@ -12,7 +12,7 @@ from recollect.config import Config
 from recollect.ingest.keeper.attempts import Attempts
 
 if TYPE_CHECKING:
-    from recollect.erasure.retention.reports import EvictReport
+    from recollect.erasure.reports import EvictReport
     from recollect.index.vectors.embed import EmbedReport
     from recollect.ingest.insights.distill import DistillReport
     from recollect.ingest.learnings.extract import LearnReport

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Protocol
 from recollect.agents.registry import adapters_with
 from recollect.capture.watch import FolderWatcher, WatchPlan
 from recollect.config import Config
-from recollect.erasure.retention.cadence import swept_at
+from recollect.erasure.schedule import swept_at
 from recollect.errors import RecollectError
 from recollect.ingest.keeper.attempts import Attempts
 from recollect.ingest.keeper.client import BEHIND, SETTLE_S

@@ -22,9 +22,9 @@ from recollect.archive.keys import HomeKeys
 from recollect.config import Config
 from recollect.errors import StoreError
 from recollect.files import move, write_file
-from recollect.index.engine import give_back_memory
-from recollect.index.refresh import rebuild_index
-from recollect.index.writer import IndexWriterSet
+from recollect.index.text.engine import give_back_memory
+from recollect.index.text.refresh import rebuild_index
+from recollect.index.text.writer import IndexWriterSet
 from recollect.ingest.damage import known_damage
 from recollect.ingest.ingester import Ingester, Sinks
 from recollect.ingest.rebuild.losses import damage_of, is_all_there_is

@@ -17,7 +17,7 @@ from recollect.archive.revisions import ArchivedRevision
 from recollect.capture.changes import marks_of
 from recollect.capture.containers.jsonl import Line
 from recollect.capture.replay import ReplayBatch, is_appended, is_rows, replay
-from recollect.erasure.pieces import pieces_and_gaps
+from recollect.erasure.records import pieces_and_gaps
 from recollect.erasure.tombstones import NOTHING as NOTHING_FORGOTTEN
 from recollect.erasure.tombstones import Forgotten
 from recollect.errors import ArchiveCorrupt

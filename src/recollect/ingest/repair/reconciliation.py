@@ -17,8 +17,9 @@ from recollect.archive.journal import JournalEntry, burying
 from recollect.archive.journal import JournalTombstone as ArchivedTombstone
 from recollect.archive.revisions import ArchivedRevision
 from recollect.config import PrivacyConfig
+from recollect.erasure.copies import vectors_held
 from recollect.erasure.cuts import as_archived
-from recollect.erasure.forget import Opened, apply_tombstones, vectors_held
+from recollect.erasure.forget import Opened, apply_tombstones
 from recollect.erasure.tombstones import Forgotten
 from recollect.errors import KeyUnavailable
 from recollect.index.vectors.embed import LOCK_NAME

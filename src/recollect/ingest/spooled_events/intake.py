@@ -24,7 +24,7 @@ from recollect.agents.kit.hooks import SESSION, event_of, first_text, payload_of
 from recollect.agents.registry import slug_of
 from recollect.capture.decode import MAX_RECORD_BYTES
 from recollect.capture.hook_spool import drop_aside, put_aside
-from recollect.erasure.retention.clock_check import doubt
+from recollect.erasure.schedule import doubt
 from recollect.errors import UnknownName
 from recollect.ingest.spooled_events.files import (
     append,

@@ -19,7 +19,7 @@ from recollect.capture.decode import guess_type, readable_text
 from recollect.erasure.tombstones import NOTHING as NOTHING_FORGOTTEN
 from recollect.erasure.tombstones import Forgotten
 from recollect.errors import ArchiveError
-from recollect.index.documents import DocumentBuilder
+from recollect.index.text.documents import DocumentBuilder
 from recollect.ingest.worker.order import reordered
 from recollect.ingest.worker.trail import Trail
 from recollect.model.events import Draft

@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 
 from recollect.errors import BrokenInvariant, where_raised
-from recollect.index.engine import bound_heaps
+from recollect.index.text.engine import bound_heaps
 from recollect.ingest.worker.process import CANNOT, READY, Greeting, receive, send
 from recollect.ingest.worker.tasks import SliceFailed, SourceTask, TaskAnswer
 from recollect.ingest.worker.worker import Worker

@@ -20,7 +20,7 @@ from recollect.archive.keys import HomeKeys
 from recollect.config import PrivacyConfig
 from recollect.erasure.tombstones import NOTHING as NOTHING_FORGOTTEN
 from recollect.erasure.tombstones import Forgotten
-from recollect.index.engine import bound_heaps
+from recollect.index.text.engine import bound_heaps
 from recollect.ingest.worker.tasks import SourceTask, TaskAnswer
 from recollect.ingest.worker.worker import Worker
 

@@ -26,7 +26,7 @@ from recollect.capture.decode import MAX_RECORD_BYTES, UNREADABLE_TEXT_BYTES
 from recollect.capture.replay import LineReader, is_whole, replay, split_whole
 from recollect.capture.sources import ReadableSource, open_found
 from recollect.config import PrivacyConfig
-from recollect.erasure.pieces import pieces_and_gaps
+from recollect.erasure.records import pieces_and_gaps
 from recollect.erasure.tombstones import NOTHING as NOTHING_FORGOTTEN
 from recollect.erasure.tombstones import Forgotten
 from recollect.errors import RecollectError, SourceChanged, SourceError, where_raised

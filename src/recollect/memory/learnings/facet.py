@@ -17,7 +17,7 @@ from recollect.ingest.learnings.run import Answered, Opened, Wanted, ask_models,
 from recollect.ingest.learnings.user_file import UserFileReport
 from recollect.ingest.learnings.views import HeldBack, LearnStatus, NewLearning, SeenEvidence, Why
 from recollect.model.learnings.learnings import GIVEN_STATES, Learning, LearningState
-from recollect.recall.context.learnings.person_files import USER, person_files
+from recollect.recall.context.person_files import USER, person_files
 from recollect.store.connection import has_database
 from recollect.store.learnings import LearningFilter
 

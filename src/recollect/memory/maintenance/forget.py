@@ -6,36 +6,22 @@ import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
 from recollect.archive.archive import Archive
-from recollect.archive.chunks import Hole
 from recollect.archive.keys import HomeKeys, load_keys
-from recollect.clock import now_us
-from recollect.erasure.forget import Opened, Reasons, choosing_of, forget, has_text, resume
-from recollect.erasure.records import runs
-from recollect.erasure.reports import (
-    ForgetReport,
-    ForgetSelection,
-    ForgottenList,
-    NoteToForget,
-    SessionToForget,
-    TombstoneGroup,
-)
-from recollect.erasure.repositories import is_of
-from recollect.erasure.selection import Archived, Choosing, Chosen, compiled
+from recollect.erasure.forget import Opened, StageProgress
+from recollect.erasure.plan import forget_selection, looking, plan_of
+from recollect.erasure.reports import ForgetReport, ForgetSelection, ForgottenList, TombstoneGroup
+from recollect.erasure.selection import Selector, compiled
 from recollect.errors import RecollectError, StoreLocked, UnknownName, UsageError
 from recollect.ingest.insights.distill import DistillReport
 from recollect.ingest.report import SyncReport
 from recollect.model.sessions import Session
-from recollect.store.audit import add_audit
-from recollect.store.erasure.meaning import Leaving
-from recollect.store.erasure.selection import SelectionReader, StoredSession
-from recollect.store.erasure.written import COUNTED, Written
+from recollect.store.erasure.selection import SelectionReader
 from recollect.store.home import Home
 from recollect.store.reader import Reader
 from recollect.store.writer import Writer
@@ -44,15 +30,11 @@ if TYPE_CHECKING:
     from recollect.memory.known_names import KnownNames
     from recollect.memory.learnings.facet import LearnFacet
 
-StageProgress = Callable[[str, int, int], None]
-"""(what is done now, done, in all)"""
 _WAIT_S = 20.0
 """How long another process is waited for that is taking in; a daemon does that for moments."""
 _ASK_AGAIN_S = 0.2
 _LEARN_FOR_S = 10.0
 """What the sessions that stay teach is read at once for so long; the next sync goes on."""
-_STILL_GOING_US = 86_400_000_000
-_LOOKING = "looking for it"
 
 
 class Distils(Protocol):
@@ -102,12 +84,8 @@ class ForgettingFacet:
         reader = self._memory.reader()
         try:
             with SelectionReader(home.folder) as stored:
-                archived = Archived(archive, list(reader.ledgers()), reader.chunks)
-                choosing = Choosing(stored, archived, keys.forget_key, progress=_looking(progress))
-                chosen, written = choosing.run(selection), _written(stored, selection)
-                report = self._told(chosen, reader, written)
-                report.learned = [NoteToForget(name, stored.text_of(name)) for name in _along(stored, chosen, written)]
-                report.files = _files_of(stored, chosen, home)
+                selector = Selector(stored, archive, reader, keys.forget_key, progress=looking(progress))
+                report = plan_of(selector, stored, reader, home, selection)
         finally:
             archive.close()
         report.notes += [*self._unknown(selection, report), *notes]
@@ -128,7 +106,7 @@ class ForgettingFacet:
             return ForgetReport("nothing", notes=notes)
         try:
             with self._opened() as opened:
-                report, again = _forget(opened, selection, progress or _untold)
+                report, again = forget_selection(opened, selection, tell=progress or _untold)
         except StoreLocked as error:
             return ForgetReport("busy", notes=[*notes, str(error)])
         notes += self._unknown(selection, report)
@@ -201,114 +179,6 @@ class ForgettingFacet:
                         raise
                     time.sleep(_ASK_AGAIN_S)
             yield Opened(Home(self._memory.home), writer, self._memory.reader(), archive, keys)
-
-    def _told(self, chosen: Chosen, reader: Reader, written: Written) -> ForgetReport:
-        report = _planned(chosen)
-        if written.marks:
-            report.state, report.written = "planned", written.count
-        for ledger in reader.ledgers():
-            records = chosen.records.get((ledger.source_id, ledger.revision), {})
-            for start, stop in runs((number, *place) for number, place in records.items()):
-                report.bytes += stop - start - sum(_common((start, stop), hole) for hole in ledger.holes)
-            report.bytes += ledger.bytes_seen * (ledger.source_id in chosen.sources)
-        return report
-
-
-def _forget(opened: Opened, selection: ForgetSelection, tell: StageProgress) -> tuple[ForgetReport, list[str]]:
-    at = now_us()
-    resume(opened, at=at, tell=tell)
-    with SelectionReader(opened.home.folder) as stored:
-        chosen = choosing_of(opened, stored, progress=_looking(tell)).run(selection)
-        notes = [f"not searched from a damaged place on: {path}" for path in sorted(chosen.unread)]
-        written = _written(stored, selection)
-        if chosen.is_empty and not written.marks:
-            return ForgetReport("nothing", notes=notes), []
-        report = ForgetReport("done", kept_copies=chosen.kept_copies, notes=notes)
-        report.learned = [NoteToForget(name) for name in _along(stored, chosen, written)]
-        report.files = _files_of(stored, chosen, opened.home)
-        pattern = compiled(selection.pattern) if selection.pattern else None
-        reasons = Reasons(
-            at, pattern=pattern, is_everywhere=_is_only(selection, "pattern"), repos=_repos(stored, selection)
-        )
-        again = forget(opened, stored, chosen, reasons, report, tell=tell)
-    counted = ("whole_sessions", "partial_sessions", "sources", "records", "events", "written", "bytes")
-    add_audit(opened.home.folder, "forget", {name: getattr(report, name) for name in counted}, at=at)
-    return report, again
-
-
-def _along(stored: SelectionReader, chosen: Chosen, written: Written) -> list[str]:
-    """Return the names of what was learned and noted that goes, with its events or for what it says."""
-    whole = {*chosen.whole, *chosen.emptied}
-    partial = {uid: keys for uid, keys in chosen.partial.items() if uid not in whole}
-    said = (name for name in written.marks if name.partition(":")[0] in COUNTED)
-    return sorted({*stored.resting_on(Leaving(whole, partial)), *said})
-
-
-def _files_of(stored: SelectionReader, chosen: Chosen, home: Home) -> list[str]:
-    """Return the agents' own files that hold what goes, as far as they are still there."""
-    rows = [
-        *chosen.sources.values(),
-        *(row for row in stored.sources().values() if chosen.records.get((row.source_id, row.revision))),
-    ]
-    paths = {row.path for row in rows if not Path(row.path).is_relative_to(home.spool)}
-    return sorted(path for path in paths if Path(path).exists())
-
-
-def _is_only(selection: ForgetSelection, field: str) -> bool:
-    """Tell whether a selection is by one thing alone: what no session holds is meant only then."""
-    return bool(getattr(selection, field)) and selection == ForgetSelection(**{field: getattr(selection, field)})
-
-
-def _repos(stored: SelectionReader, selection: ForgetSelection) -> frozenset[str]:
-    """Return the names of the repositories of which nothing is to stay."""
-    if not _is_only(selection, "repo"):
-        return frozenset()
-    names = {s.repo for s in stored.sessions() if is_of([selection.repo], **_place_of(s))}
-    names |= {repo for repo in stored.repos_of_entries() if is_of([selection.repo], repo=repo, repo_root="", cwd="")}
-    return frozenset(names - {""})
-
-
-def _place_of(session: StoredSession) -> dict[str, str]:
-    return {"repo": session.repo, "repo_root": session.repo_root, "cwd": session.cwd}
-
-
-def _written(stored: SelectionReader, selection: ForgetSelection) -> Written:
-    """Return what was learned, noted, documented and decided that is meant whatever session it is of."""
-    if _is_only(selection, "pattern"):
-        return stored.written_saying(partial(has_text, compiled(selection.pattern)))
-    return stored.written_of(_repos(stored, selection))
-
-
-def _planned(chosen: Chosen) -> ForgetReport:
-    if chosen.is_empty:
-        return ForgetReport("nothing")
-    report = ForgetReport("planned", kept_copies=chosen.kept_copies)
-    lost = {uid: len(keys) for uid, keys in chosen.partial.items()}
-    for uid in (*chosen.whole, *chosen.partial, *sorted(chosen.retold)):
-        s = chosen.sessions[uid]
-        is_whole = uid in chosen.whole or uid in chosen.emptied
-        events = chosen.events.get(uid, lost.get(uid, 0))
-        report.sessions.append(SessionToForget(uid, s.repo, s.started_at, is_whole, events, chosen.whole.get(uid, "")))
-        report.events += events
-    report.whole_sessions = len(chosen.whole) + len(chosen.emptied)
-    report.partial_sessions = len(report.sessions) - report.whole_sessions
-    report.sources = len(chosen.sources)
-    report.records = sum(map(len, chosen.records.values()))
-    newest = max(
-        (s.ended_at or 0 for uid in (*chosen.whole, *chosen.emptied) if (s := chosen.sessions[uid])), default=0
-    )
-    if newest > now_us() - _STILL_GOING_US:
-        report.notes.append("a session that goes may still be under way: what its agent adds to it stays out too")
-    return report
-
-
-def _common(span: tuple[int, int], hole: Hole) -> int:
-    """Return how many bytes of a span are gone already."""
-    return max(0, min(span[1], hole.offset + hole.length) - max(span[0], hole.offset))
-
-
-def _looking(progress: StageProgress | None) -> Callable[[int, int], None] | None:
-    return None if progress is None else lambda done, total: progress(_LOOKING, done, total)
 
 
 def _untold(_doing: str, _done: int, _total: int) -> None:

@@ -10,12 +10,10 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from recollect.clock import now_us
 from recollect.config import Config
-from recollect.erasure.retention.cadence import is_due, swept, swept_at
-from recollect.erasure.retention.clock_check import doubt, observe
-from recollect.erasure.retention.cost import DiskBytes, storage_of
-from recollect.erasure.retention.reports import EvictReport, Pin, StorageReport
-from recollect.erasure.retention.sweep import Means, Sides, Sweep, limits_of, preview
-from recollect.errors import IndexUnavailable, StoreLocked, UsageError
+from recollect.erasure.reports import DiskBytes, EvictReport, Pin, StorageReport, storage_of
+from recollect.erasure.retention import RetentionSweep, SweepContext, limits_of, preview
+from recollect.erasure.schedule import doubt, is_due, observe, swept, swept_at
+from recollect.errors import StoreLocked, UsageError
 from recollect.ingest.insights.run import Wanted, distill
 from recollect.maintenance.notification import Notice, notify
 from recollect.model.sessions import Session
@@ -36,8 +34,6 @@ if TYPE_CHECKING:
 
 SYNC_SECONDS = 30.0
 """How long a sync or the daemon stays at it; the next one goes on."""
-WORN_SHARE = 0.3
-"""A shard of the index is made anew when at least so much of its documents was deleted."""
 _DISTILLED_CAP = "what was distilled takes {}, more than `retention.distilled_cap_bytes` ({}); it is kept"
 
 
@@ -173,9 +169,8 @@ class RetentionFacet:
         log = sum(path.stat().st_size for path in m.home.glob(f"{DATABASE_NAME}-wal"))
         disk = DiskBytes(archive, packs, folders.index_bytes(), folders.vectors_bytes(), log)
         return storage_of(
-            read_holdings(m.home), read_table_bytes(m.home), disk, limits_of(m.config.retention),
-            distilled_cap_bytes=m.config.retention.distilled_cap_bytes, swept_at=self.swept_at(),
-        )  # fmt: skip
+            read_holdings(m.home), read_table_bytes(m.home), disk, m.config.retention, swept_at=self.swept_at()
+        )
 
     def pins(self) -> tuple[Pin, ...]:
         """Return the sessions that are spared, the newest pin first."""
@@ -204,21 +199,25 @@ class RetentionFacet:
     def _sweep(self, opened: Opened, pace: _Pace) -> EvictReport:
         memory, (writer, archive, _keys) = self._memory, opened
         should_stop = pace.stopper()
-        sides = Sides(memory.home, writer, archive, memory.reader(), memory.distilled())
         notes: list[str] = []
 
         def analyse(uids: Sequence[str]) -> None:
             wanted = Wanted(sessions=uids, should_stop=should_stop)
             notes.extend(distill(memory, opened, wanted, now_us=self._now_us).notes)
 
-        def mend() -> None:
-            notes.extend(_mend(memory, writer))
+        def renew() -> None:
+            from recollect.erasure.copies import renew_index
+
+            notes.extend(renew_index(Home(memory.home), writer, memory.reader()))
 
         if writer.distilled.has_changes():  # what changed since its analysis is known to have changed
             with writer.transaction():
                 writer.distilled.note_changes()
         limits = limits_of(memory.config.retention)
-        report = Sweep(sides, limits, Means(self._now_us, analyse, mend, should_stop)).run()
+        context = SweepContext(
+            memory.home, writer, archive, memory.reader(), memory.distilled(), self._now_us, analyse, renew, should_stop
+        )
+        report = RetentionSweep(context, limits).run()
         report.notes += notes
         tables = read_table_bytes(memory.home)
         report.distilled_bytes = tables.distilled + tables.kept
@@ -257,24 +256,3 @@ def retain_after(memory: RetainingHome, opened: Opened, report: SyncReport) -> E
         )
     report.notes += done.notes
     return done
-
-
-def _mend(memory: RetainingHome, writer: Writer) -> list[str]:
-    """Have the search index let go of what went, hold what stayed of it, and give its room back."""
-    from recollect.erasure.shards import remake_shards
-    from recollect.index.engine import dead_share, shard_names
-    from recollect.index.refresh import mend_index
-    from recollect.index.writer import IndexWriterSet
-    from recollect.store.erasure.selection import SelectionReader
-
-    folders, reader = Home(memory.home), memory.reader()
-    try:
-        with IndexWriterSet.open(folders.index) as index:
-            mend_index(writer, reader, index)
-        worn = [name for name in shard_names(folders.index) if dead_share(folders.index / name) >= WORN_SHARE]
-        if worn:
-            with SelectionReader(memory.home) as stored:
-                remake_shards(folders, reader, worn, stored.sessions_in(worn))
-    except IndexUnavailable as error:
-        return [f"the search index could not be brought in step ({error}); the next sync tries again"]
-    return []

@@ -7,18 +7,23 @@ from typing import assert_never
 
 import msgspec
 
-from recollect.recall.context.compacted import EditedFiles, Plan, Requests, StillFailing
-from recollect.recall.context.decided import DecidedHere
+from recollect.model.text import one_line
+from recollect.recall.context.compacted import EditedFiles, LastPlan, Requests, StillFailing
 from recollect.recall.context.failures import FailuresHere, Fixed, Unfixed
-from recollect.recall.context.learnings.actions import PendingActions
-from recollect.recall.context.learnings.diary import DiaryHere
-from recollect.recall.context.learnings.learnings import LearnedHere, sections
-from recollect.recall.context.learnings.paused import notice
-from recollect.recall.context.learnings.person_files import Front, PersonFile, fronts, said_in
-from recollect.recall.context.sources import LINE_TOKENS, MISSED, Asked, Candidate, ContextEvent, ContextSource
+from recollect.recall.context.history import DecidedHere, DiaryHere, WorkedOn
+from recollect.recall.context.learnings import LearnedHere, PendingActions, sections
+from recollect.recall.context.person_files import Front, PersonFile, fronts, said_in
+from recollect.recall.context.sources import (
+    LINE_TOKENS,
+    MISSED,
+    ContextEvent,
+    ContextLine,
+    ContextRequest,
+    ContextSource,
+)
 from recollect.recall.context.tokens import tokens_of
-from recollect.recall.context.worked_on import WorkedOn
 from recollect.recall.quotes import clean, quoted
+from recollect.store.recent import TOLD_NOTE
 
 LINE_CHARS = 700
 """One line, its citation left out, is cut here."""
@@ -46,7 +51,7 @@ class ContextBlock(msgspec.Struct, frozen=True):
 
 class _Section(msgspec.Struct):
     heading: str
-    candidates: list[Candidate]
+    candidates: list[ContextLine]
 
 
 class _Page:
@@ -74,13 +79,13 @@ class _Page:
         lines += [self.notice] if self.notice else []
         return quoted(lines, note=_NOTE, before=before)
 
-    def line(self, candidate: Candidate) -> str:
+    def line(self, candidate: ContextLine) -> str:
         """Return a candidate's line with its citation."""
         text = " ".join(clean(candidate.text, limit=LINE_CHARS).split())
         also = f" [{candidate.also}]" if candidate.also and self.has_further_citations else ""
         return f"- {text} [{candidate.citation}]{also}"
 
-    def candidates(self) -> list[Candidate]:
+    def candidates(self) -> list[ContextLine]:
         """Return what it says, in order."""
         return [candidate for section in self.sections for candidate in section.candidates]
 
@@ -136,10 +141,12 @@ def ordered(event: ContextEvent) -> tuple[ContextSource, ...]:
 
 
 def _of_session() -> tuple[ContextSource, ...]:
-    return (Requests(), EditedFiles(), StillFailing(), Plan())
+    return (Requests(), EditedFiles(), StillFailing(), LastPlan())
 
 
-def block_of(asked: Asked, *, event: ContextEvent, budget: int, files: Sequence[PersonFile] = ()) -> ContextBlock:
+def block_of(
+    asked: ContextRequest, *, event: ContextEvent, budget: int, files: Sequence[PersonFile] = ()
+) -> ContextBlock:
     """Return what the sources of an event have to say, but a prompt's. Raises what the reader raises.
 
     files: the person's own, which lead it. A session that is not taken in yet when it is compacted gets what it was
@@ -158,7 +165,12 @@ def block_of_files(files: Sequence[PersonFile], *, budget: int) -> ContextBlock:
 
 
 def build(
-    asked: Asked, sources: Sequence[ContextSource], *, budget: int, fronts: Sequence[Front] = (), notice: str = ""
+    asked: ContextRequest,
+    sources: Sequence[ContextSource],
+    *,
+    budget: int,
+    fronts: Sequence[Front] = (),
+    notice: str = "",
 ) -> ContextBlock:
     """Return the block of some sources, of at most `budget` tokens. The same store gives the same bytes.
 
@@ -204,3 +216,12 @@ def _block(page: _Page, text: str, tokens: int, repo: str) -> ContextBlock:
 def room_of(budget: int) -> int:
     """Return for how many lines a budget has room, about."""
     return max(1, budget // LINE_TOKENS)
+
+
+REASON_CHARS = 120
+
+
+def notice(asked: ContextRequest) -> str:
+    """Return the line, "" where nothing is held up. `insights.learnings.queue.pause` says what is worth a line."""
+    reason = asked.reader.learning_note(TOLD_NOTE).decode("utf-8", "replace")
+    return f"Recollect: learning is paused: {one_line(reason, REASON_CHARS)}; see `recollect doctor`." if reason else ""

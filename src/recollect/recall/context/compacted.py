@@ -8,7 +8,7 @@ from recollect.model.own import without_own_blocks
 from recollect.model.payloads import FileEdit, Json, ToolCall, UserMessage
 from recollect.model.text import one_line
 from recollect.recall.context.failures import EVENTS, lines_of, open_failures, shortest
-from recollect.recall.context.sources import Asked, Candidate, Found
+from recollect.recall.context.sources import ContextLine, ContextRequest, SourceLines
 
 REQUEST_CHARS = 300
 PATHS_A_LINE = 6
@@ -19,7 +19,7 @@ _PLAN_KEYS = ("plan", "plan_markdown", "markdown")
 _DEPTH = 3
 
 
-def _end_of(asked: Asked) -> int | None:
+def _end_of(asked: ContextRequest) -> int | None:
     """Return the seq of the session's newest compaction; None where none is stored yet: then all of it was before."""
     found = asked.reader.events(asked.session, ("compaction",), limit=1)
     return found[-1].seq if found else None
@@ -28,36 +28,34 @@ def _end_of(asked: Asked) -> int | None:
 class Requests:
     """What the person asked for, in order."""
 
-    name = "requests"
     heading = "Asked for earlier in this session, in order:"
 
-    def candidates(self, asked: Asked) -> Found:
+    def candidates(self, asked: ContextRequest) -> SourceLines:
         """Return the first request and the newest ones before the compaction."""
         events = asked.reader.events(asked.session, ("user_message",), before=_end_of(asked), limit=EVENTS)
-        lines: list[Candidate] = []
+        lines: list[ContextLine] = []
         for event in events:
             payload = event.payload
             if not isinstance(payload, UserMessage) or payload.origin == "injected" or event.is_sidechain:
                 continue
             text = one_line(without_own_blocks(payload.text), REQUEST_CHARS)
             if text:
-                lines.append(Candidate(f"“{text}”", f"{asked.session}#{event.seq}", event.ts, 0.6))
+                lines.append(ContextLine(f"“{text}”", f"{asked.session}#{event.seq}", event.ts, 0.6))
         shown = max(2, asked.room * 3 // 5)
         chosen = lines if len(lines) <= shown else [lines[0], *lines[1 - shown :]]
         ranked = [
             msgspec.structs.replace(c, worth=1.0 if not i else 0.5 + 0.5 * i / len(chosen))
             for i, c in enumerate(chosen)
         ]
-        return Found(ranked, len(lines) - len(chosen))
+        return SourceLines(ranked, len(lines) - len(chosen))
 
 
 class EditedFiles:
     """Which files were changed."""
 
-    name = "files"
     heading = "Files edited in this session so far, the newest last:"
 
-    def candidates(self, asked: Asked) -> Found:
+    def candidates(self, asked: ContextRequest) -> SourceLines:
         """Return the files that were edited before the compaction, some to a line."""
         events = asked.reader.events(asked.session, ("file_edit",), before=_end_of(asked), limit=EVENTS)
         root = asked.folder.path if asked.folder is not None else ""
@@ -74,17 +72,16 @@ class EditedFiles:
         for first in range(0, len(shown), PATHS_A_LINE):
             some = shown[first : first + PATHS_A_LINE]
             citation = f"{asked.session}#{newest[some[-1]]}"
-            lines.append(Candidate(", ".join(some), citation, None, 0.8, tuple(some)))
-        return Found(lines, len(paths) - len(shown))
+            lines.append(ContextLine(", ".join(some), citation, None, 0.8, tuple(some)))
+        return SourceLines(lines, len(paths) - len(shown))
 
 
 class StillFailing:
     """What failed in this session and was not seen to pass."""
 
-    name = "open failures of the session"
     heading = "Failed in this session, and not seen to pass since:"
 
-    def candidates(self, asked: Asked) -> Found:
+    def candidates(self, asked: ContextRequest) -> SourceLines:
         """Return the newest failures before the compaction that are open."""
         kinds = ("tool_call", "tool_result", "file_edit")
         events = asked.reader.events(asked.session, kinds, before=_end_of(asked), limit=EVENTS)
@@ -92,13 +89,12 @@ class StillFailing:
         return lines_of(open_failures(events, asked.session, root), asked, asked.room // 4)
 
 
-class Plan:
+class LastPlan:
     """The last plan that was written down."""
 
-    name = "plan"
     heading = "The last plan of this session:"
 
-    def candidates(self, asked: Asked) -> Found:
+    def candidates(self, asked: ContextRequest) -> SourceLines:
         """Return the newest list of steps, or plan as text, that a tool was given before the compaction."""
         events = asked.reader.events(asked.session, ("tool_call",), before=_end_of(asked), limit=EVENTS)
         for event in reversed(events):
@@ -107,8 +103,8 @@ class Plan:
                 continue
             text = plan_in(payload.arguments)
             if text:
-                return Found((Candidate(text, f"{asked.session}#{event.seq}", event.ts, 0.9),))
-        return Found(())
+                return SourceLines((ContextLine(text, f"{asked.session}#{event.seq}", event.ts, 0.9),))
+        return SourceLines(())
 
 
 def plan_in(arguments: Json) -> str:

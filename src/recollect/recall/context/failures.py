@@ -1,4 +1,4 @@
-"""What failed here, and what made it work: a call that failed, the edits after it, the same call when it passed."""
+"""Commands and tool calls as what they stand for: the same test run twice is the same, whatever it is piped into."""
 
 from __future__ import annotations
 
@@ -10,11 +10,170 @@ import msgspec
 from recollect.model.payloads import FileEdit, ToolCall, ToolResult
 from recollect.model.text import one_line, paths_in
 from recollect.model.time import day_of
-from recollect.recall.context.commands import Command, command_of
-from recollect.recall.context.learnings.learnings import LearnedHere
-from recollect.recall.context.sources import SESSIONS, Asked, Candidate, Found, window
+from recollect.recall.context.learnings import LearnedHere
+from recollect.recall.context.sources import SESSIONS, ContextLine, ContextRequest, SourceLines, window
 from recollect.store.recent import RecentEvent
 from recollect.units import plural
+
+MAX_CHARS = 400
+# Texts, compiled by `re` when they are first used: a hook has no time for patterns that it does not meet.
+_SEPARATORS = r"\s*(?:&&|\|\||;|\n)\s*"
+_REDIRECTION = r"\s*(?:\d?>&\d|&?>{1,2}\s*\S+|2>\s*\S+|<\s*/dev/null)"
+_VARIABLE = r"^(?:\w+=\S*\s+)+(?=\S)"
+_RUNNER = r"^(?:(?:sudo|time|nohup|command|exec)\s+|(?:timeout|nice)\s+(?:-\S+\s+)*(?:\d\S*\s+)?)+"
+_RUNNERS = ("sudo", "time", "nohup", "command", "exec", "nice")
+_LOOKS = frozenset(
+    (
+        "cd ls cat head tail less more grep egrep rg ag find fd which type command test [ stat file wc diff cmp sed "
+        "awk echo printf true false export set source . pwd date sleep kill pkill pgrep ps mkdir rm cp mv "
+        "touch curl wget"
+    ).split()
+)
+"""Programs that look at something or move it: that they end with an error is an answer, not a failure."""
+_CHECKS = frozenset(
+    (
+        "test tests pytest tox nox jest vitest mocha rspec phpunit ctest make ninja cmake build compile lint mypy "
+        "pyright ruff flake8 pylint eslint tsc clippy check cargo gradle gradlew mvn bazel go dotnet msbuild "
+        "xcodebuild swift migrate deploy terraform docker npm pnpm yarn install"
+    ).split()
+)
+_BOUNDS = str.maketrans({**dict.fromkeys(":._-", " "), "/": "/ "})
+"""What ends a word. A slash only begins one: `tests/` is a folder."""
+_TARGETED = frozenset(
+    (
+        "make ninja cmake cargo gradle gradlew mvn bazel go dotnet msbuild xcodebuild swift terraform docker npm pnpm "
+        "yarn tox nox"
+    ).split()
+)
+"""Programs whose first word says what they do."""
+_NARROWING = frozenset(
+    (
+        "-k -m -t -run --run --filter --grep --only --lf --last-failed --ff "
+        "--deselect --ignore --exclude --skip --co --collect-only --testNamePattern -e"
+    ).split()
+)
+"""Options that leave out a part of what is checked."""
+_CHANGES = frozenset(
+    (
+        "install sync add migrate upgrade update generate codegen init restore chmod chown link ci format fmt "
+        "fix --fix --write checkout switch reset pull submodule stash apply up uninstall remove"
+    ).split()
+)
+"""Words of commands that change what is there."""
+_CHANGED_FOLDER = r"(?:^|&&|;|\n)\s*cd\s+(\"[^\"]+\"|'[^']+'|[^\s;&|]+)"
+_JOINTS = r"\||;|\n"
+_KEYS = ("command", "cmd", "commands", "script", "CommandLine", "command_line", "code", "input")
+
+
+class ToolCommand(msgspec.Struct, frozen=True):
+    """A call that can be run again.
+
+    key: the same for the same call. shown: for people. is_check: a test, a build … folder: where it changes to first,
+    "" where it stays. is_alone: how the call ended is how the command ended; not so in a pipe or a list.
+    """
+
+    key: str
+    shown: str
+    is_check: bool
+    folder: str = ""
+    is_alone: bool = True
+
+    @property
+    def is_change(self) -> bool:
+        """Tell whether it changes what is there: installs, generates, checks out."""
+        return not _CHANGES.isdisjoint(self.key.split())
+
+    def covers(self, other: ToolCommand) -> bool:
+        """Tell whether this one cannot pass while the other fails: the same, or the same check of at least as much."""
+        if self.key == other.key:
+            return True
+        program, target, asked, narrowed = _check(self.key)
+        others_program, others_target, others_asked, others_narrowed = _check(other.key)
+        if not program or (program, target) != (others_program, others_target) or narrowed - others_narrowed:
+            return False
+        return not asked or (bool(others_asked) and all(any(_is_in(o, a) for a in asked) for o in others_asked))
+
+
+def command_of(call: ToolCall) -> ToolCommand | None:
+    """Return what a call runs; None for one that only looks at something, edits, asks, or says nothing."""
+    if call.canonical == "shell":
+        return _shell(_text(call.arguments))
+    if call.canonical in ("mcp", "other") and call.name:
+        arguments = msgspec.json.encode(call.arguments, order="deterministic").decode("utf-8", "replace")
+        return ToolCommand(f"{call.name} {arguments}"[:MAX_CHARS], call.name, is_check=False)
+    return None
+
+
+def _check(key: str) -> tuple[str, str, list[str], set[str]]:
+    """Return the program of a single check, its target, what it is asked to check, and what leaves out a part of that.
+
+    "" for what is no single check.
+    """
+    words = [] if " && " in key else key.split()
+    start = next((at for at, word in enumerate(words) if word.rpartition("/")[2] in _CHECKS), len(words))
+    if start == len(words):
+        return "", "", [], set()
+    program = words[start].rpartition("/")[2]
+    asked = [word for word in words[start + 1 :] if not word.startswith("-")]
+    narrowed = {word for word in words[start + 1 :] if word.partition("=")[0] in _NARROWING}
+    target = ""
+    if program in _TARGETED:
+        asked = asked[asked[:1] == ["run"] :]
+        target, asked = "".join(asked[:1]), asked[1:]
+    return program, target, asked, narrowed
+
+
+def _is_in(asked: str, whole: str) -> bool:
+    """Tell whether what a check is asked for is a part of what another one is."""
+    top = whole.removesuffix("...").removesuffix("/").removeprefix("./")
+    return (
+        not top
+        or top == "."
+        or asked.removeprefix("./").rstrip("/") == top
+        or (asked.removeprefix("./").startswith((f"{top}/", f"{top}::")))
+    )
+
+
+def _shell(text: str) -> ToolCommand | None:
+    steps = []
+    for step in re.split(_SEPARATORS, text[: 4 * MAX_CHARS].strip()):
+        first = _bare(step.split("|", 1)[0])
+        program = first.split(" ", 1)[0].rpartition("/")[2]
+        if program and not program.startswith("#") and program not in _LOOKS:
+            steps.append(" ".join(first.split()))
+    if not steps:
+        return None
+    key = " && ".join(steps)[:MAX_CHARS]
+    folders = re.findall(_CHANGED_FOLDER, text[:MAX_CHARS]) if "cd " in text else []
+    return ToolCommand(
+        key,
+        key,
+        is_check=not _CHECKS.isdisjoint(key.translate(_BOUNDS).split()),
+        folder=folders[-1].strip("\"'").rstrip("/") if folders else "",
+        is_alone=re.search(_JOINTS, text.strip()) is None,
+    )
+
+
+def _bare(step: str) -> str:
+    """Return a step without redirections, variables that are set, and programs that run another."""
+    if ">" in step or "<" in step:
+        step = re.sub(_REDIRECTION, "", step)
+    step = step.strip()
+    if "=" in step:
+        step = re.sub(_VARIABLE, "", step)
+    return re.sub(_RUNNER, "", step) if step.startswith(_RUNNERS) else step
+
+
+def _text(arguments: object) -> str:
+    if isinstance(arguments, str):
+        return arguments
+    value = next((arguments[key] for key in _KEYS if arguments.get(key)), "") if isinstance(arguments, dict) else ""
+    if isinstance(value, list):
+        words = [word for word in value if isinstance(word, str)]
+        is_script = len(words) > 2 and words[1].startswith("-") and words[1].endswith("c")
+        return words[-1] if is_script else " ".join(words)
+    return value if isinstance(value, str) else ""
+
 
 EVENTS = 300
 """Events looked at in each session, the newest calls, results and edits."""
@@ -45,10 +204,10 @@ _NOT_QUOTED = "[a command that runs what it downloads]"
 """A tool's words are quoted, but a block is the last place to repeat such a command from."""
 
 
-class Failure(msgspec.Struct):
+class FailedCall(msgspec.Struct):
     """One thing that failed, once or several times, and how it went on. Times in UTC microseconds."""
 
-    command: Command
+    command: ToolCommand
     reason: str
     ts: int | None
     citation: str
@@ -76,9 +235,9 @@ class FailuresHere:
 
     def __init__(self, learned: LearnedHere) -> None:
         self._learned = learned
-        self._found: list[Failure] | None = None
+        self._found: list[FailedCall] | None = None
 
-    def of(self, asked: Asked) -> list[Failure]:
+    def of(self, asked: ContextRequest) -> list[FailedCall]:
         """Return the failures worth telling, in order of time."""
         if self._found is None:
             uids = [session.session_uid for session in window(*asked.sessions, SESSIONS)]
@@ -90,7 +249,7 @@ class FailuresHere:
             self._found = [f for f in walk.failures() if f.is_worth_telling and not self._is_learned(f, asked)]
         return self._found
 
-    def _is_learned(self, failure: Failure, asked: Asked) -> bool:
+    def _is_learned(self, failure: FailedCall, asked: ContextRequest) -> bool:
         """Tell whether a learning says what made a command pass that had failed, then or later."""
         named = f"`{failure.command.shown}`"
         return any(
@@ -102,13 +261,12 @@ class FailuresHere:
 class Fixed:
     """Failures that were fixed, oldest first."""
 
-    name = "fixed failures"
     heading = "Failed here before, and what made it pass:"
 
     def __init__(self, here: FailuresHere) -> None:
         self._here = here
 
-    def candidates(self, asked: Asked) -> Found:
+    def candidates(self, asked: ContextRequest) -> SourceLines:
         """Return the newest failures of the folder's sessions that were fixed."""
         return lines_of([f for f in self._here.of(asked) if f.passed], asked, asked.room // 5)
 
@@ -116,18 +274,17 @@ class Fixed:
 class Unfixed:
     """Failures that nobody fixed, oldest first."""
 
-    name = "open failures"
     heading = "Failed here, and not seen to pass since:"
 
     def __init__(self, here: FailuresHere) -> None:
         self._here = here
 
-    def candidates(self, asked: Asked) -> Found:
+    def candidates(self, asked: ContextRequest) -> SourceLines:
         """Return the newest failures of the folder's sessions that were never seen to pass."""
         return lines_of([f for f in self._here.of(asked) if not f.passed], asked, asked.room // 5)
 
 
-def open_failures(events: Sequence[RecentEvent], uid: str, root: str = "") -> list[Failure]:
+def open_failures(events: Sequence[RecentEvent], uid: str, root: str = "") -> list[FailedCall]:
     """Return what failed in one session, is worth telling and was not seen to pass."""
     walk = FailureWalk(root)
     walk.take(uid, events)
@@ -144,8 +301,8 @@ class FailureWalk:
     def __init__(self, root: str = "") -> None:
         """root: the repository's top, where a command runs that changes to no other folder."""
         self._root = root
-        self._open: dict[tuple[str, str], Failure] = {}
-        self._closed: list[Failure] = []
+        self._open: dict[tuple[str, str], FailedCall] = {}
+        self._closed: list[FailedCall] = []
 
     def take(self, uid: str, events: Iterable[RecentEvent]) -> None:
         """Take a session's events, in order of seq. While nothing is open, only what failed is looked at."""
@@ -166,7 +323,7 @@ class FailureWalk:
                 waiting.clear()
                 self._end(calls, event, uid)
 
-    def failures(self) -> list[Failure]:
+    def failures(self) -> list[FailedCall]:
         """Return all, in order of when they failed last."""
         return sorted((*self._closed, *self._open.values()), key=lambda f: (f.ts or 0, f.citation))
 
@@ -200,9 +357,9 @@ class FailureWalk:
         before = self._open.get((folder, command.key))
         count = before.count + 1 if before is not None else 1
         edited, ran = (before.edited, before.ran) if before is not None else ([], [])
-        self._open[folder, command.key] = Failure(command, reason, event.ts, citation, count, edited, ran)
+        self._open[folder, command.key] = FailedCall(command, reason, event.ts, citation, count, edited, ran)
 
-    def _pass(self, command: Command, folder: str, said: str, citation: str) -> None:
+    def _pass(self, command: ToolCommand, folder: str, said: str, citation: str) -> None:
         """Close what a command that ended well shows to pass; note it for the others if it changed something."""
         for where, failure in list(self._open.items()):
             if not command.covers(failure.command):
@@ -240,28 +397,28 @@ def _without_downloads(line: str) -> str:
     return re.sub(_DOWNLOADED, _NOT_QUOTED, line, flags=re.IGNORECASE) if "|" in line else line
 
 
-def lines_of(failures: Sequence[Failure], asked: Asked, shown: int) -> Found:
+def lines_of(failures: Sequence[FailedCall], asked: ContextRequest, shown: int) -> SourceLines:
     """Return the newest `shown`, or one more, as lines; which one is the first changes in steps only."""
     shown, root = max(1, shown), asked.folder.path if asked.folder is not None else ""
     first = max(0, len(failures) - shown) // _STEP * _STEP
     chosen = failures[first:]
     lines = [_line(f, root, 0.5 + 0.4 * place / len(chosen)) for place, f in enumerate(chosen, 1)]
-    return Found(lines, first)
+    return SourceLines(lines, first)
 
 
-def _line(failure: Failure, root: str, worth: float) -> Candidate:
+def _line(failure: FailedCall, root: str, worth: float) -> ContextLine:
     day = day_of(failure.ts) if failure.ts is not None else "undated"
     times = f" {plural(failure.count, 'time')}" if failure.count > 1 else ""
     what = f"{day} `{one_line(failure.command.shown, COMMAND_CHARS)}` failed{times}"
     what += f": “{failure.reason}”" if failure.reason else ""
     if not failure.passed:
-        return Candidate(what, failure.citation, failure.ts, worth)
+        return ContextLine(what, failure.citation, failure.ts, worth)
     names = [shortest(path, root) for path in failure.edited]
     shown = ", ".join(names[-FILES:]) + (f" and {len(names) - FILES} more" if len(names) > FILES else "")
     done = [f"editing {shown}"] if names else []
     done += [f"`{one_line(failure.ran[-1], COMMAND_CHARS)}`"] if failure.ran else []
     after = f"it passed after {' and '.join(done)}"
-    return Candidate(f"{what}; {after}", failure.passed, failure.ts, worth, tuple(names[-FILES:]))
+    return ContextLine(f"{what}; {after}", failure.passed, failure.ts, worth, tuple(names[-FILES:]))
 
 
 def shortest(path: str, root: str) -> str:

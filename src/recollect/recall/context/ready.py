@@ -24,7 +24,7 @@ from recollect.store.lock import IngestLock
 # Every refresh settles, and finds nothing to do most of the time: what makes blocks is imported when one is made.
 if TYPE_CHECKING:
     from recollect.recall.context.builder import ContextBlock
-    from recollect.recall.context.learnings.person_files import PersonFile
+    from recollect.recall.context.person_files import PersonFile
     from recollect.store.recent import Folder
     from recollect.store.recent_reader import RecentReader
 
@@ -104,7 +104,7 @@ class ReadyBlocks:
 
     def _missing(self, reader: RecentReader) -> list[tuple[Folder, str]]:
         """Return the folders to make a block for, and where it goes."""
-        from recollect.recall.context.folders import folder_of
+        from recollect.recall.context.sources import folder_of
 
         found: dict[str, Folder] = {}
         for cwd in reader.newest_folders(limit=NEWEST_SESSIONS):
@@ -119,7 +119,7 @@ class ReadyBlocks:
 
     def _made(self, reader: RecentReader, folder: Folder) -> bytes:
         """Return the file of a folder's block, b"" where there should be none."""
-        from recollect.recall.context.learnings.person_files import person_files
+        from recollect.recall.context.person_files import person_files
 
         settings = self._settings
         if "$" in settings.soul_file + settings.user_file:  # the hook's environment may have another value
@@ -155,10 +155,10 @@ class ReadyBlocks:
     ) -> tuple[ContextBlock, int | None]:
         """Return what an agent is given in a folder, and until when that holds."""
         from recollect.recall.context.builder import block_of, room_of
-        from recollect.recall.context.sources import Asked
+        from recollect.recall.context.sources import ContextRequest
 
         budget = self._settings.budget_tokens
-        asked = Asked(reader, folder, "", room=room_of(budget), agent=agent, now_us=now_us)
+        asked = ContextRequest(reader, folder, "", room=room_of(budget), agent=agent, now_us=now_us)
         return block_of(asked, event="start", budget=budget, files=files), asked.holds_until
 
     def _drop_touched(self, numbers: Collection[int]) -> None:

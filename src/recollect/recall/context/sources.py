@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Literal, Protocol
 
 import msgspec
 
+from recollect.ready import work_folder
 from recollect.store.recent import Folder, RecentSession
 from recollect.store.recent_reader import RecentReader
 
@@ -22,7 +24,7 @@ MISSED = 0.7
 count it would only say that the memory is large."""
 
 
-class Candidate(msgspec.Struct, frozen=True):
+class ContextLine(msgspec.Struct, frozen=True):
     """One line that might be said.
 
     text: without its citation. citation: `session_uid#seq`, or the uid of what was learned or noted. ts: of what it
@@ -38,15 +40,15 @@ class Candidate(msgspec.Struct, frozen=True):
     also: str = ""
 
 
-class Found(msgspec.Struct, frozen=True):
+class SourceLines(msgspec.Struct, frozen=True):
     """What a source has to say: candidates in the order in which they are shown; how many it has beside them that are
     worth as much as `MISSED`."""
 
-    candidates: Sequence[Candidate]
+    candidates: Sequence[ContextLine]
     left_out: int = 0
 
 
-class Asked:
+class ContextRequest:
     """What the sources are asked.
 
     folder: None where it is not known. session: the present session's uid, "" where it is not known. room: how many
@@ -89,16 +91,11 @@ class ContextSource(Protocol):
     """
 
     @property
-    def name(self) -> str:
-        """How the source is called in notes."""
-        ...
-
-    @property
     def heading(self) -> str:
         """The line above its candidates."""
         ...
 
-    def candidates(self, asked: Asked) -> Found:
+    def candidates(self, asked: ContextRequest) -> SourceLines:
         """Return what there is to say."""
         ...
 
@@ -112,3 +109,16 @@ def window(sessions: Sequence[RecentSession], total: int, shown: int) -> Sequenc
         return sessions
     first = (total - shown) // shown * shown
     return sessions[max(0, len(sessions) - (total - first)) :]
+
+
+def folder_of(cwd: str, env: Mapping[str, str]) -> Folder | None:
+    """Return the repository that a folder is in, else the folder itself; None where it names nothing.
+
+    The rule is `recollect.ready.work_folder`.
+    """
+    found = work_folder(cwd, env)
+    if found is None:
+        return None
+    path, is_repository = found
+    name = os.path.basename(path)
+    return Folder(path, (name,) if name else (), is_repository)

@@ -1,0 +1,140 @@
+"""From a selection to what goes: the plan that is shown, and the forgetting itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from recollect.archive.chunks import Hole
+from recollect.clock import now_us
+from recollect.erasure.forget import Opened, Reasons, StageProgress, forget, resume, selector_of
+from recollect.erasure.records import has_text, runs
+from recollect.erasure.reports import ForgetReport, ForgetSelection, NoteToForget, SessionToForget
+from recollect.erasure.repositories import is_of
+from recollect.erasure.selection import Chosen, Selector, compiled
+from recollect.store.audit import add_audit
+from recollect.store.erasure.meaning import Leaving
+from recollect.store.erasure.selection import SelectionReader
+from recollect.store.erasure.written import COUNTED, Written
+from recollect.store.home import Home
+from recollect.store.reader import Reader
+
+_STILL_GOING_US = 86_400_000_000
+_LOOKING = "looking for it"
+
+
+def plan_of(
+    selector: Selector, stored: SelectionReader, reader: Reader, home: Home, selection: ForgetSelection
+) -> ForgetReport:
+    """Return what would be forgotten. Raises UsageError, ArchiveError, StoreError."""
+    chosen, written = selector.run(selection), _written(stored, selection)
+    report = _planned(chosen)
+    if written.marks:
+        report.state, report.written = "planned", written.count
+    for ledger in reader.ledgers():
+        records = chosen.records.get((ledger.source_id, ledger.revision), {})
+        for start, stop in runs((number, *place) for number, place in records.items()):
+            report.bytes += stop - start - sum(_common((start, stop), hole) for hole in ledger.holes)
+        report.bytes += ledger.bytes_seen * (ledger.source_id in chosen.sources)
+    report.learned = [NoteToForget(name, stored.text_of(name)) for name in _along(stored, chosen, written)]
+    report.files = _files_of(stored, chosen, home)
+    return report
+
+
+def forget_selection(
+    opened: Opened, selection: ForgetSelection, *, tell: StageProgress
+) -> tuple[ForgetReport, list[str]]:
+    """Forget what is meant; return what that came to, and the uids of sessions to analyse anew. Raises as `forget`."""
+    at = now_us()
+    resume(opened, at=at, tell=tell)
+    with SelectionReader(opened.home.folder) as stored:
+        chosen = selector_of(opened, stored, progress=looking(tell)).run(selection)
+        notes = [f"not searched from a damaged place on: {path}" for path in sorted(chosen.unread)]
+        written = _written(stored, selection)
+        if chosen.is_empty and not written.marks:
+            return ForgetReport("nothing", notes=notes), []
+        report = ForgetReport("done", kept_copies=chosen.kept_copies, notes=notes)
+        report.learned = [NoteToForget(name) for name in _along(stored, chosen, written)]
+        report.files = _files_of(stored, chosen, opened.home)
+        pattern = compiled(selection.pattern) if selection.pattern else None
+        reasons = Reasons(
+            at, pattern=pattern, is_everywhere=_is_only(selection, "pattern"), repos=_repos(stored, selection)
+        )
+        again = forget(opened, stored, chosen, reasons, report, tell=tell)
+    counted = ("whole_sessions", "partial_sessions", "sources", "records", "events", "written", "bytes")
+    add_audit(opened.home.folder, "forget", {name: getattr(report, name) for name in counted}, at=at)
+    return report, again
+
+
+def _along(stored: SelectionReader, chosen: Chosen, written: Written) -> list[str]:
+    """Return the names of what was learned and noted that goes, with its events or for what it says."""
+    whole = {*chosen.whole, *chosen.emptied}
+    partial = {uid: keys for uid, keys in chosen.partial.items() if uid not in whole}
+    said = (name for name in written.marks if name.partition(":")[0] in COUNTED)
+    return sorted({*stored.resting_on(Leaving(whole, partial)), *said})
+
+
+def _files_of(stored: SelectionReader, chosen: Chosen, home: Home) -> list[str]:
+    """Return the agents' own files that hold what goes, as far as they are still there."""
+    rows = [
+        *chosen.sources.values(),
+        *(row for row in stored.sources().values() if chosen.records.get((row.source_id, row.revision))),
+    ]
+    paths = {row.path for row in rows if not Path(row.path).is_relative_to(home.spool)}
+    return sorted(path for path in paths if Path(path).exists())
+
+
+def _is_only(selection: ForgetSelection, field: str) -> bool:
+    """Tell whether a selection is by one thing alone: what no session holds is meant only then."""
+    return bool(getattr(selection, field)) and selection == ForgetSelection(**{field: getattr(selection, field)})
+
+
+def _repos(stored: SelectionReader, selection: ForgetSelection) -> frozenset[str]:
+    """Return the names of the repositories of which nothing is to stay."""
+    if not _is_only(selection, "repo"):
+        return frozenset()
+    places = {(s.repo, s.repo_root, s.cwd) for s in stored.sessions()}
+    places |= {(repo, "", "") for repo in stored.repos_of_entries()}
+    names = {repo for repo, root, cwd in places if is_of([selection.repo], repo=repo, repo_root=root, cwd=cwd)}
+    return frozenset(names - {""})
+
+
+def _written(stored: SelectionReader, selection: ForgetSelection) -> Written:
+    """Return what was learned, noted, documented and decided that is meant whatever session it is of."""
+    if _is_only(selection, "pattern"):
+        return stored.written_saying(partial(has_text, compiled(selection.pattern)))
+    return stored.written_of(_repos(stored, selection))
+
+
+def _planned(chosen: Chosen) -> ForgetReport:
+    if chosen.is_empty:
+        return ForgetReport("nothing")
+    report = ForgetReport("planned", kept_copies=chosen.kept_copies)
+    lost = {uid: len(keys) for uid, keys in chosen.partial.items()}
+    for uid in (*chosen.whole, *chosen.partial, *sorted(chosen.retold)):
+        s = chosen.sessions[uid]
+        is_whole = uid in chosen.whole or uid in chosen.emptied
+        events = chosen.events.get(uid, lost.get(uid, 0))
+        report.sessions.append(SessionToForget(uid, s.repo, s.started_at, is_whole, events, chosen.whole.get(uid, "")))
+        report.events += events
+    report.whole_sessions = len(chosen.whole) + len(chosen.emptied)
+    report.partial_sessions = len(report.sessions) - report.whole_sessions
+    report.sources = len(chosen.sources)
+    report.records = sum(map(len, chosen.records.values()))
+    newest = max(
+        (s.ended_at or 0 for uid in (*chosen.whole, *chosen.emptied) if (s := chosen.sessions[uid])), default=0
+    )
+    if newest > now_us() - _STILL_GOING_US:
+        report.notes.append("a session that goes may still be under way: what its agent adds to it stays out too")
+    return report
+
+
+def _common(span: tuple[int, int], hole: Hole) -> int:
+    """Return how many bytes of a span are gone already."""
+    return max(0, min(span[1], hole.offset + hole.length) - max(span[0], hole.offset))
+
+
+def looking(progress: StageProgress | None) -> Callable[[int, int], None] | None:
+    """Return what is told how far the search is."""
+    return None if progress is None else lambda done, total: progress(_LOOKING, done, total)

@@ -1,0 +1,234 @@
+"""Reading the text index: the shards as they are now, their statistics, their vocabularies. Safe from many threads."""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import tantivy
+from tantivy import Occur, Query
+
+from recollect.errors import IndexUnavailable
+from recollect.index.text.engine import check_format, engine_errors, open_shard, open_unwritable, shard_names
+from recollect.index.text.schema import IDENT, KEY, SESSION, TEXT_FIELDS, plain_analyzer, schema
+from recollect.index.text.vocabulary import ShardVocabulary, commit_id, matching_terms
+
+if TYPE_CHECKING:
+    from tempfile import TemporaryDirectory
+
+
+_Stamp = tuple[int, int, int]
+_KEPT_MATCHES = 64
+"""Patterns whose terms a shard remembers."""
+
+
+class Shard:
+    """One shard at one commit. Do not keep it over questions: ask `TextIndex.shards` again."""
+
+    def __init__(self, path: Path, index: tantivy.Index, commit: str) -> None:
+        self.name = path.name
+        self.commit = commit
+        self._path = path
+        with engine_errors("reading", path.name):
+            self.searcher: tantivy.Searcher = index.searcher()
+            self.documents: int = self.searcher.num_docs
+        self._terms: bytes | None = None
+        self._frequencies: dict[tuple[str, str], int] = {}
+        self._prefixes: dict[tuple[str, str], list[tuple[str, int]]] = {}
+        self._matches: dict[tuple[str, str], tuple[list[str], bool]] = {}
+        self._lock = threading.Lock()
+
+    def document_frequency(self, field: str, term: str) -> int:
+        """Return how many documents have the term in the field; remembered for this commit."""
+        known = self._frequencies.get((field, term))
+        if known is None:
+            with engine_errors("reading", self.name):
+                known = self.searcher.doc_freq(field, term)
+            self._frequencies[field, term] = known
+        return known
+
+    def count(self, query: tantivy.Query) -> int:
+        """Return how many documents match."""
+        with engine_errors("counting in", self.name):
+            return total_of(self.searcher.search(query, limit=1, count=True))
+
+    def terms_with_prefix(self, field: str, prefix: str, limit: int) -> list[tuple[str, int]]:
+        """Return at most `limit` terms of the field that begin with the prefix, with their document frequencies."""
+        known = self._prefixes.get((field, prefix))
+        if known is None:
+            with engine_errors("reading", self.name):
+                known = self.searcher.terms_with_prefix(field, prefix, limit=limit)
+            self._prefixes[field, prefix] = known
+        return known
+
+    def matching(self, literal: str, pattern: re.Pattern[str], *, limit: int) -> tuple[list[str], bool]:
+        """Return (the shard's terms that the pattern matches, whether there are more). See `matching_terms`."""
+        key = (literal, pattern.pattern)
+        known = self._matches.get(key)
+        if known is None:
+            known = matching_terms(self.vocabulary(), literal, pattern, limit=limit)
+            if len(self._matches) >= _KEPT_MATCHES:
+                self._matches.pop(next(iter(self._matches)), None)
+            self._matches[key] = known
+        return known
+
+    def vocabulary(self) -> bytes:
+        """Return every term, one a line; made and kept on disk when the files do not cover this commit."""
+        with self._lock:
+            if self._terms is None:
+                vocabulary, unwritten = self._current_vocabulary()
+                self._terms = vocabulary.load() if unwritten is None else unwritten
+            return self._terms
+
+    def make_vocabulary(self) -> None:
+        """Make the files of the vocabulary where they do not cover this commit. Nothing of it is held."""
+        with self._lock:
+            self._current_vocabulary()
+
+    def _current_vocabulary(self) -> tuple[ShardVocabulary, bytes | None]:
+        vocabulary = ShardVocabulary(self._path)
+        if vocabulary.is_current():
+            return vocabulary, None
+        with engine_errors("listing terms of", self.name):
+            return vocabulary, vocabulary.build(self.searcher.terms_with_prefix)
+
+
+def total_of(result: tantivy.SearchResult) -> int:
+    """Return how many documents a search matched, shown or not (the engine's type stubs leave the number out)."""
+    return int(getattr(result, "count", None) or 0)
+
+
+class TextIndex:
+    """The text index of a home, always as of the last commit."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._lock = threading.Lock()
+        self._shards: dict[str, tuple[_Stamp, tantivy.Index, Shard]] = {}
+        self._left_out: dict[str, _Stamp] = {}
+        self._mirrors: dict[str, TemporaryDirectory[str]] = {}
+        self.damaged: tuple[str, ...] = ()
+        """Shards that could not be read at the last look; searches go on without them and say so."""
+
+    @classmethod
+    def open(cls, folder: Path) -> TextIndex:
+        """Open for reading; nothing is read before the first question. A folder without shards is an empty index."""
+        return cls(folder)
+
+    def shards(self) -> list[Shard]:
+        """Return the shards as of their last commits.
+
+        Raises:
+            IndexUnavailable: the index is of another format, or no shard can be opened.
+        """
+        with self._lock:
+            names = shard_names(self._folder)
+            if names and not check_format(self._folder):
+                raise IndexUnavailable("the search index was made by another version", hint="run `recollect sync`")
+            damaged: list[str] = []
+            current: dict[str, tuple[_Stamp, tantivy.Index, Shard]] = {}
+            for name in names:
+                try:
+                    current[name] = self._current(name)
+                except IndexUnavailable:
+                    damaged.append(name)
+            self._shards, self.damaged = current, tuple(damaged)
+            if damaged and not current:
+                raise IndexUnavailable("the search index is damaged", hint="run `recollect rebuild index`")
+            return [shard for _, _, shard in current.values()]
+
+    def leave_out(self, name: str) -> bool:
+        """Do without a shard that opens but cannot be read, until it changes; False if that is known already."""
+        with self._lock:
+            known = self._shards.get(name)
+            if known is None or self._left_out.get(name) == known[0]:
+                return False
+            self._left_out[name] = known[0]
+            return True
+
+    def matching(
+        self, shards: Sequence[Shard], literal: str, pattern: re.Pattern[str], *, limit: int
+    ) -> tuple[list[str], bool]:
+        """Return (terms of the shards that the pattern matches, whether the limit cut them). See `matching_terms`."""
+        found: dict[str, None] = {}
+        was_cut = False
+        for shard in shards:
+            terms, more = shard.matching(literal, pattern, limit=limit)
+            found.update(dict.fromkeys(terms))
+            was_cut = was_cut or more
+        return list(found)[:limit], was_cut or len(found) > limit
+
+    def build_vocabularies(self) -> None:
+        """Make every stale vocabulary now, so that the first infix question after a large ingest is fast too."""
+        for shard in self.shards():
+            shard.make_vocabulary()
+
+    def _current(self, name: str) -> tuple[_Stamp, tantivy.Index, Shard]:
+        path = self._folder / name
+        try:
+            status = (path / "meta.json").stat()
+        except OSError as error:
+            raise IndexUnavailable(f"shard {name} vanished") from error
+        stamp = (status.st_mtime_ns, status.st_size, status.st_ino)
+        if self._left_out.get(name) == stamp:
+            raise IndexUnavailable(f"shard {name} is damaged")
+        known = self._shards.get(name)
+        if known is not None and known[0] == stamp:
+            return known
+        commit = commit_id(path)
+        if not os.access(path, os.W_OK):
+            index, self._mirrors[name] = open_unwritable(path)
+        elif known is None:
+            index = open_shard(path)
+        else:
+            index = known[1]
+            with engine_errors("reloading", name):
+                index.reload()
+        return stamp, index, Shard(path, index, commit)
+
+
+_WHOLE_FIELDS = (*TEXT_FIELDS, "paths")
+
+
+class ShardContents:
+    """One shard at one commit, document by document: for checking it, not for questions."""
+
+    def __init__(self, path: Path) -> None:
+        """Raises IndexUnavailable."""
+        self.name = path.name
+        index = open_shard(path)
+        with engine_errors("reading", self.name):
+            self._searcher: tantivy.Searcher = index.searcher()
+            self.documents: int = self._searcher.num_docs
+
+    def keys_of(self, session: int) -> Counter[int]:
+        """Return how many documents every event of a session has, by key. Raises IndexUnavailable."""
+        with engine_errors("reading", self.name):
+            of_session = Query.term_query(schema(), SESSION, session, "basic")
+            result = self._searcher.search(of_session, limit=max(self.documents, 1))
+            keys = self._searcher.fast_field_values(KEY, [address for _, address in result.hits])
+        return Counter(int(key or 0) for key in keys)
+
+    def words(self, document: Mapping[str, Any], *, limit: int) -> Iterator[tuple[str, list[str]]]:
+        """Yield, of a document as it was added, the fields and the first terms of each."""
+        for field in _WHOLE_FIELDS:
+            text = document.get(field)
+            if isinstance(text, str) and text:
+                yield field, plain_analyzer().analyze(text[: 64 * limit])[:limit]
+        idents = document.get(IDENT)
+        if isinstance(idents, str) and idents:
+            yield IDENT, idents.split()[:limit]
+
+    def has(self, key: int, field: str, term: str) -> bool:
+        """Tell whether a document of an event has a term. Raises IndexUnavailable."""
+        wanted = [
+            (Occur.Must, Query.term_query(schema(), KEY, key, "basic")),
+            (Occur.Must, Query.term_query(schema(), field, term, "basic")),
+        ]
+        with engine_errors("reading", self.name):
+            return bool(self._searcher.search(Query.boolean_query(wanted), limit=1).hits)

@@ -1,1 +1,0 @@
-"""Adds to a context what was learned and noted, and your own files."""

@@ -1,0 +1,323 @@
+"""The page of an answer: which of the ranked are shown, and as what. Copies are shown once; the text tells what the
+index cannot."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from hashlib import blake2b
+from itertools import groupby
+from types import MappingProxyType
+from typing import NamedTuple
+
+import msgspec
+
+from recollect.index.query.candidates import Candidate, QueryPlan, needs_text
+from recollect.index.query.grammar import Question
+from recollect.index.query.ranking import Masses, Ranked
+from recollect.index.query.units import Unit
+from recollect.index.vectors.texts import Passage
+from recollect.model.sessions import gone_among
+from recollect.recall.answers import Hit, MatchLevel, RelatedEvent, SearchAnswer
+from recollect.recall.coverage import NOTHING
+from recollect.recall.passages import Passages, finished, joined, snippet
+from recollect.store.keys import SEQ_BITS
+from recollect.store.reader import Reader
+from recollect.store.rows import HitText, SessionKey
+
+FETCH_PER_HIT = 4
+"""Texts fetched at most for each hit asked for, as long as nothing is to be verified: copies fall out."""
+MIN_FETCHED = 160
+MAX_VERIFIED = 100
+"""Candidates of a strict phrase or pattern that are compared with their text."""
+ALL_VERIFIED = 50
+"""Where there are no more of them than this, all are compared, so that the total is exact."""
+MAX_MISSES = 40
+"""So many in a row that don't have it end the search for more."""
+RELATED_HITS = 5
+"""Hits that are shown together with what belongs to them."""
+RELATED_CHARS = 150
+READ_HITS = 8
+"""Hits that most readers come to: what is one of these is not said again beside another."""
+ASKED_CHARS = 90
+"""Of the prompt that a hit serves: it tells what the work was about and seldom answers."""
+COPIED_CHARS = 200
+"""A message of this length that stands in two sessions was copied, not said again."""
+_MIN_BATCH = 8
+_LEAST_WORDS = 3
+"""Of a text that is looked for in another one: fewer stand in many."""
+_MAX_FORMS = 20
+"""Terms of a pattern, and of another name, that a snippet is cut around."""
+_SAID = frozenset(("user_message", "assistant_message", "thinking"))
+_LEVELS: tuple[MatchLevel, ...] = ("exact", "stemmed", "near", "semantic", "none")
+"""The best first."""
+
+
+class Findings(NamedTuple):
+    """What was found. certain: events that match; unverified: further ones whose text must tell. limit: hits wanted.
+
+    texts, passages: by key, as far as they were read and chosen. The first hit is as sure as the answer, the others in
+    proportion: one threshold fits every question.
+    """
+
+    sessions: Mapping[int, SessionKey]
+    certain: int
+    unverified: int
+    confidence: float
+    limit: int
+    notes: tuple[str, ...] = ()
+    is_unsure: bool = False
+    texts: Mapping[int, HitText] = MappingProxyType({})
+    passages: Mapping[int, Sequence[Passage]] = MappingProxyType({})
+
+
+class _Shown(NamedTuple):
+    ranked: Ranked
+    text: HitText
+    session: SessionKey
+
+
+class ResultPage:
+    """Makes the answer of the ranked. Use once: `answer`."""
+
+    def __init__(
+        self, store: Reader, question: Question, wanted: QueryPlan, ranked: Sequence[Ranked], found: Findings
+    ) -> None:
+        self._store = store
+        self._question = question
+        self._wanted = wanted
+        self._ranked = ranked
+        self._found = found
+        self._passages = Passages(wanted.all_units)
+        self._masses = Masses(wanted.all_units)
+        self._looks_at_all = found.unverified <= ALL_VERIFIED
+        """Whether every unverified event is compared with its text, for the sake of the total."""
+        self._shown: list[_Shown] = []
+        self._seen: dict[object, int] = {}
+        """Where something is shown, by what makes another event the same."""
+        self._looked_at = self._passed = self._hidden = self._misses = 0
+        """Unverified events compared with their text; those of them that match; hidden ones; misses in a row."""
+
+    def answer(self) -> SearchAnswer:
+        """Return the hits, and how many more there are."""
+        found = self._found
+        self._pick()
+        notes = list(found.notes)
+        shown = _living_first(self._shown)
+        if not shown:
+            notes.append("events have all the words, but none has them as asked" if self._wanted.must else NOTHING)
+            return no_answer(self._question, notes, abstained=True)
+        more = Counter(found.sessions[item.candidate.session].root_uid for item in self._ranked)
+        more.subtract(item.session.root_uid for item in shown)
+        hits = self._with_related([self._hit(item, more[item.session.root_uid]) for item in shown], shown)
+        by_meaning = sum(item.candidate.similarity is not None and not item.candidate.has for item in self._ranked)
+        total = max(found.certain + self._passed - self._hidden + by_meaning, len(hits))
+        if self._looked_at < found.unverified:
+            left = found.unverified - self._looked_at
+            notes.append(
+                f"at least {total:,}: {left:,} more events have the words and were not compared with their text"
+            )
+        gone = gone_among([found.sessions[n].evicted_at for n in {item.ranked.candidate.session for item in shown}])
+        notes += [gone] if gone else []
+        return SearchAnswer(
+            query=self._question.text,
+            hits=hits,
+            total=total,
+            by_meaning=by_meaning,
+            match_level=min((hit.match_level for hit in hits), key=_LEVELS.index),
+            left_out=total - len(hits),
+            notes=tuple(dict.fromkeys(notes)),
+            abstained=False,
+            is_unsure=found.is_unsure,
+            took_ms=0.0,
+        )
+
+    def _pick(self) -> None:
+        """Choose what is shown, in order. Texts are fetched a few at a time, and only of what may still be shown."""
+        found, limit = self._found, self._found.limit
+        at_most = MAX_VERIFIED if found.unverified else max(limit * FETCH_PER_HIT, MIN_FETCHED)
+        fetched = at = 0
+        while at < len(self._ranked) and fetched < at_most and self._goes_on():
+            batch: list[Ranked] = []
+            room = min(max(limit - len(self._shown), _MIN_BATCH), at_most - fetched)
+            while at < len(self._ranked) and len(batch) < room:
+                item = self._ranked[at]
+                at += 1
+                if len(self._shown) < limit or (self._looks_at_all and self._is_open(item.candidate)):
+                    batch.append(item)
+            fetched += len(batch)
+            keys = [item.candidate.key for item in batch]
+            texts = self._store.texts([key for key in keys if key not in found.texts])
+            for item, key in zip(batch, keys, strict=True):
+                text = found.texts.get(key) or texts.get(key)
+                if text is not None:
+                    self._take(item, text)
+
+    def _goes_on(self) -> bool:
+        return self._looks_at_all or (len(self._shown) < self._found.limit and self._misses < MAX_MISSES)
+
+    def _is_open(self, candidate: Candidate) -> bool:
+        """Whether only the text can tell that this event is as asked."""
+        return any(needs_text(unit, candidate.voice) for unit in self._wanted.strict)
+
+    def _take(self, item: Ranked, text: HitText) -> None:
+        if self._is_open(item.candidate):
+            self._looked_at += 1
+            if not _passes(self._wanted, item.candidate, text):
+                self._misses += 1
+                return
+            self._misses = 0
+            self._passed += 1
+        if text.is_hidden:
+            self._hidden += 1
+            return
+        session = self._found.sessions[item.candidate.session]
+        same = _sameness(text, session)
+        place = next((self._seen[mark] for mark in same if mark in self._seen), None)
+        if place is not None:
+            known = self._shown[place]
+            is_original = known.session.origin_uid != "" and session.origin_uid == ""
+            if (known.text.is_undone, is_original) > (text.is_undone, False):
+                self._shown[place] = _Shown(item._replace(score=known.ranked.score), text, session)
+        elif len(self._shown) < self._found.limit:
+            self._seen |= dict.fromkeys(same, len(self._shown))
+            self._shown.append(_Shown(item, text, session))
+
+    def _hit(self, item: _Shown, more_in_session: int) -> Hit:
+        candidate, text, session = item.ranked.candidate, item.text, item.session
+        best = max(self._ranked[0].score, 1e-9)
+        whole = text.text or text.summary
+        units = self._wanted.all_units
+        forms = [term for unit in units for term, _ in unit.terms] + [
+            term for unit in units for piece in (*unit.pieces, *unit.also) for term in piece[:_MAX_FORMS]
+        ]
+        chosen = [finished(text.text, passage) for passage in self._found.passages.get(candidate.key, ())]
+        return Hit(
+            session_uid=session.session_uid,
+            event_id=text.event_id,
+            seq=text.seq if text.seq >= 0 else candidate.key & ((1 << SEQ_BITS) - 1),
+            agent=session.agent,
+            ts=text.ts,
+            kind=text.kind,
+            score=round(self._found.confidence * item.ranked.score / best, 4),
+            snippet=snippet(whole, forms, _text_patterns(units)),
+            match_level=self._level(candidate),
+            root_session_uid=session.root_uid,
+            part=text.part,
+            more_in_session=more_in_session,
+            title=session.title,
+            repo=session.repo,
+            tool=text.tool,
+            summary=text.summary,
+            status=text.status,
+            state=text.state,
+            is_undone=text.is_undone,
+            passage=joined(whole, chosen or [self._passages.shown(whole)]),
+        )
+
+    def _level(self, candidate: Candidate) -> MatchLevel:
+        """exact: all words as typed; stemmed: all, some only inflected; near: only a part of them."""
+        whole = sum(1 << i for i, unit in enumerate(self._wanted.all_units) if not unit.part_of)
+        has = self._wanted.surely(candidate)
+        if candidate.exact & whole == whole:
+            return "exact"
+        if has & whole == whole:
+            return "stemmed"
+        return "near" if self._masses.of(has) > 0 else "semantic"
+
+    def _with_related(self, hits: Sequence[Hit], shown: Sequence[_Shown]) -> tuple[Hit, ...]:
+        """Return the hits, the first of them with what belongs to them; what is a hit itself is not said again."""
+        first = [item.ranked.candidate.key for item in shown[:RELATED_HITS]]
+        said = {item.ranked.candidate.key for item in shown[:READ_HITS]}
+        related = self._store.related(first)
+        told = []
+        for hit, key in zip(hits, first, strict=False):
+            parts = []
+            for label, text in related.get(key, {}).items():
+                place = (key >> SEQ_BITS << SEQ_BITS) | text.seq
+                if place not in said:
+                    said.add(place)
+                    size = ASKED_CHARS if label == "asked" else RELATED_CHARS
+                    words = text.text or text.summary
+                    words = joined(words, [self._passages.shown(words, size=size, most=size)])
+                    parts.append(RelatedEvent(label, text.seq, words))
+            told.append(msgspec.structs.replace(hit, related=tuple(parts)))
+        return (*told, *hits[len(told) :])
+
+
+def no_answer(question: Question, notes: Sequence[str], *, abstained: bool = False) -> SearchAnswer:
+    """Return an answer without hits."""
+    return SearchAnswer(question.text, (), 0, "none", 0, tuple(dict.fromkeys(notes)), abstained, 0.0)
+
+
+def said_once(learned: Iterable[Hit], hits: Iterable[Hit]) -> tuple[Hit, ...]:
+    """Return what was learned without what the hits, or a learning before it, say in the same words: one sentence may
+    give a learning, an action and a fact."""
+    told = [words for hit in hits if not hit.is_undone for words in (_words(hit.snippet), _words(hit.summary))]
+    kept: list[Hit] = []
+    for one in learned:
+        words = _words(one.snippet)
+        is_told = words.count(" ") + 1 >= _LEAST_WORDS and any(words in other for other in told)
+        if not is_told:
+            kept.append(one)
+            told.append(words)
+    return tuple(kept)
+
+
+def _words(text: str) -> str:
+    return " ".join(text.casefold().replace("…", " ").split()).rstrip(".!?")
+
+
+def _living_first(shown: Sequence[_Shown]) -> list[_Shown]:
+    """Return what is shown, of equally good ones first what was not undone."""
+    ties = groupby(shown, key=lambda item: round(item.ranked.score, 9))
+    return [item for _, tie in ties for item in sorted(tie, key=lambda item: item.text.is_undone)]
+
+
+def _sameness(text: HitText, session: SessionKey) -> set[object]:
+    """Return what two events share that are one hit: the id that a replay in a fork keeps, or the text.
+
+    The same few words said in unrelated sessions are hits of their own. The same file read in them is not, nor is a
+    long message: nobody says that twice, it is a copy (a fork of Claude Code names no origin).
+    """
+    body = f"{text.kind}\0{text.text or text.event_id}"
+    said = blake2b(body.encode("utf-8", "replace"), digest_size=12).digest()
+    is_own = text.kind in _SAID and len(text.text) < COPIED_CHARS
+    where = session.origin_uid or session.session_uid if is_own else ""
+    return {(text.event_id, text.part), (where, said)}
+
+
+def _passes(wanted: QueryPlan, candidate: Candidate, text: HitText) -> bool:
+    """Tell from the text what the index could not."""
+    units = wanted.all_units
+
+    def has(unit: Unit) -> bool:
+        if needs_text(unit, candidate.voice):
+            return _is_in(unit, text)
+        return unit in units and bool(candidate.exact >> units.index(unit) & 1)
+
+    if not all(any(has(unit) for unit in group) for group in wanted.must):
+        return False
+    return not any(needs_text(unit, candidate.voice) and _is_in(unit, text) for unit in wanted.must_not)
+
+
+def _is_in(unit: Unit, text: HitText) -> bool:
+    if unit.clause.pattern is not None:
+        return unit.clause.pattern.is_in(text.text)
+    return not unit.sequence or _sequence_pattern(unit).search(text.text) is not None
+
+
+def _text_patterns(units: Sequence[Unit]) -> list[re.Pattern[str]]:
+    patterns: list[re.Pattern[str]] = []
+    for unit in units:
+        if unit.clause.pattern is not None:
+            patterns.append(unit.clause.pattern.text or unit.clause.pattern.pieces[0].pattern)
+        elif unit.sequence:
+            patterns.append(_sequence_pattern(unit))
+    return patterns
+
+
+def _sequence_pattern(unit: Unit) -> re.Pattern[str]:
+    # Between the terms may be anything that is neither letter nor digit, or nothing (camelCase).
+    return re.compile(r"[\W_]*".join(re.escape(term) for term in unit.sequence), re.IGNORECASE)

@@ -1,1 +1,0 @@
-"""Ranks the best candidates again with their texts at hand."""
