@@ -5,7 +5,7 @@ worth keeping, is it left to do? Of what is worth keeping: is it a preference, a
 session, and of a written turn, stay together, in five parts: a figure is of weights that did not see the part. What
 the figures of `distill_scored` call unseen is left out: the sessions of `judged-2.ndjson` and the turns of
 `natural-2.ndjson` and `kept.ndjson` whose split is `test`. Who ships other weights raises `SCHEME` in
-`ingest/insights/analysis.py` and `EXTRACTOR` of the learnings, so that sessions are read again.
+`ingest/analysis.py` and `EXTRACTOR` of the learnings, so that sessions are read again.
 """
 
 from __future__ import annotations

@@ -103,7 +103,7 @@ def _costs(memory: Memory, asking: Asking, *, limit: int | None) -> Iterator[Ses
     from recollect.privacy.redact import redactor_of
 
     uids = sorted(s.session_uid for s in memory.sessions(limit=1_000_000, sync=False).sessions)
-    with memory.writing() as (_writer, archive, keys):
+    with memory.writing() as (_, _writer, _, archive, keys):
         feed = SessionFeed(memory.home, archive, redactor_of(keys.marker_key, memory.config.privacy))
         try:
             for uid in uids[:limit]:

@@ -17,6 +17,7 @@ from benchmarks.support.places import Places
 from benchmarks.support.results import Section
 from recollect import Memory
 from recollect.config import Config, DistillConfig, LearningConfig
+from recollect.ingest.operations import take_changes
 from tests.endpoints.model_server import noting, speaking
 from tests.endpoints.served import serving
 
@@ -47,7 +48,7 @@ def measure(at: Places, *, is_quick: bool = False) -> Section:
             for number, one in enumerate(chosen):
                 replay.put(number, one)
             time.sleep(SPAN_S + IDLE_S + 1)  # until every session has come to rest
-            memory.take_changes(None, should_stop=lambda: False)  # a sync would ask the model itself
+            take_changes(memory, None, should_stop=lambda: False)  # a sync would ask the model itself
             memory.learn.run()
             waiting = memory.learn.status().turns_waiting
             started = time.perf_counter()

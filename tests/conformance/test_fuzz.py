@@ -132,6 +132,6 @@ def test_bent_files_of_every_agent_are_taken_in_whole(seed: int, tmp_path: Path)
         assert [d.detail for d in memory.reader().defects(limit=100_000) if d.code == RAISED] == []
         assert not any(d.is_loss for d in memory.upkeep.verify().defects)
         before = {s.session_uid: told(memory, s.session_uid) for s in memory.sessions(limit=5000).sessions}
-        memory.rebuild("all")
+        memory.upkeep.rebuild("all")
         after = {s.session_uid: told(memory, s.session_uid) for s in memory.sessions(limit=5000).sessions}
         assert after == before

@@ -21,8 +21,7 @@ from recollect.archive.condition import Condition
 from recollect.errors import RecollectError
 from recollect.index.text.engine import note_making
 from recollect.index.vectors.files import EmbedderIdentity, Files, Generation
-from recollect.ingest.spooled_events.files import write_taking
-from recollect.ingest.spooled_events.rejects import Aside
+from recollect.ingest.spooled_events import Rejects, _write_taking
 from recollect.maintenance.backup.manifest import BackupManifest, LastBackup, remember, write_manifest
 from recollect.maintenance.setup.settings import read_settings, replace_settings
 from recollect.recall.context.person_files import PersonFile, begin
@@ -38,7 +37,7 @@ class _Value(msgspec.Struct):
 
 def _put_aside(folder: Path) -> None:
     (folder / "drop").write_bytes(b"")
-    aside = Aside(str(folder), now_us=0)
+    aside = Rejects(str(folder), now_us=0)
     aside.take(str(folder / "drop"), "empty")
     aside.close()
 
@@ -63,8 +62,8 @@ WRITERS: dict[str, Callable[[Path], object]] = {
     "archive/envelope.py, new": lambda folder: envelope.publish_once(folder / "wrapping.key", _Value()),
     "index/text/engine.py": lambda folder: note_making(folder, ["2026-01"]),
     "index/vectors/files.py": _enforce,
-    "ingest/spooled_events/rejects.py": _put_aside,
-    "ingest/spooled_events/files.py": lambda folder: write_taking(str(folder), []),
+    "ingest/spooled_events.py": _put_aside,
+    "ingest/spooled_events.py, what is about to be appended": lambda folder: _write_taking(str(folder), []),
     "recall/context/person_files.py": lambda folder: begin([PersonFile("soul.md", str(folder / "soul.md"))]),
     "serve/token.py": home_token,
     "store/sinks.py": _write_lines,

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recollect.errors import RecollectError
-from recollect.ingest.rebuild import rebuild
+from recollect.ingest import rebuild
 from recollect.maintenance.deep_verify import compare_events
 from recollect.memory import ForgetSelection
 from tests.examples import tried
@@ -56,7 +56,7 @@ def derive(desk: Desk, way: str) -> None:
         case "sync --force":
             desk.memory.sync(force=True)
         case "rebuild all":
-            desk.memory.rebuild("all")
+            desk.memory.upkeep.rebuild("all")
         case "newer parser":
             desk.age()
             desk.memory.sync()
@@ -113,7 +113,7 @@ def test_sources_whose_events_came_in_another_order_keep_their_numbers(desk: Des
         other.setattr(rebuild, "revisions_of", lambda archive: _each_at_once(journal(archive)))
         desk.memory.sync()
     before = numbers(desk)
-    desk.memory.rebuild("all")
+    desk.memory.upkeep.rebuild("all")
     assert numbers(desk) == before
 
 
@@ -157,11 +157,11 @@ def test_a_rebuild_that_dies_keeps_every_number(
     with monkeypatch.context() as broken:
         broken.setattr(rebuild, step, dying)
         with pytest.raises(RecollectError):
-            desk.memory.rebuild("all")
+            desk.memory.upkeep.rebuild("all")
     desk.memory.close()
     desk.memory.sync()
     assert numbers(desk) == before
-    desk.memory.rebuild("all")
+    desk.memory.upkeep.rebuild("all")
     assert numbers(desk) == before
 
 
@@ -175,7 +175,7 @@ def test_what_is_forgotten_leaves_the_numbers_of_the_rest(desk: Desk) -> None:
     after = numbers(desk)
     assert left <= after
     assert not {seq for seq, _id, _part in after - left} & {seq for seq, _id, _part in before}
-    desk.memory.rebuild("all")
+    desk.memory.upkeep.rebuild("all")
     assert numbers(desk) == after
 
 

@@ -14,7 +14,6 @@ import pytest
 import recollect
 from recollect import Memory
 from recollect.hook.child import own_arguments
-from recollect.memory import ContextFacet
 from tests.hook.processes import HOOK, environment, run
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="a process that is made of another")
@@ -97,7 +96,7 @@ def test_the_answer_is_that_of_the_verb_and_no_program_was_started(home: Path, f
     told = subprocess.run(verb, input=start_of(folder), env=environment(home), capture_output=True, check=True)
     assert made == told.stdout
     with Memory.open(home) as memory:
-        given = ContextFacet.of(memory).shown()
+        given = memory.context_facet.shown()
     assert len(given) == 2
 
 

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from recollect.errors import UnknownName
-from recollect.memory import ForgetSelection, ImportWish, Memory, SyncReport
+from recollect.memory import ForgetSelection, ImportOptions, Memory, SyncReport
 from recollect.model.time import parse_iso
 from recollect.store.writer import open_writer
 from recollect.testing.builders import ClaudeTranscript
 from tests.ingest.conftest import World
 
-USUAL = ImportWish(least_messages=3)
+USUAL = ImportOptions(least_messages=3)
 LOCKS = {"ingest.lock", "memory.db-shm", "memory.db-wal"}
 """What only being at it changes."""
 
@@ -51,7 +51,7 @@ def short(world: World) -> ClaudeTranscript:
 
 
 def test_a_short_session_is_kept_but_not_found(world: World, short: ClaudeTranscript) -> None:
-    report = world.memory.take_in((), wish=USUAL)
+    report = world.memory.take_in((), options=USUAL)
     assert [(one.session_uid, one.state, one.messages) for one in report.imported] == [(short.uid, "skipped", 2)]
     assert report.imported[0].reason == "fewer than 3 messages: archived, but not indexed"
     assert found(world.memory, "aqueduct")
@@ -63,7 +63,7 @@ def test_a_short_session_is_kept_but_not_found(world: World, short: ClaudeTransc
 
 
 def test_vectors_leave_a_short_session_out_until_it_grows(world: World, short: ClaudeTranscript) -> None:
-    world.memory.take_in((), wish=USUAL)
+    world.memory.take_in((), options=USUAL)
     world.memory.embedding.run()
     first = world.memory.embedding.coverage()
     assert first is not None
@@ -78,9 +78,9 @@ def test_vectors_leave_a_short_session_out_until_it_grows(world: World, short: C
 
 @pytest.mark.parametrize("is_rebuilt", [False, True])
 def test_one_that_grows_is_indexed_whole(world: World, short: ClaudeTranscript, *, is_rebuilt: bool) -> None:
-    world.memory.take_in((), wish=USUAL)
+    world.memory.take_in((), options=USUAL)
     if is_rebuilt:
-        world.memory.rebuild("all")
+        world.memory.upkeep.rebuild("all")
         assert not found(world.memory, "amphitheatre")
     short.user("Who built it?")
     world.memory.sync()
@@ -89,8 +89,8 @@ def test_one_that_grows_is_indexed_whole(world: World, short: ClaudeTranscript, 
 
 
 def test_neither_a_new_index_nor_a_mended_one_has_it(world: World, short: ClaudeTranscript) -> None:
-    world.memory.take_in((), wish=USUAL)
-    world.memory.rebuild("index")
+    world.memory.take_in((), options=USUAL)
+    world.memory.upkeep.rebuild("index")
     assert not found(world.memory, "amphitheatre")
     with world.again() as other, open_writer(world.root / "memory") as writer, writer.transaction():
         assert [one.session_uid for one in writer.short.all()] == [short.uid]
@@ -101,7 +101,7 @@ def test_neither_a_new_index_nor_a_mended_one_has_it(world: World, short: Claude
 
 def test_a_crash_before_the_index_is_written_leaves_nothing_out(world: World, short: ClaudeTranscript) -> None:
     """What a session that has grown is missing stands in the change log until the index has it."""
-    world.memory.take_in((), wish=USUAL)
+    world.memory.take_in((), options=USUAL)
     with open_writer(world.root / "memory") as writer, writer.transaction():
         assert writer.short.lift([short.uid, "claude:nobody"]) == 1
     assert not found(world.memory, "amphitheatre")
@@ -110,10 +110,10 @@ def test_a_crash_before_the_index_is_written_leaves_nothing_out(world: World, sh
 
 
 def test_a_second_run_writes_nothing(world: World, short: ClaudeTranscript) -> None:
-    world.memory.take_in((), wish=USUAL)
-    world.memory.take_in((), wish=USUAL)
+    world.memory.take_in((), options=USUAL)
+    world.memory.take_in((), options=USUAL)
     before = tree(world.root / "memory")
-    report = world.memory.take_in((), wish=USUAL)
+    report = world.memory.take_in((), options=USUAL)
     assert report.events == 0
     assert {name for name, sha in tree(world.root / "memory").items() if before.get(name) != sha} <= LOCKS
     assert not found(world.memory, short.uid)
@@ -121,15 +121,15 @@ def test_a_second_run_writes_nothing(world: World, short: ClaudeTranscript) -> N
 
 def test_a_dry_run_says_what_would_be_done_and_writes_nothing(world: World, short: ClaudeTranscript) -> None:
     long = talk(world, "long", "And then?", day=2)
-    report = world.memory.take_in((), wish=USUAL, is_dry_run=True)
+    report = world.memory.take_in((), options=USUAL, is_dry_run=True)
     assert states(report) == {short.uid: "skipped", long.uid: "new"}
     assert [one.messages for one in report.imported] == [5, 2]
     assert not (world.root / "memory").exists()
-    world.memory.take_in((), wish=USUAL)
+    world.memory.take_in((), options=USUAL)
     long.assistant("The consul.")
     before = tree(world.root / "memory")
     with open_writer(world.root / "memory"):  # whoever holds the lock is not waited for
-        again = world.memory.take_in((), wish=USUAL, is_dry_run=True)
+        again = world.memory.take_in((), options=USUAL, is_dry_run=True)
     assert [(one.state, one.messages) for one in again.imported] == [("changed", 6)]
     assert again.agents["claude"].unchanged == 1
     assert {name for name, sha in tree(world.root / "memory").items() if before.get(name) != sha} <= LOCKS
@@ -140,8 +140,8 @@ def test_since_counts_from_the_last_message(world: World) -> None:
     new = talk(world, "new", "Where is the theatre?", "On the hill.", "Who built it?", day=20)
     lasting = talk(world, "lasting", "Where is the harbour?", "At the river.", day=2)
     lasting.raw(talk(world, "its end", "And the tower?", day=21).path.read_bytes())
-    wish = ImportWish(since_us=parse_iso("2026-08-10T00:00:00Z"))
-    report = world.memory.take_in((), wish=wish)
+    wish = ImportOptions(since_us=parse_iso("2026-08-10T00:00:00Z"))
+    report = world.memory.take_in((), options=wish)
     assert states(report) == {old.uid: "skipped"}
     assert report.imported[0].reason == "its last message (2026-08-01 09:00) is older than 2026-08-10 00:00"
     assert report.agents["claude"].new == report.agents["claude"].found - 1
@@ -154,34 +154,34 @@ def test_since_counts_from_the_last_message(world: World) -> None:
 
 def test_a_session_that_is_named_is_indexed_whatever_it_holds(world: World, short: ClaudeTranscript) -> None:
     start = short.uid.removeprefix("claude:")[:8]
-    report = world.memory.take_in((), wish=ImportWish(least_messages=None, session=start))
+    report = world.memory.take_in((), options=ImportOptions(least_messages=None, session=start))
     assert found(world.memory, "amphitheatre") == {short.uid}
     assert not found(world.memory, "aqueduct")
     assert set(states(report).values()) == {"skipped"}
 
 
 def test_one_that_an_earlier_import_left_out_is_indexed_when_it_is_named(world: World, short: ClaudeTranscript) -> None:
-    world.memory.take_in((), wish=USUAL)
-    world.memory.take_in((), wish=ImportWish(session=short.uid))
+    world.memory.take_in((), options=USUAL)
+    world.memory.take_in((), options=ImportOptions(session=short.uid))
     assert found(world.memory, "amphitheatre") == {short.uid}
 
 
 def test_fewer_may_be_asked_for_later(world: World, short: ClaudeTranscript) -> None:
-    world.memory.take_in((), wish=ImportWish(least_messages=10))
+    world.memory.take_in((), options=ImportOptions(least_messages=10))
     assert not found(world.memory, "aqueduct OR amphitheatre")
-    world.memory.take_in((), wish=USUAL)
+    world.memory.take_in((), options=USUAL)
     assert found(world.memory, "aqueduct")
     assert not found(world.memory, "amphitheatre")
-    world.memory.take_in((), wish=ImportWish(least_messages=2))
+    world.memory.take_in((), options=ImportOptions(least_messages=2))
     assert found(world.memory, "amphitheatre") == {short.uid}
 
 
 def test_a_session_that_is_nowhere_and_one_of_several(world: World) -> None:
     one, two = (talk(world, name, "Where?", "There.") for name in ("one", "two"))
     with pytest.raises(UnknownName, match="no session called"):
-        world.memory.take_in((), wish=ImportWish(session="claude:nobody"))
+        world.memory.take_in((), options=ImportOptions(session="claude:nobody"))
     with pytest.raises(UnknownName) as several:
-        world.memory.take_in((), wish=ImportWish(session="claude:"), is_dry_run=True)
+        world.memory.take_in((), options=ImportOptions(session="claude:"), is_dry_run=True)
     assert set(several.value.nearest) == {one.uid, two.uid}
     assert "several" in several.value.hint
 
@@ -190,5 +190,5 @@ def test_what_was_forgotten_is_not_listed(world: World, short: ClaudeTranscript)
     world.memory.sync()
     world.memory.upkeep.forgetting.run(ForgetSelection(session=short.uid))
     short.user("Who built it?")
-    report = world.memory.take_in((), wish=USUAL, is_dry_run=True)
+    report = world.memory.take_in((), options=USUAL, is_dry_run=True)
     assert short.uid not in states(report)

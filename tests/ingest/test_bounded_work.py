@@ -185,7 +185,7 @@ def test_an_index_made_anew_does_not_open_its_shards_again_and_again(
     monkeypatch.setattr(mend, "_BATCH_EVENTS", 1)
     monkeypatch.setattr(writing, "BUFFER_CHARS", 8 * len(LARGE_WORDS))
     monkeypatch.setattr(writing._OpenShard, "__init__", noted)
-    world.memory.rebuild("index")
+    world.memory.upkeep.rebuild("index")
     assert len(set(opened)) == months
     assert len(opened) <= sessions // 2, "what waits for a shard is written together"
     for number in range(sessions):

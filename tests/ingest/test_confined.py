@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from recollect.capture.scope import Scope
+from recollect.ingest.operations import take_changes
 from recollect.memory import Memory, SyncReport
 from recollect.testing.builders import ClaudeTranscript
 from tests.ingest.conftest import World, texts
@@ -20,7 +21,7 @@ STEPS = st.lists(
 def take(memory: Memory, *paths: Path) -> SyncReport:
     """Take in what changed at some paths of Claude Code."""
     scope = Scope(map(str, paths), agents=("claude",))
-    return memory.take_changes(scope, should_stop=lambda: False)
+    return take_changes(memory, scope, should_stop=lambda: False)
 
 
 def seen(memory: Memory) -> tuple[object, ...]:
@@ -122,7 +123,7 @@ def test_a_pass_ends_when_it_is_told_to_and_the_next_goes_on(world: World) -> No
     for talk in talks:
         for turn in range(20):
             talk.user(f"request {turn} " + "x" * 20_000)
-    report = world.memory.take_changes(None, should_stop=lambda: True)
+    report = take_changes(world.memory, None, should_stop=lambda: True)
     assert report.state == "interrupted"
     assert world.memory.sync().state == "done"
     assert world.memory.stats().sessions == 20

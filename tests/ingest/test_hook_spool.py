@@ -463,8 +463,8 @@ def test_a_crash_anywhere_takes_every_drop_once(desk: Desk, monkeypatch: pytest.
         return call
 
     with monkeypatch.context() as patch:
-        patch.setattr("recollect.ingest.spooled_events.intake.os.unlink", killing(unlink))
-        patch.setattr("recollect.ingest.spooled_events.files.os.fsync", killing(fsync))
+        patch.setattr("recollect.ingest.spooled_events.os.unlink", killing(unlink))
+        patch.setattr("recollect.ingest.spooled_events.os.fsync", killing(fsync))
         with pytest.raises(_Killed):
             desk.memory.sync()
     desk.memory.sync()
@@ -491,7 +491,7 @@ def test_a_rebuild_gives_the_same_events(desk: Desk) -> None:
     desk.write(*actions[0].lines)
     desk.memory.sync()
     before = sorted((e.kind, e.event_id, e.part) for e in desk.events())
-    desk.memory.rebuild("all")
+    desk.memory.upkeep.rebuild("all")
     assert sorted((e.kind, e.event_id, e.part) for e in desk.events()) == before
 
 

@@ -9,8 +9,8 @@ import pytest
 
 from recollect.archive.chunks import ChunkPlace
 from recollect.errors import StoreError
+from recollect.ingest import archived_slices, rebuild
 from recollect.ingest.ingester import Ingester
-from recollect.ingest.rebuild import rebuild, slices
 from recollect.store.slices import SliceResult
 from tests.erasure.cuts.conftest import World, world
 from tests.erasure.cuts.test_what_is_left import newer
@@ -29,7 +29,7 @@ def test_after_a_crash_the_next_sync_finishes_it(
     before = world.told()
     revisions = {row.path: (row.revision, row.committed_bytes, row.records) for row in world.memory.reader().sources()}
     newer(monkeypatch)
-    whole = slices.slices_of
+    whole = archived_slices.slices_of
 
     taken = Ingester.take_archived
 
@@ -37,7 +37,7 @@ def test_after_a_crash_the_next_sync_finishes_it(
         taken(self, result, places)
         self.flush()  # as after a large slice: what was taken by the crash is there
 
-    def torn(*args: Any, **named: Any) -> Iterator[slices.Slice]:
+    def torn(*args: Any, **named: Any) -> Iterator[archived_slices.Slice]:
         for number, one in enumerate(whole(*args, **named)):
             if number == after:
                 raise StoreError("the power went")

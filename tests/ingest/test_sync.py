@@ -322,7 +322,7 @@ def test_a_repository_says_nothing_of_agents_that_write_into_repositories(world:
 def test_what_a_bounded_sync_leaves_for_later_is_told_in_the_unit_that_fits(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("recollect.memory.ingest.REFRESH_BYTES", 100)
+    monkeypatch.setattr("recollect.ingest.operations.REFRESH_BYTES", 100)
     for name in ("one", "two"):
         world.claude(name).user("a vixen " * 100)
     notes = world.memory.search("vixen").notes

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from recollect.config import Config
 from recollect.memory import BlameQuestion, Memory
-from recollect.memory.insights.blame import StoredEdits
+from recollect.memory.blame import StoredEdits
 from recollect.testing.builders import ClaudeTranscript
 
 BEGAN = datetime(2026, 8, 1, 9, 0, tzinfo=UTC)

@@ -129,7 +129,7 @@ def test_a_replaced_event_leaves_the_vectors(world: World) -> None:
 
 def test_a_rebuilt_database_gets_vectors_of_its_own_keys(talk: World) -> None:
     talk.memory.embedding.run()
-    talk.memory.rebuild("all")
+    talk.memory.upkeep.rebuild("all")
     assert talk.memory.embedding.coverage() == (0, 3, True)
     assert nearest(talk.memory) == []
     report = talk.memory.embedding.run()
@@ -359,7 +359,7 @@ def test_a_search_loads_neither_numpy_nor_a_client_to_know_that_vectors_are_in_s
 def test_a_detached_process_makes_them_and_ends(talk: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """Started as `sync` starts it, and waited for here, as nobody else would."""
     started: list[threading.Thread] = []
-    import recollect.memory.embedding as module
+    import recollect.ingest.embedding as module
 
     start = module.start_detached
     monkeypatch.setattr(module, "start_detached", lambda *args: started.append(start(*args)))

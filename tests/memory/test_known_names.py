@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.errors import UnknownName
+from recollect.ingest.known_names import nearest
 from recollect.insights.notes.diary import NewEntry
 from recollect.memory import DiaryQuestion, EventFilter, LearningFilter, Memory
-from recollect.memory.known_names import nearest
 from recollect.testing.builders import ClaudeTranscript
 
 

@@ -61,4 +61,4 @@ def test_looking_for_changes_where_there_are_none_loads_no_numpy_and_compiles_no
 def test_every_name_of_the_door_can_be_imported() -> None:
     import recollect.memory
 
-    assert all(getattr(recollect.memory, name) is not None for name in recollect.memory.__all__)
+    assert all(getattr(recollect.memory, name) is not None for name in dir(recollect.memory))

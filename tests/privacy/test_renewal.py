@@ -63,7 +63,7 @@ class Home:
             report = memory.sync()
             memory.distilling.run()
             memory.embedding.run()
-            memory.make_ready()
+            memory.ready().make()
         return report.notes
 
     def said(self, privacy: PrivacyConfig) -> str:
@@ -191,11 +191,11 @@ def test_a_renewal_that_was_killed_is_finished_by_the_next_sync(
 
     with monkeypatch.context() as patched:
         if place == "begun":
-            patched.setattr("recollect.ingest.rebuild.rebuild.rederive_stale", killed)
+            patched.setattr("recollect.ingest.rebuild.rederive_stale", killed)
         elif place == "derived":
             patched.setattr(RedactionWriter, "redact_again", killed)
         else:
-            patched.setattr("recollect.ingest.rebuild.rebuild.rebuild_index_of", killed)
+            patched.setattr("recollect.ingest.rebuild.rebuild_index_of", killed)
         with pytest.raises(Killed), home.open(OWN) as memory:
             memory.sync()
     home.take_in(OWN)
@@ -205,7 +205,7 @@ def test_a_renewal_that_was_killed_is_finished_by_the_next_sync(
 
 def test_a_refresh_on_read_leaves_a_large_renewal_to_a_sync(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     home.take_in(PrivacyConfig())
-    monkeypatch.setattr("recollect.memory.ingest.REFRESH_BYTES", 100)
+    monkeypatch.setattr("recollect.ingest.operations.REFRESH_BYTES", 100)
     with home.open(OWN) as memory:
         notes = memory.refresh()
     assert any("run `recollect sync`" in note for note in notes)

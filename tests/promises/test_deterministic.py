@@ -98,7 +98,7 @@ def test_a_rebuild_gives_the_same_nodes_and_when_they_were_recorded(tmp_path: Pa
             path.write_bytes(data[:end])
             memory.sync()
         expected = meaning(memory, with_times=True)
-        memory.rebuild("all")
+        memory.upkeep.rebuild("all")
         assert meaning(memory, with_times=True) == expected
 
 

@@ -18,8 +18,8 @@ from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
 from opentelemetry.proto.trace.v1.trace_pb2 import ResourceSpans, ScopeSpans, Span
 
 from recollect.cli.main import run
+from recollect.ingest import spool as spooling
 from recollect.memory import Memory
-from recollect.memory import spool as spooling
 from recollect.model.payloads import AssistantMessage, UserMessage
 from recollect.serve import loopback
 from recollect.serve.otlp import MAX_BYTES

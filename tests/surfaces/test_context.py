@@ -13,7 +13,7 @@ import apsw
 import pytest
 
 from recollect.config import Config
-from recollect.memory import ContextFacet, Memory
+from recollect.memory import Memory
 from tests.ingest.conftest import World
 from tests.recall.context.conftest import Session, Shop, shop
 
@@ -107,7 +107,7 @@ def test_damage_is_answered_with_nothing_and_counted(shop: Shop, told: Session) 
     db.close()
     done = hooked(shop.world, start(shop))
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
-    (given,) = ContextFacet.of(shop.memory).stats().given
+    (given,) = shop.memory.context_facet.stats().given
     assert (given.spoke, given.silent, given.failed) == (0, 1, 1)
 
 
@@ -163,10 +163,10 @@ def test_a_locked_database_sends_the_log_to_the_spool_and_stats_bring_it_home(sh
     assert b"fix the cart total" in done.stdout
     waiting = list((shop.memory.home / "spool" / "firings").glob("*.json"))
     assert len(waiting) == 1
-    assert [g.spoke for g in ContextFacet.of(shop.memory).stats().given] == [1]
+    assert [g.spoke for g in shop.memory.context_facet.stats().given] == [1]
     locker.execute("COMMIT")
     locker.close()
-    assert [g.spoke for g in ContextFacet.of(shop.memory).stats().given] == [1]
+    assert [g.spoke for g in shop.memory.context_facet.stats().given] == [1]
     assert list((shop.memory.home / "spool" / "firings").glob("*.json")) == []
     assert len(log(shop.memory)) == 1
 
@@ -193,7 +193,7 @@ def test_the_log_outlives_a_rebuild(shop: Shop, told: Session) -> None:
     hooked(shop.world, start(shop))
     before = log(shop.memory)
     home_id = _home_id(shop.memory.home)
-    shop.memory.rebuild("all")
+    shop.memory.upkeep.rebuild("all")
     assert (log(shop.memory), _home_id(shop.memory.home)) == (before, home_id)
 
 
@@ -222,7 +222,7 @@ def test_what_became_of_a_block_is_read_off_the_session_it_was_given_to(shop: Sh
     said = {"cited": f"As in {told.uid}#3, the vat is missing.", "repeated": "I look at cart/total.py first."}
     later.assistant(said.get(use, "Let me see."))
     shop.memory.sync()
-    (given,) = ContextFacet.of(shop.memory).stats().given
+    (given,) = shop.memory.context_facet.stats().given
     counts = {name: getattr(given, name) for name in ("opened", "cited", "repeated", "unused", "unknown")}
     assert counts == {**dict.fromkeys(counts, 0), use: 1}
     assert given.used == (use in ("opened", "cited", "repeated"))
@@ -236,7 +236,7 @@ def test_calls_of_agents_are_counted_by_tool(shop: Shop) -> None:
     session.tool("mcp__recollect__search", {"query": "y"}, "nothing found")
     session.shell("ls", "a")
     shop.memory.sync()
-    asked = [(a.agent, a.tool, a.count) for a in ContextFacet.of(shop.memory).stats().asked]
+    asked = [(a.agent, a.tool, a.count) for a in shop.memory.context_facet.stats().asked]
     assert asked == [("claude", "mcp__recollect__search", 2), ("claude", "recollect (command line)", 1)]
 
 
@@ -251,5 +251,5 @@ def test_stats_recall_is_shown_to_people_and_programs(shop: Shop, told: Session)
 
 def test_stats_recall_of_an_empty_memory_says_so(world: World) -> None:
     with Memory.open(world.root / "none", config=Config(), env=world.env) as memory:
-        stats = ContextFacet.of(memory).stats()
+        stats = memory.context_facet.stats()
     assert (stats.given, stats.asked, stats.since) == ((), (), None)

@@ -176,8 +176,8 @@ def _block(
 
         with Memory.open() as memory:
             said = memory.context(cwd=cwd, event=event, session=session, prompt=payload.prompt, budget=options.budget)
-            return ContextFacet.of(memory), said
-    from recollect.memory.context import BUDGET_TOKENS, ContextFacet
+            return memory.context_facet, said
+    from recollect.memory import BUDGET_TOKENS, ContextFacet
 
     budget = options.budget or (config.budget_tokens if config is not None else BUDGET_TOKENS)
     facet = ContextFacet(home_dir().absolute(), os.environ, settings=config)

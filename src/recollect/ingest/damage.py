@@ -7,10 +7,11 @@ of it is removed: a pack that comes back heals it too.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
-from contextlib import suppress
+import os
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, suppress
+from functools import partial
 from pathlib import Path
-from typing import Protocol
 
 import msgspec
 
@@ -19,7 +20,12 @@ from recollect.archive.chunks import ChunkPlace, SealedChunk
 from recollect.archive.condition import JOURNAL
 from recollect.archive.journal import moving
 from recollect.archive.packs import pack_numbers, pack_path, scan
-from recollect.errors import ArchiveCorrupt, ArchiveError, KeyUnavailable
+from recollect.capture.replay import is_rows
+from recollect.capture.sources import ReadableSource, open_source
+from recollect.erasure.forget import Opened
+from recollect.errors import ArchiveCorrupt, ArchiveError, KeyUnavailable, SourceError
+from recollect.ingest.report import SyncReport
+from recollect.store.rows import LedgerRow
 from recollect.store.slices import SourceRow
 from recollect.store.snapshots import Holder, chunks_after, chunks_of_packs, holders, pack_ends, still_there
 from recollect.store.writer import Writer
@@ -181,14 +187,8 @@ def elsewhere(archive: Archive, other: Archive, damaged: Iterable[ChunkPlace]) -
     return list(found.values())
 
 
-class Reads(Protocol):
-    """What gives the bytes of a source as its agent has them now."""
-
-    def read_at(self, offset: int, length: int) -> bytes: ...
-
-
 def in_source(
-    archive: Archive, source: Reads, places: Sequence[ChunkPlace], damaged: Collection[ChunkPlace]
+    archive: Archive, source: ReadableSource, places: Sequence[ChunkPlace], damaged: Collection[ChunkPlace]
 ) -> list[tuple[ChunkPlace, SealedChunk]]:
     """Return the damaged chunks of a revision whose bytes its source still has where they stood.
 
@@ -204,3 +204,88 @@ def in_source(
                 found.append((place, sealed))
         start += place.plain
     return found
+
+
+Told = Mapping[str, Mapping[int, int]]
+"""The bytes that the journal tells of, by source and revision: `Archive.sizes`."""
+
+
+def untold(told: Told, rows: Iterable[LedgerRow]) -> list[LedgerRow]:
+    """Return the revisions of which the journal tells less than was taken in.
+
+    Read the rows before: the journal is always written first, so it never lags behind them.
+    """
+    return [row for row in rows if told.get(row.source_id, {}).get(row.revision, -1) < row.bytes_seen]
+
+
+def behind(told: Told, rows: Iterable[LedgerRow]) -> int:
+    """Return of how many revisions the database has less than the journal tells.
+
+    While something is ingested the journal is ahead for a moment.
+    """
+    known = {(row.source_id, row.revision): row.bytes_seen for row in rows}
+    return sum(known.get((source, n), -1) < size for source, sizes in told.items() for n, size in sizes.items())
+
+
+Opens = Callable[[], AbstractContextManager[ReadableSource]]
+
+
+class Healing:
+    """Archives damaged chunks again while sources are planned. Made where the ingest lock is held."""
+
+    def __init__(self, opened: Opened, report: SyncReport, *, is_bounded: bool) -> None:
+        """Look at a part of the archive. is_bounded: a refresh on read, which reads nothing for that and tells nothing.
+
+        Raises KeyUnavailable, StoreError, ArchiveError.
+        """
+        self._opened = opened
+        self._report = report
+        self._is_bounded = is_bounded
+        home, archive = opened.home.folder, opened.archive
+        self._damaged: set[ChunkPlace] = look(
+            home, archive, budget=0 if is_bounded else SAMPLE_BYTES, all_changed=not is_bounded
+        )
+        self._sources = {one.source_id for one in known_damage(home, archive).sources} if self._damaged else set()
+        self._healed = 0
+
+    def take(self, row: SourceRow, opens: Opens) -> None:
+        """Archive again what a source still has of its damaged chunks, in all of its revisions.
+
+        Cheap where the source has none. A source that cannot be read now is looked at by the next pass again.
+        """
+        if row.source_id not in self._sources:
+            return
+        found: dict[ChunkPlace, SealedChunk] = {}
+        writer, archive = self._opened.writer, self._opened.archive
+        try:
+            with opens() as source:
+                for number in range(row.revision, 0, -1):
+                    places = [place for place, _ in writer.open_chunks(row.source_id, number)]
+                    found.update(in_source(archive, source, places, self._damaged - found.keys()))
+        except SourceError:
+            return
+        heal(archive, writer, list(found.items()))
+        self._damaged -= found.keys()
+        self._healed += len(found)
+
+    def _take_imported(self) -> None:
+        """Look at files that no pass discovers, because they were imported: they may still lie where they lay."""
+        rows = [row for row in self._opened.reader.sources() if row.source_id in self._sources] if self._damaged else []
+        rows = [row for row in rows if not is_rows(row.container) and os.path.isfile(row.path)]
+        for row in rows:
+            self.take(row, partial(open_source, row.path, is_compressed=row.path.endswith(".zst")))
+        begin_again(self._opened.archive, self._opened.writer, rows)
+
+    def tell(self) -> None:
+        """Say what was put right, and what still stands."""
+        if not self._is_bounded:
+            self._take_imported()
+        if self._healed:
+            healed = plural(self._healed, "damaged chunk was", "damaged chunks were")
+            self._report.notes.append(f"{healed} archived again from the agents' files")
+        if not self._damaged or self._is_bounded:
+            return
+        left = known_damage(self._opened.home.folder, self._opened.archive)
+        if left.chunks:
+            self._report.state = "degraded"
+            self._report.notes.append(f"{left.told()}; run `recollect repair`")

@@ -8,11 +8,12 @@ the chunks are found again, the journal entry is repeated, and the change log te
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from recollect.archive.archive import Archive
 from recollect.archive.chunks import ChunkPlace
 from recollect.archive.journal import MARK_BYTES, JournalEntry, moving
+from recollect.erasure.exclusion import KeepingOut
 from recollect.erasure.tombstones import NOTHING as NOTHING_FORGOTTEN
 from recollect.erasure.tombstones import Forgotten
 from recollect.errors import IndexUnavailable
@@ -20,8 +21,7 @@ from recollect.index.text.engine import give_back_memory
 from recollect.index.text.refresh import INDEX, add_events
 from recollect.index.text.writer import IndexWriterSet
 from recollect.ingest.report import AgentSync, Skipped, SyncReport
-from recollect.ingest.worker.tasks import TaskAnswer
-from recollect.ingest.worker.timings import StageTimer
+from recollect.ingest.worker.tasks import StageTimer, TaskAnswer
 from recollect.store.reader import Reader
 from recollect.store.rows import ChangeRange
 from recollect.store.slices import IndexDoc, SliceResult
@@ -32,15 +32,6 @@ GROUP_BYTES = 8 * 1024 * 1024
 GROUP_SLICES = 500
 """Slices written in one transaction: of small files, 8 MiB would be 9,000 slices, some 8 KB each while they wait."""
 INDEX_COMMIT_BYTES = 256 * 1024 * 1024
-
-
-class KeepsOut(Protocol):
-    """Takes out of slices what must not be stored, see `erasure.exclusion`."""
-
-    @property
-    def forgotten(self) -> Forgotten: ...
-    def sieve(self, result: SliceResult) -> SliceResult | None: ...
-    def promise(self, result: SliceResult, *, at: int) -> None: ...
 
 
 class Sinks(NamedTuple):
@@ -64,7 +55,7 @@ class Ingester:
         now_us: Callable[[], int],
         timer: StageTimer,
         record_journal: bool = True,
-        keeping_out: KeepsOut | None = None,
+        keeping_out: KeepingOut | None = None,
     ) -> None:
         """record_journal False: the slices come from the archive itself and keep the time they were observed.
 
@@ -84,6 +75,19 @@ class Ingester:
         self.lost: list[str] | None = None
         """Takes a line of text on each source that is derived anew and whose bytes are damaged; None: that raises."""
         self.touched_sessions: set[str] = set()
+
+    @classmethod
+    def of_archive(
+        cls, writer: Writer, archive: Archive, index: IndexWriterSet | None = None, *, stored: Reader | None = None
+    ) -> Ingester:
+        """Return one for slices that come from the archive itself: nothing of them is archived or reported."""
+        from recollect.agents.registry import adapters
+
+        counts = SyncReport(
+            agents={slug: AgentSync(agent=slug) for slug in adapters()}, seconds=0, bytes=0, stored_bytes=0
+        )
+        sinks = Sinks(writer, archive, index, stored)
+        return cls(sinks, counts, now_us=lambda: 0, timer=StageTimer(), record_journal=False)
 
     @property
     def forgotten(self) -> Forgotten:

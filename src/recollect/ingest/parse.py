@@ -23,7 +23,7 @@ from recollect.ingest.worker.derive import Deriver, Resume, hashes_of
 from recollect.model.events import Event, Role, SourceLocation, TsQuality
 from recollect.model.ids import record_event_id, session_uid, source_id
 from recollect.model.marker import replaced_by_markers
-from recollect.model.payloads import KINDS, Payload
+from recollect.model.payloads import KINDS
 from recollect.model.records import ZSTD_SUFFIXES, Defect, SourceInfo
 from recollect.model.text import summary_of
 from recollect.privacy.redact import STRANGERS_KEY, Redactor, redactor_of
@@ -38,7 +38,6 @@ _PIECE_BYTES = 4 * 1024 * 1024
 _HEAD_BYTES = 64 * 1024
 _ROLES: tuple[Role, ...] = ("user", "assistant", "tool", "system")
 _QUALITIES: tuple[TsQuality, ...] = ("exact", "inferred", "missing")
-_decode_payload = msgspec.json.Decoder(Payload).decode
 
 
 def recognise(path: Path, head: bytes, known: Mapping[str, Adapter]) -> tuple[Adapter, str]:

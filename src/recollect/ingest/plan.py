@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
@@ -227,17 +227,7 @@ class Planner:
             relative=item.relative,
         )
         self._by_key[key].append(row)
-        self._observe(row, item)
-        return SourceTask(
-            source=row,
-            path=item.path,
-            relative=item.relative,
-            is_compressed=item.place.is_compressed,
-            is_new_revision=True,
-            is_first_sight=True,
-            document=item.document,
-            slice_bytes=self._slice_bytes,
-        )
+        return self._task(row, item, is_new_revision=True, is_first_sight=True)
 
     def _changed(self, row: SourceRow, item: FoundSource) -> SourceTask | None:
         places = self._writer.open_chunks(row.source_id, row.revision)
@@ -316,39 +306,29 @@ class Planner:
     ) -> SourceTask:
         closed = [place for place, is_open in places if not is_open]
         row = msgspec.structs.replace(row)
-        self._observe(row, item)
         is_stale = row.parser_version != self._adapter.facts.derived_version or not row.state
         is_stale = is_stale or row.container == "patchlog"
-        return SourceTask(
-            source=row,
-            path=item.path,
-            relative=item.relative,
-            is_compressed=item.place.is_compressed,
-            seen_bytes=seen,
-            closed_bytes=sum(p.plain for p in closed),
-            closed_chunks=len(closed),
+        return self._task(
+            row, item, seen_bytes=seen, closed_bytes=sum(p.plain for p in closed), closed_chunks=len(closed),
             open_chunks=[place.plain for place, is_open in places if is_open],
-            document=item.document,
             refold=[place for place, _ in places] if is_stale else [],
             holes=self._writer.holes(row.source_id, row.revision),
-            slice_bytes=self._slice_bytes,
-        )
+        )  # fmt: skip
 
     def _new_revision(self, row: SourceRow, item: FoundSource) -> SourceTask:
         row = msgspec.structs.replace(
             row, revision=row.revision + 1, committed_bytes=0, records=0, state=b"", turn_index=0,
             trail=next_revision(row.trail),
         )  # fmt: skip
+        return self._task(row, item, is_new_revision=True)
+
+    def _task(self, row: SourceRow, item: FoundSource, **how: Any) -> SourceTask:
+        """Return a task for a source as it was found now. how: further fields of it."""
         self._observe(row, item)
         return SourceTask(
-            source=row,
-            path=item.path,
-            relative=item.relative,
-            is_compressed=item.place.is_compressed,
-            is_new_revision=True,
-            document=item.document,
-            slice_bytes=self._slice_bytes,
-        )
+            source=row, path=item.path, relative=item.relative, is_compressed=item.place.is_compressed,
+            document=item.document, slice_bytes=self._slice_bytes, **how,
+        )  # fmt: skip
 
     def _open(self, item: FoundSource) -> AbstractContextManager[ReadableSource]:
         return open_found(

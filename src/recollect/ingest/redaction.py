@@ -9,7 +9,7 @@ what is deleted. Vectors follow by the change log.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from recollect.errors import DiskFull, IndexUnavailable
 from recollect.index.text.engine import give_back_memory
@@ -17,36 +17,26 @@ from recollect.privacy.redact import detectors_in_force
 from recollect.units import plural
 
 if TYPE_CHECKING:
-    from recollect.archive.archive import Archive
-    from recollect.archive.keys import HomeKeys
     from recollect.config import PrivacyConfig
+    from recollect.erasure.forget import Opened
     from recollect.ingest.report import ProgressCallback, SyncReport
-    from recollect.store.home import Home
-    from recollect.store.reader import Reader
     from recollect.store.writer import Writer
 
 _UNDER_WAY = "under way: "
 
 
-class Renewal(NamedTuple):
-    """What is wanted. max_bytes: what a refresh on read may take in, None: everything."""
-
-    privacy: PrivacyConfig
-    max_bytes: int | None
-    progress: ProgressCallback | None
-
-
 def renew_redaction(
-    home: Home, sides: tuple[Writer, Reader, Archive, HomeKeys], wish: Renewal, report: SyncReport
-) -> None:
+    opened: Opened, privacy: PrivacyConfig, report: SyncReport, *, max_bytes: int | None = None,
+    progress: ProgressCallback | None = None,
+) -> None:  # fmt: skip
     """Bring what is stored in step with the detectors in force. The caller holds the ingest lock; no index is open.
 
-    A refresh on read leaves it where there is more to do than it may take in, and says so.
+    max_bytes: of a refresh on read, which leaves it where there is more to do, and says so; None: everything.
     Raises StoreError, ArchiveError: what is done by then stays done.
     """
-    writer, reader, archive, keys = sides
+    writer, reader = opened.writer, opened.reader
     redacting = writer.removing.redacting
-    wanted = detectors_in_force(wish.privacy)
+    wanted = detectors_in_force(privacy)
     known = redacting.detectors()
     if known == wanted:
         return
@@ -55,7 +45,7 @@ def renew_redaction(
         with writer.transaction():
             redacting.set_detectors(wanted)
         return
-    if wish.max_bytes is not None and stored > wish.max_bytes:
+    if max_bytes is not None and stored > max_bytes:
         report.notes.append("what is a secret is told otherwise than when this was stored; run `recollect sync`")
         return
     if known != _UNDER_WAY + wanted:
@@ -63,11 +53,11 @@ def renew_redaction(
             redacting.make_stale()
             redacting.set_detectors(_UNDER_WAY + wanted)
     lost: list[str] = []
-    count = _derive_and_redact((writer, reader, archive, keys), wish, lost)
+    count = _derive_and_redact(opened, privacy, lost, progress)
     if lost:  # they stay marked as stale: derived anew once their bytes are back
         report.notes += lost
         report.state = "degraded"
-    _make_index(home, writer, reader, report)
+    _make_index(opened, report)
     _rewrite(writer, report)
     with writer.transaction():
         redacting.set_detectors(wanted)
@@ -89,37 +79,34 @@ def _rewrite(writer: Writer, report: SyncReport) -> None:
         report.notes.append("a reader keeps the database's log, which may hold what was in sight, until it ends")
 
 
-def _derive_and_redact(sides: tuple[Writer, Reader, Archive, HomeKeys], wish: Renewal, lost: list[str]) -> int:
-    from recollect.agents.registry import adapters
-    from recollect.ingest.ingester import Ingester, Sinks
-    from recollect.ingest.rebuild.rebuild import rederive_stale
-    from recollect.ingest.report import AgentSync, SyncProgress, SyncReport
-    from recollect.ingest.worker.timings import StageTimer
+def _derive_and_redact(
+    opened: Opened, privacy: PrivacyConfig, lost: list[str], progress: ProgressCallback | None
+) -> int:
+    from recollect.ingest.ingester import Ingester
+    from recollect.ingest.rebuild import rederive_stale
+    from recollect.ingest.report import SyncProgress
     from recollect.privacy.redact import redactor_of
 
-    writer, reader, archive, keys = sides
+    _home, writer, reader, archive, keys = opened
 
     def tell(done: int, total: int) -> None:
-        if wish.progress is not None:
-            wish.progress(SyncProgress("redact", done, total, done, total))
+        if progress is not None:
+            progress(SyncProgress("redact", done, total, done, total))
 
-    redactor = redactor_of(keys.marker_key, wish.privacy)
-    counts = SyncReport(agents={slug: AgentSync(agent=slug) for slug in adapters()}, seconds=0, bytes=0, stored_bytes=0)
-    ingester = Ingester(
-        Sinks(writer, archive, None), counts, now_us=lambda: 0, timer=StageTimer(), record_journal=False
-    )
+    redactor = redactor_of(keys.marker_key, privacy)
+    ingester = Ingester.of_archive(writer, archive)
     ingester.lost = lost
     count = rederive_stale(writer, reader, archive, redactor, ingester, progress=tell)
     writer.removing.redacting.redact_again(redactor, writer.transaction)
     return count
 
 
-def _make_index(home: Home, writer: Writer, reader: Reader, report: SyncReport) -> None:
+def _make_index(opened: Opened, report: SyncReport) -> None:
     """Make the index anew. One that cannot be written now is removed all the same: the next sync makes it."""
-    from recollect.ingest.rebuild.rebuild import rebuild_index_of
+    from recollect.ingest.rebuild import rebuild_index_of
 
     try:
-        rebuild_index_of(home, writer, reader)
+        rebuild_index_of(opened.home, opened.writer, opened.reader)
     except IndexUnavailable as error:
         report.state = "degraded"
         report.notes.append(f"the search index could not be made anew: {error}")

@@ -16,11 +16,11 @@ from recollect.agents.base import Adapter
 from recollect.agents.guard import raised_by
 from recollect.agents.registry import adapter as find_adapter
 from recollect.agents.registry import adapters, adapters_with, strangers
-from recollect.archive.archive import Archive
+from recollect.archive.condition import JOURNAL
 from recollect.archive.keys import HomeKeys
 from recollect.capture.discover import FoundSource
 from recollect.capture.scope import Scope
-from recollect.config import Config
+from recollect.config import Config, PrivacyConfig
 from recollect.erasure.exclusion import KeepingOut
 from recollect.erasure.forget import Opened
 from recollect.erasure.repositories import excluded_repos
@@ -28,30 +28,28 @@ from recollect.erasure.tombstones import Forgotten
 from recollect.errors import IndexUnavailable, StoreError
 from recollect.index.text.refresh import index_entries, mend_index
 from recollect.index.text.writer import IndexWriterSet
-from recollect.ingest.documents.sync import DocumentWish, notes_of, take_documents
-from recollect.ingest.imports.options import ImportWish
-from recollect.ingest.imports.short_sessions import tell_short
-from recollect.ingest.imports.survey import Survey
+from recollect.ingest.damage import Healing
+from recollect.ingest.imports import ImportOptions, Survey, tell_short
 from recollect.ingest.ingester import Ingester, Sinks
 from recollect.ingest.plan import Heal, KnownBytes, KnownSources, Planned, Planner
 from recollect.ingest.rechecks import Rechecks
-from recollect.ingest.redaction import Renewal, renew_redaction
-from recollect.ingest.repair.chunks import Healing, bring_together
+from recollect.ingest.redaction import renew_redaction
 from recollect.ingest.report import AgentSync, ProgressCallback, Skipped, SyncProgress, SyncReport
 from recollect.ingest.sources import Finder, Named
 from recollect.ingest.spool import clear_spool
-from recollect.ingest.spooled_events.files import hooks_folder, sources_of_hooks
-from recollect.ingest.spooled_events.intake import take_drops
+from recollect.ingest.spooled_events import hooks_folder, sources_of_hooks, take_spooled_events
 from recollect.ingest.worker.derive import sealed_state
-from recollect.ingest.worker.tasks import TaskAnswer
-from recollect.ingest.worker.timings import OtherThreads, StageTimer
+from recollect.ingest.worker.tasks import OtherThreads, StageTimer, TaskAnswer
 from recollect.paths import expand as expand_path
+from recollect.store.documents import DocumentStore
 from recollect.store.home import Home
 from recollect.store.reader import Reader
 from recollect.store.slices import SourceRow
 from recollect.store.writer import Writer
 from recollect.units import plural, size
 
+SHORT_JOURNAL_BYTES = 4 << 20
+"""As much of a journal is compared with the database while somebody waits for an answer."""
 _MANY_TIMES = 20
 _USUAL_BYTES = 5_000_000
 """A sync that brings 20 times what is known of an agent (taken as at least 5 MB) is worth a warning."""
@@ -67,7 +65,7 @@ class SyncRequest:
         self.config = config
         self.imports: Named | None = None
         """Files and folders to take in instead of what agents wrote on this machine."""
-        self.wish: ImportWish | None = None
+        self.options: ImportOptions | None = None
         """Which of all that was found a bulk import takes in, and what of it is indexed; None: all."""
         self.known = adapters_with(config.formats())
         self.agents = tuple(find_adapter(name, self.known).facts.slug for name in agents)
@@ -96,7 +94,7 @@ class SyncRequest:
         """Return how many messages a session of an agent must hold to be indexed."""
         is_export = slug in self.known and self.known[slug].facts.is_import_only
         usual = 0 if is_export else self.config.ingest.min_messages
-        return usual if self.wish is None else self.wish.least(usual)
+        return usual if self.options is None else self.options.least(usual)
 
     @property
     def looks_everywhere(self) -> bool:
@@ -111,37 +109,34 @@ class SyncRequest:
         return Named([os.path.abspath(expand_path(folder, self.env)) for folder in folders])
 
 
-def sync(
-    home: Home, writer: Writer, reader: Reader, archive: Archive, keys: HomeKeys, request: SyncRequest
-) -> SyncReport:
+def sync(opened: Opened, request: SyncRequest) -> SyncReport:
     """Take in what is new or changed. The caller holds the ingest lock (an open Writer is the lock).
 
     Interruptible anywhere: after Ctrl-C what was taken so far is written and the report says "interrupted".
     Raises StoreError and ArchiveError when the home cannot be written; sources that fail are in the report.
     """
+    home, writer, reader, archive, keys = opened
     started, before = time.perf_counter(), home.size_bytes() if request.scope is None else 0
     report = SyncReport(agents={}, seconds=0.0, bytes=0, stored_bytes=0)
     timer, threads = StageTimer(), OtherThreads()
-    opened = Opened(home, writer, reader, archive, keys)
     at, is_bounded = request.now_us(), request.max_bytes is not None
-    report.notes += bring_together(opened, request.config.privacy, at=at, is_bounded=is_bounded)
+    report.notes += _bring_together(opened, request.config.privacy, at=at, is_bounded=is_bounded)
     healing = Healing(opened, report, is_bounded=is_bounded) if request.scope is None else None
     keeping_out = KeepingOut(opened, excluded_repos(request.config, request.env), now_us=request.now_us())
     if request.scope is None:
         report.notes += strangers(request.config.agents, request.known).values()
-        wish = Renewal(request.config.privacy, request.max_bytes, request.progress)
-        renew_redaction(home, (writer, reader, archive, keys), wish, report)
+        renew_redaction(opened, request.config.privacy, report, max_bytes=request.max_bytes, progress=request.progress)
     index = _open_index(home, report)
     try:
         if index is not None:
             _mend(writer, reader, index, report)
         if request.scope is None:
-            _rederive_stale(writer, reader, Sinks(writer, archive, index, reader), keys, request, report)
+            _rederive_stale(opened, index, request, report)
         if request.imports is None and (request.scope is None or request.scope.takes_spool):
-            report.notes += take_drops(str(home.spool), request.known, now_us=request.now_us())
+            report.notes += take_spooled_events(str(home.spool), request.known, now_us=request.now_us())
         with timer.stage("discover"):
             planned = _plan_and_touch(opened, (keeping_out, healing), request, report)
-        if request.wish is not None and request.wish.chooses:
+        if request.options is not None and request.options.chooses:
             planned = _choose(planned, (home, reader, keys), request, report, forgotten=keeping_out.forgotten)
         ingester = Ingester(
             Sinks(writer, archive, index, reader), report, now_us=request.now_us, timer=timer, keeping_out=keeping_out
@@ -159,12 +154,33 @@ def sync(
             _close_index(index, report)
     report.notes += keeping_out.finish(ingester.touched_sessions)
     archive.condition.set_change(writer.last_change())
-    if request.wish is not None:
+    if request.options is not None:
         tell_short(report, writer, reader, ingester.touched_sessions)
     _finish_report(report, ingester, timer, threads)
     report.stored_bytes = home.size_bytes() - before if request.scope is None else 0
     report.seconds = time.perf_counter() - started
     return report
+
+
+def _bring_together(opened: Opened, privacy: PrivacyConfig, *, at: int, is_bounded: bool) -> list[str]:
+    """Bring archive and database in step where they may differ; return a line on each thing done. at: UTC microseconds.
+
+    The length of the journal at the last commit is written down in the database, and how the journal looked in the
+    archive. As long as both are the same nothing has to be read. Else a crash came between the two, or one of them was
+    damaged, removed or replaced by an older copy. is_bounded: a refresh on read, which leaves a long comparison to
+    `sync`. Raises KeyUnavailable, StoreError, ArchiveError, IndexUnavailable.
+    """
+    writer, archive = opened.writer, opened.archive
+    is_older = writer.last_change() < archive.condition.change
+    is_same = writer.journal_mark == archive.journal.size_bytes() and JOURNAL not in archive.condition.changed_packs()
+    if is_same and not is_older:
+        return []
+    if is_bounded and archive.journal.size_bytes() > SHORT_JOURNAL_BYTES:
+        raise StoreError("archive and database are to be compared first; run `recollect sync`")
+    from recollect.ingest.reconciliation import bring_in_step, drop_what_is_ahead
+
+    notes = drop_what_is_ahead(opened) if is_older else []
+    return notes + bring_in_step(opened, privacy, at=at)
 
 
 def _open_index(home: Home, report: SyncReport) -> IndexWriterSet | None:
@@ -176,27 +192,25 @@ def _open_index(home: Home, report: SyncReport) -> IndexWriterSet | None:
         return None
 
 
-def _rederive_stale(
-    writer: Writer, reader: Reader, sinks: Sinks, keys: HomeKeys, request: SyncRequest, report: SyncReport
-) -> None:
+def _rederive_stale(opened: Opened, index: IndexWriterSet | None, request: SyncRequest, report: SyncReport) -> None:
     """After an upgrade: what an older parser read is derived anew from the archive before anything is added to it, and
     parser states that were stored in clear are sealed, and what rewinds left behind is marked."""
-    writer.seal_states(partial(sealed_state, sealer=sinks.archive.sealer))
+    _home, writer, reader, archive, keys = opened
+    writer.seal_states(partial(sealed_state, sealer=archive.sealer))
     writer.mark_undone()
     versions = {slug: a.facts.derived_version for slug, a in adapters().items()}
     rewound = writer.rewound()
     known = [s for s in reader.sources() if s.agent in versions]
     if all(s.source_id not in rewound and (s.parser_version == versions[s.agent] or not s.records) for s in known):
         return
-    from recollect.ingest.rebuild.rebuild import rederive_stale
+    from recollect.ingest.rebuild import rederive_stale
     from recollect.privacy.redact import redactor_of
 
-    counts = SyncReport(agents={slug: AgentSync(agent=slug) for slug in versions}, seconds=0, bytes=0, stored_bytes=0)
-    ingester = Ingester(sinks, counts, now_us=lambda: 0, timer=StageTimer(), record_journal=False)
+    ingester = Ingester.of_archive(writer, archive, index, stored=reader)
     redactor = redactor_of(keys.marker_key, request.config.privacy)
     lost: list[str] = []
     ingester.lost = lost
-    count = rederive_stale(writer, reader, sinks.archive, redactor, ingester)
+    count = rederive_stale(writer, reader, archive, redactor, ingester)
     ingester.commit_index()
     if lost:
         report.notes += lost
@@ -219,18 +233,24 @@ def _mend(writer: Writer, reader: Reader, index: IndexWriterSet, report: SyncRep
 
 def _take_documents(home: Home, keys: HomeKeys, request: SyncRequest, report: SyncReport) -> None:
     """Bring project documents in step. What fails of them is told, and stops nothing else."""
-    if request.imports is not None or request.agents:
+    if request.imports is not None or request.agents or (request.scope is not None and not request.scope.documents):
         return
-    changed = None if request.scope is None else request.scope.documents
-    with interruptible() as stop:
-        wish = DocumentWish(
-            request.config, request.now_us, lambda: stop.is_set() or request.should_stop(), changed, request.max_bytes
-        )
-        try:
-            report.documents = take_documents(home, keys, wish)
-        except StoreError as error:
-            report.state = "degraded"
-            report.notes.append(f"project documents could not be ingested: {error}")
+    try:
+        with DocumentStore(home.folder, "read") as store:
+            if not any(one.folder for one in store.collections()):
+                return
+        from recollect.ingest.documents import RefreshContext, notes_of, take_documents
+
+        with interruptible() as stop:
+            context = RefreshContext(
+                home, request.config, keys, request.now_us, lambda: stop.is_set() or request.should_stop()
+            )
+            changed = None if request.scope is None else request.scope.documents
+            report.documents = take_documents(context, changed=changed, max_bytes=request.max_bytes)
+    except StoreError as error:
+        report.state = "degraded"
+        report.notes.append(f"project documents could not be ingested: {error}")
+        return
     report.notes += notes_of(report.documents if request.max_bytes is None else ())
     if any(one.state == "interrupted" for one in report.documents):
         report.state = "interrupted"
@@ -302,7 +322,9 @@ def _choose(
                     return []
         finally:
             answers.close()
-    kept, report.imported = survey.choose(planned, request.wish or ImportWish(), reader, least_of=request.least_of)
+    kept, report.imported = survey.choose(
+        planned, request.options or ImportOptions(), reader, least_of=request.least_of
+    )
     left = {item.task.source.source_id for item in planned} - {item.task.source.source_id for item in kept}
     for item in planned:
         if item.task.source.source_id in left:
@@ -495,7 +517,7 @@ def _answers(
     planned: list[Planned], total: int, home: Home, keys: HomeKeys, request: SyncRequest, *, forgotten: Forgotten
 ) -> Generator[TaskAnswer]:
     from recollect.ingest.worker import pool  # parsers and detectors are loaded only when there is something to do
-    from recollect.ingest.worker.process import Greeting
+    from recollect.ingest.worker.pool import Greeting
 
     formats, privacy = request.config.formats(), request.config.privacy
     greeting = Greeting(keys, str(home.archive), formats, privacy, forgotten)

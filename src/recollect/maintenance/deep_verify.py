@@ -4,25 +4,22 @@ from __future__ import annotations
 
 import shutil
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
 from recollect.archive.archive import Archive
 from recollect.archive.keys import HomeKeys, load_keys
 from recollect.clock import now_us
-from recollect.config import Config
 from recollect.errors import EmbeddingUnavailable, IndexUnavailable, StoreCorrupt
 from recollect.index.text.refresh import documents_of, entry_documents, in_batches
-from recollect.ingest.embedders import embedder_of
-from recollect.ingest.ingester import Ingester, Sinks
-from recollect.ingest.rebuild.rebuild import rederive
-from recollect.ingest.report import AgentSync, SyncReport
-from recollect.ingest.worker.timings import StageTimer
+from recollect.ingest.embedding import embedder_of
+from recollect.ingest.ingester import Ingester
+from recollect.ingest.rebuild import rederive
 from recollect.maintenance.index_verify import (
     MAX_DIFFERENCES,
     PartCheck,
@@ -47,7 +44,8 @@ from recollect.store.store import Store
 from recollect.store.writer import open_writer
 
 if TYPE_CHECKING:
-    from recollect.ingest.insights.analysis import Analyst
+    from recollect.ingest.analysis import Analyst
+    from recollect.ingest.home import OpenHome
 
 _PAGE = 500
 _TOLD_OF_ONE = 5
@@ -187,17 +185,6 @@ _OF_ANALYSES = ("conversation", "decision", "episode")
 """Kinds of nodes that one session gives by itself; bindings come of several."""
 
 
-class OpenHome(Protocol):
-    """What a deep check needs of an open memory."""
-
-    home: Path
-    config: Config
-    env: Mapping[str, str]
-
-    def reader(self) -> Reader: ...
-    def distilled(self) -> InsightReader: ...
-
-
 def verify_deep(memory: OpenHome, progress: Progress | None = None) -> tuple[DeepPart, ...]:
     """Derive the database anew from the archive, beside, as a rebuild does, and compare; then index, vectors and
     digests with the store.
@@ -251,15 +238,13 @@ def _derived(memory: OpenHome, home: Home, keys: HomeKeys, progress: Progress | 
     """Give a home in which the database was derived anew from this one's archive. It is taken away afterwards."""
     folder = memory.home / FOLDER
     shutil.rmtree(folder, ignore_errors=True)
-    counts = SyncReport(agents=_Counts(), seconds=0, bytes=0, stored_bytes=0)
     show = None if progress is None else lambda done, total: progress("deriving anew", done, total)
     try:
         archive = Archive.open(home.archive, keys, read_only=True)
         try:
             domains = memory.config.repos.domains
             with open_writer(folder, domains=domains, own_folder=memory.home, numbers_of=memory.home) as writer:
-                sinks = Sinks(writer, archive, None)
-                ingester = Ingester(sinks, counts, now_us=now_us, timer=StageTimer(), record_journal=False)
+                ingester = Ingester.of_archive(writer, archive)
                 ingester.lost = []  # `verify` names what is damaged; here it shows as a difference
                 rederive(archive, redactor_of(keys.marker_key, memory.config.privacy), ingester, show)
         finally:
@@ -267,13 +252,6 @@ def _derived(memory: OpenHome, home: Home, keys: HomeKeys, progress: Progress | 
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-
-
-class _Counts(dict[str, AgentSync]):
-    """Counts of every agent that the archive has, known or not."""
-
-    def __missing__(self, agent: str) -> AgentSync:
-        return self.setdefault(agent, AgentSync(agent=agent))
 
 
 def _index(memory: OpenHome, home: Home) -> DeepPart:
@@ -323,7 +301,7 @@ def _vectors(memory: OpenHome, home: Home) -> DeepPart:
 
 def _digests(memory: OpenHome, home: Home, keys: HomeKeys, progress: Progress | None) -> DeepPart:
     """Analyse every analysed session again; its digest and the ids of its nodes must come out the same."""
-    from recollect.ingest.insights.analysis import Analyst, scheme_of
+    from recollect.ingest.analysis import Analyst, scheme_of
     from recollect.store.insight_feed import SessionFeed
 
     check = PartCheck("digests")

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 import msgspec
 
 from recollect.errors import RecollectError
-from recollect.ingest.keeper.learning import holding
-from recollect.ingest.learnings.views import LearnStatus
+from recollect.ingest.learnings.status import LearnStatus
 from recollect.insights.learnings.queue.pause import PauseReason, is_persistent
 from recollect.maintenance.agent_checks import agent_checks, program
 from recollect.maintenance.home_checks import DoctorContext, lately_checks, machine_checks, service
@@ -59,7 +58,7 @@ def learning(found: LearnStatus, now_us: int) -> Check:
     """Say how much was learned, and whether sessions wait long."""
     if not found.enabled:
         return Check("learning", "ok", "switched off in the configuration")
-    text = f"{plural(holding(found), 'learning')}; {plural(found.sessions_waiting, 'session')} waiting"
+    text = f"{plural(found.holding, 'learning')}; {plural(found.sessions_waiting, 'session')} waiting"
     due_at = found.oldest_due_at if found.sessions_waiting else None
     waited_s = (now_us - due_at) / 1e6 if due_at is not None else 0.0
     if waited_s > LONG_S:

@@ -21,9 +21,10 @@ from recollect.erasure.retention import limits_of, look
 from recollect.errors import RecollectError
 from recollect.files import DRAFT_SUFFIX
 from recollect.index.vectors.vector_index import VectorCoverage
-from recollect.ingest.learnings.views import LearnStatus
+from recollect.ingest.distill import DistillHealth
+from recollect.ingest.learnings.status import LearnStatus
 from recollect.maintenance.backup.manifest import last_backup
-from recollect.maintenance.reports import Check, DaemonSeen, DistillHealth
+from recollect.maintenance.reports import Check, DaemonSeen
 from recollect.maintenance.service.service import Service
 from recollect.ready import PROGRAM
 from recollect.store.audit import read_audit

@@ -2,51 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
 from recollect.archive.archive import Archive
-from recollect.archive.keys import HomeKeys, load_keys
+from recollect.archive.keys import load_keys
 from recollect.clock import now_us
-from recollect.config import Config
-from recollect.erasure.forget import Opened
 from recollect.errors import ArchiveError, KeyUnavailable, RecollectError, SchemaTooNew, StoreError
 from recollect.files import write_file
-from recollect.ingest.completeness import behind, untold
-from recollect.ingest.damage import Damage, begin_again, check, elsewhere, heal, known_damage, opens
-from recollect.ingest.repair.reconciliation import bring_in_step
-from recollect.ingest.report import SyncReport
-from recollect.maintenance.backup.staging import Staged, begin_staging, drop_staging, look_at, stage
+from recollect.ingest.damage import Damage, begin_again, behind, check, elsewhere, heal, known_damage, opens, untold
+from recollect.ingest.operations import rebuild, sync
+from recollect.ingest.reconciliation import bring_in_step
+from recollect.ingest.swap import begin_staging, drop_staging
+from recollect.maintenance.backup.staging import Staged, look_at, stage
 from recollect.maintenance.reports import Fix
 from recollect.store.connection import has_archive, quick_check
 from recollect.store.home import Home
 from recollect.store.lock import IngestLock
-from recollect.store.reader import Reader
 from recollect.store.snapshots import chunks_of_packs, has_authored, pack_ends
 from recollect.units import plural
 
 if TYPE_CHECKING:
-    from recollect.store.writer import Writer
+    from recollect.ingest.home import OpenHome
 
 Say = Callable[[Fix], None]
-
-
-class OpenHome(Protocol):
-    """What repairing needs of an open memory."""
-
-    home: Path
-    config: Config
-    env: Mapping[str, str]
-
-    def reader(self) -> Reader: ...
-    def writing(self) -> AbstractContextManager[tuple[Writer, Archive, HomeKeys]]: ...
-    def sync(self) -> SyncReport: ...
-    def rebuild(self, what: Literal["index", "all"], *, authored: Path | None = None) -> SyncReport: ...
-    def close(self) -> None: ...
 
 
 class RepairReport(msgspec.Struct, frozen=True):
@@ -68,7 +51,8 @@ def repair(
     source: a backup to take from what is in no other place. is_dry_run: only say it.
 
     Every chunk of the archive is opened. What one step puts right the next one rests on. Nothing that is stored is
-    dropped. Raises StoreLocked, BackupUnusable, SchemaTooNew.
+    dropped. source: a backup, for what is in no other place. is_dry_run: only say it.
+    Raises StoreLocked, BackupUnusable, SchemaTooNew.
     """
     if source is not None:
         look_at(source)
@@ -230,7 +214,7 @@ def _what_becomes_of_the_database(job: _Job) -> str:
 def _derive_database(job: _Job) -> str:
     staged = job.staged()
     job.memory.close()
-    report = job.memory.rebuild("all", authored=staged.folder if staged is not None else None)
+    report = rebuild(job.memory, "all", authored=staged.folder if staged is not None else None)
     return "; ".join(report.notes)
 
 
@@ -250,10 +234,9 @@ def _archive_damage(job: _Job) -> str:
 
 
 def _bring_in_step(job: _Job) -> str:
-    with job.memory.writing() as (writer, archive, keys):
-        with writer.transaction():
-            writer.mark_journal(-1)  # so that all is compared
-        opened = Opened(job.folders, writer, job.memory.reader(), archive, keys)
+    with job.memory.writing() as opened:
+        with opened.writer.transaction():
+            opened.writer.mark_journal(-1)  # so that all is compared
         return "; ".join(bring_in_step(opened, job.memory.config.privacy, at=now_us()))
 
 
@@ -268,21 +251,21 @@ def _chunk_damage(job: _Job) -> str:
 
 def _archive_again(job: _Job) -> str:
     home = job.memory.home
-    with job.memory.writing() as (writer, archive, _keys):
+    with job.memory.writing() as (_, writer, _, archive, _):
         before = archive.condition.damaged
         heal(archive, writer, elsewhere(archive, archive, before))
-    notes = job.memory.sync().notes if archive.condition.damaged else []
+    notes = sync(job.memory).notes if archive.condition.damaged else []
     if archive.condition.damaged and (staged := job.staged()) is not None:
         other = Archive.open(staged.folder / "archive", staged.keys, read_only=True)
         try:
-            with job.memory.writing() as (writer, archive, _keys):
+            with job.memory.writing() as (_, writer, _, archive, _):
                 heal(archive, writer, elsewhere(archive, other, archive.condition.damaged))
         finally:
             other.close()
         notes = []
-    with job.memory.writing() as (writer, archive, _keys):
-        begin_again(archive, writer, list(job.memory.reader().sources()))
-    job.memory.sync()  # what could not be derived of them before
+    with job.memory.writing() as opened:
+        begin_again(opened.archive, opened.writer, list(opened.reader.sources()))
+    sync(job.memory)  # what could not be derived of them before
     with job.archive() as archive:
         left = known_damage(home, archive)
     back = f"{len(before) - left.chunks:,} of {len(before):,} chunks are back"

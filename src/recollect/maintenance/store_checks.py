@@ -14,8 +14,7 @@ from recollect.errors import IndexUnavailable, RecollectError, StoreError
 from recollect.index.text.engine import shard_names
 from recollect.index.vectors.files import kept_models
 from recollect.index.vectors.passage_process import INSTALL_HINT
-from recollect.ingest.completeness import behind, untold
-from recollect.ingest.damage import DOCTOR_BYTES, known_damage, look
+from recollect.ingest.damage import DOCTOR_BYTES, behind, known_damage, look, untold
 from recollect.maintenance.home_checks import DoctorContext
 from recollect.maintenance.reports import Check
 from recollect.privacy.redact import detectors_in_force

@@ -15,8 +15,7 @@ from recollect.archive.chunks import ChunkPlace
 from recollect.capture.replay import ReplayBatch, replay
 from recollect.erasure.records import holes_of, pieces_and_gaps
 from recollect.errors import ArchiveError
-from recollect.ingest.completeness import untold
-from recollect.ingest.damage import check
+from recollect.ingest.damage import check, untold
 from recollect.insights.provenance import ProvenanceCheck
 from recollect.maintenance.reports import SourceLedger, VerifyReport
 from recollect.model.insights.nodes import Node

@@ -4,27 +4,23 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from recollect.config import Config
+from recollect.clock import now_us
 from recollect.errors import StoreLocked, UnknownName
-from recollect.memory.known_names import nearest
-from recollect.store.connection import has_database
+from recollect.ingest.known_names import nearest
 from recollect.store.documents import Collection as StoredCollection
 from recollect.store.documents import DocumentCounts, DocumentState, DocumentStore, StoredDocument, document_uid
-from recollect.store.home import Home
 
 if TYPE_CHECKING:
-    from recollect.archive.keys import HomeKeys
-    from recollect.capture.scope import Scope
-    from recollect.ingest.documents.refresh import DocumentDesk
-    from recollect.ingest.documents.report import CollectionReport, DocumentProgressCallback
-    from recollect.ingest.report import SyncReport
+    from recollect.ingest.documents import RefreshContext
+    from recollect.ingest.home import OpenHome
+    from recollect.ingest.report import CollectionReport, DocumentProgressCallback
 
 _NOT_YET = "another process is ingesting; a search finds this when that is done"
 
@@ -76,22 +72,11 @@ class CollectionRemoved(msgspec.Struct, frozen=True):
     notes: tuple[str, ...] = ()
 
 
-class DocumentedMemory(Protocol):
-    """What the facet needs of an open memory."""
-
-    home: Path
-    config: Config
-    env: Mapping[str, str]
-
-    def writing(self) -> AbstractContextManager[object]: ...
-    def take_changes(self, scope: Scope | None, *, should_stop: Callable[[], bool]) -> SyncReport: ...
-
-
 class DocumentsFacet:
     """The project documents of one memory. Safe from many threads."""
 
-    def __init__(self, memory: DocumentedMemory, now_us: Callable[[], int]) -> None:
-        self._memory = memory
+    def __init__(self, home: OpenHome, now_us: Callable[[], int] = now_us) -> None:
+        self._home = home
         self._now_us = now_us
 
     def add(
@@ -104,21 +89,21 @@ class DocumentsFacet:
         taken; nothing is written and no lock is held. Ctrl-C ends it after the file it is at; again goes on.
         Raises UsageError, SourceUnavailable as `ingest.documents.collections.propose`; StoreError and its kinds.
         """
-        from recollect.ingest.documents.collections import propose
-        from recollect.ingest.documents.refresh import ALL, Bounds, refresh
+        from recollect.ingest.collections import propose
+        from recollect.ingest.documents import ALL, Bounds, refresh_collection
 
-        with self._desk(progress, is_dry_run=is_dry_run) as (desk, store):
+        with self._pass(progress, is_dry_run=is_dry_run) as (context, store):
             proposed = propose(
-                str(folder), collection, store.collections(), env=self._memory.env, home=str(self._memory.home),
+                str(folder), collection, store.collections(), env=self._home.env, home=str(self._home.home),
                 now_us=self._now_us(),
             )  # fmt: skip
             one = proposed.collection
             if is_dry_run:
-                report = refresh(desk, store, one, Bounds(is_dry_run=True))
+                report = refresh_collection(context, store, one, Bounds(is_dry_run=True))
             else:
                 if proposed.is_new:
                     one = self._begin(store, one)
-                report = refresh(desk, store, one, ALL)
+                report = refresh_collection(context, store, one, ALL)
                 self._end(store, one)
         report.notes[:0] = proposed.notes
         if not is_dry_run:
@@ -129,20 +114,20 @@ class DocumentsFacet:
         self, name: str = "", *, progress: DocumentProgressCallback | None = None
     ) -> tuple[CollectionReport, ...]:
         """Bring a collection, or all, in step with their folders now. Raises UnknownName, StoreError and its kinds."""
-        from recollect.ingest.documents.refresh import refresh
+        from recollect.ingest.documents import refresh_collection
 
-        if not self._is_there():
+        if not self._home.is_there():
             if name:
                 raise _unknown(name, ())
             return ()
         reports: list[CollectionReport] = []
-        with self._desk(progress) as (desk, store):
+        with self._pass(progress) as (context, store):
             known = store.collections()
             wanted = [one for one in known if one.folder and name in ("", one.name)]
             if name and not wanted:
                 raise _unknown(name, (one.name for one in known))
             for one in wanted:
-                reports.append(refresh(desk, store, one))
+                reports.append(refresh_collection(context, store, one))
                 if reports[-1].state == "interrupted":
                     break
         if reports:  # also where nothing has changed: what a pass that was killed had taken may not be in the index
@@ -151,17 +136,17 @@ class DocumentsFacet:
 
     def list(self) -> tuple[CollectionView, ...]:
         """Return the collections by name. Raises StoreError and its kinds."""
-        if not self._is_there():
+        if not self._home.is_there():
             return ()
-        with DocumentStore(self._memory.home, "read") as store:
+        with DocumentStore(self._home.home, "read") as store:
             counts = store.counts()
             return tuple(_view(one, counts) for one in store.collections())
 
     def show(self, name: str) -> CollectionFiles:
         """Return a collection with its files: what can be found, and of the rest why not. Raises UnknownName."""
-        if not self._is_there():
+        if not self._home.is_there():
             raise _unknown(name, ())
-        with DocumentStore(self._memory.home, "read") as store:
+        with DocumentStore(self._home.home, "read") as store:
             one = _named(store.collections(), name)
             files = sorted(store.documents(name).values())
             view = _view(one, store.counts())
@@ -169,9 +154,9 @@ class DocumentsFacet:
 
     def remove(self, name: str) -> CollectionRemoved:
         """Take a collection out: nothing of it is found any more, its folder is left alone. Raises UnknownName."""
-        if not self._is_there():
+        if not self._home.is_there():
             raise _unknown(name, ())
-        with DocumentStore(self._memory.home) as store:
+        with DocumentStore(self._home.home) as store:
             _named(store.collections(), name)
             with store.transaction():
                 count = store.remove_collection(name)
@@ -179,48 +164,27 @@ class DocumentsFacet:
 
     # Inside
 
-    def _is_there(self) -> bool:
-        return has_database(self._memory.home)
-
     @contextmanager
-    def _desk(
+    def _pass(
         self, progress: DocumentProgressCallback | None, *, is_dry_run: bool = False
-    ) -> Iterator[tuple[DocumentDesk, DocumentStore]]:
+    ) -> Iterator[tuple[RefreshContext, DocumentStore]]:
         """Open what a pass needs. The first Ctrl-C asks it to end after the file that it is at."""
-        from recollect.ingest.documents.refresh import DocumentDesk
+        from recollect.archive.keys import home_keys, load_keys
+        from recollect.ingest.documents import RefreshContext
         from recollect.ingest.sync import interruptible
 
-        memory = self._memory
-        opening = self._looking() if is_dry_run else self._opened(memory.home, self._keys())
-        with interruptible() as stop, opening as (store, keys):
-            yield DocumentDesk(Home(memory.home), memory.config, keys, self._now_us, stop.is_set, progress), store
-
-    @contextmanager
-    def _looking(self) -> Iterator[tuple[DocumentStore, HomeKeys]]:
-        """Open what is there for reading; where nothing is, an empty store elsewhere, so that nothing is made here."""
-        from recollect.archive.keys import home_keys, load_keys
-
-        if self._is_there():
-            with DocumentStore(self._memory.home, "read") as store:
-                yield store, load_keys(self._memory.home / "keys")
-            return
-        with TemporaryDirectory() as folder, DocumentStore(Path(folder)) as store:
-            yield store, home_keys(os.urandom(32))
-
-    @contextmanager
-    def _opened(self, home: Path, keys: HomeKeys) -> Iterator[tuple[DocumentStore, HomeKeys]]:
-        with DocumentStore(home) as store:
-            yield store, keys
-
-    def _keys(self) -> HomeKeys:
-        """Return the home's keys; a memory in which nothing was ever taken in gets them. Raises KeyUnavailable."""
-        from recollect.archive.keys import load_keys
-
-        keys = self._memory.home / "keys"
-        if not keys.exists():
-            with self._memory.writing():
-                pass
-        return load_keys(keys)
+        home = self._home
+        with interruptible() as stop, ExitStack() as opening:
+            if not is_dry_run:
+                home.make_keys()
+                store, keys = DocumentStore(home.home), load_keys(home.folders.keys)
+            elif home.is_there():
+                store, keys = DocumentStore(home.home, "read"), load_keys(home.folders.keys)
+            else:  # an empty store elsewhere, so that nothing is made here
+                folder = opening.enter_context(TemporaryDirectory())
+                store, keys = DocumentStore(Path(folder)), home_keys(os.urandom(32))
+            opening.enter_context(store)
+            yield RefreshContext(home.folders, home.config, keys, self._now_us, stop.is_set, progress), store
 
     def _begin(self, store: DocumentStore, one: StoredCollection) -> StoredCollection:
         """Keep a new collection, so that a pass which is killed goes on with the next `sync`."""
@@ -249,9 +213,10 @@ class DocumentsFacet:
     def _index(self) -> Iterable[str]:
         """Have what changed found at once; return a note where that must wait."""
         from recollect.capture.scope import Scope
+        from recollect.ingest.operations import take_changes
 
         try:
-            report = self._memory.take_changes(Scope((), agents=()), should_stop=lambda: False)
+            report = take_changes(self._home, Scope((), agents=()))
         except StoreLocked:
             return [_NOT_YET]
         return report.notes

@@ -5,55 +5,44 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
+from recollect.clock import now_us
 from recollect.errors import RecollectError
-from recollect.ingest.keeper.client import ask_status
-from recollect.ingest.keeper.idle_work import Between, WorkingMemory
-from recollect.ingest.keeper.instance import Card, Place, is_alive, read_card
-from recollect.ingest.keeper.keeper import Keeper, LiveMemory
+from recollect.ingest.daemon import Card, Place, ask_status, is_alive, read_card
+from recollect.ingest.keeper.keeper import Keeper
+from recollect.ingest.retention import RetentionFacet
 
 if TYPE_CHECKING:
-    from recollect.ingest.keeper.status import Failure, LiveStatus
-    from recollect.memory.maintenance.facet import UpkeepFacet
+    from recollect.ingest.daemon import Failure, LiveStatus
+    from recollect.ingest.home import OpenHome
 
 
 CONFIGURATION_CHANGED = "the configuration was changed since it started: `recollect up --stop`, then start it again"
 
 
-class KeptMemory(WorkingMemory, LiveMemory, Protocol):
-    """What the facet needs of an open memory."""
-
-    keeper: Callable[[], tuple[str, ...]] | None
-    config_path: Path | None
-
-    @property
-    def upkeep(self) -> UpkeepFacet: ...
-
-
 class LiveFacet:
     """The daemon of one home, from inside and from outside."""
 
-    def __init__(self, memory: KeptMemory, *, now_us: Callable[[], int]) -> None:
-        self._memory = memory
+    def __init__(self, home: OpenHome, now_us: Callable[[], int] = now_us) -> None:
+        self._home = home
         self._now_us = now_us
 
     @property
     def home(self) -> Path:
         """The memory's home."""
-        return self._memory.home
+        return self._home.home
 
     def take_place(self) -> Place:
         """Become the one daemon of this home. Raises StoreLocked naming the other one, StoreError."""
-        return Place(self._memory.home)
+        return Place(self._home.home)
 
     def make_keeper(self, log: Callable[[str], None]) -> Keeper:
         """Return the loop, not started; this memory's own reads wait for it from now on."""
-        between = Between(self._memory, sweep=self._memory.upkeep.retention.sweep, now_us=self._now_us, log=log)
-        keeper = Keeper(self._memory, between, now_us=self._now_us, log=log)
+        keeper = Keeper(self._home, now_us=self._now_us, log=log)
         for attempts in keeper.attempts:
             attempts.persists = partial(self._tell, log)
-        self._memory.keeper = keeper.settle
+        self._home.keeper = keeper.settle
         return keeper
 
     def _tell(self, log: Callable[[str], None], failure: Failure) -> None:
@@ -62,8 +51,8 @@ class LiveFacet:
 
         told = {"work": failure.work, "code": failure.code, "times": failure.times}
         try:
-            add_audit(self._memory.home, "failure", told, at=self._now_us())
-            problem = self._memory.upkeep.retention.tell_failure(failure.work, code=failure.code, times=failure.times)
+            add_audit(self._home.home, "failure", told, at=self._now_us())
+            problem = RetentionFacet(self._home).tell_failure(failure.work, code=failure.code, times=failure.times)
         except RecollectError as error:
             problem = str(error)
         if problem:
@@ -71,22 +60,22 @@ class LiveFacet:
 
     def is_alive(self) -> bool:
         """Tell whether a daemon is at work: one look at its lock, nothing remembered."""
-        return is_alive(self._memory.home)
+        return is_alive(self._home.home)
 
     def is_kept(self) -> bool:
         """Tell whether a daemon, this process or another, does what keeps the memory fresh."""
-        return self._memory.keeper is not None or self.is_alive()
+        return self._home.keeper is not None or self.is_alive()
 
     def card(self) -> Card | None:
         """Return what the daemon at work says of itself; None where there is none."""
-        return read_card(self._memory.home)
+        return read_card(self._home.home)
 
     def status(self) -> LiveStatus | None:
         """Ask the daemon at work how it is; None where there is none or it does not answer.
 
         What was changed in the configuration since it started is a note: it does not count yet.
         """
-        told = ask_status(self._memory.home)
+        told = ask_status(self._home.home)
         if told is None or not self._is_changed_since(told.started_at):
             return told
         import msgspec
@@ -94,7 +83,7 @@ class LiveFacet:
         return msgspec.structs.replace(told, notes=(*told.notes, CONFIGURATION_CHANGED))
 
     def _is_changed_since(self, started_at: int) -> bool:
-        path = self._memory.config_path
+        path = self._home.config_path
         try:
             return path is not None and path.stat().st_mtime_ns // 1000 > started_at
         except OSError:

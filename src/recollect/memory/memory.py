@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
 from datetime import UTC, tzinfo
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -15,61 +14,52 @@ import msgspec
 from recollect.agent_names import OWN
 from recollect.clock import now_us
 from recollect.config import Config, load_config
-from recollect.errors import ConfigError, IndexUnavailable, StoreLocked, UnknownName
-from recollect.index.text.shards import TextIndex
-from recollect.memory.holdings import HoldsLearned
-from recollect.memory.names import hide_secret_names
-from recollect.paths import (
-    DATABASE_NAME,
-    HOME_VARIABLE,
-    RESTORE_FOLDER,
-    RESTORE_READY,
-    STORE_VARIABLE,
-    config_file,
-    home_dir,
-    home_of_store,
-)
+from recollect.errors import ConfigError, IndexUnavailable
+from recollect.ingest.home import OpenHome
+from recollect.ingest.operations import Refresher, is_behind, remake_shards
+from recollect.memory.facets import facet
+from recollect.paths import DATABASE_NAME, HOME_VARIABLE, STORE_VARIABLE, config_file, home_dir, home_of_store
 from recollect.recall.answers import SearchAnswer, SessionPage, Stats, StorageStats, Timeline
 from recollect.recall.coverage import partly, unsearched
 from recollect.recall.meaning import VectorSearch
 from recollect.recall.search import Searcher
-from recollect.store.home import LazyArchive, LazyRedactor, make_home
-from recollect.store.reader import Reader, open_reader
+from recollect.store.home import Home, make_home
 from recollect.store.rows import EventFilter
-from recollect.visible import as_stored
 
-# A search must start quickly: what only taking in, upkeep and reading from the archive need is imported there.
+# A search must start quickly: what only ingesting, maintenance and reading from the archive need is imported there.
 if TYPE_CHECKING:
-    from recollect.archive.archive import Archive
-    from recollect.archive.keys import HomeKeys
-    from recollect.erasure.reports import EvictReport
-    from recollect.index.vectors.vector_index import EntryVectorIndex, VectorIndex
-    from recollect.ingest.report import SyncReport
-    from recollect.memory.embedding import EmbeddingFacet
-    from recollect.memory.known_names import KnownNames
+    from recollect.ingest.distill import DistillingFacet
+    from recollect.ingest.imports import ImportOptions
+    from recollect.ingest.learnings.run import LearnFacet
+    from recollect.ingest.report import ProgressCallback, SyncReport
+    from recollect.ingest.spool import SpoolFacet
+    from recollect.insights.retro.report import Retro
+    from recollect.memory.blame import BlameAnswer, BlameQuestion
+    from recollect.memory.documents import DocumentsFacet
+    from recollect.memory.insights import DecisionsFacet, Telling
     from recollect.memory.live import LiveFacet
-    from recollect.memory.maintenance.facet import UpkeepFacet
-    from recollect.memory.recall import RecallFacet
+    from recollect.memory.maintenance import MaintenanceFacet
+    from recollect.memory.notes import NotesFacet
+    from recollect.memory.recall import AgentsFacet, RecallFacet, UsageFacet
     from recollect.memory.setup import SetupFacet
-    from recollect.memory.spool import SpoolFacet
-    from recollect.memory.usage import UsageFacet
     from recollect.model.events import Event
-    from recollect.model.sessions import Session
+    from recollect.model.insights.digests import Digest, PublishedDigest
+    from recollect.model.insights.nodes import DecisionState
     from recollect.recall.context.builder import ContextBlock
+    from recollect.recall.context.facet import ContextFacet
     from recollect.recall.context.sources import ContextEvent
-    from recollect.store.feed import TextFeed
-    from recollect.store.writer import Writer
+    from recollect.recall.decisions import DecisionsAnswer
+    from recollect.store.insights import KeptNode
 
 
-class Memory(HoldsLearned):
+class Memory(OpenHome):
     """The memory of one home. Use `Memory.open`; close it, or use it as a context manager."""
 
-    def __init__(self, home: Path, config: Config, env: Mapping[str, str]) -> None:
-        super().__init__(home, config, env)
-        self._reader: Reader | None = None
-        self._reader_archive: LazyArchive | None = None
-        self._spool: SpoolFacet | None = None
-        self._embedding: EmbeddingFacet | None = None
+    def __init__(
+        self, home: Path, config: Config, env: Mapping[str, str], *, config_path: Path | None = None, zone: tzinfo = UTC
+    ) -> None:
+        super().__init__(home, config, env, config_path=config_path, zone=zone)
+        self._refresher = Refresher(self)
 
     @classmethod
     def open(
@@ -101,10 +91,7 @@ class Memory(HoldsLearned):
 
             define(config.formats())
             config = with_slugs(config)
-        memory = cls(folder.absolute(), config, values)
-        memory.config_path = read_from
-        memory.zone = zone
-        return memory
+        return cls(folder.absolute(), config, values, config_path=read_from, zone=zone)
 
     def __enter__(self) -> Self:
         return self
@@ -112,17 +99,48 @@ class Memory(HoldsLearned):
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def close(self) -> None:
-        """Close files and connections. Opening again is done by itself."""
-        with self._lock:
-            if self._embedding is not None:
-                self._embedding.close()
-            self._close_distilled()
-            if self._reader is not None:
-                self._reader.close()
-            if self._reader_archive is not None:
-                self._reader_archive.close()
-            self._reader = self._reader_archive = self._index = None
+    # Ingesting
+
+    def sync(
+        self, *, agents: Sequence[str] = (), force: bool = False, progress: ProgressCallback | None = None
+    ) -> SyncReport:
+        """Take in everything new or changed, analyse it and learn from it; then ask the model that is configured.
+
+        force: derive what is stored anew from the archive first. When another process is ingesting, returns at once
+        with state "busy". Raises UnknownName for an agent that does not exist, StoreError or ArchiveError when the home
+        cannot be written.
+        """
+        from recollect.ingest.operations import sync
+
+        return sync(self, agents=agents, force=force, progress=progress)
+
+    def take_in(
+        self, paths: Sequence[Path], *, agents: Sequence[str] = (), options: ImportOptions | None = None,
+        is_dry_run: bool = False, progress: ProgressCallback | None = None,
+    ) -> SyncReport:  # fmt: skip
+        """Take in files and folders that the user names: transcripts in any layout, exports of conversations.
+
+        A zip archive is unpacked for the time. agents: whose the files are, where their content does not tell. Without
+        paths: what agents wrote in their own folders. options: what of all that is wanted. is_dry_run: only say what
+        would be done; nothing is written and no lock taken.
+        Raises SourceError for a path that is not there or an archive that cannot be unpacked, before anything is taken
+        in; UnknownName for a session that is nowhere; else as `sync`.
+        """
+        from recollect.ingest.operations import import_
+
+        return import_(self, paths, agents=agents, options=options, is_dry_run=is_dry_run, progress=progress)
+
+    def refresh(self) -> tuple[str, ...]:
+        """Ingest what has changed, a few times a second at most; return notes on what could not be done.
+
+        Where a daemon keeps the memory fresh, it is asked to finish what it has noticed instead. Never raises for a
+        home that is busy, full or read-only: what is stored is read on.
+        """
+        return self._refresher.refresh()
+
+    def is_refresh_due(self) -> bool:
+        """Tell whether `refresh` would do anything now. One look at the database at most."""
+        return self._refresher.looks_again() or is_behind(self)
 
     # Asking
 
@@ -138,8 +156,8 @@ class Memory(HoldsLearned):
         notes = self.refresh() if sync else ()
         wanted = limit if limit is not None else self.config.search.limit
         answer = self._ask(query, wanted, folders)
-        if sync and self._index is not None and self._index.damaged:
-            notes = (*notes, self._mend(self._index.damaged))
+        if sync and self.index is not None and self.index.damaged:
+            notes = (*notes, remake_shards(self, self.index.damaged))
             answer = self._ask(query, wanted, folders)
         answer = partly(answer, self.stale)
         return msgspec.structs.replace(answer, notes=tuple(dict.fromkeys((*answer.notes, *notes))))
@@ -156,16 +174,6 @@ class Memory(HoldsLearned):
         known = self.known_names(folders).filter(where or EventFilter())
         page, total = self.reader().sessions(known, after=after, before=before, limit=limit, offset=offset)
         return SessionPage(page, total, notes)
-
-    def session(self, uid: str) -> Session:
-        """Return a session by uid, by a unique prefix of it, or by a citation `uid#seq`. Raises UnknownName."""
-        reader = self.reader()
-        wanted = as_stored(uid.partition("#")[0])
-        found = reader.session(wanted)
-        if found is None:
-            near = self.reader().nearest_sessions(wanted)
-            raise UnknownName("session", wanted, nearest=near, hint="`recollect sessions` lists them")
-        return found
 
     def events(self, uid: str, *, first_seq: int = 0, limit: int | None = None) -> Iterator[Event]:
         """Yield a session's events in order of seq, with whole, redacted payloads. Raises UnknownName."""
@@ -199,7 +207,7 @@ class Memory(HoldsLearned):
             events=sum(a.events for a in s.agents),
             kind_counts=s.kind_counts,
             source_bytes=sum(a.source_bytes for a in s.agents),
-            storage=StorageStats(s.database_bytes, self._folders.archive_bytes(), self._folders.index_bytes()),
+            storage=StorageStats(s.database_bytes, self.folders.archive_bytes(), self.folders.index_bytes()),
             defects=s.defects,
             redactions=s.redactions,
             first_event=s.first_event,
@@ -224,149 +232,132 @@ class Memory(HoldsLearned):
         which is answered only where the configuration turns it on. budget: LLM tokens, by default the configuration's.
         sync: take in what has changed first. Never fails for what is stored: the block is then empty and has a note.
         """
-        from recollect.memory.context import ContextFacet
 
         if sync:
             self.refresh()
         limit = self.config.context.budget_tokens if budget is None else budget
-        return ContextFacet.of(self).block(cwd=cwd, event=event, session=session, prompt=prompt, budget=limit)
+        return self.context_facet.block(cwd=cwd, event=event, session=session, prompt=prompt, budget=limit)
+
+    # What sessions mean
+
+    def digest(self, uid: str) -> Digest | None:
+        """Return the digest of a session by uid, a unique beginning of it or a citation; None where there is none."""
+        return self.distilled().digest(uid.partition("#")[0]) if self.is_there() else None
+
+    def nodes(
+        self, *, kinds: Sequence[str] = (), repo: str = "", session: str = "", after: int | None = None,
+        before: int | None = None, with_revoked: bool = False,
+    ) -> Iterator[KeptNode]:  # fmt: skip
+        """Yield nodes with when they were recorded and revoked: session by session, each in canonical order.
+
+        kinds: of `model.insights.nodes.NODE_KINDS`, empty: all. session: exact uid. after/before: UTC microseconds,
+        [after, before).
+        """
+        from recollect.store.insights import NodeFilter
+
+        if not self.is_there():
+            return iter(())
+        repos, sessions = ((repo,) if repo else ()), ((session,) if session else ())
+        return self.distilled().nodes(NodeFilter(tuple(kinds), repos, sessions, after, before, with_revoked))
+
+    def decisions(
+        self, query: str = "", *, repo: str = "", path: str = "", at: int | None = None,
+        states: Sequence[DecisionState] = (), limit: int | None = None,
+    ) -> DecisionsAnswer:  # fmt: skip
+        """Return what was decided, the newest first, see `DecisionsFacet.find`, which can ask for more."""
+        from recollect.recall.decisions import DecisionQuestion
+
+        repos = (repo,) if repo else ()
+        question = DecisionQuestion(repos, path, at, states=tuple(states), words=tuple(query.split()))
+        return self.decisions_facet.find(question, limit=limit)
+
+    def retro(
+        self, *, since: int, until: int, repos: tuple[str, ...] = (), sync: bool = True,
+        tell: Telling = lambda _: None, zone: tzinfo = UTC,
+    ) -> Retro:  # fmt: skip
+        """Return a span in retrospect: [since, until), UTC microseconds; repos as in `EventFilter`. zone: of its days.
+
+        sync: take in what has changed and analyse what is due first. tell: told what is being done now. Raises
+        UnknownName for a repository, ConfigError, StoreError.
+        """
+        from recollect.insights.retro.builder import Span
+        from recollect.memory.insights import freshen, make_retro
+
+        notes = freshen(self, self.refresh, tell=tell) if sync else ()
+        self.known_names().filter(EventFilter(repos=repos))
+        tell("looking back")
+        return make_retro(self, Span(since, until, repos, zone), notes=notes)
+
+    def blame(self, question: BlameQuestion, *, sync: bool = True, tell: Telling = lambda _: None) -> BlameAnswer:
+        """Return which recorded edit put a line into a file, or that nothing proves it.
+
+        sync: take in and analyse what has changed first, sessions under way too. tell: told what is being done now.
+        Raises ConfigError, StoreError.
+        """
+        from recollect.memory.blame import answer_blame
+        from recollect.memory.insights import freshen
+
+        repos = tuple(f"={repo}" for repo in question.repos)
+        notes = freshen(self, self.refresh, with_under_way=True, repos=repos, tell=tell) if sync else ()
+        tell("looking through recorded edits")
+        return answer_blame(self, question, notes=notes)
+
+    def exported(self, digest: Digest) -> dict[str, str]:
+        """Return what another program needs to join its records to a session, by variable (docs/correlation.md)."""
+        from recollect.insights.correlation import exported
+
+        return exported(digest, self.config.infra.tools, str((self.home / DATABASE_NAME).absolute()))
+
+    def published(self, digest: Digest) -> PublishedDigest:
+        """Return a digest by schema 2, with the share of the configured infrastructure."""
+        from recollect.insights.correlation import overhead_share
+        from recollect.model.insights.digests import published
+
+        return published(digest, overhead_share(digest, self.config.infra.tools))
+
+    # Facets
+
+    decisions_facet: DecisionsFacet = facet("recollect.memory.insights")
+    """Ask for decisions, and add one that was taken elsewhere."""
+    distilling: DistillingFacet = facet("recollect.ingest.distill")
+    """Analyse sessions: digests, signals, decisions."""
+    learn: LearnFacet = facet("recollect.ingest.learnings.run")
+    """Learn from sessions, ask what was learned, and say what of it is right."""
+    notes: NotesFacet = facet("recollect.memory.notes")
+    """Diary, facts, tags, and the runs that can be undone."""
+    documents: DocumentsFacet = facet("recollect.memory.documents")
+    """Project documents: the folders that are kept in step, and what of them can be found."""
+    recall: RecallFacet = facet("recollect.memory.recall")
+    """What an agent's questions need besides a search."""
+    agents: AgentsFacet = facet("recollect.memory.recall")
+    """The agents this version knows."""
+    usage: UsageFacet = facet("recollect.memory.recall")
+    """Tokens and cost."""
+    setup: SetupFacet = facet("recollect.memory.setup")
+    """Set agents up to use this memory, and take that out again."""
+    live: LiveFacet = facet("recollect.memory.live")
+    """Keep this memory fresh as its daemon, or ask the one that does."""
+    upkeep: MaintenanceFacet = facet("recollect.memory.maintenance")
+    """Verify, doctor, backup, export, rebuild, forget, retention."""
 
     @property
-    def usage(self) -> UsageFacet:
-        """Tokens and cost."""
-        from recollect.memory.usage import UsageFacet
+    def context_facet(self) -> ContextFacet:
+        """The blocks that agents are given by hooks, and the log of them."""
+        from recollect.recall.context.facet import ContextFacet
 
-        return UsageFacet(self.reader, lambda where: self.known_names().filter(where))
+        settings = self.config.context
+        search = partial(self.search, limit=10, sync=False) if settings.per_prompt else None
+        return ContextFacet(self.home, self.env, search=search, settings=settings)
 
-    @property
-    def embedding(self) -> EmbeddingFacet:
-        """Vectors of what is stored: make them, ask how much is covered. One object a memory."""
-        from recollect.memory.embedding import EmbeddingFacet
-
-        with self._lock:
-            if self._embedding is None:
-                self._embedding = EmbeddingFacet(self._folders, self.config, self.env, open_feed=self._open_feed)
-            return self._embedding
-
-    @property
+    @cached_property
     def spool(self) -> SpoolFacet:
         """What agents send, kept until the next sync takes it in. One object a process: it keeps writers apart."""
-        from recollect.memory.spool import SpoolFacet
+        from recollect.ingest.spool import SpoolFacet
 
-        with self._lock:
-            if self._spool is None:
-                make_home(self.home)
-                self._spool = SpoolFacet(self._folders.spool, now_us)
-            return self._spool
-
-    @property
-    def recall(self) -> RecallFacet:
-        """What an agent's questions need besides a search."""
-        from recollect.memory.recall import RecallFacet
-
-        return RecallFacet(self, now_us())
-
-    @property
-    def setup(self) -> SetupFacet:
-        """Set agents up to use this memory, and take that out again."""
-        from recollect.memory.setup import SetupFacet
-
-        return SetupFacet(
-            self.home, self.env, self.config, config_path=self.config_path, make_home=partial(make_home, self.home)
-        )
-
-    @property
-    def live(self) -> LiveFacet:
-        """Keep this memory fresh as its daemon, or ask the one that does."""
-        from recollect.memory.live import LiveFacet
-
-        return LiveFacet(self, now_us=now_us)
-
-    @property
-    def upkeep(self) -> UpkeepFacet:
-        """Verify, doctor, export, rebuild."""
-        from recollect.memory.maintenance.facet import UpkeepFacet
-
-        return UpkeepFacet(self)
+        make_home(self.home)
+        return SpoolFacet(self.folders.spool, now_us)
 
     # Inside
-
-    def reader(self) -> Reader:
-        """Return the shared reader of the store; an empty memory is made where there is none."""
-        with self._lock:
-            if self._reader is None:
-                self._finish_restore()
-                if not (self.home / DATABASE_NAME).exists():
-                    from recollect.store.writer import open_writer
-
-                    make_home(self.home)
-                    open_writer(self.home).close()
-                self._reader_archive = LazyArchive(self._folders)
-                redactor = LazyRedactor(self._folders.keys, self.config.privacy)
-                self._reader = open_reader(self.home, self._reader_archive, redactor)
-                hide_secret_names(self.home)
-            return self._reader
-
-    def known_names(self, folders: Sequence[str] | None = None) -> KnownNames:
-        """Return what says which agents, repositories and the like there are. folders: as in `search`."""
-        from recollect.memory.known_names import KnownNames
-
-        def here() -> Iterator[str]:
-            with suppress(OSError):  # the folder of this process was removed
-                for folder in (os.getcwd(),) if folders is None else folders:
-                    yield from self.recall.repositories(folder)
-
-        return KnownNames(self.reader, self._slug, here)
-
-    def _slug(self, agent: str) -> str:
-        return self.agents.slug(agent)  # made here: who names no agent loads no list of them
-
-    def _finish_restore(self) -> None:
-        """Finish a restore that was killed while it swapped folders: until then, key and archive need not fit."""
-        if not (self.home / RESTORE_FOLDER / RESTORE_READY).exists():
-            return
-        from recollect.maintenance.backup.staging import finish_restore
-
-        with suppress(StoreLocked, OSError):  # another process is at it, or the home is read-only
-            finish_restore(self.home)
-
-    def _retain(self, opened: tuple[Writer, Archive, HomeKeys], report: SyncReport) -> EvictReport | None:
-        from recollect.erasure.schedule import is_due, observe
-
-        observe(self.home, now_us=now_us())
-        if report.state == "interrupted" or not is_due(self.home, self.config.retention.cadence, now_us=now_us()):
-            return None
-        from recollect.memory.maintenance.retention import retain_after
-
-        return retain_after(self, opened, report)
-
-    def _tell(self, evicted: EvictReport | None, report: SyncReport) -> None:
-        if evicted is None:
-            return
-        from recollect.memory.maintenance.retention import RetentionFacet
-
-        known = len(evicted.notes)
-        RetentionFacet(self).tell(evicted)
-        report.notes += evicted.notes[known:]
-
-    def _open_feed(self) -> TextFeed:
-        from recollect.store.feed import TextFeed
-
-        self.reader()
-        return TextFeed(self.home, self._reader_archive, LazyRedactor(self._folders.keys, self.config.privacy))
-
-    @contextmanager
-    def archive(self) -> Iterator[Archive]:
-        """Open the archive for reading. Raises KeyUnavailable when its key is gone."""
-        from recollect.archive.archive import Archive
-        from recollect.archive.keys import load_keys
-
-        self._finish_restore()
-        archive = Archive.open(self._folders.archive, load_keys(self._folders.keys), read_only=True)
-        try:
-            yield archive
-        finally:
-            archive.close()
 
     def _ask(self, query: str, limit: int, folders: Sequence[str] | None) -> SearchAnswer:
         known = cache(partial(self.known_names, folders))  # made where a query has a name in it
@@ -381,24 +372,15 @@ class Memory(HoldsLearned):
             return SearchAnswer(query, (), 0, "none", 0, (note,), False, 0.0)
 
     def _searcher(self) -> Searcher:
-        with self._lock:
-            if self._index is None:
-                self._index = TextIndex.open(self._folders.index)
-            reader = self.reader()
-            return Searcher(
-                self._index,
-                reader,
-                meaning=VectorSearch(self._vectors, self._entry_vectors),
-                contextual=self.embedding.contextual(),
-                glossary=reader.entries.glossary,
-                unsearched=partial(unsearched, reader),
-            )
-
-    def _vectors(self) -> VectorIndex | None:
-        return self.embedding.index()
-
-    def _entry_vectors(self) -> EntryVectorIndex | None:
-        return self.embedding.entries()
+        reader = self.reader()
+        return Searcher(
+            self.text_index(),
+            reader,
+            meaning=VectorSearch(self.embedding.index, self.embedding.entries),
+            contextual=self.embedding.contextual(),
+            glossary=reader.entries.glossary,
+            unsearched=partial(unsearched, reader),
+        )
 
 
 def _check_store(env: Mapping[str, str]) -> None:
@@ -406,8 +388,6 @@ def _check_store(env: Mapping[str, str]) -> None:
     named = env.get(STORE_VARIABLE, "")
     if not named or env.get(HOME_VARIABLE):
         return
-    from recollect.store.home import Home
-
     store = Home(Path(home_of_store(env) or os.devnull))
     if not (store.database.exists() or store.archive.is_dir()):
         raise ConfigError(

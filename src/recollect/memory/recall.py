@@ -1,30 +1,30 @@
-"""`memory.recall`: what an agent's questions need besides a search: overviews, where it works, what is missing."""
+"""`memory.recall`, `.agents` and `.usage`: what questions need besides a search: names, overviews, agents, tokens."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping, Sequence
-from datetime import tzinfo
-from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from collections.abc import Sequence
+from datetime import UTC, tzinfo
+from typing import TYPE_CHECKING, NamedTuple
 
-from recollect.config import Config
+import msgspec
+
+from recollect.agents.registry import adapters_with
+from recollect.capture.discover import roots_of
+from recollect.clock import now_us
 from recollect.errors import UnknownName
 from recollect.index.query.grammar import Question, parse
+from recollect.ingest.known_names import repository_names
+from recollect.model.capabilities import Capabilities
 from recollect.model.sessions import Session
 from recollect.model.time import required_time
+from recollect.model.usage import UsageReport
 from recollect.recall.answers import EntryView, entry_view
-from recollect.recall.context.sources import folder_of
 from recollect.recall.coverage import Coverage, lagging
 from recollect.recall.overview import Overview, overview
-from recollect.store.reader import Reader
-from recollect.store.rows import EventFilter
-from recollect.store.session_facts import SessionFacts, repo_of
+from recollect.store.rows import DriftRow, EventFilter, UsageBy
 
 if TYPE_CHECKING:
-    from recollect.ingest.report import SyncReport
-    from recollect.memory.agents import AgentsFacet
-    from recollect.memory.known_names import KnownNames
+    from recollect.ingest.home import OpenHome
 
 
 class Confined(NamedTuple):
@@ -35,27 +35,12 @@ class Confined(NamedTuple):
     before: int | None
 
 
-class OpenMemory(Protocol):
-    """What the facet needs of an open memory."""
-
-    config: Config
-    env: Mapping[str, str]
-    last_sync: SyncReport | None
-    zone: tzinfo
-
-    def reader(self) -> Reader: ...
-    def session(self, uid: str) -> Session: ...
-    def known_names(self, folders: Sequence[str] | None = None) -> KnownNames: ...
-    @property
-    def agents(self) -> AgentsFacet: ...
-
-
 class RecallFacet:
     """Reads only, and is safe from many threads."""
 
-    def __init__(self, memory: OpenMemory, now_us: int) -> None:
-        self._memory = memory
-        self._now_us = now_us
+    def __init__(self, home: OpenHome) -> None:
+        self._home = home
+        self._now_us = now_us()
 
     def confined(self, filters: str) -> Confined:
         """Understand filters of the query language (docs/query-language.md), where there are no words to look for."""
@@ -69,22 +54,22 @@ class RecallFacet:
             raise unknown
 
     def _parsed(self, query: str, folders: Sequence[str] | None = None) -> Question:
-        return parse(query, self._now_us, self._memory.zone, names=self._memory.known_names(folders))
+        return parse(query, self._now_us, self._home.zone, names=self._home.known_names(folders))
 
     def check_date(self, text: str, *, name: str) -> None:
         """Raise UsageError where a text names no time."""
-        required_time(text, self._now_us, self._memory.zone, name=name)
+        required_time(text, self._now_us, self._home.zone, name=name)
 
     def overview(self, uid: str) -> Overview:
         """Return what a session was about. Raises UnknownName."""
-        session = self._memory.session(uid)
-        return overview(self._memory.reader(), session.session_uid, event_count=session.event_count)
+        session = self._home.session(uid)
+        return overview(self._home.reader(), session.session_uid, event_count=session.event_count)
 
     def sessions(self, uids: tuple[str, ...]) -> dict[str, Session]:
         """Return sessions by uid; unknown ones are left out."""
         if not uids:
             return {}
-        found, _total = self._memory.reader().sessions(EventFilter(sessions=uids), limit=len(uids))
+        found, _total = self._home.reader().sessions(EventFilter(sessions=uids), limit=len(uids))
         return {session.session_uid: session for session in found}
 
     def entry(self, uid: str, *, first: int = 0, limit: int | None = None) -> EntryView:
@@ -92,7 +77,7 @@ class RecallFacet:
 
         Raises UnknownName.
         """
-        found = entry_view(self._memory.reader().entries, uid, first=first, limit=limit)
+        found = entry_view(self._home.reader().entries, uid, first=first, limit=limit)
         if found is None:
             raise UnknownName("entry", uid, hint=f"`recollect search` finds it with kind:{uid.partition(':')[0]}")
         return found
@@ -103,12 +88,12 @@ class RecallFacet:
         By the rule of the store: the git top level (of a linked worktree its main one), then its remote, then the
         folder itself, which is what an agent without git knows.
         """
-        return repositories_of(cwd, self._memory.env)
+        return repository_names(cwd, self._home.env)
 
     def coverage(self) -> Coverage:
         """Return what is known to be missing: what this process's last look at the machine left out."""
-        last = self._memory.last_sync
-        disabled = tuple(a.slug for a in self._memory.agents.list() if not a.enabled and a.roots)
+        last = self._home.last_sync
+        disabled = tuple(a.slug for a in AgentsFacet(self._home).list() if not a.enabled and a.roots)
         if last is None:
             return Coverage(disabled=disabled)
         failed = {slug: sum(s.is_failure for s in found.skipped) for slug, found in last.agents.items()}
@@ -120,29 +105,78 @@ class RecallFacet:
 
     def lagging(self) -> tuple[str, ...]:
         """Return what is stored and cannot be searched yet, a note each."""
-        return lagging(self._memory.reader())
+        return lagging(self._home.reader())
 
 
-def repositories_of(cwd: str, env: Mapping[str, str]) -> tuple[str, ...]:
-    """See `RecallFacet.repositories`. Never raises for what it finds."""
-    folder = folder_of(cwd, env)
-    if folder is None:
-        return ()
-    remote = _remote(Path(folder.path, ".git")) if folder.is_repository else ""
-    known = (repo_of(SessionFacts(git_remote=remote)), repo_of(SessionFacts(cwd=os.path.abspath(cwd))))
-    return tuple(dict.fromkeys(name for name in (*folder.names, *known) if name))
+class AgentView(msgspec.Struct, frozen=True):
+    """One agent. roots: folders that are there; absent_roots: those that are not."""
+
+    slug: str
+    name: str
+    enabled: bool
+    roots: tuple[str, ...]
+    absent_roots: tuple[str, ...]
+    sessions: int
+    events: int
+    sources: int
+    source_bytes: int
+    capabilities: Capabilities
 
 
-def _remote(git: Path) -> str:
-    """Return the URL of the remote `origin`, "" without one."""
-    try:
-        lines = (git / "config").read_text("utf-8", "replace").splitlines()
-    except OSError:
-        return ""
-    section = ""
-    for line in (raw.strip() for raw in lines):
-        if line.startswith("["):
-            section = line
-        elif section == '[remote "origin"]' and line.replace(" ", "").startswith("url="):
-            return line.partition("=")[2].strip()
-    return ""
+class AgentsFacet:
+    """The agents this version knows."""
+
+    def __init__(self, home: OpenHome) -> None:
+        self._home = home
+
+    def drift(self) -> tuple[DriftRow, ...]:
+        """Return what agents wrote that no parser knows, by agent and version, the most frequent first."""
+        return self._home.reader().stats().drift
+
+    def list(self) -> tuple[AgentView, ...]:
+        """Return every known agent with its folders and what is stored of it."""
+        counts = {a.agent: a for a in self._home.reader().stats().agents}
+        views = []
+        for slug, known in adapters_with(self._home.config.formats()).items():
+            is_looked_for = not known.facts.is_import_only
+            roots = roots_of(known, self._home.config, self._home.env) if is_looked_for else []
+            count = counts.get(slug)
+            views.append(
+                AgentView(
+                    slug=slug,
+                    name=known.facts.name,
+                    enabled=self._home.config.agent(slug).enabled,
+                    roots=tuple(r.shown for r in roots if r.is_there),
+                    absent_roots=tuple(r.shown for r in roots if not r.is_there),
+                    sessions=count.sessions if count else 0,
+                    events=count.events if count else 0,
+                    sources=count.sources if count else 0,
+                    source_bytes=count.source_bytes if count else 0,
+                    capabilities=known.facts.capabilities,
+                )
+            )
+        return tuple(views)
+
+
+class UsageFacet:
+    """Token totals and cost over responses counted once each."""
+
+    def __init__(self, home: OpenHome) -> None:
+        self._home = home
+
+    def report(
+        self,
+        *,
+        by: UsageBy = "day",
+        where: EventFilter | None = None,
+        after: int | None = None,
+        before: int | None = None,
+        zone: tzinfo = UTC,
+    ) -> UsageReport:
+        """Return tokens and cost grouped by session, day, repo, domain, model, agent or in total.
+
+        after/before: UTC microseconds, [after, before). zone: in which days count.
+        Forks, replays and repeated lines count once. Raises UnknownName.
+        """
+        where = self._home.known_names().filter(where or EventFilter())
+        return self._home.reader().usage(by=by, where=where, after=after, before=before, zone=zone)

@@ -3,34 +3,35 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
 
 from recollect.agents.install.contract import ConfigFile, FilePlace, Folder, installs
 from recollect.agents.install.values import SetKey
 from recollect.agents.registry import adapters, slug_of
-from recollect.config import Config
 from recollect.errors import UnknownName, UsageError
 from recollect.maintenance.setup.discovery import Machine, find_agent, this_machine
 from recollect.maintenance.setup.manifest import Mode, load_manifest
 from recollect.maintenance.setup.planner import SetupOptions, Step, plan_config
 from recollect.maintenance.setup.settings import replace_settings
 from recollect.maintenance.setup.setup import AgentReport, AgentSetup
+from recollect.store.home import make_home
+
+if TYPE_CHECKING:
+    from recollect.ingest.home import OpenHome
 
 
 class SetupFacet:
     """Writes into agents' own settings, and one switch into our own. Nothing is written before `do` of what was
     prepared."""
 
-    def __init__(
-        self, home: Path, env: Mapping[str, str], config: Config, *, config_path: Path | None,
-        make_home: Callable[[], None],
-    ) -> None:  # fmt: skip
-        self._home = home
-        self._config_path = config_path
-        writes = config.mcp.writing_tools
-        self._machine: Machine = this_machine(home, env, answers_prompts=config.context.per_prompt, writes=writes)
-        self._make_home = make_home
+    def __init__(self, home: OpenHome) -> None:
+        self._home = home.home
+        self._config_path = home.config_path
+        context, writes = home.config.context, home.config.mcp.writing_tools
+        self._machine: Machine = this_machine(home.home, home.env, answers_prompts=context.per_prompt, writes=writes)
+        self._make_home = partial(make_home, home.home)
 
     def slugs(self, names: Sequence[str]) -> tuple[str, ...]:
         """Return the slugs of named agents, each once. Raises UnknownName for one that cannot be set up."""

@@ -21,7 +21,7 @@ import msgspec
 from recollect import __version__, wire
 from recollect.errors import UsageError
 from recollect.hook.forms import form_of, shortened, takes_context
-from recollect.memory import ContextBlock, ContextEvent, ContextFacet, Memory
+from recollect.memory import ContextBlock, ContextEvent, Memory
 from recollect.model.ids import session_uid
 from recollect.paths import SocketPath
 from recollect.serve.daemon_control import DaemonLog, leave_terminal
@@ -158,7 +158,7 @@ class DaemonAnswers:
         began = time.perf_counter_ns()
         native = question.get("session", "")
         session = session_uid(agent, native) if native else ""
-        facet = ContextFacet.of(self._memory)
+        facet = self._memory.context_facet
         block = facet.block(
             cwd=question.get("cwd", ""),
             event=cast(ContextEvent, event),

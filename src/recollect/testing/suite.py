@@ -168,7 +168,7 @@ def check_rebuild(fixture: Fixture, work: Path) -> list[str]:
     with _memory(fixture.agent, work / "home", root) as memory:
         memory.sync(agents=[fixture.agent])
         before = _read(fixture, memory).events
-        memory.rebuild("all")
+        memory.upkeep.rebuild("all")
         after = _read(fixture, memory).events
     return [] if before == after else ["a rebuild from the archive gave other events"]
 

@@ -16,7 +16,7 @@ from recollect.erasure.cuts import compact, make_promised, settle, waiting_cuts
 from recollect.errors import RawGone
 from recollect.ingest.ingester import Ingester, Sinks
 from recollect.ingest.report import AgentSync, SyncReport
-from recollect.ingest.worker.timings import StageTimer
+from recollect.ingest.worker.tasks import StageTimer
 from recollect.store.slices import RecordPlace, SliceResult, SourceRow
 from recollect.store.writer import Writer, open_writer
 

@@ -12,6 +12,7 @@ from recollect.config import Config
 from recollect.erasure.cuts import compact
 from recollect.memory import Memory
 from recollect.model.events import Event
+from recollect.testing.fixtures import Cut
 from tests.erasure.cuts.conftest import DAY
 from tests.erasure.cuts.lines import cut
 
@@ -42,8 +43,8 @@ class Thread:
 
     def cut(self, *ranges: tuple[int, int]) -> None:
         (row,) = self.memory.reader().sources()
-        with self.memory.writing() as (writer, archive, _keys):
-            cut(archive, writer, row.source_id, row.revision, ranges, reason="forgotten", at=DAY)
+        with self.memory.writing() as (_, writer, _, archive, _keys):
+            cut(archive, writer, [Cut(row.source_id, row.revision, ranges)], reason="forgotten", at=DAY)
             compact(archive, writer)
 
 
@@ -79,7 +80,7 @@ def test_an_unchanged_document_is_not_read_again_and_a_rebuild_tells_the_same(th
     thread.cut((place.offset_bytes, place.offset_bytes + place.length_bytes))
     before = thread.events()
     assert thread.memory.sync().events == 0
-    thread.memory.rebuild("all")
+    thread.memory.upkeep.rebuild("all")
     assert thread.events() == before
     assert [row.revision for row in thread.memory.reader().sources()] == [1]
     assert thread.memory.upkeep.verify().ok
@@ -89,7 +90,7 @@ def test_a_document_that_is_gone_as_a_whole_is_proved_and_a_rewrite_begins_anew(
     thread.cut((0, 1 << 40))
     assert thread.memory.upkeep.verify().ok
     assert b"".join(thread.memory.upkeep.export_bytes(UID, format="raw")) == b""
-    thread.memory.rebuild("all")
+    thread.memory.upkeep.rebuild("all")
     assert thread.memory.upkeep.verify().ok
     thread.messages.append({"role": "user", "messageId": 99, "content": [{"type": "text", "text": "one more"}]})
     thread.write()

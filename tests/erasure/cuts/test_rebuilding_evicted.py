@@ -41,7 +41,7 @@ def test_a_rebuild_tells_the_same_of_evicted_sessions(tmp_path: Path, spared: in
         counted = [(x.path, x.events, x.unknown, x.replays, x.defects) for x in memory.upkeep.verify().ledgers]
         usage = memory.usage.report(by="session")
         found = [len(memory.search(f"{word} rows batched", sync=False).hits) for word in WORDS[:3]]
-        memory.rebuild("all")
+        memory.upkeep.rebuild("all")
         after = told(memory)
         assert after.keys() == before.keys()
         for uid, one in before.items():

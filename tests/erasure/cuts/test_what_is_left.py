@@ -14,6 +14,7 @@ from recollect.agents.claude.parse import ClaudeAdapter
 from recollect.agents.registry import adapters
 from recollect.errors import ArchiveCorrupt
 from recollect.model.payloads import AssistantMessage, ToolResult
+from recollect.testing.fixtures import Cut
 from tests.erasure.cuts.conftest import DAY, World
 from tests.erasure.cuts.lines import cut
 
@@ -134,7 +135,7 @@ def test_a_rebuild_makes_the_same_memory_again(world: World, ranges: tuple[tuple
     world.two.user("and beside it")
     world.memory.sync()
     before, ledger = world.told(), world.source(world.one)
-    world.memory.rebuild("all")
+    world.memory.upkeep.rebuild("all")
     assert world.told() == before
     after = world.source(world.one)
     fields = ("revision", "records", "committed_bytes", "head_sha", "tail_sha", "parser_version", "turn_index")
@@ -156,7 +157,7 @@ def test_from_the_archive_alone_everything_that_is_left_is_the_same(world: World
     for name in ("memory.db", "memory.db-wal", "memory.db-shm"):
         (world.home / name).unlink(missing_ok=True)
     shutil.rmtree(world.home / "index")
-    world.memory.rebuild("all")
+    world.memory.upkeep.rebuild("all")
     after = {(e.event_id, e.part): e for e in world.memory.events(world.one.uid)}
     assert after.keys() == before.keys() - gone
     for key, event in after.items():
@@ -228,15 +229,16 @@ def test_damage_keeps_nobody_from_writing_and_the_cut_stays_promised(world: Worl
         damaged[at] ^= 1
     pack.write_bytes(damaged)
     world.one.path.unlink()  # nothing gives its bytes back
-    with world.memory.writing() as (writer, archive, _keys), pytest.raises(ArchiveCorrupt):
-        cut(archive, writer, row.source_id, 1, [(20_000, 30_000)], at=DAY)
+    wanted = [Cut(row.source_id, 1, ((20_000, 30_000),))]
+    with world.memory.writing() as (_, writer, _, archive, _keys), pytest.raises(ArchiveCorrupt):
+        cut(archive, writer, wanted, reason="evicted", at=DAY)
     world.two.user("what follows is taken in all the same")
     assert world.memory.sync().events == 1
-    with world.memory.writing() as (writer, _archive, _keys):
+    with world.memory.writing() as (_, writer, _, _archive, _keys):
         assert [one.source_id for one in writer.removing.holes.waiting()] == [row.source_id]
     pack.write_bytes(data)  # the pack comes back from somewhere
     assert world.memory.upkeep.repair().ok
-    with world.memory.writing() as (writer, _archive, _keys):
+    with world.memory.writing() as (_, writer, _, _archive, _keys):
         assert writer.removing.holes.waiting() == []
     report = world.memory.upkeep.verify()
     assert report.ok

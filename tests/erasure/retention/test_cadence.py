@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from recollect.erasure.schedule import Cadence, is_due, swept, swept_at
-from recollect.memory.maintenance.retention import RetentionFacet
+from recollect.ingest.operations import take_changes
+from recollect.ingest.retention import RetentionFacet
 from recollect.store.writer import open_writer
 from tests.erasure.retention.conftest import Work
 
@@ -54,7 +55,7 @@ def test_on_hook_waits_for_what_hooks_left(work: Work) -> None:
         drop.parent.mkdir(exist_ok=True)
         drop.write_text(json.dumps(event))
         memory.refresh()
-        memory.take_changes(None, should_stop=lambda: False)
+        take_changes(memory, None, should_stop=lambda: False)
         assert memory.upkeep.retention.is_due()
 
 

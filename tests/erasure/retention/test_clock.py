@@ -9,8 +9,8 @@ import pytest
 
 from recollect.cli import main
 from recollect.erasure.schedule import DAY_US, HOUR_US, doubt, observe
-from recollect.memory import ingest as taking_in
-from recollect.memory.maintenance.retention import RetentionFacet
+from recollect.ingest import operations as taking_in
+from recollect.ingest.retention import RetentionFacet
 from tests.erasure.retention.conftest import Work
 
 NOW = taking_in.now_us()

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from recollect.ingest.operations import take_changes
 from recollect.memory import Memory
 from recollect.testing.builders import ClaudeTranscript
 from tests.erasure.retention.conftest import WORDS, Work, output
@@ -43,12 +44,12 @@ def test_no_raw_byte_goes_before_the_digest_that_covers_it(
             elif step == "sync":
                 memory.sync()
             elif step == "refresh":
-                memory.take_changes(None, should_stop=lambda: False)
+                take_changes(memory, None, should_stop=lambda: False)
             elif step == "pin" and memory.session(session.uid).evicted_at is None:
                 memory.upkeep.retention.pin(session.uid)
             elif step == "evict":
                 check_sweep(memory, sessions)
-        memory.take_changes(None, should_stop=lambda: False)
+        take_changes(memory, None, should_stop=lambda: False)
         verified = memory.upkeep.verify()
         assert verified.ok, verified.defects
         for session, word in zip(sessions, WORDS, strict=False):
@@ -70,7 +71,7 @@ def check_sweep(memory: Memory, sessions: list[ClaudeTranscript]) -> None:
 
 
 def is_covered(memory: Memory, uid: str) -> bool:
-    with memory.writing() as (writer, _archive, _keys):
+    with memory.writing() as (_, writer, _, _archive, _keys):
         return writer.removing.evicting.is_covered(uid)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from recollect.cli.main import run
-from recollect.ingest.insights import analysis as analysing
+from recollect.ingest import analysis as analysing
 from recollect.memory import Memory
 from recollect.model.payloads import ToolResult
 from recollect.serve.mcp.handler import ToolHandler

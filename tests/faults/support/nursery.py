@@ -208,7 +208,7 @@ def _preload() -> None:
     import recollect.cli.commands.sync
     import recollect.cli.main
     import recollect.index.vectors.builtin
-    import recollect.ingest.rebuild.rebuild  # noqa: F401
+    import recollect.ingest.rebuild  # noqa: F401
     from tests.faults.support.worlds import assert_whole, make_world, opened, prepare_home
 
     with TemporaryDirectory() as folder:

@@ -18,10 +18,10 @@ from hypothesis import strategies as st
 from recollect.archive.keys import home_keys
 from recollect.config import Config
 from recollect.config.settings import PrivacyConfig, SecretPatternConfig
-from recollect.ingest.documents import files as taking
-from recollect.ingest.documents import refresh as refreshing
-from recollect.ingest.documents.refresh import Bounds, DocumentDesk, is_due, refresh
-from recollect.ingest.documents.report import CollectionReport
+from recollect.ingest import collections as taking
+from recollect.ingest import documents as refreshing
+from recollect.ingest.documents import Bounds, RefreshContext, is_due, refresh_collection
+from recollect.ingest.report import CollectionReport
 from recollect.model.marker import PRIVATE_MARKER
 from recollect.store.documents import Collection, DocumentStore, forget_document, path_mark, place_of
 from recollect.store.entries import unpack_part
@@ -47,14 +47,14 @@ class Desk(NamedTuple):
         return file
 
     def run(self, bounds: Bounds = refreshing.ALL, **options: Any) -> CollectionReport:
-        desk = DocumentDesk(Home(self.home), self.config, KEYS, lambda: 1_800_000_000_000_000, **options)
+        desk = RefreshContext(Home(self.home), self.config, KEYS, lambda: 1_800_000_000_000_000, **options)
         with DocumentStore(self.home) as store:
             known = {one.name: one for one in store.collections()}
             if "c" not in known:
                 known["c"] = Collection(name="c", folder=str(self.folder), repo="r", added_at=1)
                 with store.transaction():
                     store.save_collection(known["c"])
-            return refresh(desk, store, known["c"], bounds)
+            return refresh_collection(desk, store, known["c"], bounds)
 
     def found(self) -> dict[str, str]:
         """Return the whole text of every entry, by path."""

@@ -165,7 +165,7 @@ def test_a_page_of_a_collection_is_followed_until_it_is_taken_out(memory: Memory
 
 def test_a_rebuilt_memory_makes_them_anew_and_another_of_the_same_finds_nothing_to_do(memory: Memory) -> None:
     memory.embedding.run()
-    memory.rebuild("all")
+    memory.upkeep.rebuild("all")
     assert memory.embedding.is_stale()
     assert rows_or_none(memory) is None  # those of the other database mean nothing here
     assert memory.embedding.run().entries == 2
@@ -377,7 +377,7 @@ def test_a_change_of_entries_alone_starts_the_process_that_makes_them(
     assert memory.embedding.start_in_background() is False
     put(memory.home, NOTES["learning"])
     started: list[threading.Thread] = []
-    import recollect.memory.embedding as facet
+    import recollect.ingest.embedding as facet
 
     start: Callable[..., threading.Thread] = facet.start_detached
     monkeypatch.setattr(facet, "start_detached", lambda *args: started.append(start(*args)))

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from recollect.index.text.writer import IndexWriterSet
+from recollect.ingest.operations import is_behind
 from recollect.maintenance.deep_verify import verify_deep
 from recollect.memory import Memory
 from recollect.store.entries import DOCUMENT_SHARD, NOTE_SHARD, EntryLog
@@ -66,7 +67,7 @@ def test_a_sync_takes_them_too_and_does_nothing_where_nothing_waits(memory: Memo
     report = memory.sync()
     assert report.notes == []
     assert waiting(memory.home) == 0
-    assert not memory.is_behind()
+    assert not is_behind(memory)
     before = {path: path.stat().st_mtime_ns for path in (memory.home / "index").rglob("meta.json")}
     assert memory.sync().notes == []
     assert {path: path.stat().st_mtime_ns for path in (memory.home / "index").rglob("meta.json")} == before

@@ -14,10 +14,10 @@ import pytest
 
 from recollect.config import Config, DistillConfig, GateConfig, GateRuleConfig, IngestConfig
 from recollect.errors import ConfigError
-from recollect.ingest.insights import parallel as sharing
-from recollect.ingest.insights.analysis import Analysed, Analyst
-from recollect.ingest.insights.distill import MANY_SESSIONS
-from recollect.ingest.insights.process import AnalysisGreeting, Answer
+from recollect.ingest import analysis_helpers as sharing
+from recollect.ingest.analysis import Analysed, Analyst
+from recollect.ingest.analysis_helpers import AnalysisAnswer, AnalysisGreeting
+from recollect.ingest.distill import MANY_SESSIONS
 from recollect.memory import Memory
 from recollect.privacy.redact import Redactor
 from recollect.store.home import Home
@@ -52,7 +52,7 @@ class Shelf:
 
     def __init__(self, memory: Memory, *, home: Path | None = None) -> None:
         folders = Home(memory.home)
-        with memory.writing() as (_, _, keys):
+        with memory.writing() as (_, _, _, _, keys):
             pass
         self.uids: Sequence[str] = uids_of(memory)
         self._archive = memory.archive()
@@ -93,11 +93,11 @@ def test_many_sessions_are_shared_and_give_what_one_process_gives(world: World) 
 def test_helpers_analyse_and_results_come_in_the_order_of_the_question(
     shelf: Shelf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    answers: list[Answer] = []
+    answers: list[AnalysisAnswer] = []
     has_answered = threading.Event()
     decode, analyse = sharing._decode, Analyst.analyse
 
-    def heard(message: bytes) -> Answer:
+    def heard(message: bytes) -> AnalysisAnswer:
         answers.append(decode(message))
         has_answered.set()
         return answers[-1]

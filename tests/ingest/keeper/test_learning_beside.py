@@ -8,11 +8,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from recollect.config import Config, DistillConfig, LearningConfig
-from recollect.ingest.keeper import attempts
-from recollect.ingest.keeper import idle_work as between
-from recollect.ingest.keeper.attempts import PERSISTENT_TIMES
-from recollect.ingest.keeper.idle_work import Between
-from recollect.ingest.keeper.status import Failure
+from recollect.ingest.daemon import Failure
+from recollect.ingest.keeper import idle_work
+from recollect.ingest.keeper.idle_work import PERSISTENT_TIMES, IdleWork
+from recollect.ingest.operations import take_changes
 from recollect.memory import Memory
 from recollect.testing.builders import ClaudeTranscript
 from tests.endpoints import model_server as models
@@ -26,15 +25,15 @@ def now_us() -> int:
 
 @pytest.fixture(autouse=True)
 def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(between, "LEARN_AFTER_S", 0.0)
-    monkeypatch.setattr(attempts, "LONGEST_S", 0.0)
+    monkeypatch.setattr(idle_work, "LEARN_AFTER_S", 0.0)
+    monkeypatch.setattr(idle_work, "LONGEST_S", 0.0)
 
 
-def beside(memory: Memory, log: list[str]) -> Between:
-    return Between(memory, sweep=memory.upkeep.retention.sweep, now_us=now_us, log=log.append)
+def beside(memory: Memory, log: list[str]) -> IdleWork:
+    return IdleWork(memory, now_us=now_us, log=log.append)
 
 
-def work(loop: Between) -> None:
+def work(loop: IdleWork) -> None:
     loop.work(should_stop=lambda: False)
     if loop._asking is not None:
         loop._asking.join()
@@ -59,9 +58,9 @@ def test_what_was_taken_in_is_learned_from_in_the_loop(world: World) -> None:
     log: list[str] = []
     loop = beside(world.memory, log)
     world.claude("one").user("Remember that tests run with `make test`.")
-    world.memory.take_changes(None, should_stop=lambda: False)
+    take_changes(world.memory, None, should_stop=lambda: False)
     loop.has_changed()
-    loop._distill_due = loop._ready_due = loop._embed_due = loop._sweep_due = float("inf")
+    loop._distill.due_at = loop._ready.due_at = loop._embed.due_at = loop._retain.due_at = float("inf")
     work(loop)
     assert loop.learned_sessions == 1
     assert ["make test" in one.text for one in world.memory.learn.learnings()] == [True]
@@ -69,20 +68,20 @@ def test_what_was_taken_in_is_learned_from_in_the_loop(world: World) -> None:
     assert loop._asking is None
 
 
-def asked(world: World, behaviour: Behaviour, *, times: int) -> tuple[Between, Memory, list[Failure]]:
+def asked(world: World, behaviour: Behaviour, *, times: int) -> tuple[IdleWork, Memory, list[Failure]]:
     failures: list[Failure] = []
     with serving(behaviour) as server, with_model(world, server.url) as memory:
-        memory.take_changes(None, should_stop=lambda: False)
+        take_changes(memory, None, should_stop=lambda: False)
         memory.learn.run()  # from now on a model is configured
         talk(world)
-        memory.take_changes(None, should_stop=lambda: False)
+        take_changes(memory, None, should_stop=lambda: False)
         loop = beside(memory, [])
         loop._ask.persists = failures.append
         for _ in range(times):
             loop.has_changed()
-            loop._distill_due = loop._ready_due = loop._embed_due = loop._sweep_due = float("inf")
+            loop._distill.due_at = loop._ready.due_at = loop._embed.due_at = loop._retain.due_at = float("inf")
             work(loop)
-            loop._ask_due = 0.0
+            loop._ask.due_at = 0.0
             work(loop)
         loop.stop()
     return loop, memory, failures

@@ -8,11 +8,10 @@ from pathlib import Path
 import pytest
 
 from recollect.errors import DiskFull, StoreLocked
-from recollect.ingest.keeper.attempts import Attempts
-from recollect.ingest.keeper.clock_jumps import JUMP_S, LATE_S, Clocks
-from recollect.ingest.keeper.notices import MOST_LATEST, MOST_PATHS, LatestPaths, Notices
-from recollect.ingest.keeper.second_looks import MOST_LOOKS, SecondLooks
-from recollect.ingest.keeper.status import Failure
+from recollect.ingest.daemon import Failure
+from recollect.ingest.keeper.idle_work import Attempts
+from recollect.ingest.keeper.keeper import JUMP_S, LATE_S, Clocks
+from recollect.ingest.keeper.notices import MOST_LATEST, MOST_LOOKS, MOST_PATHS, LatestPaths, Notices, SecondLooks
 from recollect.memory import AgentSync, Skipped, SyncReport
 
 

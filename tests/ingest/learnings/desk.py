@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from recollect.config import Config, LearningConfig
+from recollect.ingest.learnings.run import LearnFacet
 from recollect.memory import Memory
-from recollect.memory.learnings import LearnFacet
 from tests.endpoints import model_server as models
 from tests.endpoints.served import Behaviour, Server, serving
 from tests.ingest.conftest import World

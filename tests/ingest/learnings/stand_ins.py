@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from recollect.ingest.operations import take_changes
 from recollect.insights.learnings.identity import confidence_of, learning_id
 from recollect.memory import Memory
 from recollect.model.learnings.learnings import Learning, LearningEvidence, LearningKind
@@ -82,7 +83,7 @@ class OneRule:
 
 def take_in(memory: Memory) -> None:
     """Take in what agents wrote; nothing is learned."""
-    memory.take_changes(None, should_stop=lambda: False)
+    take_changes(memory, None, should_stop=lambda: False)
 
 
 def told(memory: Memory) -> list[tuple[object, ...]]:

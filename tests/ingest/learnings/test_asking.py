@@ -11,8 +11,8 @@ import pytest
 
 from recollect.config import Config, DistillConfig
 from recollect.ingest.learnings.ask import Asking
+from recollect.ingest.learnings.run import LearnFacet
 from recollect.memory import Memory
-from recollect.memory.learnings import LearnFacet
 from recollect.store.jobs import MAX_ATTEMPTS
 from recollect.store.learnings import LearningFilter
 from recollect.testing.builders import ClaudeTranscript
@@ -45,7 +45,7 @@ def test_what_happened_before_a_model_was_configured_is_not_sent(world: World) -
     old.user("An old secret of the past that nobody agreed to send anywhere.")
     take_in(world.memory)
     with desk_with(world, FINE, turns=1) as desk:
-        desk.memory.rebuild("all")
+        desk.memory.upkeep.rebuild("all")
         desk.learn.run(extractor=OneRule("one@2"))
         desk.learn.ask()
         assert "old secret" not in str([asked.body for asked in desk.server.asked])

@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 
 import pytest
 
+from recollect.ingest.learnings.run import LearnFacet
 from recollect.memory import Memory
-from recollect.memory.learnings import LearnFacet
 from recollect.testing.builders import ClaudeTranscript
 from tests.endpoints import model_server as models
 from tests.endpoints.served import Behaviour

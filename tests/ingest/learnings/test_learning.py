@@ -9,8 +9,8 @@ import pytest
 from recollect.config import Config, LearningConfig, RetentionConfig
 from recollect.errors import DiskFull, StoreError, UnknownName, UsageError
 from recollect.ingest.learnings.extract import ONE_BY_ONE_US
+from recollect.ingest.learnings.run import LearnFacet, NewLearning
 from recollect.memory import ForgetSelection, Memory
-from recollect.memory.learnings import LearnFacet, NewLearning
 from recollect.model.learnings.learnings import Learning
 from recollect.store import jobs
 from recollect.store.jobs import MAX_ATTEMPTS, US_PER_EVENT
@@ -121,7 +121,7 @@ def test_live_and_replayed_in_another_order_are_the_same(world: World, tmp_path:
         learn(replayed)
         assert told(replayed) == told(world.memory)
     expected = told(world.memory)
-    world.memory.rebuild("all")
+    world.memory.upkeep.rebuild("all")
     assert world.memory.learn.run(extractor=RULE).state == "done"
     assert told(world.memory) == expected
 
@@ -153,7 +153,7 @@ def test_a_persons_word_outlives_whatever_is_derived_anew(world: World) -> None:
     assert only(memory, "nearly").superseded_by == new.id
     memory.learn.run(extractor=OneRule("one@2", without="right"))
     assert states(memory) == expected
-    memory.rebuild("all")
+    memory.upkeep.rebuild("all")
     memory.learn.run(extractor=OneRule("one@3"))
     assert states(memory) == expected
     one.user("fact: wrong\nfact: nearly")
@@ -261,7 +261,7 @@ def test_switched_off_nothing_is_added_nothing_is_lost_and_the_change_log_need_n
         off.sync()
         assert off.learn.run(extractor=RULE).state == "off"
         assert states(off) == {"before": "active"}
-        with off.writing() as (writer, _archive, _keys):
+        with off.writing() as (_, writer, _, _archive, _keys):
             assert not writer.learned.queue.has_changes()
     learn(world.memory)
     assert states(world.memory) == {"before": "active", "meanwhile": "active"}

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from recollect.errors import StoreError
-from recollect.ingest.learnings.user_file import write_user_file
+from recollect.ingest.learnings.judgements import write_user_file
 from recollect.insights.learnings.user_file import Written, find_region, render
 from recollect.memory import Memory
 from recollect.model.learnings.learnings import Learning
@@ -82,7 +82,7 @@ def test_a_line_taken_out_by_hand_is_retired_for_good_and_a_line_put_in_stays(wo
     assert lines(path) == ("- speak German", "- my own line")
     world.claude("two").user("preference: use tabs")
     learn(world.memory)
-    world.memory.rebuild("all")
+    world.memory.upkeep.rebuild("all")
     learn(world.memory)
     assert states(world.memory)["use tabs"] == "retired"
     assert lines(path) == ("- speak German", "- my own line")

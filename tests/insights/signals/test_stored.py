@@ -34,7 +34,7 @@ def test_a_stored_session_means_the_same_light_and_whole(
     told.assistant(LONG + "Done.")
     with Memory.open(isolated_home / "recollect") as memory:
         memory.sync()
-        with memory.writing() as (_, archive, keys):
+        with memory.writing() as (_, _, _, archive, keys):
             feed = SessionFeed(memory.home, archive, Redactor(keys.marker_key))
             try:
                 stored = feed.read(told.uid)

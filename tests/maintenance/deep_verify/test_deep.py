@@ -110,7 +110,7 @@ def test_documents_that_are_missing_or_too_many_are_named(memory: Memory) -> Non
         index.delete([gone])
     found = parts(memory)["index"]
     assert [d.detail for d in found.differences] == [f"documents of event key {gone} are missing"]
-    memory.rebuild("index")
+    memory.upkeep.rebuild("index")
     assert parts(memory)["index"].ok
     (shard, *_) = memory.reader().shards()
     with IndexWriterSet.open(memory.home / "index" / "text") as index:

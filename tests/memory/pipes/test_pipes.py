@@ -26,7 +26,7 @@ from recollect.memory import (
     stages_of,
     verify_path,
 )
-from recollect.memory.pipes.verification import FileVerifyReport
+from recollect.memory.transcripts import FileVerifyReport
 from recollect.store.sinks import Item, Retracted, id_of_item, id_of_json
 from recollect.testing.builders import ClaudeTranscript, CodexRollout
 

@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from recollect.memory import redact_stream
-from recollect.memory.pipes import redaction as redacting
+from recollect.memory import redaction as redacting
 
 KEY = "AKIA" + "Z7Q2" * 4
 """Synthetic: the shape of a cloud key."""

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from recollect.memory import ContextBlock, ContextFacet
+from recollect.memory import ContextBlock
 from recollect.model.own import BLOCK_TAG
 from recollect.recall.context.learnings import HEADINGS
 from recollect.recall.context.person_files import MAX_CHARS, USER_TEXT
@@ -33,7 +33,7 @@ def said(block: ContextBlock) -> list[str]:
 
 
 def given_to(shop: Shop, agent: str, *, budget: int = 1200) -> ContextBlock:
-    return ContextFacet.of(shop.memory).block(cwd=str(shop.path), agent=agent, budget=budget)
+    return shop.memory.context_facet.block(cwd=str(shop.path), agent=agent, budget=budget)
 
 
 def test_each_kind_has_its_heading_and_each_line_its_day_and_its_citation(shop: Shop, told: Session) -> None:
@@ -342,7 +342,7 @@ def test_they_are_given_where_nothing_is_stored_and_counted(shop: Shop) -> None:
     block = shop.memory.context(cwd=str(shop.path))
     assert block.text.splitlines()[2] == f"{CONTINUED}Ask before you push."
     assert HEADING not in block.text
-    facet = ContextFacet.of(shop.memory)
+    facet = shop.memory.context_facet
     shop.memory.sync()
     facet.record(block, agent="claude", event="start", session="claude:x", took_us=5)
     (row,) = facet.stats().given

@@ -22,7 +22,7 @@ from recollect.config import Config, ContextConfig
 from recollect.errors import StoreError
 from recollect.hook.at_once import Ready, ready_block
 from recollect.hook.forms import FORMS, answer_with
-from recollect.memory import ContextFacet, Memory
+from recollect.memory import Memory
 from recollect.recall.context import ready as keeping
 from recollect.store.writer import open_writer
 from tests.hook.processes import drops, run
@@ -80,7 +80,7 @@ def test_the_hook_gives_it_by_itself_and_the_next_sync_counts_it(shop: Shop, tol
     shop.memory.sync()
     assert log(shop.memory) == [("claude", "claude:present", "start", "shop", json.dumps(list(block.citations)), 1, "")]
     assert waiting(shop.memory.home) == []
-    (row,) = ContextFacet.of(shop.memory).stats().given
+    (row,) = shop.memory.context_facet.stats().given
     assert (row.spoke, row.tokens, row.left_out) == (1, block.tokens, block.left_out)
 
 
@@ -104,7 +104,7 @@ def test_nothing_to_say_is_ready_too_and_counted(shop: Shop) -> None:
     assert shop.memory.context(cwd=str(shop.path)).text == ""
     assert fired(shop, start(shop), "gemini") == b"{}"
     assert len(waiting(shop.memory.home)) == 1
-    (row,) = ContextFacet.of(shop.memory).stats().given
+    (row,) = shop.memory.context_facet.stats().given
     assert (row.spoke, row.silent) == (0, 1)
 
 
@@ -329,7 +329,7 @@ def test_damage_in_the_store_never_fails_a_sync(shop: Shop, told: Session) -> No
 
 def test_a_rebuild_leaves_nothing_of_before(shop: Shop, told: Session) -> None:
     before = (shop.memory.home / ready.FOLDER / ready.STAMP).read_bytes()
-    shop.memory.rebuild("all")
+    shop.memory.upkeep.rebuild("all")
     assert (shop.memory.home / ready.FOLDER / ready.STAMP).read_bytes() != before
     found = taken(shop.world, shop.path)
     assert found is not None
@@ -426,7 +426,7 @@ class Scene:
         elif what == "own file" and self.is_stored():
             (self.home / ("soul.md", "user.md")[which % 2]).write_text(f"version {self.at_all % 10}\n")
         elif what == "rebuild" and (self.shop.memory.home / "keys").exists():
-            self.shop.memory.rebuild("all")
+            self.shop.memory.upkeep.rebuild("all")
 
     @property
     def home(self) -> Path:
@@ -442,7 +442,7 @@ class Scene:
                 if found is not None:
                     self.at_all += 1
                     uid = f"claude:{session}" if session else ""
-                    facet = ContextFacet.of(self.shop.memory)
+                    facet = self.shop.memory.context_facet
                     said = facet.block(cwd=str(folder), session=uid, agent="claude")
                     if found.values["until"] and (found.text != said.text):
                         assert taken(self.shop.world, folder, session) is None  # its time ended in between

@@ -14,7 +14,6 @@ import pytest
 from recollect import ready
 from recollect.config import Config, ContextConfig
 from recollect.insights.learnings.queue.pause import Pause, keep_pause
-from recollect.memory import ContextFacet
 from recollect.recall.context import ready as keeping
 from recollect.store.learning_writer import open_learning_store
 from tests.recall.context.conftest import Session, Shop, shop
@@ -65,13 +64,13 @@ def test_no_stale_block_is_given_after_something_was_learned_noted_or_edited(
     shop.memory.sync()
     after = taken(shop.world, shop.path)
     assert after is not None
-    assert after.text == ContextFacet.of(shop.memory).block(cwd=str(shop.path), agent="claude").text
+    assert after.text == shop.memory.context_facet.block(cwd=str(shop.path), agent="claude").text
     assert (after.text != before.text) == (why != "another agent's diary")
 
 
 def test_what_is_noted_while_a_sync_holds_the_stamp_is_not_forgotten(shop: Shop, told: Session) -> None:
     """The sync took the stamp away before and puts it back after; the note is in none of its sessions."""
-    with shop.memory.writing() as (writer, _archive, _keys):
+    with shop.memory.writing() as (_, writer, _, _archive, _keys):
         with writer.transaction():
             pass
         keep(shop.memory.home, learned("cents are integers", session=""))
@@ -121,9 +120,9 @@ def test_an_agent_with_a_diary_gets_its_own_block_and_others_theirs(shop: Shop, 
         found = taken(shop.world, shop.path, agent=agent)
         assert found is not None
         assert ("the tax table is wrong" in found.text) == (agent == "codex")
-        assert found.text == ContextFacet.of(shop.memory).block(cwd=str(shop.path), agent=agent).text
+        assert found.text == shop.memory.context_facet.block(cwd=str(shop.path), agent=agent).text
         assert found.values["citations"] == list(
-            ContextFacet.of(shop.memory).block(cwd=str(shop.path), agent=agent).citations
+            shop.memory.context_facet.block(cwd=str(shop.path), agent=agent).citations
         )
 
 

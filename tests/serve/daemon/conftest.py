@@ -17,8 +17,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from recollect import Memory
-from recollect.ingest.keeper.client import ask_status
-from recollect.ingest.keeper.status import LiveStatus
+from recollect.ingest.daemon import LiveStatus, ask_status
 from recollect.testing.builders import ClaudeTranscript
 
 PATIENCE_S = 120.0

@@ -18,8 +18,8 @@ import pytest
 from recollect.capture.document_folders import FoundDocument
 from recollect.cli.commands.schema import result_types
 from recollect.cli.main import run
-from recollect.ingest.documents import refresh as refreshing
-from recollect.ingest.documents.files import Taker
+from recollect.ingest import documents as refreshing
+from recollect.ingest.collections import Taker
 from recollect.memory import Memory
 from recollect.memory.documents import DocumentsFacet
 

@@ -17,11 +17,11 @@ from rich.console import Console
 from recollect.cli.commands.schema import result_types
 from recollect.cli.render.live import print_status
 from recollect.config import Config, ContextConfig, LearningConfig
-from recollect.ingest.keeper.learning import learning_now
-from recollect.ingest.keeper.status import Counters
+from recollect.ingest.daemon import Counters
+from recollect.ingest.learnings.status import learning_now
 from recollect.insights.learnings.queue.pause import Pause, keep_pause
 from recollect.insights.learnings.user_file import find_region
-from recollect.memory import ContextFacet, LearningNow, LiveStatus
+from recollect.memory import LearningNow, LiveStatus
 from recollect.recall.context.person_files import SOUL_TEXT, fronts, person_files
 from recollect.serve.daemon_control import DaemonAnswer
 from recollect.store.learning_writer import open_learning_store
@@ -90,7 +90,7 @@ def test_what_was_given_is_shown_with_what_it_cites_and_its_use(
 ) -> None:
     assert recollect("context", "log").code == 1
     keep(shop.memory.home, fact := learned("cents are integers", session=told.uid))
-    facet = ContextFacet.of(shop.memory)
+    facet = shop.memory.context_facet
     block = facet.block(cwd=str(shop.path), agent="claude", session="claude:next")
     facet.record(block, agent="claude", event="start", session="claude:next", took_us=12_300)
     done = recollect("context", "log", "--json")
@@ -109,7 +109,7 @@ def test_opening_a_learning_counts_as_use_of_the_block(told: Session, recollect:
     keep(shop.memory.home, fact := learned("cents are integers", session=told.uid))
     later = shop.session("later").work("go on", "Sure.")
     shop.memory.sync()
-    facet = ContextFacet.of(shop.memory)
+    facet = shop.memory.context_facet
     block = facet.block(cwd=str(shop.path), agent="claude", session=later.uid)
     facet.record(block, agent="claude", event="start", session=later.uid, took_us=1)
     assert recollect("context", "log", "--json").data["blocks"][0]["used"] == "unused"
@@ -193,7 +193,7 @@ def printed(learning: LearningNow) -> str:
 
 def test_the_daemons_status_tells_how_learning_is(told: Session, shop: Shop) -> None:
     with shop.world.again(Config(learning=LearningConfig(provider="ollama", model="small"))) as memory:
-        now = learning_now(memory.learn)
+        now = learning_now(memory.learn.status)
     assert (now.enabled, now.provider, now.paused) == (True, "ollama", "")
     assert "learning       0 learnings, 0 sessions waiting, last run " in printed(LearningNow())
     busy = LearningNow(provider="ollama", learnings=1, turns_waiting=2, dead=1, spent_today_usd=0.0123)
@@ -210,7 +210,7 @@ def test_a_store_that_cannot_be_read_is_told_by_its_error(told: Session, shop: S
     db = apsw.Connection(str(shop.memory.home / "memory.db"))
     db.execute("ALTER TABLE job RENAME COLUMN reason TO why")
     db.close()
-    assert learning_now(shop.memory.learn).paused.startswith("not known: ")
+    assert learning_now(shop.memory.learn.status).paused.startswith("not known: ")
 
 
 def test_what_was_given_up_and_what_was_held_back_is_told(told: Session, recollect: Recollect, shop: Shop) -> None:

@@ -50,7 +50,7 @@ def test_the_page_on_looking_back_shows_what_the_program_says(repository: Path, 
 def test_the_limits_on_the_page_are_those_of_the_code(repository: Path, limit: str) -> None:
     from recollect.cli.render.retro.document import SHOWN
     from recollect.insights.retro.report import MAX_LINES, MAX_SESSIONS
-    from recollect.memory.insights.freshness import MAX_SECONDS
+    from recollect.memory.insights import MAX_SECONDS
 
     told = {
         "20 seconds": f"{MAX_SECONDS:.0f} seconds",

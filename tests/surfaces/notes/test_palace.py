@@ -165,7 +165,7 @@ def test_a_dry_run_writes_nothing(recollect: Recollect, palace: PalaceBuilder, i
 def test_a_run_that_was_interrupted_goes_on(
     recollect: Recollect, palace: PalaceBuilder, isolated_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("recollect.memory.notes.palace._MOST_AT_ONCE", 1)
+    monkeypatch.setattr("recollect.memory.palace._MOST_AT_ONCE", 1)
     written = 0
 
     def interrupt(*_: object) -> None:

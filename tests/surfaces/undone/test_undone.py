@@ -344,7 +344,7 @@ def test_a_rebuild_marks_the_same_events(story: Story) -> None:
     session = abandoned(story)
     memory = story.learned()
     before = [(event.seq, event.is_undone) for event in memory.events(session.uid)]
-    memory.rebuild("all")
+    memory.upkeep.rebuild("all")
     assert [(event.seq, event.is_undone) for event in memory.events(session.uid)] == before
     assert any(is_undone for _, is_undone in before)
 

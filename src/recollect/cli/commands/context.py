@@ -71,11 +71,10 @@ def log(session: str, limit: int, as_json: bool) -> int:
     Example:
       recollect context log --limit 5
     """
-    from recollect.memory import ContextFacet
 
     with open_memory() as memory:
         uid = memory.session(session).session_uid if session else ""
-        blocks = ContextFacet.of(memory).shown(session=uid, limit=limit)
+        blocks = memory.context_facet.shown(session=uid, limit=limit)
     if as_json:
         write_list("blocks", blocks)
     else:
@@ -97,10 +96,9 @@ def init(is_dry_run: bool, as_json: bool) -> int:
     Example:
       recollect context init --dry-run
     """
-    from recollect.memory import ContextFacet
 
     with open_memory() as memory:
-        begun = ContextFacet.of(memory).begin(is_dry_run=is_dry_run)
+        begun = memory.context_facet.begin(is_dry_run=is_dry_run)
         if not is_dry_run:
             memory.learn.write_user_file()  # what is known already
     if as_json:

@@ -73,15 +73,15 @@ def command(
             raise UsageError("--mempalace goes with --dry-run and --json only", hint="a palace has no sessions")
         return _palace(paths, dry_run=dry_run, as_json=as_json)
     from recollect.cli.render.progress import ProgressLine
-    from recollect.memory import ImportWish
+    from recollect.memory import ImportOptions
 
     least = wanted["least"]
     if least is None and paths and all(path.is_file() for path in paths):
         least = 0
-    wish = ImportWish(wanted["since"], least, wanted["session"] or "")
+    wish = ImportOptions(wanted["since"], least, wanted["session"] or "")
     agents = (agent,) if agent else ()
     with open_memory() as memory, ProgressLine() as progress:
-        report = memory.take_in(paths, agents=agents, wish=wish, is_dry_run=dry_run, progress=progress)
+        report = memory.take_in(paths, agents=agents, options=wish, is_dry_run=dry_run, progress=progress)
         palaces = tuple(path for path in paths if memory.notes.palace.is_palace(path))
     is_plain = agent is None and not any(wanted.values()) and report.state == "done"
     if is_plain and len(paths) == 1 and palaces and not any(line.found for line in report.agents.values()):

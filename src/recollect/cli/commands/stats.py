@@ -54,10 +54,9 @@ def recall(as_json: bool) -> int:
     Example:
       recollect stats recall
     """
-    from recollect.memory import ContextFacet
 
     with open_memory() as memory:
-        recalled = ContextFacet.of(memory).stats()
+        recalled = memory.context_facet.stats()
     if as_json:
         write_json(recalled)
     else:

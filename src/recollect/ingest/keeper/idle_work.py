@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
-from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
-from recollect.config import Config
-from recollect.ingest.keeper.attempts import Attempts
+from recollect.errors import RecollectError, StoreLocked, where_raised
+from recollect.ingest.daemon import Failure
+from recollect.ingest.distill import DistillingFacet
+from recollect.ingest.learnings.run import LearnFacet
+from recollect.ingest.retention import RetentionFacet
 
 if TYPE_CHECKING:
-    from recollect.erasure.reports import EvictReport
-    from recollect.index.vectors.embed import EmbedReport
-    from recollect.ingest.insights.distill import DistillReport
-    from recollect.ingest.learnings.extract import LearnReport
-    from recollect.ingest.learnings.run import Answered
-    from recollect.ingest.learnings.views import LearnStatus
+    from recollect.ingest.home import OpenHome
+
 
 READY_AFTER_S = 1.0
 """After a change a session's start has an answer again this soon."""
@@ -39,70 +38,17 @@ EMBED_EVERY_S = 60.0
 SWEEP_CHECK_S = 900.0
 """How often is asked whether the bounds are to be looked after; the configuration says how often they are."""
 SWEEP_FOR_S = 5.0
-_NEVER = float("inf")
+NEVER = float("inf")
 
 
-class Analysing(Protocol):
-    """Analyses sessions, see `memory.distilling`."""
-
-    def run(self, *, max_seconds: float | None, should_stop: Callable[[], bool] | None) -> DistillReport: ...
-
-
-class Embedding(Protocol):
-    """Makes vectors, see `memory.embedding`."""
-
-    @property
-    def is_on(self) -> bool: ...
-    def is_stale(self) -> bool: ...
-    def run(self, *, max_seconds: float | None, with_passages: bool) -> EmbedReport: ...
-    def start_in_background(self) -> bool: ...
-    def stop(self) -> None: ...
-
-
-class Learning(Protocol):
-    """Learns from sessions and asks a model, see `memory.learn`."""
-
-    @property
-    def asks_model(self) -> bool: ...
-    def run(
-        self, *, max_seconds: float | None, should_stop: Callable[[], bool] | None, is_patient: bool
-    ) -> LearnReport: ...
-    def ask(self, *, max_seconds: float | None, should_stop: Callable[[], bool] | None) -> Answered: ...
-    def status(self) -> LearnStatus: ...
-
-
-class WorkingMemory(Protocol):
-    """What this work needs of an open memory."""
-
-    home: Path
-    config: Config
-
-    @property
-    def distilling(self) -> Analysing: ...
-    @property
-    def embedding(self) -> Embedding: ...
-    @property
-    def learn(self) -> Learning: ...
-    def make_ready(self) -> None: ...
-
-
-class Sweep(Protocol):
-    """Evicts what the bounds ask for, see `RetentionFacet.sweep`."""
-
-    def __call__(self, *, max_seconds: float | None, should_stop: Callable[[], bool]) -> EvictReport: ...
-
-
-class Between:
+class IdleWork:
     """The work between changes, in the thread of the loop. Embedding has one of its own, which writes elsewhere, and so
     has asking a model, which waits most of the time."""
 
     def __init__(
-        self, memory: WorkingMemory, *, sweep: Sweep, now_us: Callable[[], int],
-        log: Callable[[str], None],
+        self, home: OpenHome, *, now_us: Callable[[], int], log: Callable[[str], None]
     ) -> None:  # fmt: skip
-        """sweep: looks after the bounds if the configuration says that it is time to."""
-        self._memory = memory
-        self._sweep = sweep
+        self._home = home
         self._now_us = now_us
         self._log = log
         self._ready = Attempts("making ready", now_us=now_us, log=log)
@@ -119,108 +65,98 @@ class Between:
         self.sweeps = 0
         self.swept_at: int | None = None
         """UTC microseconds."""
-        self._ready_due = self._distill_due = self._embed_due = _NEVER
-        self._sweep_due = self._learn_due = self._ask_due = _NEVER
         self._embedding: threading.Thread | None = None
         self._asking: threading.Thread | None = None
         self._ending = threading.Event()
 
     def has_changed(self) -> None:
-        """Take note that something was taken in."""
+        """Take note that something was ingested."""
         now = time.monotonic()
-        self._ready_due = min(self._ready_due, now + READY_AFTER_S)
-        self._distill_due = min(self._distill_due, now + DISTILL_AFTER_S)
-        self._learn_due = min(self._learn_due, now + LEARN_AFTER_S)
-        self._embed_due = min(self._embed_due, now + EMBED_AFTER_S)
-        if self._sweep_due == _NEVER:
-            self._sweep_due = now + READY_AFTER_S
+        self._ready.want(now + READY_AFTER_S)
+        self._distill.want(now + DISTILL_AFTER_S)
+        self._learn.want(now + LEARN_AFTER_S)
+        self._embed.want(now + EMBED_AFTER_S)
+        if self._retain.due_at == NEVER:
+            self._retain.due_at = now + READY_AFTER_S
 
     def distil_soon(self) -> None:
         """Take note that a session has ended. Any thread may say so."""
-        self._distill_due = self._learn_due = 0.0
+        self._distill.due_at = self._learn.due_at = 0.0
 
     def next_at(self) -> float:
         """Return when something is due, on the clock of `time.monotonic`."""
-        return min(
-            max(due, time.monotonic() + attempts.wait_s if not attempts.is_due() else 0.0)
-            for due, attempts in (
-                (self._ready_due, self._ready),
-                (self._distill_due, self._distill),
-                (self._learn_due, self._learn),
-                (self._ask_due, self._ask),
-                (self._embed_due, self._embed),
-                (self._sweep_due, self._retain),
-            )
-        )
+        return min(attempts.next_at() for attempts in self.attempts)
 
     def work(self, *, should_stop: Callable[[], bool]) -> None:
         """Do what is due. should_stop: asked between steps; what is left is done the next time."""
-        now = time.monotonic()
-        if self._ready_due <= now and self._ready.is_due():
+        if self._ready.is_due():
             with self._ready.one():
-                self._memory.make_ready()
-                self._ready_due = _NEVER
-        if self._distill_due <= now and self._distill.is_due() and not should_stop():
+                self._home.ready().make()
+                self._ready.due_at = NEVER
+        if self._distill.is_due() and not should_stop():
             with self._distill.one():
                 self._analyse(should_stop)
-        if self._learn_due <= now and self._learn.is_due() and not should_stop():
+        if self._learn.is_due() and not should_stop():
             with self._learn.one():
                 self._learn_from_sessions(should_stop)
-        if self._ask_due <= now and self._ask.is_due() and not should_stop():
+        if self._ask.is_due() and not should_stop():
             self._start_asking()
-        if self._embed_due <= now and self._embed.is_due() and not should_stop():
+        if self._embed.is_due() and not should_stop():
             self._start_embedding()
-        if self._sweep_due <= now and self._retain.is_due() and not should_stop():
+        if self._retain.is_due() and not should_stop():
             with self._retain.one():
-                report = self._sweep(max_seconds=SWEEP_FOR_S, should_stop=should_stop)
-                is_left = report.state in ("busy", "interrupted")
-                self._sweep_due = time.monotonic() + (DISTILL_EVERY_S if is_left else SWEEP_CHECK_S)
-                if report.state == "done":
-                    self.sweeps += 1
-                    self.swept_at = self._now_us()
-                for note in report.notes:
-                    self._log(f"retention: {note}")
+                self._sweep(should_stop)
 
     def stop(self) -> None:
         """Have the embedding end after the batch it is at, and asking after its answer. Any thread may say so."""
         self._ending.set()
-        self._memory.embedding.stop()
+        self._home.embedding.stop()
+
+    def _sweep(self, should_stop: Callable[[], bool]) -> None:
+        report = RetentionFacet(self._home).sweep(max_seconds=SWEEP_FOR_S, should_stop=should_stop)
+        is_left = report.state in ("busy", "interrupted")
+        self._retain.due_at = time.monotonic() + (DISTILL_EVERY_S if is_left else SWEEP_CHECK_S)
+        if report.state == "done":
+            self.sweeps += 1
+            self.swept_at = self._now_us()
+        for note in report.notes:
+            self._log(f"retention: {note}")
 
     def _analyse(self, should_stop: Callable[[], bool]) -> None:
-        if not self._memory.config.distill.enabled:
-            self._distill_due = _NEVER
+        if not self._home.config.distill.enabled:
+            self._distill.due_at = NEVER
             return
-        report = self._memory.distilling.run(max_seconds=DISTILL_FOR_S, should_stop=should_stop)
+        report = DistillingFacet(self._home).run(max_seconds=DISTILL_FOR_S, should_stop=should_stop)
         self.distilled_sessions += report.sessions
         now = time.monotonic()
         if report.sessions:
-            self._ready_due = min(self._ready_due, now + READY_AFTER_S)
+            self._ready.want(now + READY_AFTER_S)
         if report.state != "done":  # something changed meanwhile, or another process is ingesting
-            self._distill_due = now + READY_AFTER_S
+            self._distill.due_at = now + READY_AFTER_S
         else:
-            self._distill_due = now + DISTILL_EVERY_S if report.under_way else _NEVER
+            self._distill.due_at = now + DISTILL_EVERY_S if report.under_way else NEVER
 
     def _learn_from_sessions(self, should_stop: Callable[[], bool]) -> None:
-        report = self._memory.learn.run(max_seconds=LEARN_FOR_S, should_stop=should_stop, is_patient=True)
+        report = LearnFacet(self._home).run(max_seconds=LEARN_FOR_S, should_stop=should_stop, is_patient=True)
         self.learned_sessions += report.sessions
         now = time.monotonic()
         if report.changed:
-            self._ready_due = min(self._ready_due, now + READY_AFTER_S)
+            self._ready.want(now + READY_AFTER_S)
         if report.state in ("interrupted", "busy"):
-            self._learn_due = now + READY_AFTER_S
+            self._learn.due_at = now + READY_AFTER_S
         elif report.next_at is None:
-            self._learn_due = _NEVER
+            self._learn.due_at = NEVER
         else:
-            self._learn_due = now + min(LEARN_EVERY_S, max(LEARN_AFTER_S, (report.next_at - self._now_us()) / 1e6))
-        if self._memory.learn.asks_model:
-            self._ask_due = min(self._ask_due, now)
+            self._learn.due_at = now + min(LEARN_EVERY_S, max(LEARN_AFTER_S, (report.next_at - self._now_us()) / 1e6))
+        if LearnFacet(self._home).asks_model:
+            self._ask.want(now)
         for note in report.notes:
             self._log(f"learning: {note}")
 
     def _start_asking(self) -> None:
-        self._ask_due = _NEVER
+        self._ask.due_at = NEVER
         if self._asking is not None and self._asking.is_alive():
-            self._ask_due = time.monotonic() + LEARN_AFTER_S
+            self._ask.due_at = time.monotonic() + LEARN_AFTER_S
         elif not self._ending.is_set():
             self._asking = threading.Thread(target=self._run_asking, name="asking", daemon=True)
             self._asking.start()
@@ -228,30 +164,30 @@ class Between:
     def _run_asking(self) -> None:
         next_s = LEARN_AFTER_S  # also where it fails: how long that waits, the attempts say
         with self._ask.one():
-            answered = self._memory.learn.ask(max_seconds=ASK_FOR_S, should_stop=self._ending.is_set)
+            answered = LearnFacet(self._home).ask(max_seconds=ASK_FOR_S, should_stop=self._ending.is_set)
             self.asked_turns += answered.report.turns
             if answered.failure is not None:
                 raise answered.failure
             if answered.next_at is None:
-                next_s = _NEVER
+                next_s = NEVER
             else:
                 next_s = min(LEARN_EVERY_S, max(LEARN_AFTER_S, (answered.next_at - self._now_us()) / 1e6))
             if answered.report.changed:
-                self._ready_due = min(self._ready_due, time.monotonic() + READY_AFTER_S)
-        self._ask_due = min(self._ask_due, time.monotonic() + next_s)
+                self._ready.want(time.monotonic() + READY_AFTER_S)
+        self._ask.want(time.monotonic() + next_s)
 
     def _start_embedding(self) -> None:
-        self._embed_due = _NEVER
+        self._embed.due_at = NEVER
         if self._embedding is not None and self._embedding.is_alive():
-            self._embed_due = time.monotonic() + EMBED_EVERY_S
-        elif self._memory.embedding.is_on:
+            self._embed.due_at = time.monotonic() + EMBED_EVERY_S
+        elif self._home.embedding.is_on:
             self._embedding = threading.Thread(target=self._run_embedding, name="embedding", daemon=True)
             self._embedding.start()
 
     def _run_embedding(self) -> None:
         is_left = True  # also where it fails
         with self._embed.one():
-            embedding = self._memory.embedding
+            embedding = self._home.embedding
             is_left = embedding.is_stale()
             if is_left:
                 report = embedding.run(max_seconds=EMBED_EVERY_S, with_passages=False)
@@ -260,4 +196,86 @@ class Between:
             if not is_left:  # the contextual model has a process of its own
                 embedding.start_in_background()
         if is_left:
-            self._embed_due = time.monotonic() + EMBED_AFTER_S
+            self._embed.due_at = time.monotonic() + EMBED_AFTER_S
+
+
+FIRST_S = 0.5
+LONGEST_S = 60.0
+BUSY_S = 0.1
+LONGEST_BUSY_S = 2.0
+PERSISTENT_TIMES = 8
+"""So many in a row, a minute of them, are told beyond the log."""
+_US = 1_000_000
+_FRAMES = 6
+
+
+class Attempts:
+    """The failures of one kind of work. wait_s: how long to wait after the last one, 0 where it went well."""
+
+    def __init__(self, work: str, *, now_us: Callable[[], int], log: Callable[[str], None]) -> None:
+        """work: what is done, as a person reads it. log: takes a line for every failure worth one."""
+        self._work = work
+        self._now_us = now_us
+        self._log = log
+        self._times = 0
+        self.failures = 0
+        """All there were. That another process was ingesting is none."""
+        self.failure: Failure | None = None
+        self.wait_s = 0.0
+        self.was_busy = False
+        """Whether the last attempt found another process ingesting."""
+        self._again_at = 0.0
+        self.due_at = NEVER
+        """When it is to be done next, on the clock of `time.monotonic`."""
+        self.persists: Callable[[Failure], None] | None = None
+        """Called once when a failure has come `PERSISTENT_TIMES` in a row. Must not raise."""
+
+    def may_try(self) -> bool:
+        """Tell whether it may be tried now: it has not failed just before."""
+        return time.monotonic() >= self._again_at
+
+    def is_due(self) -> bool:
+        """Tell whether it is to be done, and may be tried, now."""
+        return self.due_at <= time.monotonic() and self.may_try()
+
+    def next_at(self) -> float:
+        """Return when it is due, on the clock of `time.monotonic`."""
+        return max(self.due_at, self._again_at)
+
+    def want(self, at: float) -> None:
+        """Have it done then, if not before."""
+        self.due_at = min(self.due_at, at)
+
+    @contextmanager
+    def one(self) -> Iterator[None]:
+        """Try once. What fails inside is kept as the failure and goes no further: the loop must go on."""
+        self.was_busy = False
+        try:
+            yield
+        except StoreLocked as busy:
+            self.was_busy = True
+            self._failed(busy.code, str(busy), BUSY_S, LONGEST_BUSY_S, is_logged=False)
+        except RecollectError as error:
+            self._failed(error.code, str(error), FIRST_S, LONGEST_S, is_logged=True)
+        except OSError as error:
+            self._failed("system", error.strerror or type(error).__name__, FIRST_S, LONGEST_S, is_logged=True)
+        except Exception as bug:  # noqa: BLE001 - the daemon's loop: a bug of ours must not end it, nor pass in silence
+            self._failed(
+                "bug", f"{where_raised(bug, frames=_FRAMES)}; please report this", FIRST_S, LONGEST_S, is_logged=True
+            )
+        else:
+            if self.failure is not None and self._times > 1 and self.failure.code != StoreLocked.code:
+                self._log(f"{self._work} works again, after {self._times} failures")
+            self._times, self.failure, self.wait_s, self._again_at = 0, None, 0.0, 0.0
+
+    def _failed(self, code: str, message: str, first_s: float, longest_s: float, *, is_logged: bool) -> None:
+        self._times += 1
+        self.failures += is_logged
+        self.wait_s = min(first_s * 2 ** min(self._times - 1, 16), longest_s)
+        self._again_at = time.monotonic() + self.wait_s
+        now = self._now_us()
+        self.failure = Failure(self._work, code, message, self._times, now, now + round(self.wait_s * _US))
+        if is_logged and self._times & (self._times - 1) == 0:  # the first, second, fourth, eighth …
+            self._log(f"{self._work} failed ({self._times} in a row): {code}: {message}")
+        if is_logged and self._times == PERSISTENT_TIMES and self.persists is not None:
+            self.persists(self.failure)

@@ -10,31 +10,28 @@ import os
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
-from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from recollect.agents.registry import adapters_with
 from recollect.capture.watch import FolderWatcher, WatchPlan
-from recollect.config import Config
 from recollect.erasure.schedule import swept_at
 from recollect.errors import RecollectError
-from recollect.ingest.keeper.attempts import Attempts
-from recollect.ingest.keeper.client import BEHIND, SETTLE_S
-from recollect.ingest.keeper.clock_jumps import Clocks
+from recollect.ingest.daemon import BEHIND, SETTLE_S, Counters, Delay, LiveStatus, Phase, WatchedPlace
 from recollect.ingest.keeper.document_watch import DocumentWatch
-from recollect.ingest.keeper.learning import HasStatus, learning_now
-from recollect.ingest.keeper.notices import LatestPaths, Noticed, Notices
-from recollect.ingest.keeper.second_looks import SecondLooks
-from recollect.ingest.keeper.status import Counters, Delay, LiveStatus, Phase, WatchedPlace
+from recollect.ingest.keeper.idle_work import Attempts, IdleWork
+from recollect.ingest.keeper.notices import LatestPaths, Noticed, Notices, SecondLooks
+from recollect.ingest.learnings.run import LearnFacet
+from recollect.ingest.learnings.status import learning_now
+from recollect.ingest.operations import take_changes
 from recollect.ingest.sources import repositories_of
 from recollect.ready import PROGRAM
-from recollect.store.reader import Reader
 
 if TYPE_CHECKING:
     from recollect.capture.scope import Scope
-    from recollect.ingest.keeper.idle_work import Between
+    from recollect.ingest.home import OpenHome
     from recollect.ingest.report import SyncReport
+
 
 LOOK_EVERY_S = 2.0
 """How often folders that are not there are looked for, and those that are for being replaced."""
@@ -43,37 +40,24 @@ REPLAN_EVERY_S = 10.0
 _LATEST = 512
 
 
-class LiveMemory(Protocol):
-    """What the loop needs of an open memory."""
-
-    home: Path
-    config: Config
-    env: Mapping[str, str]
-
-    @property
-    def learn(self) -> HasStatus: ...
-    def reader(self) -> Reader: ...
-    def take_changes(self, scope: Scope | None, *, should_stop: Callable[[], bool]) -> SyncReport: ...
-
-
 class Keeper:
     """Keeps one memory fresh in a thread of its own, from `start` to `stop`. Any thread may ask it."""
 
     def __init__(
-        self, memory: LiveMemory, between: Between, *, now_us: Callable[[], int], log: Callable[[str], None],
+        self, home: OpenHome, *, now_us: Callable[[], int], log: Callable[[str], None]
     ) -> None:  # fmt: skip
-        """between: the work that is done while nothing changes. log: takes lines that say nothing of transcripts."""
-        self._memory = memory
-        self._between = between
+        """log: takes lines that say nothing of transcripts."""
+        self._home = home
+        self._idle_work = IdleWork(home, now_us=now_us, log=log)
         self._now_us = now_us
         self._log = log
-        self._settings = memory.config.daemon
+        self._settings = home.config.daemon
         self._notices = Notices()
         self._latest = LatestPaths()
         self._again = SecondLooks()
         self._watcher = FolderWatcher(self._notices.add, is_polling=self._settings.watch == "poll")
         self._documents = DocumentWatch(
-            memory.home, memory.config, self._notices.add, is_polling=self._settings.watch == "poll"
+            home.home, home.config, self._notices.add, is_polling=self._settings.watch == "poll"
         )
         self._plan: WatchPlan | None = None
         self._planning = Attempts("watching", now_us=now_us, log=log)
@@ -97,7 +81,7 @@ class Keeper:
     @property
     def attempts(self) -> tuple[Attempts, ...]:
         """All kinds of work, and how the latest of each went."""
-        return (self._planning, self._taking, *self._between.attempts)
+        return (self._planning, self._taking, *self._idle_work.attempts)
 
     def start(self) -> None:
         """Begin; the first pass looks at everything."""
@@ -108,7 +92,7 @@ class Keeper:
         self._phase = "stopping"
         self._ending.set()
         self._notices.end()
-        self._between.stop()
+        self._idle_work.stop()
 
     def stop(self, seconds: float) -> bool:
         """End; False where the work under way did not end in this time. It may then be killed: nothing is lost."""
@@ -141,7 +125,7 @@ class Keeper:
             self._notices.add(plan.roots_of(agent))
         if has_ended:
             self._notices.add_everything()
-            self._between.distil_soon()
+            self._idle_work.distil_soon()
 
     def answered_hook(self) -> None:
         """Count an answer to a hook."""
@@ -154,22 +138,22 @@ class Keeper:
         failures = [attempts.failure for attempts in self.attempts]
         in_s = max(0.0, self._full_due - time.monotonic())
         return LiveStatus(
-            pid=os.getpid(), version=PROGRAM, home=str(self._memory.home), phase=self._phase,
+            pid=os.getpid(), version=PROGRAM, home=str(self._home.home), phase=self._phase,
             started_at=self._started_at, now=self._now_us(), counters=self._count(), url=url, http=http,
             waiting_paths=self._notices.count(), last_pass_at=self._last_pass_at, last_full_at=self._last_full_at,
             next_full_at=self._now_us() + round(in_s * 1e6) if self._last_full_at is not None else None,
             last_sweep_at=self._last_sweep_at(), delay=_delay_of(sorted(self._delays)),
             watched=(*watched, *self._documents.places()),
             absent=len(folders) - len(watched), failures=tuple(f for f in failures if f is not None),
-            notes=self._notes, learning=learning_now(self._memory.learn),
+            notes=self._notes, learning=learning_now(LearnFacet(self._home).status),
         )  # fmt: skip
 
     def _last_sweep_at(self) -> int | None:
         """Return when the memory was last looked after, by whatever process; what this one did where unknown."""
         try:
-            return swept_at(self._memory.home)
+            return swept_at(self._home.home)
         except RecollectError:  # whose work it holds up says so among the failures
-            return self._between.swept_at
+            return self._idle_work.swept_at
 
     # The loop
 
@@ -192,7 +176,7 @@ class Keeper:
             self._notices.add_everything()
         if again := self._again.due():
             self._notices.add(again)
-        if now >= self._look_due and self._planning.is_due():
+        if now >= self._look_due and self._planning.may_try():
             self._look_due = now + LOOK_EVERY_S
             if self._needs_plan and now >= self._plan_due:
                 self._plan_anew()
@@ -204,14 +188,14 @@ class Keeper:
         if noticed is not None:
             self._take(noticed)
         elif not self._ending.is_set():
-            self._between.work(should_stop=self._is_wanted_elsewhere)
+            self._idle_work.work(should_stop=self._is_wanted_elsewhere)
         if self._phase != "stopping":
             self._phase = "watching" if self._last_full_at is not None else "starting"
 
     def _pause(self) -> float:
         """Return how long nothing is due, in seconds."""
         now = time.monotonic()
-        due = [self._look_due, self._again.next_at(), self._between.next_at()]
+        due = [self._look_due, self._again.next_at(), self._idle_work.next_at()]
         if self._last_full_at is not None:
             due.append(self._full_due)
         return max(0.005, min(due) - now)
@@ -230,7 +214,7 @@ class Keeper:
         self._phase = "taking in"
         report: SyncReport | None = None
         with self._taking.one():
-            report = self._memory.take_changes(scope, should_stop=self._ending.is_set)
+            report = take_changes(self._home, scope, should_stop=self._ending.is_set)
         if report is None or (report.state == "interrupted" and not self._ending.is_set()):
             self._counters.busy += self._taking.was_busy
             self._notices.put_back(noticed, seconds=self._taking.wait_s)
@@ -257,7 +241,7 @@ class Keeper:
         if any(line.new for line in report.agents.values()) and not self._needs_plan:
             self._needs_plan, self._plan_due = True, now + REPLAN_EVERY_S
         if report.events or report.documents or scope is None:
-            self._between.has_changed()
+            self._idle_work.has_changed()
 
     def _scope_of(self, noticed: Noticed) -> Scope | None:
         """Return what a pass must look at: what agents wrote, and documents."""
@@ -272,12 +256,10 @@ class Keeper:
 
     def _plan_anew(self) -> None:
         with self._planning.one():
-            memory = self._memory
-            known = [
-                a for slug, a in adapters_with(memory.config.formats()).items() if memory.config.agent(slug).enabled
-            ]
+            home = self._home
+            known = [a for slug, a in adapters_with(home.config.formats()).items() if home.config.agent(slug).enabled]
             self._plan = WatchPlan(
-                known, memory.config, memory.env, repositories=repositories_of(memory.reader()), home=str(memory.home)
+                known, home.config, home.env, repositories=repositories_of(home.reader()), home=str(home.home)
             )
             self._watcher.watch(self._plan.folders)
             self._documents.look()
@@ -286,8 +268,8 @@ class Keeper:
     def _count(self) -> Counters:
         found = self._counters
         found.failures = sum(a.failures for a in self.attempts)
-        found.distilled_sessions, found.sweeps = self._between.distilled_sessions, self._between.sweeps
-        found.embedded_texts = self._between.embedded_texts
+        found.distilled_sessions, found.sweeps = self._idle_work.distilled_sessions, self._idle_work.sweeps
+        found.embedded_texts = self._idle_work.embedded_texts
         return found
 
 
@@ -296,3 +278,25 @@ def _delay_of(delays: list[float]) -> Delay | None:
         return None
     last = len(delays) - 1
     return Delay(round(delays[round(last * 0.5)], 1), round(delays[round(last * 0.95)], 1), len(delays))
+
+
+JUMP_S = 5.0
+"""Smaller steps are those by which a clock is kept right, or a machine that was busy."""
+LATE_S = 30.0
+"""Who looks every few seconds and looks this late was not running."""
+
+
+class Clocks:
+    """Compares the wall clock with the one that only goes forward, each time it is asked."""
+
+    def __init__(self, *, wall: Callable[[], float] = time.time, forward: Callable[[], float] = time.monotonic) -> None:
+        self._wall = wall
+        self._forward = forward
+        self._last = (wall(), forward())
+
+    def has_jumped(self) -> bool:
+        """Tell whether, since the last question, the machine slept or somebody set its clock."""
+        wall, forward = self._wall(), self._forward()
+        passed, waited = wall - self._last[0], forward - self._last[1]
+        self._last = (wall, forward)
+        return abs(passed - waited) > JUMP_S or waited > LATE_S

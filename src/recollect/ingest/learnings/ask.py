@@ -9,7 +9,7 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -33,7 +33,7 @@ from recollect.insights.learnings.queue.pause import (
     paused,
     unpack_pause,
 )
-from recollect.store.jobs import QUESTIONS, TURN_GOES_ON, TURN_IS_OVER, Job, JobQueue
+from recollect.store.jobs import QUESTIONS, TURN_GOES_ON, TURN_IS_OVER, Job
 from recollect.store.learning_writer import LearningStore
 from recollect.store.learnings import Quarantined, Sighting
 
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from recollect.insights.learnings.budget import Budget
     from recollect.insights.learnings.questions import Asked, TurnBatch
     from recollect.store.insight_feed import AnalysisInput, SessionFeed
+    from recollect.store.learning_writer import LearningStore
 
 SINCE_NOTE = "asking_since"
 """Keeps since when a model is configured, UTC microseconds: turns before it are not asked about."""
@@ -61,22 +62,12 @@ class Turns(msgspec.Struct, frozen=True):
     turns: tuple[int, ...] = ()
 
 
-class AskingSides(NamedTuple):
-    """What a run of asking reads from and writes to."""
-
-    feed: SessionFeed
-    store: LearningStore
-    queue: JobQueue
-    budget: Budget
-    client: ChatClient
-
-
 LOOK_AGAIN_US = 60_000_000
 """A session that goes on is not read again sooner: by its own times it may go on for long (a clock that is ahead)."""
 
 
 class JobMaker:
-    """Makes jobs of the turns that are finished since a model is configured, see `MakesModelJobs`."""
+    """Makes jobs of the turns that are finished since a model is configured, see `Extracting`."""
 
     def __init__(self, *, since_us: int, idle_us: int, is_at_once: bool = False) -> None:
         """idle_us: after so long without an event the last turn of a session is finished too. is_at_once: nothing is
@@ -116,15 +107,19 @@ class Asking:
     """One run over the turns that wait."""
 
     def __init__(
-        self, sides: AskingSides, keeping: Keeping, config: LearningConfig, *, fingerprint: str,
-        now_us: Callable[[], int], should_stop: Callable[[], bool] = lambda: False,
+        self, feed: SessionFeed, store: LearningStore, budget: Budget, client: ChatClient, keeping: Keeping, *,
+        timeout_s: int, fingerprint: str, now_us: Callable[[], int], should_stop: Callable[[], bool] = lambda: False,
     ) -> None:  # fmt: skip
-        self._feed, self._store, self._queue, self._budget, self._client = sides
+        self._feed = feed
+        self._store = store
+        self._queue = store.queue
+        self._budget = budget
+        self._client = client
         self._keeping = keeping
         self._fingerprint = fingerprint
         self._now_us = now_us
         self._should_stop = should_stop
-        self._lease_us = config.timeout_s * 1_000_000 + PATIENCE_US
+        self._lease_us = timeout_s * 1_000_000 + PATIENCE_US
         self._holder = secrets.token_hex(8)
         self._read: tuple[str, AnalysisInput | None] = ("", None)
         self.failure: EndpointError | ConfigError | None = None
@@ -294,23 +289,23 @@ def fingerprint_of(config: LearningConfig, env: Mapping[str, str]) -> str:
     return fingerprint(config, env)
 
 
-def begin_asking(store: LearningStore, queue: JobQueue, fingerprint: str, now_us: int) -> None:
+def begin_asking(store: LearningStore, fingerprint: str, now_us: int) -> None:
     """Before a run: another configuration than the last one frees what is parked and ends every pause."""
     if store.note(FINGERPRINT_NOTE) == fingerprint.encode():
         return
     with store.transaction():
         for kind in QUESTIONS:
-            queue.unpark(kind, now_us=now_us)
+            store.queue.unpark(kind, now_us=now_us)
         keep_pause(store, None)
         store.set_note(FINGERPRINT_NOTE, fingerprint.encode())
 
 
-def end_waits(store: LearningStore, queue: JobQueue, now_us: int) -> None:
+def end_waits(store: LearningStore, now_us: int) -> None:
     """Somebody wants it asked now: a pause and what was put off after failures end. The budget holds as ever."""
     pause = unpack_pause(store.note(NOTE))
     with store.transaction():
         for kind in QUESTIONS:
-            queue.unpark(kind, now_us=now_us)
+            store.queue.unpark(kind, now_us=now_us)
         if pause is not None:  # that it failed before is kept: how long it has lasted is told
             keep_pause(store, msgspec.structs.replace(pause, until=now_us))
 

@@ -18,14 +18,14 @@ from recollect.insights.learnings.identity import id_everywhere
 from recollect.insights.learnings.queue.backoff import wait_us
 from recollect.insights.learnings.sameness import is_models
 from recollect.ready import PROGRAM
-from recollect.store.jobs import Job, JobKind, JobQueue
-from recollect.store.learning_writer import LearningStore
+from recollect.store.jobs import Job, JobKind
 from recollect.store.learnings import BY_CLOSING, BY_RULES, Sighting
 
 # A sync that has nothing to learn, which is most of them, loads none of what learning needs.
 if TYPE_CHECKING:
     from recollect.model.learnings.learnings import Learning, LearningState
     from recollect.store.insight_feed import AnalysisInput, SessionFeed
+    from recollect.store.learning_writer import LearningStore
 
 LEASE_US = 60_000_000
 """Of `rules` and `relate` jobs, which nobody but the one ingester takes: it counts for nothing but a clock set back."""
@@ -99,40 +99,27 @@ class ModelJobs(NamedTuple):
     again_at: int | None = None
 
 
-class MakesModelJobs(Protocol):
-    """Says which turns of a session a model is to be asked about."""
-
-    def __call__(self, of_session: AnalysisInput, *, after_turn: int, now_us: int) -> ModelJobs:
-        """after_turn: the last one that there are jobs for, -1 for none."""
-        ...
-
-
-class Sides(NamedTuple):
-    """What a run reads from and writes to. The caller holds the ingest lock."""
-
-    feed: SessionFeed
-    store: LearningStore
-    queue: JobQueue
-    pending: Callable[[str], Sequence[Learning]]
-    """Gives the pending actions of a repository."""
-
-
 class Extracting:
-    """One run of the rules over a home."""
+    """One run of the rules over a home. The caller holds the ingest lock."""
 
     def __init__(
-        self, sides: Sides, extractor: Extractor, keeping: Keeping, *, now_us: Callable[[], int],
+        self, feed: SessionFeed, store: LearningStore, pending: Callable[[str], Sequence[Learning]],
+        extractor: Extractor, keeping: Keeping, *, now_us: Callable[[], int],
         should_stop: Callable[[], bool] = lambda: False, progress: LearnProgress | None = None,
     ) -> None:  # fmt: skip
-        self._feed, self._store, self._queue, self._pending = sides
+        """pending: gives the pending actions of a repository."""
+        self._feed = feed
+        self._store = store
+        self._queue = store.queue
+        self._pending = pending
         self._extractor = extractor
         self._keeping = keeping
         self._now_us = now_us
         self._should_stop = should_stop
         self._progress = progress
         self._holder = secrets.token_hex(8)
-        self.make_model_jobs: MakesModelJobs | None = None
-        """Given where a model is configured: what it is to be asked about a session that was read."""
+        self.make_model_jobs: Callable[..., ModelJobs] | None = None
+        """Set where a model is configured: what it is to be asked about a session that was read."""
         self.report = LearnReport(notes=[])
 
     def run(self, *, is_patient: bool = False) -> LearnReport:
@@ -153,7 +140,7 @@ class Extracting:
         return self.report
 
     def _run(self, least_wait_us: int) -> bool:
-        note_sessions(self._store, self._queue, self._extractor.version, self._now_us(), least_wait_us)
+        note_sessions(self._store, self._extractor.version, self._now_us(), least_wait_us)
         kinds: tuple[JobKind, ...] = ("rules", "relate")
         due_at = self._queue.next_due_at(kinds, now_us=self._now_us())
         if due_at is None or due_at > self._now_us():
@@ -285,8 +272,9 @@ class Extracting:
             self._progress(done, total)
 
 
-def has_work(store: LearningStore, queue: JobQueue, *, now_us: int, is_patient: bool) -> bool:
+def has_work(store: LearningStore, *, now_us: int, is_patient: bool) -> bool:
     """Tell whether there is anything to do for the rules that ship: a few rows are read, and nothing is loaded."""
+    queue = store.queue
     if queue.has_changes() or store.note(PROGRAM_NOTE) != PROGRAM.encode():
         return True
     due_at = queue.next_due_at(("rules", "relate"), now_us=now_us)
@@ -295,8 +283,9 @@ def has_work(store: LearningStore, queue: JobQueue, *, now_us: int, is_patient: 
     return is_patient and queue.next_due_at(("rules",), now_us=now_us) is not None
 
 
-def note_sessions(store: LearningStore, queue: JobQueue, version: str, now_us: int, least_wait_us: int) -> None:
+def note_sessions(store: LearningStore, version: str, now_us: int, least_wait_us: int) -> None:
     """Take what the change log says, so that it need not be kept; have all sessions read that no such version read."""
+    queue = store.queue
     is_other = store.note(EXTRACTOR_NOTE) != version.encode()
     is_new = is_other or store.note(PROGRAM_NOTE) != PROGRAM.encode()
     if not is_new and not queue.has_changes():

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from recollect.ingest.learnings.overruled import overruled
+from recollect.insights.decisions.relations.stances import places_in, stance_of
 from recollect.insights.learnings.sameness import ids_of_same_words, is_models, joined
 from recollect.insights.learnings.settlement import Rules, next_expiry, related, settled
+from recollect.insights.subjects import words_in
+from recollect.model.insights.nodes import Decision
 from recollect.model.learnings.entries import EntryDraft
 from recollect.model.learnings.learnings import Learning
 from recollect.model.learnings.notes import Batch
 from recollect.store.jobs import Job
-from recollect.store.learning_writer import LearningStore
 from recollect.store.learnings import BY_RULES, Known, Sighting
 
 if TYPE_CHECKING:
+    from recollect.config import Config
     from recollect.store.jobs import JobQueue
+    from recollect.store.learning_writer import LearningStore
+
 
 MAX_OF_REPO = 2_000
 """Learnings of one repository that are compared with each other, the newest."""
@@ -28,11 +33,11 @@ TITLE_CHARS = 120
 class Keeping:
     """Writes for one run. Everything here happens inside a transaction of the store."""
 
-    def __init__(self, store: LearningStore, queue: JobQueue, rules: Callable[[], Rules], batch: Batch | None) -> None:
+    def __init__(self, store: LearningStore, rules: Callable[[], Rules], batch: Batch | None) -> None:
         """rules: asked for every time, for the clock. batch: takes what is new, and is kept with the first such; None
         for what a person says."""
         self._store = store
-        self._queue = queue
+        self._queue = store.queue
         self._rules = rules
         self._batch = batch
         self.added = 0
@@ -126,6 +131,11 @@ class Keeping:
         self._store.add_batch(self._batch)
 
 
+def rules_now(config: Config, now_us: Callable[[], int]) -> Rules:
+    """Return what decides which learnings hold, by the configuration and the clock."""
+    return Rules(now_us(), config.learning.action_days, config.learning.most_actions)
+
+
 def want_related(queue: JobQueue, repo: str, *, due_at: int = 0) -> None:
     """Have the learnings of a repository compared with each other and with what was decided there, at once or when
     `due_at` has come."""
@@ -165,3 +175,37 @@ def entry_of(learning: Learning) -> EntryDraft:
         status=learning.status,
         state=learning.state,
     )
+
+
+_ASKING = ("preference", "correction")
+_REFUSING = re.compile(
+    r"\W*(?:please |bitte )?(?:never|do not|don['’]?t|no|avoid|stop|nie|niemals|kein\w*)\b", re.IGNORECASE
+)
+
+
+def overruled(learnings: Iterable[Learning], decisions: Iterable[Decision]) -> set[str]:
+    """Return the ids of what a person asked for, and decided otherwise later, for the same purpose or place.
+
+    "Never use threads in the importer" and "let's use threads in the importer after all"; "we use requests for the
+    HTTP client" and "replace requests with httpx for the HTTP client".
+    """
+    settled = (d for d in decisions if d.speaker == "human" and d.ts is not None and d.status != "ranked")
+    stances = [stance for decision in settled if (stance := stance_of(decision)).places]
+    found: set[str] = set()
+    for learning in learnings if stances else ():
+        said = max((e.ts for e in learning.evidence if e.ts is not None), default=None)
+        if said is None or (learning.kind not in _ASKING and learning.status != "ranked"):
+            continue
+        words, places = set(words_in(learning.text)), places_in(learning.text)
+        is_ban = _REFUSING.match(learning.text) is not None
+        for stance in stances:
+            names = stance.for_ if is_ban else stance.against
+            others = frozenset[str]() if is_ban else stance.for_
+            if (
+                said < (stance.decision.ts or 0)
+                and not places.isdisjoint(stance.places)
+                and any(words.issuperset(name.split()) for name in names)
+                and not any(words.issuperset(name.split()) for name in others)
+            ):
+                found.add(learning.id)
+    return found

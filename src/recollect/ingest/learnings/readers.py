@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import cast
 
@@ -10,7 +10,8 @@ from recollect.insights.commands import Simple, simple_commands
 from recollect.insights.decisions.gate import RuleGate
 from recollect.insights.language.projection import project
 from recollect.insights.language.sentences import sentences
-from recollect.insights.learnings.extraction import Extracted, Observed, Reading, SimpleCommand, extract
+from recollect.insights.learnings.closure import closed_actions
+from recollect.insights.learnings.extraction import EXTRACTOR, Extracted, Observed, Reading, SimpleCommand, extract
 from recollect.insights.scorer import SentenceScorer
 from recollect.insights.signals.calls import Ending, Tried, is_denial, is_expected, is_interruption
 from recollect.insights.signals.errors import telling_line
@@ -18,6 +19,8 @@ from recollect.insights.signals.runs import run_of
 from recollect.insights.stream import Call, SessionEvents
 from recollect.model.events import Event
 from recollect.model.insights.nodes import Marker
+from recollect.model.learnings.learnings import Learning
+from recollect.store.insight_feed import AnalysisInput
 
 
 class DistillReading:
@@ -91,3 +94,20 @@ def extract_session(of_session: Observed, *, home_repo: str = "", is_ranked: boo
     """
     known = scorer() if is_ranked and not scorer().missing else None
     return extract(of_session, reading(), home_repo=home_repo, scorer=known)
+
+
+class RuleExtractor:
+    """Implements `ingest.learnings.extract.Extractor`."""
+
+    def __init__(self, *, is_ranked: bool = True) -> None:
+        """is_ranked: learned weights find and refuse learnings too."""
+        self._is_ranked = is_ranked
+        self.version = EXTRACTOR if is_ranked else f"{EXTRACTOR} alone"
+
+    def extract(self, of_session: AnalysisInput) -> Sequence[Learning]:
+        """Return what a session gives, with evidence."""
+        return extract_session(of_session, is_ranked=self._is_ranked).learnings
+
+    def closed(self, of_session: AnalysisInput, pending: Iterable[Learning]) -> Sequence[Learning]:
+        """Return those of the pending actions that the session shows to be done, with `done_at`."""
+        return closed_actions(of_session, list(pending), reading())

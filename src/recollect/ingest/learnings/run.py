@@ -1,58 +1,41 @@
-"""Runs learning: after a sync, beside a daemon's other work, or on demand."""
+"""Learns from sessions: after a sync, beside a daemon's other work, or on demand; and tells what was learned."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from recollect.config import Config
-from recollect.errors import ArchiveError, ConfigError, EndpointError, StoreError
+import msgspec
+
+from recollect.clock import now_us
+from recollect.errors import ConfigError, EndpointError, StoreError, StoreLocked, UnknownName
 from recollect.ingest.learnings.extract import LearnReport
+from recollect.ingest.learnings.status import HeldBack, LearnStatus, NewLearning, SeenEvidence, Why
+from recollect.ingest.runs import MICROSECONDS, after_sync, deadline
+from recollect.model.learnings.learnings import GIVEN_STATES, Learning, LearningState
+from recollect.recall.context.person_files import USER, person_files
+from recollect.store.learnings import LearningFilter
 
 if TYPE_CHECKING:
-    from recollect.archive.archive import Archive
-    from recollect.archive.keys import HomeKeys
+    from recollect.erasure.forget import Opened
+    from recollect.ingest.home import OpenHome
     from recollect.ingest.learnings.extract import Extractor, LearnProgress
+    from recollect.ingest.learnings.judgements import Judgements, UserFileReport
+    from recollect.ingest.learnings.status import AskPreview
     from recollect.ingest.report import SyncReport
     from recollect.ingest.sync import SyncRequest
-    from recollect.insights.learnings.settlement import Rules
-    from recollect.model.learnings.learnings import LearningState
-    from recollect.store.writer import Writer
+    from recollect.insights.learnings.queue.pause import Pause
+    from recollect.model.learnings.learnings import LearningEvidence
+    from recollect.store.learnings import LearningReader, Quarantined, Verdict
 
-Opened = tuple["Writer", "Archive", "HomeKeys"]
-MICROSECONDS = 1_000_000
+_T = TypeVar("_T")
 MOST_ACTIONS = 200
 """Actions of a repository that a session may show to be done, the newest."""
-
-
-class WritableHome(Protocol):
-    """What learning needs of an open memory."""
-
-    home: Path
-    config: Config
-
-    def writing(self) -> AbstractContextManager[Opened]: ...
-
-
-class Wanted(NamedTuple):
-    """What a run is to do. is_patient: as `Extracting.run`. extractor: in place of the rules that ship. is_at_once: a
-    person waits: nothing is put off, and a model is asked about sessions that go on, up to the last turn that is over.
-    """
-
-    should_stop: Callable[[], bool] = lambda: False
-    progress: LearnProgress | None = None
-    is_patient: bool = False
-    extractor: Extractor | None = None
-    is_at_once: bool = False
-
-
-class AskingHome(WritableHome, Protocol):
-    """What asking a model needs of an open memory."""
-
-    env: Mapping[str, str]
+MOST_PENDING = 200
+"""Actions that are listed where nobody says how many."""
 
 
 class Answered(NamedTuple):
@@ -64,158 +47,354 @@ class Answered(NamedTuple):
     next_at: int | None = None
 
 
-def rules_of(config: Config, now_us: Callable[[], int]) -> Callable[[], Rules]:
-    """Return what decides which learnings hold, by the configuration and the clock."""
-    from recollect.insights.learnings.settlement import Rules
+class LearnFacet:
+    """What one memory learned of sessions, and the work that this takes."""
 
-    learning = config.learning
-    return lambda: Rules(now_us(), learning.action_days, learning.most_actions)
+    def __init__(self, home: OpenHome, now_us: Callable[[], int] = now_us) -> None:
+        self._home = home
+        self._now_us = now_us
+
+    # Running
+
+    def run(
+        self, *, max_seconds: float | None = None, should_stop: Callable[[], bool] | None = None,
+        progress: LearnProgress | None = None, is_patient: bool = False, extractor: Extractor | None = None,
+        at_once: bool = False,
+    ) -> LearnReport:  # fmt: skip
+        """Learn from the sessions that are due by the rules that always run. Asks no model, see `ask`.
+
+        max_seconds: after this time the next run goes on. is_patient: beside agents at work, a session is read at most
+        every 30 s while a turn goes on. extractor: in place of the rules that ship. at_once: a person waits; sessions
+        that go on are read too, and a model is asked about them up to the last turn that is over. While another process
+        is ingesting, returns at once with state "busy". Raises StoreError, ArchiveError.
+        """
+        if not self._home.is_there():
+            return LearnReport(notes=["nothing is stored yet"])
+        try:
+            with self._home.writing() as opened:
+                report = learn(
+                    self._home, opened, now_us=self._now_us, should_stop=deadline(max_seconds, should_stop),
+                    progress=progress, is_patient=is_patient, extractor=extractor, is_at_once=at_once,
+                )  # fmt: skip
+        except StoreLocked as error:
+            return LearnReport("busy", notes=[str(error)])
+        self.keep_user_file(report.notes)
+        return report
+
+    def keep_user_file(self, notes: list[str]) -> None:
+        """After a run: have `user.md` follow what was learned; add a note where it cannot be written."""
+        if not self._home.config.learning.enabled:
+            return
+        try:
+            self.write_user_file()
+        except StoreError as error:
+            notes.append(str(error))
+
+    @property
+    def asks_model(self) -> bool:
+        """Tell whether a model is configured to be asked."""
+        learning = self._home.config.learning
+        return learning.enabled and bool(learning.provider)
+
+    def ask(
+        self, *, max_seconds: float | None = None, should_stop: Callable[[], bool] | None = None, at_once: bool = False
+    ) -> Answered:
+        """Ask the configured model about the turns that wait, until none is due, it must pause, or the time is over.
+
+        Takes no ingest lock; any number of processes may ask at once. What fails is in the answer, not raised: it is
+        kept, and asked again when that makes sense. at_once: a person waits; a pause after a failure ends. Raises
+        StoreError, ArchiveError.
+        """
+        if not self.asks_model or not self._home.is_there():
+            return Answered(LearnReport("off", notes=[]))
+        return _ask_models(self._home, deadline(max_seconds, should_stop), now_us=self._now_us, is_at_once=at_once)
+
+    def want_older(self, *, after: int | None = None, before: int | None = None) -> int:
+        """Have the model asked about sessions that began before it was configured: the newest first, when nothing newer
+        waits, as far as the budget goes, on the next days too. Return how many were not asked for before.
+
+        after, before: UTC microseconds of when they began, [after, before). Raises StoreError.
+        """
+        if not self.asks_model or not self._home.is_there():
+            return 0
+        from recollect.ingest.learnings.ask import asking_since
+        from recollect.store.learning_writer import open_learning_store
+
+        now = self._now_us()
+        with open_learning_store(self._home.home) as store:
+            since = asking_since(store, self._home.config.learning, now)
+            if since is None:
+                return 0
+            with store.transaction():
+                return store.queue.add_older_sessions(since=since, after=after, before=before, now_us=now)
+
+    def preview(self, session: str) -> AskPreview:
+        """Return what a model would be sent of a session, and what that would cost at most; nothing is sent.
+
+        Also where no model is configured. session: uid or a unique beginning. Raises UnknownName, ConfigError.
+        """
+        from recollect.ingest.learnings.status import preview_of
+
+        return preview_of(self._home, session, now_us=self._now_us)
+
+    # Asking what was learned
+
+    def learnings(self, where: LearningFilter | None = None) -> list[Learning]:
+        """Return learnings with their evidence, the newest first. Nothing is taken in. Raises UnknownName for a
+        repository."""
+        where = where or LearningFilter()
+        if where.repos and self._home.is_there():
+            known = self._home.known_names()
+            where = msgspec.structs.replace(where, repos=tuple(map(known.repository, where.repos)))
+        return self._asked(lambda reader: reader.learnings(where), [])
+
+    def learning(self, name: str) -> Learning:
+        """Return a learning by its id, a beginning of it that only one has, or its entry's uid. Raises UnknownName."""
+        found = self._asked(lambda reader: reader.learning(name), None) if name.strip() else None
+        if found is None:
+            nobody: list[str] = []
+            near = self._asked(lambda reader: reader.named(name), nobody) if name.strip() else nobody
+            raise UnknownName("learning", name, nearest=tuple(near), hint="`recollect learnings` lists them")
+        return found
+
+    def actions(
+        self, *, repos: Sequence[str] = (), states: Sequence[LearningState] = GIVEN_STATES, limit: int = MOST_PENDING
+    ) -> list[Learning]:
+        """Return actions: urgent ones first, then high, then others, each the newest first. What is over is left out
+        where pending ones are asked for, also where nothing ran since. Raises UnknownName for a repository."""
+        where = LearningFilter(kinds=("action",), repos=tuple(repos), states=tuple(states))
+        now, order = self._now_us(), {"urgent": 0, "high": 1, "": 2}
+        found = [
+            one
+            for one in self.learnings(where)
+            if one.state not in GIVEN_STATES or one.expires_at is None or one.expires_at > now or one.state != "active"
+        ]
+        return sorted(found, key=lambda one: order[one.priority])[:limit]
+
+    def why(self, name: str) -> Why:
+        """Return what a learning rests on, each piece of evidence with its event, and what people said of it.
+
+        Raises UnknownName.
+        """
+        learning = self.learning(name)
+        said: list[Verdict] = []
+        gone: list[LearningEvidence] = []
+        verdicts = self._asked(lambda reader: reader.verdicts(learning.id), said)
+        revoked = self._asked(lambda reader: reader.revoked(learning.id), gone)
+        newer = learning.superseded_by
+        return Why(
+            learning=learning,
+            evidence=(*map(self._seen, learning.evidence), *(self._seen(e, is_revoked=True) for e in revoked)),
+            verdicts=tuple(verdicts),
+            superseded_by=self._asked(lambda reader: reader.learning(newer), None) if newer else None,
+        )
+
+    def pause(self) -> Pause | None:
+        """Return why no model is asked now, None where nothing keeps it from being asked. One row is read."""
+        from recollect.ingest.learnings.status import pause_of
+
+        return self._asked(lambda reader: pause_of(reader, self._home, self._now_us()), None)
+
+    def status(self) -> LearnStatus:
+        """Return how learning is, from the database alone. Raises StoreError and its kinds."""
+        from recollect.ingest.learnings.status import status_of
+
+        empty = LearnStatus(enabled=self._home.config.learning.enabled, provider=self._home.config.learning.provider)
+        return self._asked(lambda reader: status_of(reader, self._home, self._now_us()), empty)
+
+    def held_back(self, *, limit: int = 20) -> tuple[HeldBack, ...]:
+        """Return what of a model's answers cannot be used, the newest first. Raises StoreError and its kinds."""
+        nothing: list[Quarantined] = []
+        found = self._asked(lambda reader: reader.quarantined(limit=limit), nothing)
+        return tuple(HeldBack(session_uid=q.session_uid, at=q.at, reason=q.reason, text=q.text) for q in found)
+
+    # A person's word. It is kept where StoreError says that `user.md` could not follow it.
+
+    def confirm(self, name: str, *, reason: str = "") -> Learning:
+        """Take a learning as confirmed: it is sure from now on, whatever is derived anew. Raises UnknownName."""
+        return self._followed(self._judging().confirm(self.learning(name), reason=reason))
+
+    def correct(self, name: str, text: str, *, reason: str = "") -> Learning:
+        """Have a learning superseded by what is right, and return that one. Raises UnknownName, UsageError."""
+        return self._followed(self._judging().correct(self.learning(name), text, reason=reason))
+
+    def retire(self, name: str, *, reason: str = "") -> Learning:
+        """Have a learning given to nobody any more; its history stays. Raises UnknownName."""
+        return self._followed(self._judging().retire(self.learning(name), reason=reason))
+
+    def done(self, name: str, *, reason: str = "") -> Learning:
+        """Mark an action as done. Raises UnknownName, UsageError where it is no action."""
+        return self._judging().done(self.learning(name), reason=reason)
+
+    def add(self, new: NewLearning) -> Learning:
+        """Keep what a person writes down: an action that waits, or anything else as confirmed. Raises UsageError."""
+        return self._followed(self._judging().add(new))
+
+    def settle_batch(self, batch: str) -> int:
+        """After a batch was undone: retire what it added; return how many learnings changed. Raises StoreError."""
+        return self._judging().settle_batch(batch)
+
+    def write_user_file(self) -> UserFileReport:
+        """Have the marked region of `user.md` say what the user prefers, where somebody made that file.
+
+        Lines that were taken out by hand are retired first. Raises StoreError where the file cannot be written.
+        """
+        settings = self._home.config.context
+        (path,) = (
+            Path(file.path)
+            for file in person_files(self._home.home, self._home.env, user=settings.user_file)
+            if file.name == USER
+        )
+        if not self._home.is_there() or not path.exists():
+            from recollect.ingest.learnings.judgements import UserFileReport
+
+            return UserFileReport("absent", str(path))
+        return self._judging().write_user_file(path)
+
+    # Inside
+
+    def _followed(self, learning: Learning) -> Learning:
+        """Have `user.md` follow what was said of a learning."""
+        if learning.kind == "preference":
+            self.write_user_file()
+        return learning
+
+    def _judging(self) -> Judgements:
+        from recollect.ingest.learnings.judgements import Judgements
+
+        return Judgements(self._home, self._now_us)
+
+    def _seen(self, evidence: LearningEvidence, *, is_revoked: bool = False) -> SeenEvidence:
+        citation = f"{evidence.session_uid}#{evidence.seq}"
+        found = None
+        if evidence.session_uid and self._home.reader().session(evidence.session_uid) is not None:
+            events = self._home.reader().events(evidence.session_uid, first_seq=evidence.seq, limit=1)
+            found = next((e for e in events if (e.event_id, e.part) == (evidence.event_id, evidence.part)), None)
+        return SeenEvidence(evidence=evidence, citation=citation, event=found, is_revoked=is_revoked)
+
+    def _asked(self, question: Callable[[LearningReader], _T], nothing: _T) -> _T:
+        """Ask the stored learnings; `nothing` where nothing was ever stored, so that asking makes no empty memory."""
+        if not self._home.is_there():
+            return nothing
+        from recollect.store.learnings import LearningReader
+
+        with closing(LearningReader(self._home.home)) as reader:
+            return question(reader)
 
 
-def learn(memory: WritableHome, opened: Opened, wanted: Wanted, *, now_us: Callable[[], int]) -> LearnReport:
-    """Have the rules read what is due, with the ingest lock held. Raises StoreError, ArchiveError."""
+def learn(
+    home: OpenHome, opened: Opened, *, now_us: Callable[[], int], should_stop: Callable[[], bool] = lambda: False,
+    progress: LearnProgress | None = None, is_patient: bool = False, extractor: Extractor | None = None,
+    is_at_once: bool = False,
+) -> LearnReport:  # fmt: skip
+    """Have the rules read what is due, with the ingest lock held; see `LearnFacet.run`.
+
+    Raises StoreError, ArchiveError.
+    """
     from recollect.ingest.learnings.ask import JobMaker, asking_since, switched_off
-    from recollect.ingest.learnings.extract import Extracting, Sides, has_work
-    from recollect.ingest.learnings.keep import Keeping
+    from recollect.ingest.learnings.extract import Extracting, has_work
+    from recollect.ingest.learnings.keep import Keeping, rules_now
     from recollect.privacy.redact import redactor_of
     from recollect.store.insight_feed import SessionFeed
-    from recollect.store.learnings import LearningFilter, LearningReader
+    from recollect.store.learnings import LearningReader
     from recollect.store.notes import new_batch
 
-    writer, archive, keys = opened
+    writer = opened.writer
     store = writer.learned
     started_at = now_us()
-    if not memory.config.learning.enabled:
+    if not home.config.learning.enabled:
         # What changed is known when it is switched on again, and the change log need not keep it until then.
         if store.queue.has_changes():
             with store.transaction():
                 store.queue.note_changes(now_us=started_at, least_wait_us=0)
         switched_off(store)
         return LearnReport("off", notes=[])
-    since_us = asking_since(store, memory.config.learning, started_at)
-    if wanted.is_at_once:
+    since_us = asking_since(store, home.config.learning, started_at)
+    if is_at_once:
         with store.transaction():
             store.queue.unpark("rules", now_us=started_at)
-    if wanted.extractor is None and not has_work(store, store.queue, now_us=started_at, is_patient=wanted.is_patient):
+    if extractor is None and not has_work(store, now_us=started_at, is_patient=is_patient):
         return LearnReport(notes=[], next_at=store.queue.next_due_at(("rules", "relate"), now_us=started_at))
-    feed = SessionFeed(memory.home, archive, redactor_of(keys.marker_key, memory.config.privacy))
-    reader = LearningReader(memory.home)
+    feed = SessionFeed(home.home, opened.archive, redactor_of(opened.keys.marker_key, home.config.privacy))
+    reader = LearningReader(home.home)
     try:
         keeping = Keeping(
-            store, store.queue, rules_of(memory.config, now_us),
+            store, partial(rules_now, home.config, now_us),
             new_batch("learnings", started_at=started_at, about="learned from sessions"),
         )  # fmt: skip
         states: tuple[LearningState, ...] = ("active", "confirmed", "done", "expired")
-        sides = Sides(
-            feed, store, store.queue,
-            lambda repo: reader.learnings(
-                LearningFilter(kinds=("action",), repos=(repo,), states=states, limit=MOST_ACTIONS)
-            ),
-        )  # fmt: skip
+
+        def pending(repo: str) -> Sequence[Learning]:
+            where = LearningFilter(kinds=("action",), repos=(repo,), states=states, limit=MOST_ACTIONS)
+            return reader.learnings(where)
+
         run = Extracting(
-            sides,
-            wanted.extractor or shipped_extractor(is_ranked=memory.config.distill.ranked),
-            keeping,
-            now_us=now_us,
-            should_stop=wanted.should_stop,
-            progress=wanted.progress,
-        )
+            feed, store, pending, extractor or _shipped_extractor(is_ranked=home.config.distill.ranked), keeping,
+            now_us=now_us, should_stop=should_stop, progress=progress,
+        )  # fmt: skip
         if since_us is not None:
-            idle_us = memory.config.distill.idle_seconds * MICROSECONDS
-            run.make_model_jobs = JobMaker(since_us=since_us, idle_us=idle_us, is_at_once=wanted.is_at_once)
+            idle_us = home.config.distill.idle_seconds * MICROSECONDS
+            run.make_model_jobs = JobMaker(since_us=since_us, idle_us=idle_us, is_at_once=is_at_once)
         with writer.for_what_can_be_made_again():
-            return run.run(is_patient=wanted.is_patient)
+            return run.run(is_patient=is_patient)
     finally:
         reader.close()
         feed.close()
 
 
-def learn_after(memory: WritableHome, opened: Opened, request: SyncRequest, report: SyncReport) -> None:
-    """Learn from what a sync left due, and add to its report what came of it. Ctrl-C ends it after the session under
-    way."""
-    from recollect.ingest.report import SyncProgress
-    from recollect.ingest.sync import interruptible
-    from recollect.ingest.worker.timings import StageTimer
-
-    def show(done: int, total: int) -> None:
-        if request.progress is not None:
-            request.progress(SyncProgress("learn", 0, 0, done, total))
-
-    timer = StageTimer()
-    started = time.perf_counter()
-    try:
-        with timer.stage("learn"), interruptible() as stop:
-            done = learn(memory, opened, Wanted(stop.is_set, show), now_us=request.now_us)
-    except (StoreError, ArchiveError) as error:
-        report.state = "degraded"
-        report.notes.append(f"not all sessions could be learned from ({error}); the next sync goes on")
-        return
-    finally:
-        report.stage_seconds |= timer.seconds
-        report.seconds += time.perf_counter() - started
-    report.learned_sessions, report.new_learnings = done.sessions, done.new
-    report.notes += done.notes
-    if done.state == "interrupted":
-        report.state = "interrupted"
+def learn_after(home: OpenHome, opened: Opened, request: SyncRequest, report: SyncReport) -> None:
+    """Learn from what a sync left due, and add to its report what came of it."""
+    with after_sync("learn", "learned from", request, report) as (should_stop, show):
+        done = learn(home, opened, now_us=request.now_us, should_stop=should_stop, progress=show)
+        report.learned_sessions, report.new_learnings = done.sessions, done.new
+        report.notes += done.notes
+        if done.state == "interrupted":
+            report.state = "interrupted"
 
 
-def shipped_extractor(*, is_ranked: bool) -> Extractor:
+def _shipped_extractor(*, is_ranked: bool) -> Extractor:
     """Return the rules that ship, with learned weights where wanted; loading them takes a moment."""
-    from recollect.ingest.learnings.extractor import RuleExtractor
+    from recollect.ingest.learnings.readers import RuleExtractor
 
     return RuleExtractor(is_ranked=is_ranked)
 
 
-def want_older(memory: AskingHome, after: int | None, before: int | None, *, now_us: Callable[[], int]) -> int:
-    """Have the model asked about sessions from before it was configured; return how many were not asked for yet."""
-    from recollect.ingest.learnings.ask import asking_since
-    from recollect.store.learning_writer import open_learning_store
-
-    now = now_us()
-    with open_learning_store(memory.home) as store:
-        since = asking_since(store, memory.config.learning, now)
-        if since is None:
-            return 0
-        with store.transaction():
-            return store.queue.add_older_sessions(since=since, after=after, before=before, now_us=now)
-
-
-def ask_models(
-    memory: AskingHome, should_stop: Callable[[], bool], *, now_us: Callable[[], int], is_at_once: bool = False
+def _ask_models(
+    home: OpenHome, should_stop: Callable[[], bool], *, now_us: Callable[[], int], is_at_once: bool = False
 ) -> Answered:
     """Ask the configured model about the turns that wait, without the ingest lock. Raises StoreError, ArchiveError."""
     from recollect.endpoints.chat import ChatClient
-    from recollect.ingest.learnings.ask import Asking, AskingSides, begin_asking, end_waits, fingerprint_of, pause_for
-    from recollect.ingest.learnings.keep import Keeping
+    from recollect.ingest.learnings.ask import Asking, begin_asking, end_waits, fingerprint_of, pause_for
+    from recollect.ingest.learnings.keep import Keeping, rules_now
     from recollect.insights.learnings.budget import Budget
-    from recollect.store.home import Home, LazyArchive, LazyRedactor
+    from recollect.store.home import LazyArchive, LazyRedactor
     from recollect.store.insight_feed import SessionFeed
     from recollect.store.jobs import QUESTIONS, SpendingLedger
     from recollect.store.learning_writer import open_learning_store
     from recollect.store.notes import new_batch
 
-    config = memory.config.learning
-    with open_learning_store(memory.home) as store:
+    config = home.config.learning
+    with open_learning_store(home.home) as store:
         due_at = store.queue.next_due_at(QUESTIONS, now_us=now_us())
-        fingerprint = fingerprint_of(config, memory.env)
-        begin_asking(store, store.queue, fingerprint, now_us())
+        fingerprint = fingerprint_of(config, home.env)
+        begin_asking(store, fingerprint, now_us())
         if is_at_once:
-            end_waits(store, store.queue, now_us())
+            end_waits(store, now_us())
         if due_at is None and store.queue.next_due_at(QUESTIONS, now_us=now_us()) is None:
             return Answered(LearnReport(notes=[]))
         try:
-            client = ChatClient.of(config, memory.env, now_us=now_us)
+            client = ChatClient.of(config, home.env, now_us=now_us)
         except ConfigError as error:
             pause = pause_for(store, error, fingerprint=fingerprint, now_us=now_us())
             return Answered(LearnReport(notes=[pause.message]), error)
-        archive = LazyArchive(Home(memory.home))
-        feed = SessionFeed(memory.home, archive, LazyRedactor(Home(memory.home).keys, memory.config.privacy))
+        archive = LazyArchive(home.folders)
+        feed = SessionFeed(home.home, archive, LazyRedactor(home.folders.keys, home.config.privacy))
         try:
-            budget = Budget(config, SpendingLedger(memory.home), client.pricing, now_us=now_us)
+            budget = Budget(config, SpendingLedger(home.home), client.pricing, now_us=now_us)
             batch = new_batch("learnings", started_at=now_us(), about=f"learned by asking {client.model}")
-            keeping = Keeping(store, store.queue, rules_of(memory.config, now_us), batch)
+            keeping = Keeping(store, partial(rules_now, home.config, now_us), batch)
             asking = Asking(
-                AskingSides(feed, store, store.queue, budget, client), keeping, config, fingerprint=fingerprint,
+                feed, store, budget, client, keeping, timeout_s=config.timeout_s, fingerprint=fingerprint,
                 now_us=now_us, should_stop=should_stop,
             )  # fmt: skip
             report = asking.run()

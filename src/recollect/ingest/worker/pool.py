@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import gc
 import queue
+import signal
 import subprocess
+import sys
 import threading
 from collections import deque
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import IO, Any
 
 import msgspec
 
+from recollect.agents.registry import define
+from recollect.archive.keys import HomeKeys
+from recollect.config import PrivacyConfig
+from recollect.erasure.tombstones import NOTHING as NOTHING_FORGOTTEN
+from recollect.erasure.tombstones import Forgotten
 from recollect.errors import BrokenInvariant, where_raised
 from recollect.index.text.engine import bound_heaps
-from recollect.ingest.worker.process import CANNOT, READY, Greeting, receive, send
 from recollect.ingest.worker.tasks import SliceFailed, SourceTask, TaskAnswer
 from recollect.ingest.worker.worker import Worker
 from recollect.processes import own_command
@@ -101,7 +109,7 @@ def run_in_processes(work: WorkQueue, greeting: Greeting, *, workers: int) -> Ge
     """
     bound_heaps()
     answers: queue.Queue[TaskAnswer | BaseException | None] = queue.Queue(maxsize=1)
-    helpers = [_Helper(work, answers, greeting) for _ in range(workers)]
+    helpers = [_WorkerProcess(work, answers, greeting) for _ in range(workers)]
     running = len(helpers)
     try:
         while running:
@@ -122,7 +130,7 @@ def run_in_processes(work: WorkQueue, greeting: Greeting, *, workers: int) -> Ge
                 answers.get(timeout=0.05)
 
 
-class _Helper:
+class _WorkerProcess:
     """One worker process and the thread that feeds it."""
 
     def __init__(
@@ -216,7 +224,7 @@ class _Helper:
             if self._is_over:
                 return None
             process = subprocess.Popen(  # noqa: S603 - our own program
-                own_command(module="recollect.ingest.worker.process"),
+                own_command(module="recollect.ingest.worker.pool"),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
             )
@@ -231,3 +239,76 @@ class _Helper:
 
 def _following(answer: TaskAnswer) -> list[SourceTask]:
     return [done.next for done in answer.done if done.next is not None]
+
+
+LENGTH_BYTES = 8
+READY = b"ready"
+"""What a worker says when it can take tasks."""
+CANNOT = b""
+"""What it says where it cannot answer for a group as a whole."""
+MAX_MESSAGE_BYTES = 1 << 30
+"""A longer answer is none: both sides would hold it whole."""
+_COLLECT_EVERY = 16
+"""Slices leave no cycles behind but those of rare exceptions; collecting after every few of them is enough."""
+
+
+class Greeting(msgspec.Struct, frozen=True):
+    """The first message to a worker process."""
+
+    keys: HomeKeys
+    archive_folder: str
+    formats: dict[str, dict[str, Any]] = {}
+    """The agents that the configuration describes."""
+    privacy: PrivacyConfig = PrivacyConfig()
+    forgotten: Forgotten = NOTHING_FORGOTTEN
+
+
+def send(stream: IO[bytes], message: bytes) -> None:
+    """Write one message."""
+    stream.write(len(message).to_bytes(LENGTH_BYTES, "big"))
+    stream.write(message)
+    stream.flush()
+
+
+def receive(stream: IO[bytes]) -> bytes | None:
+    """Read one message, None at the end of the stream."""
+    length = stream.read(LENGTH_BYTES)
+    if len(length) < LENGTH_BYTES:
+        return None
+    size = int.from_bytes(length, "big")
+    message = stream.read(size)
+    return message if len(message) == size else None
+
+
+def main() -> None:
+    """Serve until the input ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to answer
+    gc.disable()
+    bound_heaps()
+    source, sink = sys.stdin.buffer, sys.stdout.buffer
+    first = receive(source)
+    if first is None:
+        return
+    greeting = msgspec.msgpack.decode(first, type=Greeting)
+    define(greeting.formats)
+    worker = Worker(greeting.keys, Path(greeting.archive_folder), greeting.privacy, greeting.forgotten)
+    decode = msgspec.msgpack.Decoder(list[SourceTask]).decode
+    send(sink, READY)
+    served = 0
+    while (message := receive(source)) is not None:
+        send(sink, _encoded(worker.run(decode(message))))
+        served += 1
+        if served % _COLLECT_EVERY == 0:
+            gc.collect()
+
+
+def _encoded(answer: TaskAnswer) -> bytes:
+    try:
+        message = msgspec.msgpack.encode(answer)
+    except (ValueError, OverflowError, MemoryError, TypeError):
+        return CANNOT
+    return message if len(message) <= MAX_MESSAGE_BYTES else CANNOT
+
+
+if __name__ == "__main__":
+    main()

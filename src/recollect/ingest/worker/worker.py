@@ -31,8 +31,7 @@ from recollect.erasure.tombstones import NOTHING as NOTHING_FORGOTTEN
 from recollect.erasure.tombstones import Forgotten
 from recollect.errors import RecollectError, SourceChanged, SourceError, where_raised
 from recollect.ingest.worker.derive import Deriver, Resume, decode_state, encode_state, hashes_of
-from recollect.ingest.worker.tasks import Giant, SliceDone, SliceFailed, SourceTask, TaskAnswer
-from recollect.ingest.worker.timings import StageTimer
+from recollect.ingest.worker.tasks import Giant, SliceDone, SliceFailed, SourceTask, StageTimer, TaskAnswer
 from recollect.ingest.worker.trail import trail_of
 from recollect.model.records import Defect, SourceInfo
 from recollect.privacy.redact import Redactor, redactor_of

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from datetime import tzinfo
 from functools import partial
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -21,25 +20,15 @@ from recollect.archive.journal import burying
 from recollect.archive.keys import Sealer, load_keys
 from recollect.archive.rewrap import change_wrapping
 from recollect.clock import now_us
-from recollect.config import Config
 from recollect.erasure.forget import Opened, apply_tombstones
 from recollect.errors import ArchiveError, KeyUnavailable, StoreError, StoreLocked, UsageError
-from recollect.ingest.keeper.instance import LOCK_NAME
-from recollect.ingest.rebuild.rebuild import rebuild_all, rebuild_index_of, revisions_of
+from recollect.ingest.daemon import LOCK_NAME
+from recollect.ingest.rebuild import rebuild_all, rebuild_index_of, revisions_of
+from recollect.ingest.swap import aside_name, begin_staging, drop_staging, swap
 from recollect.maintenance.backup.copy import Progress
 from recollect.maintenance.backup.create import back_up
 from recollect.maintenance.backup.manifest import BackupReport, LastBackup, RestoreReport, remember
-from recollect.maintenance.backup.staging import (
-    Loss,
-    Staged,
-    aside_name,
-    begin_staging,
-    drop_staging,
-    look_at,
-    loss,
-    stage,
-    swap,
-)
+from recollect.maintenance.backup.staging import Loss, Staged, look_at, loss, stage
 from recollect.model.time import minute_of
 from recollect.paths import DATABASE_NAME
 from recollect.store.audit import add_audit
@@ -53,25 +42,16 @@ from recollect.store.store import Store
 from recollect.store.writer import open_writer
 from recollect.wire import RUN_FOLDER
 
+if TYPE_CHECKING:
+    from recollect.ingest.home import OpenHome
+
+
 SHOWN_LOSSES = 100
 EXCLUDED = "excluded"
 """The kind of tombstone that hangs on the configuration: kept in the database alone."""
 
 
-class ClosableHome(Protocol):
-    """What backup and restore need of a memory."""
-
-    home: Path
-    config: Config
-    env: Mapping[str, str]
-    zone: tzinfo
-
-    def close(self) -> None: ...
-
-
-def backup(
-    memory: ClosableHome, target: Path, *, with_key: bool = True, progress: Progress | None = None
-) -> BackupReport:
+def backup(memory: OpenHome, target: Path, *, with_key: bool = True, progress: Progress | None = None) -> BackupReport:
     """Copy the memory as it is at one moment, see `recollect.maintenance.backup.create.back_up`."""
     folders = Home(memory.home)
     try:
@@ -90,7 +70,7 @@ def backup(
 
 
 def restore(
-    memory: ClosableHome, source: Path, *, force: bool = False, keep: bool = False, progress: Progress | None = None
+    memory: OpenHome, source: Path, *, force: bool = False, keep: bool = False, progress: Progress | None = None
 ) -> RestoreReport:
     """Let a backup take the place of the memory, or become one where there is none.
 
@@ -117,11 +97,10 @@ def restore(
             forgotten = _forget_again(memory, staged, notes)
             begin_above(staged.folder, memory.home)
             lost = _lost(memory.home, new, notes)
-            if not force:
-                _check_free(memory, staged, lost)
+            _may_replace(memory, staged, lost, force=force)
             if not is_ahead:
                 _make_index(memory, staged)
-            aside = _aside(memory.home) if keep else ""
+            aside = _aside(memory.home, keep=keep)
             _own_key(memory.home, staged, notes, is_kept=bool(aside))
             _add_audit(staged, lost, forgotten)
             swap(memory.home, aside=aside)
@@ -131,7 +110,7 @@ def restore(
             drop_staging(memory.home)
     if is_ahead:
         notes.append("the archive in the backup was ahead of its database, so everything was derived from it anew")
-        rebuild_all(Home(memory.home), staged.keys, memory.config, now_us=now_us)
+        rebuild_all(Home(memory.home), staged.keys, memory.config)
     with take_snapshot(memory.home) as snapshot:
         counts = snapshot.counts()
     if lost.sessions:
@@ -183,17 +162,16 @@ def _lost(home: Path, new: Path, notes: list[str]) -> Loss:
         return Loss({})
 
 
-def _check_free(memory: ClosableHome, staged: Staged, lost: Loss) -> None:
-    """Raise UsageError where a memory is there already."""
+def _may_replace(memory: OpenHome, staged: Staged, lost: Loss, *, force: bool) -> None:
     home = memory.home
-    if not ((home / DATABASE_NAME).exists() or (home / "archive").exists()):
+    if force or not ((home / DATABASE_NAME).exists() or (home / "archive").exists()):
         return
     moment = minute_of(staged.manifest.made_at, memory.zone)
     what = f"{len(lost.sessions):,} of its sessions are not, or not wholly, in the backup of {moment}"
     raise UsageError(f"{home} holds a memory already; {what}", hint="--force replaces it; --keep puts it aside besides")
 
 
-def _make_index(memory: ClosableHome, staged: Staged) -> None:
+def _make_index(memory: OpenHome, staged: Staged) -> None:
     folders = Home(staged.folder)
     with (
         Store.open(staged.folder, memory.config.privacy) as store,
@@ -202,9 +180,9 @@ def _make_index(memory: ClosableHome, staged: Staged) -> None:
         rebuild_index_of(folders, writer, store.reader)
 
 
-def _aside(home: Path) -> str:
+def _aside(home: Path, *, keep: bool) -> str:
     """Return the name under which the memory of before is kept; its database is copied for that, while it is whole."""
-    if not (home / DATABASE_NAME).exists():
+    if not keep or not (home / DATABASE_NAME).exists():
         return ""
     old = home / "restore" / "old"
     old.mkdir(mode=0o700)
@@ -213,7 +191,7 @@ def _aside(home: Path) -> str:
     return aside_name(now_us())
 
 
-def _forget_again(memory: ClosableHome, staged: Staged, notes: list[str]) -> int:
+def _forget_again(memory: OpenHome, staged: Staged, notes: list[str]) -> int:
     """Unite the tombstones of both memories, and apply them to what is restored; return how many sessions lost some.
 
     So are the marks of what was written and forgotten: notes, learnings, documents, tags. The audit and the pins of the

@@ -10,8 +10,8 @@ from datetime import UTC, datetime
 import pytest
 
 from recollect.config import Config, DistillConfig, LearningConfig
-from recollect.memory import ContextFacet, Memory
-from recollect.memory.learnings.facet import LearnFacet
+from recollect.ingest.learnings.run import LearnFacet
+from recollect.memory import Memory
 from recollect.model.learnings.learnings import Learning
 from recollect.store.learnings import LearningFilter
 from tests.endpoints.model_server import noting, obeying, speaking
@@ -70,7 +70,7 @@ def test_no_block_holds_an_order_of_a_stranger(learned: Memory, machine: Machine
 
 
 def test_the_file_about_the_user_says_only_what_the_user_said(learned: Memory) -> None:
-    begun = ContextFacet.of(learned).begin(is_dry_run=False)
+    begun = learned.context_facet.begin(is_dry_run=False)
     assert begun is not None
     (file,) = learned.home.rglob("user.md")
     learned.learn.write_user_file()

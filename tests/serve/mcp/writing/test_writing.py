@@ -8,7 +8,7 @@ import mcp_types as types
 import pytest
 from mcp.shared.exceptions import MCPError
 
-from recollect.ingest.learnings.views import NewLearning
+from recollect.ingest.learnings.status import NewLearning
 from recollect.memory import DiaryQuestion, FactQuestion
 from recollect.recall.quotes import HEADING
 from recollect.serve.mcp.start import has_writing_tools

@@ -1,0 +1,191 @@
+"""Analyses one session after the other: what a run does in its own process, and what its helpers do in theirs."""
+
+from __future__ import annotations
+
+import gc
+import zlib
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+import msgspec
+
+from recollect.config import Config
+from recollect.errors import ArchiveError, ConfigError, StoreCorrupt, StoreError, where_raised
+from recollect.model.events import SourceLocation
+from recollect.model.insights.nodes import CommandRef, EditRef, Episode, Evidence, Node, RunOfTests
+from recollect.model.insights.signals import Signal
+from recollect.store.insight_feed import AnalysisInput, SessionFeed
+from recollect.store.insights import AnalysisDraft, Base
+
+if TYPE_CHECKING:
+    from recollect.insights.stages import GateRule, Stages
+
+
+SCHEME = 13
+"""Raised whenever the same events would give another digest, other signals or other nodes."""
+
+
+class Analysed(NamedTuple):
+    """What came of one session: a draft, or neither where the session is gone; and a note on what could not be read."""
+
+    uid: str
+    draft: AnalysisDraft | None = None
+    note: str = ""
+
+
+class Analyst:
+    """Analyses sessions of one home. One thread's."""
+
+    def __init__(self, feed: SessionFeed, config: Config, stages: Stages | None = None) -> None:
+        """stages: in place of those that ship, with the configuration's rules, which are made when they are needed."""
+        self._feed = feed
+        self._config = config
+        self._scheme = scheme_of(config)
+        self._stages = stages
+
+    def prepare(self) -> Stages:
+        """Return the stages in use. Raises ConfigError for a rule that cannot be used."""
+        if self._stages is None:
+            from recollect.insights.preparation import default_stages
+
+            self._stages = default_stages(rules_of(self._config), is_ranked=self._config.distill.ranked)
+        return self._stages
+
+    def analyse(self, uid: str) -> Analysed:
+        """Return what a session comes to, or a note on why that is not known. Raises StoreError, ConfigError."""
+        with _nothing_collected():
+            return self._analyse(uid)
+
+    def _analyse(self, uid: str) -> Analysed:
+        try:
+            source = self._feed.read(uid)
+            if source is None:
+                return Analysed(uid)
+            patterns = self._config.distill.task_patterns
+            draft = draft_of(source, self.prepare(), scheme=self._scheme, task_patterns=patterns)
+            return Analysed(uid, draft, _left_out(source))
+        except (StoreCorrupt, ArchiveError) as error:
+            return Analysed(uid, note=f"{uid} could not be analysed: {error}")
+        except (ConfigError, StoreError):
+            raise
+        except Exception as error:  # noqa: BLE001 - one session must not keep all others from being analysed; it is told
+            return Analysed(uid, note=f"{uid} could not be analysed: a bug of Recollect, {where_raised(error)}")
+
+
+def draft_of(source: AnalysisInput, stages: Stages, *, scheme: int, task_patterns: Sequence[str] = ()) -> AnalysisDraft:
+    """Return the analysis of a session, with whole evidence. Raises StoreCorrupt, ArchiveError."""
+    session = source.session
+    from recollect.insights.preparation import analyse
+
+    if not source.events:
+        nothing = AnalysisDraft(session, scheme, None, [], [], {}, source.change_id, 0)
+        return nothing if source.base is None else added_to(source.base, nothing)
+    analysis = analyse(source.events, session=session, stages=stages, load=source.load, task_patterns=task_patterns)
+    nodes, signals = _completed(analysis.nodes, analysis.signals, source.completed)
+    recorded_at = {node.id: source.observed_at(set(locations_of(node))) for node in nodes}
+    draft = AnalysisDraft(
+        session, scheme, analysis.digest, signals, nodes, recorded_at, source.change_id, len(source.events)
+    )
+    return draft if source.base is None else added_to(source.base, draft)
+
+
+def scheme_of(config: Config) -> int:
+    """Return the scheme that a configuration gives: with rules and patterns of its own another one."""
+    own = (config.gate.rules, config.distill.task_patterns, config.distill.ranked)
+    return SCHEME if own == ((), (), True) else SCHEME << 32 | zlib.crc32(msgspec.json.encode(own))
+
+
+def rules_of(config: Config) -> list[GateRule]:
+    """Return the rules of a configuration for the gate."""
+    from recollect.insights.stages import GateRule
+
+    return [GateRule(rule.id, rule.category, rule.pattern, rule.strength) for rule in config.gate.rules]
+
+
+@contextmanager
+def _nothing_collected() -> Iterator[None]:
+    """Do without looking for garbage in cycles, a twentieth of the cost of an analysis, which makes none."""
+    is_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if is_on:
+            gc.enable()
+
+
+def _left_out(source: AnalysisInput) -> str:
+    if not source.left_out:
+        return ""
+    uid, read = source.session.session_uid, len(source.events)
+    return (
+        f"{uid} is very long: {read:,} events at its beginning and end were analysed, {source.left_out:,} between not"
+    )
+
+
+Complete = Callable[[Collection[SourceLocation]], Mapping[SourceLocation, SourceLocation]]
+_Places = Mapping[SourceLocation, SourceLocation]
+_Ref = TypeVar("_Ref", EditRef, CommandRef, RunOfTests)
+
+
+def locations_of(item: Node | Signal) -> Iterator[SourceLocation]:
+    """Yield every location that a node or signal names, as often as it does."""
+    if isinstance(item, Node):
+        yield item.location
+    for evidence in item.evidence:
+        yield evidence.location
+    if isinstance(item, Episode):
+        refs: Iterable[EditRef | CommandRef | RunOfTests] = (*item.edits, *item.commands, *item.tests)
+        for ref in refs:
+            yield ref.evidence.location
+
+
+def _completed(nodes: Sequence[Node], signals: Sequence[Signal], complete: Complete) -> tuple[list[Node], list[Signal]]:
+    """Return nodes and signals whose locations have whole hashes."""
+    places = complete({at for item in (*nodes, *signals) for at in locations_of(item)})
+    return [_completed_node(node, places) for node in nodes], [_completed_signal(signal, places) for signal in signals]
+
+
+def _completed_node(node: Node, places: _Places) -> Node:
+    evidence = _completed_evidence(node.evidence, places)
+    location = places[node.location]
+    if isinstance(node, Episode):
+        return msgspec.structs.replace(
+            node, location=location, evidence=evidence, edits=_completed_refs(node.edits, places),
+            commands=_completed_refs(node.commands, places), tests=_completed_refs(node.tests, places),
+        )  # fmt: skip
+    return msgspec.structs.replace(node, location=location, evidence=evidence)
+
+
+def _completed_signal(signal: Signal, places: _Places) -> Signal:
+    return msgspec.structs.replace(signal, evidence=_completed_evidence(signal.evidence, places))
+
+
+def _completed_evidence(evidence: Iterable[Evidence], places: _Places) -> tuple[Evidence, ...]:
+    return tuple(_completed_one(item, places) for item in evidence)
+
+
+def _completed_one(evidence: Evidence, places: _Places) -> Evidence:
+    return msgspec.structs.replace(evidence, location=places[evidence.location])
+
+
+def _completed_refs(refs: Iterable[_Ref], places: _Places) -> tuple[_Ref, ...]:
+    return tuple(msgspec.structs.replace(ref, evidence=_completed_one(ref.evidence, places)) for ref in refs)
+
+
+def added_to(base: Base, draft: AnalysisDraft) -> AnalysisDraft:
+    """Return the analysis of the whole session. draft: of the events since; with none of them, nothing changes."""
+    digest = draft.digest or base.digest
+    if draft.digest is not None and base.digest is not None:
+        from recollect.insights.digests.sum import added
+
+        digest = added(base.digest, draft.digest)
+    new = {node.id for node in draft.nodes}
+    return draft._replace(
+        digest=digest,
+        signals=[*base.signals, *draft.signals],
+        nodes=[*(node for node in base.nodes if node.id not in new), *draft.nodes],
+        recorded_at={**base.recorded_at, **draft.recorded_at},
+        event_count=draft.event_count + (base.digest.event_count if base.digest is not None else 0),
+    )

@@ -1,0 +1,213 @@
+"""Shares a run's sessions with helper processes. What comes of them comes in the order in which they were asked for."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Generator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import IO
+
+import msgspec
+
+from recollect.archive.archive import Archive
+from recollect.archive.keys import HomeKeys
+from recollect.config import Config
+from recollect.errors import RecollectError
+from recollect.ingest.analysis import Analysed, Analyst
+from recollect.ingest.worker.pool import receive, send
+from recollect.privacy.redact import redactor_of
+from recollect.processes import own_command
+from recollect.store.insight_feed import SessionFeed
+
+_AHEAD = 16
+"""Analyses that wait for one before them, at most: what is held in memory."""
+
+
+def shared(uids: Sequence[str], analyst: Analyst, greeting: AnalysisGreeting, *, helpers: int) -> Generator[Analysed]:
+    """Yield what comes of each session, in order. This process analyses too; closing ends the helpers at once.
+
+    A helper that dies gives back what it was at: only time is lost. Raises what `Analyst.analyse` raises.
+    """
+    board = _Board(uids)
+    running = [_HelperProcess(board, greeting) for _ in range(helpers)]
+    try:
+        while (turn := board.next_turn()) is not None:
+            if isinstance(turn, Analysed):
+                yield turn
+            else:
+                board.put(turn, analyst.analyse(board.uids[turn]))
+    finally:
+        board.stop()
+        for helper in running:
+            helper.end()
+
+
+class _Board:
+    """Which sessions are still to be taken, and what came of those that were. Thread safe."""
+
+    def __init__(self, uids: Sequence[str]) -> None:
+        self.uids = uids
+        self._fresh = 0
+        self._given_back: list[int] = []
+        self._done: dict[int, Analysed] = {}
+        self._yielded = 0
+        self._is_stopped = False
+        self._changed = threading.Condition()
+
+    def next_turn(self) -> Analysed | int | None:
+        """Return the next result in order, else a session to analyse here, else wait; None: all were given."""
+        with self._changed:
+            while True:
+                if self._yielded in self._done:
+                    self._yielded += 1
+                    self._changed.notify_all()
+                    return self._done.pop(self._yielded - 1)
+                if self._yielded == len(self.uids):
+                    return None
+                taken = self._take(for_here=True)
+                if taken is not None:
+                    return taken
+                self._changed.wait()
+
+    def take(self) -> int | None:
+        """Return a session for a helper, None when nothing is left for one. Waits while enough is done ahead."""
+        with self._changed:
+            while not self._is_stopped and self._yielded < len(self.uids):
+                taken = self._take(for_here=False)
+                if taken is not None:
+                    return taken
+                if self._fresh == len(self.uids):
+                    return None
+                self._changed.wait()
+            return None
+
+    def put(self, number: int, analysed: Analysed) -> None:
+        """Keep what came of a session until its turn."""
+        with self._changed:
+            self._done[number] = analysed
+            self._changed.notify_all()
+
+    def give_back(self, number: int) -> None:
+        """Have a session analysed by the run itself."""
+        with self._changed:
+            self._given_back.append(number)
+            self._changed.notify_all()
+
+    def stop(self) -> None:
+        """Give out nothing more."""
+        with self._changed:
+            self._is_stopped = True
+            self._changed.notify_all()
+
+    def _take(self, *, for_here: bool) -> int | None:
+        if for_here and self._given_back:
+            return self._given_back.pop()
+        if self._fresh < min(len(self.uids), self._yielded + _AHEAD):
+            self._fresh += 1
+            return self._fresh - 1
+        return None
+
+
+class _HelperProcess:
+    """One helper process and the thread that feeds it."""
+
+    def __init__(self, board: _Board, greeting: AnalysisGreeting) -> None:
+        self._board = board
+        self._process = subprocess.Popen(  # noqa: S603 - our own program
+            own_command(module="recollect.ingest.analysis_helpers"), stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
+        self._thread = threading.Thread(target=self._feed, args=(greeting,), daemon=True)
+        self._thread.start()
+
+    def end(self) -> None:
+        """End the process at once: it has written nothing."""
+        self._process.kill()
+        self._process.wait()
+        self._thread.join()
+
+    def _feed(self, greeting: AnalysisGreeting) -> None:
+        source, sink = self._process.stdout, self._process.stdin
+        number: int | None = None
+        try:
+            if source is None or sink is None:
+                return
+            send(sink, _encode(greeting))
+            while (number := self._board.take()) is not None:
+                analysed = self._ask(source, sink, self._board.uids[number])
+                if analysed is None:
+                    self._board.give_back(number)
+                else:
+                    self._board.put(number, analysed)
+        except (OSError, ValueError):
+            if number is not None:
+                self._board.give_back(number)
+        finally:
+            for pipe in (source, sink):
+                if pipe is not None:
+                    with suppress(OSError):
+                        pipe.close()
+
+    @staticmethod
+    def _ask(source: IO[bytes], sink: IO[bytes], uid: str) -> Analysed | None:
+        send(sink, uid.encode())
+        message = receive(source)
+        if message is None:
+            raise BrokenPipeError("the helper ended")
+        return _decode(message).analysed
+
+
+class AnalysisGreeting(msgspec.Struct, frozen=True):
+    """The first message to a helper."""
+
+    keys: HomeKeys
+    home: str
+    archive_folder: str
+    config: Config
+
+
+class AnalysisAnswer(msgspec.Struct, frozen=True):
+    """What a helper says of one uid; analysed None: it gives it back."""
+
+    analysed: Analysed | None
+
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(AnalysisAnswer).decode
+
+
+def main() -> None:
+    """Serve until the input ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to answer
+    source, sink = sys.stdin.buffer, sys.stdout.buffer
+    first = receive(source)
+    if first is None:
+        return
+    greeting = msgspec.msgpack.decode(first, type=AnalysisGreeting)
+    archive = Archive.open(Path(greeting.archive_folder), greeting.keys, read_only=True)
+    redactor = redactor_of(greeting.keys.marker_key, greeting.config.privacy)
+    feed = SessionFeed(Path(greeting.home), archive, redactor)
+    try:
+        analyst = Analyst(feed, greeting.config)
+        encode = msgspec.msgpack.Encoder().encode
+        while (message := receive(source)) is not None:
+            send(sink, encode(AnalysisAnswer(_analysed(analyst, message.decode()))))
+    finally:
+        feed.close()
+        archive.close()
+
+
+def _analysed(analyst: Analyst, uid: str) -> Analysed | None:
+    """Return what comes of a session; None where the run must see for itself: an error, or there is no such session."""
+    try:
+        found = analyst.analyse(uid)
+    except RecollectError:
+        return None
+    return found if found.draft is not None or found.note else None
+
+
+if __name__ == "__main__":
+    main()

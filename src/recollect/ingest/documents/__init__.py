@@ -1,1 +1,0 @@
-"""Ingests project documents, one pass over the folder of a collection."""

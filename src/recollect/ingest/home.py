@@ -1,0 +1,270 @@
+"""A home that is open: where it is, how it is configured, and the connections that everything shares."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from datetime import UTC, tzinfo
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from recollect.config import Config
+from recollect.errors import RecollectError, StoreLocked, UnknownName
+from recollect.index.text.shards import TextIndex
+from recollect.ingest.secret_names import hide_secret_names, note_secret_names
+from recollect.paths import DATABASE_NAME, HOME_VARIABLE, RESTORE_FOLDER, RESTORE_READY
+from recollect.store.connection import has_database
+from recollect.store.home import Home, LazyArchive, LazyRedactor, make_home
+from recollect.store.reader import Reader, open_reader
+from recollect.visible import as_stored
+
+# A search must start quickly: what only ingesting, maintenance and reading from the archive need is imported there.
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from recollect.archive.archive import Archive
+    from recollect.erasure.forget import Opened
+    from recollect.ingest.embedding import EmbeddingFacet
+    from recollect.ingest.known_names import KnownNames
+    from recollect.ingest.report import SyncReport
+    from recollect.model.sessions import Session
+    from recollect.recall.context.ready import ReadyBlocks
+    from recollect.store.feed import TextFeed
+    from recollect.store.insights import InsightReader
+    from recollect.store.writer import Writer
+
+BESIDE_DAEMON_S = 5.0
+"""A command that writes beside a daemon waits so long for it to be done with what it is at."""
+ASK_AGAIN_S = 0.02
+
+
+class OpenHome:
+    """One open home. Everything is opened when first used; safe from many threads."""
+
+    def __init__(
+        self, home: Path, config: Config, env: Mapping[str, str], *, config_path: Path | None = None, zone: tzinfo = UTC
+    ) -> None:
+        """config_path: the file that the configuration was looked for in; None where it was handed over.
+
+        zone: in which dates of questions and of what is noted count.
+        """
+        self.home = home
+        self.folders = Home(home)
+        self.config = config
+        self.env: Mapping[str, str] = {**env, HOME_VARIABLE: str(home)}
+        self.config_path = config_path
+        self.zone = zone
+        self.last_sync: SyncReport | None = None
+        """What the last refresh on read of this process found."""
+        self.stale: tuple[str, ...] = ()
+        """What that could not ingest: until it can, no answer claims that something does not exist."""
+        self.keeper: Callable[[], tuple[str, ...]] | None = None
+        """In the daemon's own process: how a read waits for what was noticed; None elsewhere."""
+        self.index: TextIndex | None = None
+        """The text index, once a search opened it."""
+        self._lock = threading.RLock()
+        self._reader: Reader | None = None
+        self._reader_archive: LazyArchive | None = None
+        self._distilled: InsightReader | None = None
+        self._embedding: EmbeddingFacet | None = None
+        self._redactor = LazyRedactor(self.folders.keys, config.privacy)
+
+    def close(self) -> None:
+        """Close files and connections. Opening again is done by itself."""
+        with self._lock:
+            for one in (self._embedding, self._distilled, self._reader, self._reader_archive):
+                if one is not None:
+                    one.close()
+            self._distilled = self._reader = self._reader_archive = self.index = None
+            self._redactor = LazyRedactor(self.folders.keys, self.config.privacy)
+
+    def is_there(self) -> bool:
+        """Tell whether anything was ever stored."""
+        return has_database(self.home)
+
+    # Reading
+
+    def reader(self) -> Reader:
+        """Return the shared reader of the store; an empty memory is made where there is none."""
+        with self._lock:
+            if self._reader is None:
+                self._finish_restore()
+                if not (self.home / DATABASE_NAME).exists():
+                    from recollect.store.writer import open_writer
+
+                    make_home(self.home)
+                    open_writer(self.home).close()
+                self._reader_archive = LazyArchive(self.folders)
+                redactor = LazyRedactor(self.folders.keys, self.config.privacy)
+                self._reader = open_reader(self.home, self._reader_archive, redactor)
+                hide_secret_names(self.home)
+            return self._reader
+
+    def distilled(self) -> InsightReader:
+        """Return the shared reader of what was distilled; an empty memory is made where there is none."""
+        from recollect.store.insights import InsightReader
+
+        self.reader()
+        with self._lock:
+            if self._distilled is None:
+                self._distilled = InsightReader(self.home)
+            return self._distilled
+
+    def text_index(self) -> TextIndex:
+        """Return the shared text index. Raises IndexUnavailable."""
+        with self._lock:
+            if self.index is None:
+                self.index = TextIndex.open(self.folders.index)
+            return self.index
+
+    @property
+    def embedding(self) -> EmbeddingFacet:
+        """Vectors of what is stored: make them, ask how much is covered. One object a home."""
+        from recollect.ingest.embedding import EmbeddingFacet
+
+        with self._lock:
+            if self._embedding is None:
+                self._embedding = EmbeddingFacet(self.folders, self.config, self.env, open_feed=self._open_feed)
+            return self._embedding
+
+    @contextmanager
+    def archive(self) -> Iterator[Archive]:
+        """Open the archive for reading. Raises KeyUnavailable when its key is gone."""
+        from recollect.archive.archive import Archive
+        from recollect.archive.keys import load_keys
+
+        self._finish_restore()
+        archive = Archive.open(self.folders.archive, load_keys(self.folders.keys), read_only=True)
+        try:
+            yield archive
+        finally:
+            archive.close()
+
+    def session(self, uid: str) -> Session:
+        """Return a session by uid, by a unique prefix of it, or by a citation `uid#seq`. Raises UnknownName."""
+        reader = self.reader()
+        wanted = as_stored(uid.partition("#")[0])
+        found = reader.session(wanted)
+        if found is None:
+            near = reader.nearest_sessions(wanted)
+            raise UnknownName("session", wanted, nearest=near, hint="`recollect sessions` lists them")
+        return found
+
+    def known_names(self, folders: Sequence[str] | None = None) -> KnownNames:
+        """Return what says which agents, repositories and the like there are.
+
+        folders: where who asks works, by default where this process does: its repository may be new.
+        """
+        from recollect.ingest.known_names import KnownNames, repository_names
+
+        def here() -> Iterator[str]:
+            with suppress(OSError):  # the folder of this process was removed
+                for folder in (os.getcwd(),) if folders is None else folders:
+                    yield from repository_names(folder, self.env)
+
+        return KnownNames(self.reader, self.slug, here)
+
+    def slug(self, agent: str) -> str:
+        """Return the slug of an agent by any of its names. Raises UnknownName, which names the nearest.
+
+        What is stored of an agent whose package is gone is found by its slug, a person's diary by the person's name.
+        """
+        from recollect.agents.registry import adapters_with, slug_of
+        from recollect.insights.notes.diary import diary_agent
+
+        formats = self.config.formats()
+        known = adapters_with(formats) if formats else None
+        try:
+            return slug_of(agent, known, stored=lambda: self.reader().names("agent"))
+        except UnknownName:
+            if diary_agent(agent) in self.reader().entries.agents():
+                return diary_agent(agent)
+            raise
+
+    def ready(self) -> ReadyBlocks:
+        """Return the answers for sessions that start, see `recollect.ready`."""
+        from recollect.recall.context.ready import ReadyBlocks
+
+        return ReadyBlocks(self.home, self.config.context, self.env)
+
+    # Writing
+
+    @contextmanager
+    def writing(self, *, patience_s: float = BESIDE_DAEMON_S) -> Iterator[Opened]:
+        """Hold the ingest lock with everything that writing needs open. Raises StoreLocked, StoreError.
+
+        patience_s: how long to wait for a daemon, which holds the lock for moments only; nobody else is waited for.
+        """
+        from recollect.archive.archive import Archive
+        from recollect.archive.keys import load_keys, load_or_create_keys
+        from recollect.erasure.cuts import settle
+        from recollect.erasure.forget import Opened
+        from recollect.ingest.rebuild import finish_swap
+        from recollect.ingest.swap import finish_restore
+        from recollect.store.connection import has_archive
+
+        make_home(self.home)
+        finish_restore(self.home)
+        finish_swap(self.folders)
+        writer = self._open_writer(patience_s)
+        try:
+            keys = (load_keys if has_archive(self.home) else load_or_create_keys)(self.folders.keys)
+            archive = Archive.open(self.folders.archive, keys)
+            try:
+                settle(archive, writer)
+                yield Opened(self.folders, writer, self.reader(), archive, keys)
+                with suppress(OSError, ValueError, RecollectError, msgspec.MsgspecError):  # making ready says why
+                    self.ready().settle(writer.withdrawn, writer.touched)
+                note_secret_names(self.home, LazyRedactor(self.folders.keys, self.config.privacy), self.config.privacy)
+                hide_secret_names(self.home)
+            finally:
+                archive.close()
+        finally:
+            writer.close()
+
+    def make_keys(self) -> None:
+        """Have keys in a memory in which nothing was ever ingested. Raises StoreLocked, StoreError."""
+        if not self.folders.keys.exists():
+            with self.writing():
+                pass
+
+    def redacted(self, text: str) -> str:
+        """Return a text without its secrets. Raises KeyUnavailable."""
+        if not text:
+            return ""
+        self.make_keys()
+        return self._redactor.redact_text(text)[0]
+
+    def _open_writer(self, patience_s: float) -> Writer:
+        from recollect.store.writer import open_writer
+
+        ends = time.monotonic() + patience_s
+        while True:
+            try:
+                return open_writer(self.home, domains=self.config.repos.domains)
+            except StoreLocked:
+                from recollect.ingest.daemon import is_alive
+
+                if self.keeper is not None or time.monotonic() >= ends or not is_alive(self.home):
+                    raise
+                time.sleep(ASK_AGAIN_S)
+
+    def _open_feed(self) -> TextFeed:
+        from recollect.store.feed import TextFeed
+
+        self.reader()
+        return TextFeed(self.home, self._reader_archive, LazyRedactor(self.folders.keys, self.config.privacy))
+
+    def _finish_restore(self) -> None:
+        """Finish a restore that was killed while it swapped folders: until then, key and archive need not fit."""
+        if not (self.home / RESTORE_FOLDER / RESTORE_READY).exists():
+            return
+        from recollect.ingest.swap import finish_restore
+
+        with suppress(StoreLocked, OSError):  # another process is at it, or the home is read-only
+            finish_restore(self.home)

@@ -1,1 +1,0 @@
-"""Analyses the sessions that are due and stores what they mean."""

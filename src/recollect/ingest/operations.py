@@ -1,0 +1,452 @@
+"""What writes to a home: sync, import, refresh on read, rebuild. Everything here takes the ingest lock itself."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from recollect.clock import now_us
+from recollect.errors import IndexUnavailable, RecollectError, SchemaTooNew, SourceUnavailable, StoreError, StoreLocked
+from recollect.index.text.shards import TextIndex
+from recollect.ingest.daemon import is_alive, settled
+from recollect.ingest.home import OpenHome
+from recollect.ingest.secret_names import hide_secret_names
+from recollect.paths import DATABASE_NAME
+from recollect.store.home import Home
+from recollect.units import plural
+
+# Every read refreshes, most of the time where a daemon already did: what only ingesting needs is imported there.
+if TYPE_CHECKING:
+    from recollect.capture.scope import Scope
+    from recollect.erasure.forget import Opened
+    from recollect.erasure.reports import EvictReport
+    from recollect.ingest.imports import ImportOptions
+    from recollect.ingest.rebuild import Progress
+    from recollect.ingest.report import ProgressCallback, SyncReport
+    from recollect.ingest.sync import SyncRequest
+
+REFRESH_EVERY_S = 0.4
+"""A process looks for new bytes at most this often when it reads: what was written half a second ago is found, or the
+answer says that it is catching up."""
+REFRESH_BYTES = 64_000_000
+"""A refresh on read takes in at most this much, the newest first; the rest waits for `sync`."""
+LARGE_SYNC_BYTES = 64_000_000
+"""After a sync of more than this the vocabularies for infix questions are made at once, not at the first of them."""
+ASK_FOR_S = 20.0
+"""A sync asks a model no longer than this; what is left the next one does."""
+
+
+def sync(
+    home: OpenHome, *, agents: Sequence[str] = (), force: bool = False, progress: ProgressCallback | None = None
+) -> SyncReport:
+    """Ingest what is new, analyse and learn from it, and keep the bounds; see `Memory.sync`."""
+    from recollect.ingest.sync import SyncRequest
+    from recollect.ingest.sync import sync as take
+
+    request = SyncRequest(home.config, agents=agents, env=home.env, progress=progress, now_us=now_us)
+    try:
+        recovered = _recover(home)
+        if force and (home.home / DATABASE_NAME).exists() and not recovered:
+            report = rebuild(home, "all", request=request)
+        else:
+            with home.writing() as opened:
+                report = take(opened, request)
+                _analyse(home, opened, request, report)
+                evicted = _retain(home, opened, report)
+            _make_ready(home, report)
+            _notify(home, evicted, report)
+            report.notes[:0] = recovered
+    except StoreLocked as error:
+        return _busy(error)
+    _ask_model(home, report)
+    return report
+
+
+def import_(
+    home: OpenHome, paths: Sequence[Path], *, agents: Sequence[str] = (), options: ImportOptions | None = None,
+    is_dry_run: bool = False, progress: ProgressCallback | None = None,
+) -> SyncReport:  # fmt: skip
+    """Ingest files and folders that the user names; see `Memory.take_in`."""
+    from recollect.capture.unpack import is_zip, unpacked
+    from recollect.ingest.imports import ImportOptions, lift
+    from recollect.ingest.sources import named_by
+    from recollect.ingest.sync import SyncRequest
+    from recollect.ingest.sync import sync as take
+
+    for path in paths:
+        if not path.exists():
+            raise SourceUnavailable(f"{path} is not there")
+    archives = [path for path in paths if is_zip(path)]
+    plain = [str(path.absolute()) for path in paths if path not in archives]
+    request = SyncRequest(home.config, agents=agents, env=home.env, progress=progress, now_us=now_us)
+    request.options = (options or ImportOptions())._replace(zone=home.zone)
+    if is_dry_run:
+        return _preview_import(home.folders, request, plain, archives)
+    try:
+        recovered = _recover(home)
+        with home.writing() as opened, unpacked(archives, home.folders.unpacking) as shown_as:
+            request.imports = named_by(plain, shown_as)
+            places = [*plain, *(str(path.absolute()) for path in archives)]
+            lift(opened.writer, opened.reader, request.options, places, least_of=request.least_of)
+            report = take(opened, request)
+            _analyse(home, opened, request, report)
+    except StoreLocked as error:
+        return _busy(error)
+    _make_ready(home, report)
+    report.notes[:0] = recovered
+    return report
+
+
+def _preview_import(home: Home, request: SyncRequest, plain: Sequence[str], archives: Sequence[Path]) -> SyncReport:
+    """Return what an import of these files, folders and zip archives would do; of none: of the agents' own folders.
+
+    Nothing is written, no lock is taken, and a memory that is not there yet is not made.
+    """
+    from recollect.archive.archive import Archive
+    from recollect.archive.keys import load_keys, load_or_create_keys
+    from recollect.capture.unpack import unpacked
+    from recollect.erasure.tombstones import NOTHING, Forgotten
+    from recollect.ingest.imports import StoredSources
+    from recollect.ingest.sources import named_by
+    from recollect.ingest.sync import Places, look_over
+    from recollect.store.connection import has_database
+    from recollect.store.home import LazyArchive, LazyRedactor
+    from recollect.store.reader import open_reader
+
+    beside = Path(tempfile.mkdtemp(prefix="recollect-"))
+    try:
+        stored = home if has_database(home.folder) else Home(beside / "home")
+        has_archive = (stored.archive / "journal.log").exists()
+        keys = load_keys(stored.keys) if has_archive else load_or_create_keys(Home(beside).keys)
+        forgotten = NOTHING
+        if has_archive:
+            with closing(Archive.open(stored.archive, keys, read_only=True)) as archive:
+                forgotten = Forgotten.of(keys.forget_key, archive.tombstones())
+        redactor = LazyRedactor(stored.keys, request.config.privacy)
+        with (
+            closing(LazyArchive(stored)) as chunks,
+            open_reader(stored.folder, chunks, redactor) as reader,
+            unpacked(archives, beside / "import") as shown_as,
+        ):
+            request.imports = named_by(plain, shown_as)
+            places = Places(StoredSources(reader), reader, chunks, str(home.spool))
+            return look_over(places, stored, keys, request, forgotten)
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+
+
+def take_changes(home: OpenHome, scope: Scope | None, *, should_stop: Callable[[], bool] = lambda: False) -> SyncReport:
+    """Ingest what changed in a scope, None: anywhere. Nothing is analysed or made ready: a daemon does that later.
+
+    should_stop: asked between slices. Raises StoreLocked while another process is ingesting, StoreError, ArchiveError.
+    """
+    from recollect.ingest.sync import SyncRequest
+    from recollect.ingest.sync import sync as take
+
+    request = SyncRequest(home.config, env=home.env, now_us=now_us)
+    request.scope, request.should_stop = scope, should_stop
+    recovered = _recover(home)
+    with home.writing() as opened:
+        report = take(opened, request)
+    report.notes[:0] = recovered
+    return report
+
+
+def rebuild(
+    home: OpenHome, what: Literal["index", "all"], *, progress: Progress | None = None,
+    request: SyncRequest | None = None, authored: Path | None = None,
+) -> SyncReport:  # fmt: skip
+    """Derive the index, or everything, anew; then ingest what is new. Raises StoreLocked.
+
+    authored: see `ingest.rebuild.rebuild_all`.
+    """
+    from recollect.archive.keys import load_keys
+    from recollect.ingest.rebuild import Rebuilt, rebuild_all, rebuild_index_of
+    from recollect.ingest.sync import SyncRequest
+    from recollect.ingest.sync import sync as take
+
+    request = request or SyncRequest(home.config, env=home.env, now_us=now_us)
+    done = Rebuilt([], [])
+    is_all = {"index": False, "all": True}[what]
+    if is_all:
+        keys = load_keys(home.folders.keys)
+        _look_at_everything(home, request)
+        home.close()
+        done = rebuild_all(home.folders, keys, home.config, progress=progress, authored=authored)
+        home.close()
+    with home.writing() as opened:
+        if not is_all:
+            rebuild_index_of(home.folders, opened.writer, opened.reader)
+        report = take(opened, request)
+        _analyse(home, opened, request, report)
+    _make_ready(home, report)
+    report.notes += [*done.lost, *done.notes]
+    if done.lost:
+        report.state = "degraded"
+    return report
+
+
+class Refresher:
+    """Ingests on read what has changed, seldom and bounded. One a memory."""
+
+    def __init__(self, home: OpenHome) -> None:
+        self._home = home
+        self._refreshing = threading.Lock()
+        self._looked_at = -REFRESH_EVERY_S
+
+    def refresh(self) -> tuple[str, ...]:
+        """See `Memory.refresh`."""
+        home = self._home
+        told = home.keeper() if home.keeper is not None else settled(home.home)
+        if told is not None:
+            home.stale = (*told, *index_entries(home))
+            if self.looks_again():  # the daemon may have met new names
+                self._looked_at = time.monotonic()
+                hide_secret_names(home.home)
+            return home.stale
+        if not self._refreshing.acquire(blocking=False):
+            return ()
+        try:
+            if not self.looks_again():
+                return index_entries(home)
+            self._looked_at = time.monotonic()  # before it looks: what is written meanwhile may have been passed by
+            return self._take()
+        finally:
+            self._refreshing.release()
+
+    def looks_again(self) -> bool:
+        """Tell whether a refresh would look for changes now."""
+        return time.monotonic() - self._looked_at >= REFRESH_EVERY_S
+
+    def _take(self) -> tuple[str, ...]:
+        from recollect.ingest.sync import SyncRequest
+        from recollect.ingest.sync import sync as take
+
+        home = self._home
+        request = SyncRequest(home.config, env=home.env, max_bytes=REFRESH_BYTES, now_us=now_us)
+        try:
+            with home.writing(patience_s=0.0) as opened:
+                report = take(opened, request)
+        except StoreLocked:
+            home.stale = ("catching up: another process is ingesting, this is what is stored so far",)
+            return home.stale
+        except SchemaTooNew as error:
+            home.stale = (f"read only: {error}; {error.hint}",)
+            return home.stale
+        except RecollectError as error:
+            home.stale = (f"not refreshed, so what changed since the last sync was not searched: {error}",)
+            return home.stale
+        home.last_sync = report
+        if home.index is not None and home.index.damaged:  # found by a question since
+            report.notes.append(remake_shards(home, home.index.damaged))
+        home.stale = tuple(report.notes) if report.state != "done" else ()
+        return tuple(report.notes)
+
+
+def is_behind(home: OpenHome) -> bool:
+    """Tell whether something that was learned or noted cannot be searched yet. One look at the database."""
+    return (home.home / DATABASE_NAME).exists() and home.reader().entries.has_changes()
+
+
+def index_entries(home: OpenHome) -> tuple[str, ...]:
+    """Make searchable what was learned and noted since; return a note where that cannot be done now."""
+    try:
+        if not is_behind(home):
+            return ()
+        from recollect.index.text import refresh as entries
+        from recollect.index.text.writer import IndexWriterSet
+
+        with home.writing() as opened, IndexWriterSet.open(home.folders.index) as index:
+            entries.index_entries(opened.writer, opened.reader, index)
+    except StoreLocked:
+        return ("catching up: what was noted last may be missing",)
+    except RecollectError as error:
+        return (f"what was noted last is not searchable: {error}",)
+    return ()
+
+
+def remake_shards(home: OpenHome, damaged: Sequence[str]) -> str:
+    """Make shards of the text index anew that cannot be read; return a note on how that went. Never raises."""
+    from recollect.index.text.engine import set_aside
+    from recollect.index.text.refresh import mend_index
+    from recollect.index.text.writer import IndexWriterSet
+
+    try:
+        with home.writing() as opened:
+            home.index = None
+            for name in damaged:
+                if (home.folders.index / name).exists():
+                    set_aside(home.folders.index / name)
+            with IndexWriterSet.open(home.folders.index) as index:
+                count = mend_index(opened.writer, opened.reader, index)
+    except RecollectError as error:
+        return f"the search index could not be mended: {error}"
+    return f"a damaged part of the search index was made anew: {plural(count, 'event')}"
+
+
+def _busy(error: StoreLocked) -> SyncReport:
+    from recollect.ingest.report import SyncReport
+
+    return SyncReport(agents={}, seconds=0.0, bytes=0, stored_bytes=0, state="busy", notes=[str(error)])
+
+
+def _look_at_everything(home: OpenHome, request: SyncRequest) -> None:
+    """Before a rebuild: bring journal and database in step, and find out which chunks do not open.
+
+    A database that cannot be read is why people rebuild.
+    """
+    from recollect.ingest.damage import check
+    from recollect.ingest.reconciliation import bring_in_step
+
+    try:
+        with home.writing() as opened:
+            bring_in_step(opened, request.config.privacy, at=now_us())
+            check(opened.archive, opened.writer.removing.holes.places())
+    except (StoreLocked, SchemaTooNew):
+        raise
+    except StoreError:
+        return
+
+
+def _recover(home: OpenHome) -> list[str]:
+    """Where the database is gone, and the archive is not: derive it from the archive. Return what is to be said.
+
+    Kept in the audit too, because a daemon's or a hook's sync says it to nobody. Raises StoreLocked, StoreError,
+    ArchiveError.
+    """
+    from recollect.store.connection import is_lost
+
+    if not is_lost(home.home):
+        return []
+    from recollect.archive.keys import load_keys
+    from recollect.ingest.rebuild import finish_swap, rebuild_all
+    from recollect.ingest.swap import finish_restore
+    from recollect.store.audit import add_audit
+    from recollect.store.connection import lost as error_of
+
+    finish_restore(home.home)
+    finish_swap(home.folders)
+    if not is_lost(home.home):
+        return []
+    error = error_of(home.home)
+    keys = load_keys(home.folders.keys)
+    home.close()
+    rebuilt = rebuild_all(home.folders, keys, home.config)
+    home.close()
+    sessions = sum(agent.sessions for agent in home.reader().stats().agents)
+    add_audit(home.home, "recover", {"sessions": sessions}, at=now_us())
+    return [
+        f"{error}. It was rebuilt from the archive: {plural(sessions, 'session is', 'sessions are')} back. Notes, "
+        "facts, diaries, pins and decisions that you added were in the database alone: "
+        "`recollect repair --from BACKUP` brings them back",
+        *rebuilt.lost,
+    ]
+
+
+def _analyse(home: OpenHome, opened: Opened, request: SyncRequest, report: SyncReport) -> None:
+    """Analyse the sessions that have ended, and learn from them. What was ingested stays whatever comes of it."""
+    _make_vocabularies(home, report)
+    writer = opened.writer
+    if home.config.distill.enabled:
+        if report.state != "interrupted":
+            from recollect.ingest.distill import distill_after
+
+            distill_after(home, opened, request, report)
+    elif writer.distilled.has_changes():
+        # What changed is known when it is switched on again, and the change log need not keep it until then.
+        with writer.transaction():
+            writer.distilled.note_changes()
+    if report.state == "interrupted":
+        return
+    from recollect.ingest.learnings.run import LearnFacet, learn_after
+
+    learn_after(home, opened, request, report)
+    _index_learned(home, opened, report)
+    LearnFacet(home).keep_user_file(report.notes)
+
+
+def _index_learned(home: OpenHome, opened: Opened, report: SyncReport) -> None:
+    """What was just learned is found at once, not only after the next pass."""
+    if not opened.reader.entries.changes():
+        return
+    from recollect.index.text import refresh as entries
+    from recollect.index.text.writer import IndexWriterSet
+
+    try:
+        with IndexWriterSet.open(home.folders.index) as index:
+            entries.index_entries(opened.writer, opened.reader, index)
+    except IndexUnavailable as error:
+        report.state = "degraded"
+        report.notes.append(f"what was learned could not be indexed: {error}; the next sync does it")
+
+
+def _retain(home: OpenHome, opened: Opened, report: SyncReport) -> EvictReport | None:
+    """Keep the memory within its bounds, when that is due. The report says what went."""
+    from recollect.erasure.schedule import is_due, observe
+
+    observe(home.home, now_us=now_us())
+    if report.state == "interrupted" or not is_due(home.home, home.config.retention.cadence, now_us=now_us()):
+        return None
+    from recollect.ingest.retention import retain_after
+
+    return retain_after(home, opened, report)
+
+
+def _notify(home: OpenHome, evicted: EvictReport | None, report: SyncReport) -> None:
+    """Tell whom the configuration names what should not wait. Without the ingest lock: it may take seconds."""
+    if evicted is None:
+        return
+    from recollect.ingest.retention import RetentionFacet
+
+    known = len(evicted.notes)
+    RetentionFacet(home).tell(evicted)
+    report.notes += evicted.notes[known:]
+
+
+def _ask_model(home: OpenHome, report: SyncReport) -> None:
+    """Ask the model that is configured, for a moment. Where a daemon is at work, it asks."""
+    from recollect.ingest.learnings.run import LearnFacet
+    from recollect.ingest.sync import interruptible
+
+    learn = LearnFacet(home)
+    if report.state != "done" or not learn.asks_model or home.keeper is not None or is_alive(home.home):
+        return
+    try:
+        with interruptible() as stop:
+            answered = learn.ask(max_seconds=ASK_FOR_S, should_stop=stop.is_set)
+    except RecollectError as error:
+        report.notes.append(f"no model was asked: {error}")
+        return
+    report.new_learnings += answered.report.new
+    if answered.failure is not None:
+        report.notes.append(f"the model was not asked about everything: {answered.failure}; nothing is lost")
+    if answered.report.changed:
+        learn.keep_user_file(report.notes)
+        _make_ready(home, report)
+
+
+def _make_ready(home: OpenHome, report: SyncReport) -> None:
+    """Have answers for sessions that start, and store how often such were given. Optional, so never an error."""
+    from recollect.recall.context.facet import DAMAGE, ContextFacet
+
+    try:
+        home.ready().make()
+    except DAMAGE as error:
+        report.notes.append(f"the context for a session's start could not be made ready: {error}")
+    ContextFacet(home.home, home.env, search=None).take_spooled()
+
+
+def _make_vocabularies(home: OpenHome, report: SyncReport) -> None:
+    """The first infix question after a large sync would otherwise wait for them. Optional, so never an error."""
+    if report.bytes <= LARGE_SYNC_BYTES:
+        return
+    try:
+        TextIndex.open(home.folders.index).build_vocabularies()
+    except IndexUnavailable as error:
+        report.notes.append(f"words for infix questions could not be listed: {error}")

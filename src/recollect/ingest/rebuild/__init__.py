@@ -1,1 +1,0 @@
-"""Derives everything again from the archive, beside the old, then swaps."""

@@ -1,1 +1,0 @@
-"""Repairs damage: archives chunks again, and reconciles archive and database."""

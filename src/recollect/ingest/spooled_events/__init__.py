@@ -1,1 +1,0 @@
-"""Turns the events that hooks spooled into files that are sources like others."""

@@ -1,0 +1,28 @@
+"""How a facet is declared: one line, and nothing of it is imported before it is asked for."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+
+class _Lazy:
+    def __init__(self, module: str, of: str) -> None:
+        self._module = module
+        self._of = of
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._class = owner.__annotations__[name]
+
+    def __get__(self, owner: object | None, owner_type: type) -> object:
+        if owner is None:
+            return self
+        return getattr(import_module(self._module), self._class)(getattr(owner, self._of) if self._of else owner)
+
+
+def facet(module: str, *, of: str = "") -> Any:
+    """Return an attribute that makes a facet whenever it is read; its class is the one that it is annotated with.
+
+    module: where that class is. of: the attribute that the facet is made of; "": the object itself.
+    """
+    return _Lazy(module, of)

@@ -1,0 +1,162 @@
+"""`memory.maintenance.forgetting`: takes what is meant out of the memory, for good."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from recollect.archive.archive import Archive
+from recollect.archive.keys import load_keys
+from recollect.erasure.forget import Opened, StageProgress
+from recollect.erasure.plan import forget_selection, looking, plan_of
+from recollect.erasure.reports import (
+    ForgetReport,
+    ForgetSelection,
+    ForgottenList,
+    TombstoneGroup,
+)
+from recollect.erasure.selection import Selector, compiled
+from recollect.errors import RecollectError, StoreLocked, UnknownName, UsageError
+from recollect.ingest.distill import DistillingFacet
+from recollect.ingest.learnings.run import LearnFacet
+from recollect.ingest.operations import take_changes
+from recollect.store.erasure.selection import SelectionReader
+
+if TYPE_CHECKING:
+    from recollect.ingest.home import OpenHome
+    from recollect.ingest.learnings.run import LearnFacet
+
+_WAIT_S = 20.0
+"""How long another process is waited for that is taking in; a daemon does that for moments."""
+_ASK_AGAIN_S = 0.2
+_LEARN_FOR_S = 10.0
+"""What the sessions that stay teach is read at once for so long; the next sync goes on."""
+
+
+class ForgettingFacet:
+    """Says what a selection means, forgets it, and tells how much was ever forgotten."""
+
+    def __init__(self, home: OpenHome) -> None:
+        self._home = home
+
+    def plan(self, selection: ForgetSelection, *, progress: StageProgress | None = None) -> ForgetReport:
+        """Return what would be forgotten; nothing is changed but that what is new is taken in first, as any read does.
+
+        Raises UsageError where nothing is meant or a pattern is none, UnknownName for a session that is not there,
+        KeyUnavailable, StoreError, ArchiveError.
+        """
+        started = time.perf_counter()
+        notes = self._fresh()
+        selection = self._checked(selection)
+        if self._is_empty():
+            return ForgetReport("nothing", notes=notes)
+        home = self._home.folders
+        keys = load_keys(home.keys)
+        archive = Archive.open(home.archive, keys, read_only=True)
+        reader = self._home.reader()
+        try:
+            with SelectionReader(home.folder) as stored:
+                selector = Selector(stored, archive, reader, keys.forget_key, progress=looking(progress))
+                report = plan_of(selector, stored, reader, home, selection)
+        finally:
+            archive.close()
+        report.notes += [*self._unknown(selection, report), *notes]
+        report.seconds = time.perf_counter() - started
+        return report
+
+    def run(self, selection: ForgetSelection, *, progress: StageProgress | None = None) -> ForgetReport:
+        """Forget it; what is new is taken in first, so that nothing of it comes in later. Sessions that lose records
+        and stay are analysed and learned from anew.
+
+        Interrupted, the next command that writes goes on. A report of state "busy": another process kept the memory
+        locked, and nothing was done. Raises as `plan`; and DiskFull, IndexUnavailable: then it is not finished.
+        """
+        started = time.perf_counter()
+        notes = self._fresh()
+        selection = self._checked(selection)
+        if self._is_empty():
+            return ForgetReport("nothing", notes=notes)
+        try:
+            with self._opened() as opened:
+                report, again = forget_selection(opened, selection, tell=progress or _untold)
+        except StoreLocked as error:
+            return ForgetReport("busy", notes=[*notes, str(error)])
+        notes += self._unknown(selection, report)
+        if report.records:
+            notes += self._fresh()  # what is left of those sources is derived anew
+        if again:
+            done = DistillingFacet(self._home).run(sessions=again)
+            report.notes += done.notes
+        if report.state == "done":
+            report.notes += LearnFacet(self._home).run(max_seconds=_LEARN_FOR_S).notes
+        with suppress(RecollectError):  # what is ready is an addition, and made by the next sync
+            self._home.ready().make()
+        report.notes += notes
+        report.seconds = time.perf_counter() - started
+        return report
+
+    def listed(self) -> ForgottenList:
+        """Return how much was ever forgotten, and when; nothing tells what it was."""
+        counts: dict[tuple[int, str], int] = {}
+        self._home.reader()  # makes an empty memory where there is none
+        with SelectionReader(self._home.home) as stored:
+            for kind, at in stored.tombstones():
+                counts[at, kind] = counts.get((at, kind), 0) + 1
+        groups = (TombstoneGroup(at, kind, n) for (at, kind), n in sorted(counts.items(), reverse=True))
+        return ForgottenList(tuple(groups))
+
+    def _is_empty(self) -> bool:
+        """Nothing was ever taken in or noted: there is no key either."""
+        reader = self._home.reader()
+        return next(reader.ledgers(), None) is None and not reader.entries.counts()
+
+    def _checked(self, selection: ForgetSelection) -> ForgetSelection:
+        if selection.is_empty:
+            raise UsageError("nothing is named that should be forgotten", hint="name a session, a repository, a time …")
+        if selection.pattern:
+            compiled(selection.pattern)
+        if selection.session:
+            selection = msgspec.structs.replace(selection, session=self._home.session(selection.session).session_uid)
+        return selection
+
+    def _unknown(self, selection: ForgetSelection, report: ForgetReport) -> list[str]:
+        """Say that nothing was meant because no repository has the name. No error: it may be forgotten already."""
+        if report.state != "nothing" or not selection.repo or re.search(r"[/\\*?]", selection.repo):
+            return []
+        try:
+            self._home.known_names().repository(selection.repo)
+        except UnknownName as unknown:
+            return [str(unknown)]
+        return []
+
+    def _fresh(self) -> list[str]:
+        try:
+            take_changes(self._home, None)
+        except StoreLocked:
+            return ["another process is ingesting; what it has not stored yet is not looked at"]
+        except RecollectError as error:
+            return [f"what is new could not be ingested first: {error}"]
+        return []
+
+    @contextmanager
+    def _opened(self) -> Iterator[Opened]:
+        ends_at = time.monotonic() + _WAIT_S
+        with ExitStack() as stack:
+            while True:
+                try:
+                    opened = stack.enter_context(self._home.writing())
+                    break
+                except StoreLocked:
+                    if time.monotonic() > ends_at:
+                        raise
+                    time.sleep(_ASK_AGAIN_S)
+            yield opened
+
+
+def _untold(_doing: str, _done: int, _total: int) -> None:
+    """Nobody asked how far it is."""

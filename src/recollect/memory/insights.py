@@ -1,0 +1,310 @@
+"""What sessions mean: decisions, and one that is added by hand; a span in retrospect; being up to date before."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import secrets
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from recollect.clock import now_us
+from recollect.errors import ArchiveError, StoreError, UsageError
+from recollect.insights.retro.builder import Retrospective, SessionFacts, Span, Used
+from recollect.insights.retro.decided import DecisionFacts
+from recollect.insights.retro.report import PreviousPeriod, Retro
+from recollect.model.events import Event, SourceLocation
+from recollect.model.insights.nodes import Decision, Evidence, Option, node_id
+from recollect.model.insights.signals import SIGNAL_KINDS, Signal
+from recollect.model.sessions import Session, gone_among
+from recollect.model.time import required_time
+from recollect.ready import withdraw
+from recollect.recall.decisions import DecisionQuestion, DecisionsAnswer, DecisionView, ask_decisions, cited
+from recollect.store.insights import NodeFilter
+from recollect.store.reader import Reader
+from recollect.store.rows import EventFilter
+
+if TYPE_CHECKING:
+    from recollect.ingest.home import OpenHome
+    from recollect.model.usage import UsageReport
+    from recollect.store.insights import InsightReader
+    from recollect.store.rows import UsageBy
+
+
+MAX_CHARS = 4_000
+"""Of each text of an added decision; more is a document, not a decision."""
+ADDED = "added"
+"""The source of a decision that no transcript holds; its record is its own statement."""
+
+
+class NewDecision(msgspec.Struct, frozen=True):
+    """What a person says of a decision. chosen, rejected: options; because: the reason. session: a uid, a beginning of
+    it or a citation `uid#seq`, "" for none; repo: "" takes the session's."""
+
+    statement: str
+    chosen: tuple[str, ...] = ()
+    rejected: tuple[str, ...] = ()
+    because: str = ""
+    session: str = ""
+    repo: str = ""
+    paths: tuple[str, ...] = ()
+
+
+class DecisionsFacet:
+    """Decisions of one memory."""
+
+    def __init__(self, home: OpenHome, now_us: Callable[[], int] = now_us) -> None:
+        self._home = home
+        self._now_us = now_us
+
+    def find(self, question: DecisionQuestion, *, limit: int | None = None) -> DecisionsAnswer:
+        """Return what was decided, the newest first. Takes nothing in. Raises UnknownName for a session or a
+        repository."""
+        if not self._home.is_there():
+            return DecisionsAnswer((), 0)
+        self._home.known_names().filter(EventFilter(repos=question.repos))
+        if question.session:
+            uid = self._home.session(question.session).session_uid
+            question = msgspec.structs.replace(question, session=uid)
+        answer = ask_decisions(self._home.distilled(), question, limit=limit)
+        uids = tuple({view.decision.session_uid for view in answer.decisions} - {""})
+        reader = self._home.reader()
+        keys = reader.session_keys(reader.session_numbers(EventFilter(sessions=uids))) if uids else {}
+        gone = gone_among([key.evicted_at for key in keys.values()])
+        notes = tuple(note for note in (gone, self._without_weights()) if note)
+        return msgspec.structs.replace(answer, notes=notes) if notes else answer
+
+    def _without_weights(self) -> str:
+        """Return why only rules find decisions though learned weights should; "" where they can."""
+        if not self._home.config.distill.ranked:
+            return ""
+        from recollect.insights.scorer import SentenceScorer
+
+        missing = SentenceScorer().missing
+        return f"{missing}; decisions are found by rules alone. Install Recollect again" if missing else ""
+
+    def instant(self, text: str, *, name: str) -> int:
+        """Return what "at" a time means, see `model.time`. Raises UsageError, which calls it by `name`."""
+        return required_time(text, self._now_us(), self._home.zone, name=name).last_us
+
+    def add(self, new: NewDecision) -> DecisionView:
+        """Keep a decision that was taken elsewhere. Secrets in it are redacted.
+
+        Straight to the database, without the ingest lock. The next analysis relates it to others;
+        `memory.distilling.run(sessions=())` does so at once.
+        Raises UsageError for an empty or endless text, UnknownName for a session or event, StoreLocked, StoreError.
+        """
+        from recollect.store.insight_writer import add_decision
+
+        _check(new)
+        session, evidence = self._place(new.session)
+        repo = new.repo or (session.repo if session is not None else "")
+        now = self._now_us()
+        decision = self._decision(new, session, evidence, now)
+        self._withdraw()
+        add_decision(self._home.home, decision, repo=repo, added_at=now)
+        self._withdraw()  # what was made ready meanwhile
+        return DecisionView(decision, "holds", cited(decision), repo, now)
+
+    def _withdraw(self) -> None:
+        try:
+            withdraw(os.fspath(self._home.home))
+        except OSError as error:
+            raise StoreError(f"the memory's folder cannot be written: {error}") from error
+
+    def _decision(
+        self, new: NewDecision, session: Session | None, evidence: tuple[Evidence, ...], now: int
+    ) -> Decision:
+        def clean(text: str) -> str:
+            return self._home.redacted(text.strip())
+
+        statement = clean(new.statement)
+        digest = hashlib.sha256(statement.encode("utf-8", "replace")).hexdigest()
+        location = SourceLocation(ADDED, 0, 0, len(statement.encode("utf-8", "replace")), 0, digest)
+        options = [Option(clean(text), True) for text in new.chosen] + [Option(clean(t), False) for t in new.rejected]
+        return Decision(
+            id=node_id("decision", ADDED, now, secrets.token_hex(8)),
+            session_uid=session.session_uid if session is not None else "",
+            location=location,
+            ts=now,
+            status="observed",
+            features={ADDED: 1.0},
+            evidence=evidence,
+            statement=statement,
+            polarity="reject" if new.rejected and not new.chosen else "adopt",
+            options=tuple(options),
+            rationale=clean(new.because),
+            paths=new.paths,
+            origin="added",
+        )
+
+    def _place(self, name: str) -> tuple[Session | None, tuple[Evidence, ...]]:
+        """Return the session that is meant, and its event where a citation names one."""
+        if not name:
+            return None, ()
+        uid, mark, seq = name.partition("#")
+        session = self._home.session(uid)
+        if not mark:
+            return session, ()
+        if not seq.isdecimal():
+            raise UsageError(f"{seq!r} is not the number of an event", hint="write SESSION#12, as hits are cited")
+        found = self._home.reader().events(session.session_uid, first_seq=int(seq), limit=1)
+        event = next((event for event in found if event.seq == int(seq)), None)
+        if event is None:
+            raise UsageError(f"{session.session_uid} has no event {seq}", hint="`recollect show` lists them")
+        return session, (Evidence(session.session_uid, event.event_id, event.part, "added", event.location, event.seq),)
+
+
+def _check(new: NewDecision) -> None:
+    if not new.statement.strip():
+        raise UsageError("a decision needs words", hint='recollect decisions add "We keep SQLite"')
+    texts: Sequence[str] = (new.statement, new.because, *new.chosen, *new.rejected, *new.paths)
+    if max(map(len, texts)) > MAX_CHARS:
+        raise UsageError(f"a decision's text has at most {MAX_CHARS:,} characters")
+
+
+_PAGE = 200
+"""Sessions held at once."""
+
+
+def make_retro(home: OpenHome, span: Span, *, notes: Sequence[str] = ()) -> Retro:
+    """Return a span in retrospect, from what is stored and analysed. Takes nothing in."""
+    where, decisions = EventFilter(repos=span.repos), _decisions(home, span)
+    told, waiting = _taken(home, where, span)
+    if waiting:
+        notes = (*notes, f"not analysed yet: {waiting:,} (under way, or waiting for `recollect sync`)")
+    return told.tell(
+        _used(home, where, span),
+        decisions,
+        _Between(home.reader()),
+        previous=_previous(home, where, span, decisions),
+        notes=notes,
+    )
+
+
+def _taken(home: OpenHome, where: EventFilter, span: Span) -> tuple[Retrospective, int]:
+    """Return the sessions of a span, counted, and how many of them are not analysed yet."""
+    told, waiting = Retrospective(span, infra=home.config.infra.tools), 0
+    for page in _sessions(home, where, span):
+        for facts in _facts(home.distilled(), page):
+            waiting += facts.session.analyzed_at is None
+            told.take(facts)
+    return told, waiting
+
+
+def _previous(
+    home: OpenHome, where: EventFilter, span: Span, decisions: Sequence[DecisionFacts]
+) -> PreviousPeriod | None:
+    """Return the period of the same length before a span, None where nothing happened in it."""
+    before = span._replace(since=max(0, 2 * span.since - span.until), until=span.since)
+    if before.since >= before.until:
+        return None
+    told, _waiting = _taken(home, where, before)
+    used = home.reader().usage(by="total", where=where, after=before.since, before=before.until, zone=before.zone)
+    previous = told.tell_in_short(used.total, decisions)
+    return None if previous.is_empty else previous
+
+
+def _sessions(home: OpenHome, where: EventFilter, span: Span) -> Iterator[tuple[Session, ...]]:
+    offset = 0
+    while True:
+        page, _total = home.reader().sessions(where, after=span.since, before=span.until, limit=_PAGE, offset=offset)
+        if page:
+            yield page
+        if len(page) < _PAGE:
+            return
+        offset += len(page)
+
+
+def _facts(reader: InsightReader, page: Sequence[Session]) -> Iterator[SessionFacts]:
+    uids = tuple(session.session_uid for session in page)
+    digests = {digest.session_uid: digest for digest in reader.digests(uids)}
+    signals: dict[str, list[Signal]] = {}
+    for kept in reader.signals(SIGNAL_KINDS, NodeFilter(sessions=uids)):
+        signals.setdefault(kept.session_uid, []).extend(kept.signals)
+    for session in page:
+        uid = session.session_uid
+        in_order = sorted(signals.pop(uid, ()), key=lambda s: s.evidence[0].seq if s.evidence else 0)
+        yield SessionFacts(session, digests.get(uid), in_order)
+
+
+def _used(home: OpenHome, where: EventFilter, span: Span) -> Used:
+    def by(what: UsageBy) -> UsageReport:
+        return home.reader().usage(by=what, where=where, after=span.since, before=span.until, zone=span.zone)
+
+    return Used(by("model"), by("day"), by("agent"), by("domain"), by("repo"), by("session"))
+
+
+def _decisions(home: OpenHome, span: Span) -> list[DecisionFacts]:
+    """Return every decision of the repositories but undone ones, revoked ones too, as forks that repeat one count
+    once."""
+    found: list[DecisionFacts] = []
+    for states in ((), ("revoked",)):
+        answer = DecisionsFacet(home).find(DecisionQuestion(repos=span.repos, states=states))
+        found += [DecisionFacts(view.decision, view.state, view.repo, view.links) for view in answer.decisions]
+    return found
+
+
+class _Between:
+    """Reads the events between two, see `insights.retro.fixes.EventsBetween`."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+
+    def __call__(self, session_uid: str, first_seq: int, last_seq: int) -> Iterator[Event]:
+        for event in self._reader.events(session_uid, first_seq=first_seq, limit=last_seq - first_seq + 1):
+            if event.seq > last_seq:
+                return
+            yield event
+
+
+MAX_SECONDS = 20.0
+"""How long a question may wait for analyses; the rest is said in a note."""
+MAX_UNDER_WAY = 20
+"""Sessions under way that are analysed for one question, the newest."""
+
+
+Telling = Callable[[str], None]
+"""Told what is being done now, in words for a person who waits."""
+
+
+def freshen(
+    home: OpenHome, refresh: Callable[[], tuple[str, ...]], *, with_under_way: bool = False,
+    repos: tuple[str, ...] = (), tell: Telling = lambda _: None,
+) -> tuple[str, ...]:  # fmt: skip
+    """Take in and analyse what is due; return notes on what could not be done.
+
+    with_under_way: the newest sessions (of repos) that nobody has ended are analysed too, as far as they have come.
+    Raises ConfigError for a rule that cannot be used, StoreError.
+    """
+    tell("ingesting what changed")
+    notes = refresh()
+    if not home.config.distill.enabled:
+        return (*notes, "analysing is off (`[distill] enabled`): this is what was found before")
+    try:
+        return _analysed(home, notes, with_under_way=with_under_way, repos=repos, tell=tell)
+    except ArchiveError as error:  # what was analysed before needs no archive, and no key
+        return (*notes, f"not analysed: {error}")
+
+
+def _analysed(
+    home: OpenHome, notes: tuple[str, ...], *, with_under_way: bool, repos: tuple[str, ...], tell: Telling
+) -> tuple[str, ...]:
+    from recollect.ingest.distill import DistillingFacet
+
+    def show(done: int, total: int) -> None:
+        tell(f"analysing sessions, {done:,} of {total:,}")
+
+    report = DistillingFacet(home).run(max_seconds=MAX_SECONDS, progress=show)
+    notes = (*notes, *report.notes)
+    if report.state == "done" and with_under_way:
+        page, _total = home.reader().sessions(EventFilter(repos=repos), limit=MAX_UNDER_WAY)
+        stale = [s.session_uid for s in page if s.analyzed_at is None or (s.ingested_at or 0) > s.analyzed_at]
+        if stale:
+            report = DistillingFacet(home).run(sessions=stale, max_seconds=MAX_SECONDS, progress=show)
+            notes = (*notes, *report.notes)
+    if report.state == "interrupted":
+        return (*notes, "not every session is analysed yet: `recollect sync` goes on")
+    return notes

@@ -1,1 +1,0 @@
-"""The facets that answer what sessions mean: digests, decisions, blame, retrospectives."""

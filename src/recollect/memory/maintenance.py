@@ -1,0 +1,345 @@
+"""`memory.maintenance`: verify, doctor, repair, backup, export, rebuild, keys, and the original text of events."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import msgspec
+
+from recollect.archive.archive import Archive
+from recollect.archive.chunks import ChunkPlace
+from recollect.archive.envelope import KeyPlace, read_envelope
+from recollect.archive.keys import load_keys
+from recollect.archive.rewrap import KeyChange, KeyStatus, change_wrapping, key_status
+from recollect.clock import now_us
+from recollect.errors import KeyUnavailable, StoreError, UsageError
+from recollect.ingest.report import SyncReport
+from recollect.maintenance.export import Stored, export, raw_bytes, raw_files, render
+from recollect.maintenance.reports import DoctorReport, Exported, ExportFormat, Fix, VerifyReport
+from recollect.maintenance.verify import verify
+from recollect.memory.facets import facet
+from recollect.model.events import Event, SourceLocation
+from recollect.model.sessions import Session
+from recollect.store.audit import AuditEntry, add_audit, read_audit
+from recollect.store.home import Home
+from recollect.store.insights import NodeFilter
+from recollect.store.lock import IngestLock
+from recollect.store.reader import Reader
+
+if TYPE_CHECKING:
+    from recollect.ingest.home import OpenHome
+    from recollect.ingest.retention import RetentionFacet
+    from recollect.maintenance.backup.manifest import BackupReport, RestoreReport
+    from recollect.maintenance.repair import RepairReport
+    from recollect.maintenance.reveal import RevealedEvent
+    from recollect.maintenance.service.service import Service
+    from recollect.memory.forget import ForgettingFacet
+
+
+Progress = Callable[[int, int], None]
+
+
+class MaintenanceFacet:
+    """Looks after the memory: proves it complete, tells its health, gives sessions back, derives it anew."""
+
+    def __init__(self, home: OpenHome) -> None:
+        self._home = home
+
+    retention: RetentionFacet = facet("recollect.ingest.retention", of="_home")
+    """What is kept how long: evict, what everything takes, pins."""
+    forgetting: ForgettingFacet = facet("recollect.memory.forget", of="_home")
+    """Take sessions, records or whole repositories out of the memory, for good."""
+    keys: KeysFacet = facet("recollect.memory.maintenance", of="_home")
+    """The wrapping key of the home: which it is, another one, another place for it."""
+    reveal: Reveal = facet("recollect.memory.maintenance", of="_home")
+    """The original text of events. Everything shown is logged."""
+
+    def verify(self, *, progress: Progress | None = None) -> VerifyReport:
+        """Read every stored byte back, recompute every hash and the completeness ledger."""
+        reader = self._home.reader()
+        if next(reader.ledgers(), None) is None:  # nothing was ever taken in: there is no archive, and no key either
+            return VerifyReport(True, 0, 0, 0, 0, 0, 0, 0, (), (), 0.0)
+        with self._home.archive() as archive:
+            kept = (item.node for item in self._home.distilled().nodes(NodeFilter(with_revoked=True)))
+            added = (item.decision for item in self._home.distilled().decisions() if item.decision.origin == "added")
+            return verify(reader, archive, nodes=chain(kept, added), progress=progress)
+
+    def verify_deep(self, *, progress: Callable[[str, int, int], None] | None = None) -> VerifyReport:
+        """Verify, then derive everything derived again and hold it against what is there: events, index, digests.
+
+        Takes as long as taking everything in, and holds the ingest lock. progress: (what is done, done, in all).
+        Raises StoreLocked when another process is ingesting; else as `verify`.
+        """
+        from recollect.maintenance.deep_verify import verify_deep
+
+        show = None if progress is None else lambda done, total: progress("verifying", done, total)
+        report = self.verify(progress=show)
+        if not report.sources:
+            return report
+        deep = verify_deep(self._home, progress)
+        return msgspec.structs.replace(report, ok=report.ok and all(part.ok for part in deep), deep=deep)
+
+    def doctor(self) -> DoctorReport:
+        """Run every health check now. Never raises for what it finds; creates nothing."""
+        from recollect.memory.doctor import doctor
+
+        return doctor(self._home)
+
+    def fix(self, *, is_dry_run: bool = False, say: Callable[[Fix], None] = lambda _: None) -> DoctorReport:
+        """Do what is safe about what the checks find, each step said before, then run them again.
+
+        is_dry_run: says what it would do, and does nothing.
+        """
+        from recollect.memory.doctor import fix
+
+        return fix(self._home, is_dry_run=is_dry_run, say=say)
+
+    def repair(
+        self, *, source: Path | None = None, is_dry_run: bool = False, say: Callable[[Fix], None] = lambda _: None
+    ) -> RepairReport:
+        """Find everything that is damaged, say what would be done about each, and do it.
+
+        source: a backup, for what is in no other place. is_dry_run: only says it. Raises StoreLocked, BackupUnusable.
+        """
+        from recollect.maintenance.repair import repair
+
+        return repair(self._home, source=source, is_dry_run=is_dry_run, say=say)
+
+    def export(
+        self,
+        uid: str,
+        *,
+        format: ExportFormat = "events",  # noqa: A002 (the word of the command line)
+        out: Path,
+        revision: int | None = None,
+    ) -> tuple[Exported, ...]:
+        """Write a session into a folder, see `maintenance.export.export`: redacted, unless `raw` is asked for.
+
+        Exact bytes contain the session's secrets, so giving them is logged first.
+        """
+        session = self._home.session(uid)
+        if format == "raw":
+            self._log_raw(session)
+        with self._home.archive() as archive:
+            return export(self._stored(), archive, session, form=format, out=out, revision=revision)
+
+    def export_bytes(
+        self,
+        uid: str,
+        *,
+        format: ExportFormat = "events",  # noqa: A002 (the word of the command line)
+        revision: int | None = None,
+    ) -> Iterator[bytes]:
+        """Yield one session as bytes: redacted, or for `raw` exactly those of its transcript, which is logged first.
+
+        Raises UsageError when nothing of the session is archived.
+        """
+        session = self._home.session(uid)
+        reader = self._home.reader()
+        if format != "raw":
+            yield from render(self._stored(), session, format)
+            return
+        files = raw_files(reader, session, revision=revision)
+        if not files:
+            raise UsageError(f"no transcript of {session.session_uid} is archived")
+        self._log_raw(session)
+        with self._home.archive() as archive:
+            yield from raw_bytes(reader, archive, files[0])
+
+    def _log_raw(self, session: Session) -> None:
+        """Keep that the exact bytes of a session are given, secrets included. Raises StoreError: then they are not."""
+        log_export(self._home.home, session.session_uid, session.event_count)
+
+    def _stored(self) -> Stored:
+        return Stored(self._home.reader(), self._home.distilled)
+
+    def backup(
+        self, target: Path, *, with_key: bool = True, progress: Callable[[str, int, int], None] | None = None
+    ) -> BackupReport:
+        """Copy the memory as it is now to a folder, or to one file `….tar.zst`, and read all of it again.
+
+        with_key False: the wrapping key is left out. progress: called with (stage, bytes done, bytes in all). Raises
+        UsageError, BackupUnusable, DiskFull, StoreError; the target is then no backup, or the one before.
+        """
+        from recollect.maintenance.backup.restore import backup
+
+        return backup(self._home, target, with_key=with_key, progress=progress)
+
+    def restore(
+        self, source: Path, *, force: bool = False, keep: bool = False,
+        progress: Callable[[str, int, int], None] | None = None,
+    ) -> RestoreReport:  # fmt: skip
+        """Let a backup take this memory's place, see `recollect.maintenance.backup.restore.restore`.
+
+        force: also where there is a memory already; keep: which is then kept aside. Raises UsageError, StoreLocked,
+        BackupUnusable, KeyUnavailable, SchemaTooNew; the memory is then as it was.
+        """
+        from recollect.maintenance.backup.restore import restore
+
+        return restore(self._home, source, force=force, keep=keep, progress=progress)
+
+    @property
+    def service(self) -> Service:
+        """Recollect as a service of the system."""
+        from recollect.maintenance.service.service import Service
+        from recollect.store.home import make_home
+
+        return Service(self._home.home, self._home.env, make_home=partial(make_home, self._home.home))
+
+    def rebuild(self, what: Literal["index", "all"] = "all", *, progress: Progress | None = None) -> SyncReport:
+        """Derive the index, or database and index, anew from what is kept; then take in what is new.
+
+        Raises StoreLocked when another process is ingesting.
+        """
+        from recollect.ingest.operations import rebuild
+
+        return rebuild(self._home, what, progress=progress)
+
+
+class KeysFacet:
+    """The wrapping key of a home. Every change is logged."""
+
+    def __init__(self, home: OpenHome) -> None:
+        self._home = home.home
+        self._keys = home.folders.keys
+
+    def status(self) -> KeyStatus:
+        """Return which key is in force, where it is kept and whether it can be read now. Raises KeyUnavailable."""
+        self._check_there()
+        return key_status(self._keys)
+
+    def rotate(self) -> KeyChange:
+        """Make a new wrapping key in the place of the present one; no chunk is rewritten. May ask a person.
+
+        Raises:
+            KeyUnavailable: the present key cannot be read, or the keyring doesn't take the new one.
+            StoreLocked: another process is changing the keys.
+            DiskFull, ArchiveError: a file cannot be written. The present key is then still in force.
+        """
+        self._check_there()
+        return self._change(read_envelope(self._keys).kept)
+
+    def move(self, kept: KeyPlace) -> KeyChange:
+        """Make a new wrapping key and keep it elsewhere. Raises UsageError where it is there already; else as
+        `rotate`."""
+        self._check_there()
+        if read_envelope(self._keys).kept == kept:
+            where = "in a file" if kept == "file" else "in the keyring"
+            raise UsageError(f"the key is kept {where} already", hint="`recollect keys rotate` makes a new one")
+        return self._change(kept)
+
+    def _check_there(self) -> None:
+        """Raise KeyUnavailable for a memory that never had a key: nothing is lost then."""
+        if not self._keys.exists() and not Home(self._home).archive.exists():
+            raise KeyUnavailable("nothing is stored yet, so there is no key", hint="run `recollect sync`")
+
+    def _change(self, kept: KeyPlace) -> KeyChange:
+        lock = IngestLock(self._keys, name="lock", work="changing the keys of")
+        try:
+            change = change_wrapping(self._keys, kept)
+        finally:
+            lock.release()
+        try:
+            value = {"key_id": change.key_id, "kept": kept, "before": change.key_id_before, "by": who()}
+            add_audit(self._home, "rotate", value, at=now_us())
+        except StoreError as error:
+            return msgspec.structs.replace(change, notes=(*change.notes, f"the change could not be logged: {error}"))
+        return change
+
+
+class Reveal:
+    """Shows original text. Nothing is given before it is logged; no server offers this."""
+
+    def __init__(self, home: OpenHome) -> None:
+        self._home = home
+        self._folders = home.folders
+
+    def events(self, events: Iterable[Event]) -> tuple[RevealedEvent, ...]:
+        """Return events in their original words, after logging who was shown which.
+
+        Raises:
+            KeyUnavailable: the archive's key cannot be read.
+            RawGone: the record was evicted or forgotten. ArchiveCorrupt: it is damaged.
+            StoreLocked, StoreError: the log cannot be written. Nothing is shown then.
+        """
+        from recollect.maintenance.reveal import reveal
+        from recollect.privacy.redact import redactor_of  # the detectors take a while to be made
+
+        keys = load_keys(self._folders.keys)
+        redactor = redactor_of(keys.marker_key, self._home.config.privacy)
+        archive = Archive.open(self._folders.archive, keys, read_only=True)
+        try:
+            records = _Records(self._home.reader(), archive)
+            shown = tuple(reveal(events, records.read, redactor, keys.marker_key))
+        finally:
+            archive.close()
+        self._log(shown, "text")
+        return shown
+
+    def records(self, events: Iterable[Event]) -> tuple[bytes, ...]:
+        """Return the exact records of events, each once, after logging that. Raises as `events`."""
+        archive = Archive.open(self._folders.archive, load_keys(self._folders.keys), read_only=True)
+        known = tuple(events)
+        try:
+            records = _Records(self._home.reader(), archive)
+            found = tuple(records.read(place) for place in dict.fromkeys(event.location for event in known))
+        finally:
+            archive.close()
+        self._log(known, "records")
+        return found
+
+    def log(self, *, limit: int | None = None) -> tuple[AuditEntry, ...]:
+        """Return what was shown, newest first. Raises StoreError."""
+        self._home.reader()  # makes an empty memory where there is none
+        return tuple(read_audit(self._home.home, actions=("reveal",), limit=limit))
+
+    def _log(self, shown: tuple[Event, ...] | tuple[RevealedEvent, ...], form: str) -> None:
+        by_session: dict[str, list[Any]] = {}
+        for event in shown:
+            by_session.setdefault(event.session_uid, []).append(event)
+        for uid, events in by_session.items():
+            value: dict[str, Any] = {"session_uid": uid, "as": form, "events": len(events), "by": who()}
+            value |= {"first_seq": min(e.seq for e in events), "last_seq": max(e.seq for e in events)}
+            if form == "text":
+                value["secrets"] = sum(event.secrets for event in events)
+            add_audit(self._home.home, "reveal", value, at=now_us())
+
+
+def log_export(home: Path, session_uid: str, events: int) -> None:
+    """Keep that a session's exact bytes are given. Raises StoreError: then they must not be."""
+    value = {"session_uid": session_uid, "as": "export", "events": events, "by": who()}
+    add_audit(home, "reveal", value, at=now_us())
+
+
+class _Records:
+    """Reads records from the archive; knows the chunks of what it has read."""
+
+    def __init__(self, reader: Reader, archive: Archive) -> None:
+        self._reader = reader
+        self._archive = archive
+        self._places: dict[tuple[str, int], list[ChunkPlace]] = {}
+
+    def read(self, at: SourceLocation) -> bytes:
+        """Return the exact bytes of a record."""
+        key = (at.source_id, at.revision)
+        if key not in self._places:
+            self._places[key] = [place for place, _ in self._reader.chunks(*key)]
+        return self._archive.read_range(self._places[key], at.offset_bytes, at.length_bytes)
+
+
+def who() -> str:
+    """Return who runs this process, as the system names them."""
+    if sys.platform == "win32":
+        return os.environ.get("USERNAME", "")
+    import pwd
+
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:
+        return str(os.getuid())

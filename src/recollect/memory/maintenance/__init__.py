@@ -1,1 +1,0 @@
-"""`memory.upkeep`: verify, doctor, repair, backup, restore, forget, retention, keys."""

@@ -1,0 +1,98 @@
+"""`memory.notes`: what people and agents write down: diary, facts, tags, and the runs that can be undone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from recollect.clock import now_us
+from recollect.errors import UsageError
+from recollect.memory.diary import Noting
+from recollect.memory.facets import facet
+from recollect.model.learnings.names import tag_name
+
+if TYPE_CHECKING:
+    from recollect.ingest.home import OpenHome
+    from recollect.memory.diary import BatchesFacet, DiaryFacet
+    from recollect.memory.facts import FactsFacet, SeedingFacet
+    from recollect.memory.palace import PalaceFacet
+
+
+MAX_TAG_CHARS = 60
+
+
+class Tagged(msgspec.Struct, frozen=True):
+    """A session's tag. tagged_at: UTC microseconds."""
+
+    name: str
+    session_uid: str
+    tagged_at: int
+
+
+class NotesFacet:
+    """Notes of one memory. Safe from many threads."""
+
+    def __init__(self, home: OpenHome, now_us: Callable[[], int] = now_us) -> None:
+        self._noting = Noting(home, now_us)
+
+    diary: DiaryFacet = facet("recollect.memory.diary", of="_noting")
+    """Diaries: write and read."""
+    facts: FactsFacet = facet("recollect.memory.facts", of="_noting")
+    """Facts with their time."""
+    seeding: SeedingFacet = facet("recollect.memory.facts", of="_noting")
+    """Facts that follow from decisions and learnings."""
+    palace: PalaceFacet = facet("recollect.memory.palace", of="_noting")
+    """What another program keeps of the same kind, taken over."""
+    batches: BatchesFacet = facet("recollect.memory.diary", of="_noting")
+    """Runs that can be undone."""
+
+    # Tags
+
+    def tag(self, session: str, names: Sequence[str]) -> tuple[Tagged, ...]:
+        """Give a session tags, and return all that it has. Harmless when done twice.
+
+        Raises UnknownName for a session, UsageError for a tag without a letter or digit, StoreLocked, StoreError.
+        """
+        uid, tags = self._noting.session_uid(session), [_checked(self._noting.clean(name)) for name in names]
+        now = self._noting.now_us()
+        with self._noting.writing() as notes:
+            for name in tags:
+                notes.tag(uid, name, now)
+            return _shown(notes.tags(session_uid=uid))
+
+    def untag(self, session: str, names: Sequence[str]) -> tuple[Tagged, ...]:
+        """Take tags of a session away, all without names, and return what is left. Raises UnknownName for a session and
+        for a tag that no session has."""
+        uid = self._noting.session_uid(session)
+        named = [self._known(name) for name in names]
+        with self._noting.writing() as notes:
+            gone = named or [row.name for row in notes.tags(session_uid=uid)]
+            for name in gone:
+                notes.untag(uid, name)
+            return _shown(notes.tags(session_uid=uid))
+
+    def tags(self, *, session: str = "", name: str = "") -> tuple[Tagged, ...]:
+        """Return tags by name: all, of one session, or of one name. Raises UnknownName for a session and for a tag that
+        no session has."""
+        if not self._noting.home.is_there():
+            return ()
+        uid = self._noting.session_uid(session) if session else ""
+        tag = self._known(name) if name else ""
+        with self._noting.reading() as notes:
+            return _shown(notes.tags(session_uid=uid, name=tag))
+
+    def _known(self, name: str) -> str:
+        return self._noting.home.known_names()("tag", _checked(name))
+
+
+def _checked(name: str) -> str:
+    tag = tag_name(name)
+    if not tag or len(tag) > MAX_TAG_CHARS:
+        raise UsageError(f"{name!r} is no tag: use letters and digits, at most {MAX_TAG_CHARS}")
+    return tag
+
+
+def _shown(rows: Sequence[tuple[str, str, int]]) -> tuple[Tagged, ...]:
+    return tuple(Tagged(*row) for row in rows)

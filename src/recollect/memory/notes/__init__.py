@@ -1,1 +1,0 @@
-"""`memory.notes`: facts, diaries, tags, imported palaces, and undoing a batch."""

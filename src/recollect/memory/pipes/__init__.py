@@ -1,1 +1,0 @@
-"""Filters over files and pipes that need no home and leave nothing behind."""
