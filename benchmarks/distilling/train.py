@@ -19,8 +19,7 @@ import numpy as np
 
 from benchmarks.distilling import quality
 from benchmarks.support.places import REPOSITORY, Places, parser, places
-from recollect.insights.scorer.features import PLACES, Turn, TurnFeatures, features_of
-from recollect.insights.scorer.turns import turns_of
+from recollect.insights.scorer.features import PLACES, Turn, TurnFeatures, features_of, turns_of
 from recollect.insights.scorer.weights import ABOUT_FILE, KINDS, TABLES_FILE, Subject
 from recollect.insights.stream import SessionEvents
 from tests.quality.judged import read_written

@@ -13,10 +13,10 @@ from recollect.cli.entries import running
 from recollect.cli.render.learnings import learnings
 from recollect.cli.render.maintenance import retention
 from recollect.cli.render.retro.document import INTERVENTIONS
-from recollect.erasure.reports import EvictReason
-from recollect.insights.decisions import confirmed
+from recollect.erasure.retention import EvictReason
+from recollect.insights.decisions import decisions
 from recollect.insights.language import answers
-from recollect.insights.learnings.queue.pause import PauseReason
+from recollect.insights.learnings.pause import PauseReason
 from recollect.maintenance import doctor as learned
 from recollect.maintenance.service.service import live_of, plan_for
 from recollect.memory import (
@@ -55,7 +55,7 @@ LOOKUPS: list[tuple[str, Mapping[str, Any], Any]] = [
     ("half-lives", scoring.HALF_LIFE_DAYS, LearningKind),
     ("worth of scopes", scoring.SCOPES, Scope),
     ("what to do when a model is not asked", learned._HINTS, PauseReason),
-    ("features of answers", confirmed._FEATURES, answers.Kind),
+    ("features of answers", decisions._FEATURES, answers.Kind),
 ]
 
 

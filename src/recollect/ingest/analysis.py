@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from recollect.insights.stages import GateRule, Stages
 
 
-SCHEME = 13
+SCHEME = 14
 """Raised whenever the same events would give another digest, other signals or other nodes."""
 
 
@@ -178,7 +178,7 @@ def added_to(base: Base, draft: AnalysisDraft) -> AnalysisDraft:
     """Return the analysis of the whole session. draft: of the events since; with none of them, nothing changes."""
     digest = draft.digest or base.digest
     if draft.digest is not None and base.digest is not None:
-        from recollect.insights.digests.sum import added
+        from recollect.insights.digests import added
 
         digest = added(base.digest, draft.digest)
     new = {node.id for node in draft.nodes}

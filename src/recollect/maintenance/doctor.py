@@ -8,7 +8,7 @@ import msgspec
 
 from recollect.errors import RecollectError
 from recollect.ingest.learnings.status import LearnStatus
-from recollect.insights.learnings.queue.pause import PauseReason, is_persistent
+from recollect.insights.learnings.pause import PauseReason, is_persistent
 from recollect.maintenance.agent_checks import agent_checks, program
 from recollect.maintenance.home_checks import DoctorContext, lately_checks, machine_checks, service
 from recollect.maintenance.reports import Check, DoctorReport

@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from recollect.insights.learnings.queue.pause import Pause
+from recollect.insights.learnings.pause import Pause
 from recollect.model.records import LedgerDefect
 
 

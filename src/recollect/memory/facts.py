@@ -10,17 +10,19 @@ import msgspec
 from recollect.errors import UsageError
 from recollect.insights.notes.contradictions import Contradiction, contradictions_among
 from recollect.insights.notes.facts import (
+    Decided,
     FactAdded,
     NewFact,
     add_fact,
     end_fact,
+    fact_of_learning,
+    facts_of_decision,
     find_fact,
     predicates_with_one_object,
     retract_fact,
     supersede_fact,
 )
 from recollect.insights.notes.linked_data import linked_data
-from recollect.insights.notes.seeds import Decided, fact_of_learning, facts_of_decision
 from recollect.memory.diary import Noting
 from recollect.model.insights.nodes import DecisionState
 from recollect.model.learnings.learnings import GIVEN_STATES

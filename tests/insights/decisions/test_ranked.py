@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from recollect.insights import analyse, default_stages
 from recollect.insights.decisions.ranked import OF_A_TURN, DecisionRanker
 from recollect.insights.scorer import SentenceScorer
-from recollect.insights.scorer.features import Turn, features_of
-from recollect.insights.scorer.tokens import SENTENCES
+from recollect.insights.scorer.features import SENTENCES, Turn, features_of
 from recollect.insights.scorer.weights import ABOUT_FILE, TABLES_FILE, checked, weights
 from recollect.insights.stages import Lineage
 from recollect.model.events import Event

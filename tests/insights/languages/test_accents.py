@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from recollect.insights.language.accents import spellings
-from recollect.insights.language.pack import phrases
+from recollect.insights.language.pack import phrases, spellings
 
 
 @pytest.mark.parametrize(

@@ -97,7 +97,7 @@ def test_where_an_expression_matches_there_is_a_spot(code: str, data: st.DataObj
     ],
 )
 def test_what_stands_between_words_keeps_no_pattern_out(code: str, written: str, text: str) -> None:
-    rule = PackRule("choice.tried", "choice", (written,))
+    rule = PackRule("choice.tried", (written,))
     shipped = words_of(code).pack
     tried = Prefilter(Words(msgspec.structs.replace(shipped, rules=(rule,))), "human")
     low = folded(project(text, of_human=True))
@@ -117,6 +117,6 @@ def test_what_stands_between_words_keeps_no_pattern_out(code: str, written: str,
     ],
 )
 def test_words_that_do_not_follow_each_other_are_no_spot(written: str, text: str) -> None:
-    rule = PackRule("choice.tried", "choice", (written,))
+    rule = PackRule("choice.tried", (written,))
     tried = Prefilter(Words(msgspec.structs.replace(words_of("en").pack, rules=(rule,))), "human")
     assert Places(Said(text), tried).spots() == []

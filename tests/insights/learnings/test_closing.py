@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.ingest.learnings.readers import reading
 from recollect.insights.learnings.action_words import is_same_action
 from recollect.insights.learnings.closure import closed_actions
 from recollect.model.events import Event, SourceLocation
@@ -70,25 +69,23 @@ def shell(command: str, *, exit_code: int | None = 0, ok: bool | None = True) ->
 )
 def test_a_sentence_that_says_it_is_done_in_its_own_words(text: str, said: str, *, is_done: bool) -> None:
     for message in (UserMessage(said), AssistantMessage(said)):
-        found = closed_actions(told(UserMessage("go on"), message), [action(text)], reading())
+        found = closed_actions(told(UserMessage("go on"), message), [action(text)])
         assert bool(found) == is_done
 
 
 def test_the_command_that_it_names_ran_well() -> None:
     pending = [action("run `make release` when the tests pass")]
-    assert closed_actions(told(UserMessage("go"), *shell("make release")), pending, reading())
+    assert closed_actions(told(UserMessage("go"), *shell("make release")), pending)
     for call in (
         shell("make release", exit_code=2, ok=False),
         shell("make release-notes"),
         shell("make release", ok=None, exit_code=None),
     ):
-        assert closed_actions(told(UserMessage("go"), *call), pending, reading()) == []
+        assert closed_actions(told(UserMessage("go"), *call), pending) == []
 
 
 def test_what_shows_it_is_the_evidence_and_the_time() -> None:
-    (found,) = closed_actions(
-        told(UserMessage("go"), *shell("make release")), [action("run `make release`")], reading()
-    )
+    (found,) = closed_actions(told(UserMessage("go"), *shell("make release")), [action("run `make release`")])
     assert found.done_at == T0 + 102
     assert [(e.session_uid, e.event_id, e.author) for e in found.evidence] == [("claude:b", "e2", "tool")]
     assert found.batch == ""
@@ -98,17 +95,15 @@ def test_nothing_counts_that_came_before_or_in_the_turn_that_asked_for_it() -> N
     said = AssistantMessage("The changelog for the release is updated, done.")
     text = "update the changelog for the release"
     late = action(text, ts=T0 + 10**6)
-    assert closed_actions(told(UserMessage("go"), said), [late], reading()) == []
+    assert closed_actions(told(UserMessage("go"), said), [late]) == []
     here = action(text, session="claude:b", event="e0", ts=T0 + 100)
-    assert closed_actions(told(UserMessage(text), said), [here], reading()) == []
-    assert closed_actions(told(UserMessage(text), UserMessage("and now?"), said), [here], reading())
+    assert closed_actions(told(UserMessage(text), said), [here]) == []
+    assert closed_actions(told(UserMessage(text), UserMessage("and now?"), said), [here])
 
 
 def test_what_was_injected_is_nobodys_word() -> None:
     said = UserMessage("The changelog for the release is updated, done.", "injected")
-    assert (
-        closed_actions(told(UserMessage("go"), said), [action("update the changelog for the release")], reading()) == []
-    )
+    assert closed_actions(told(UserMessage("go"), said), [action("update the changelog for the release")]) == []
 
 
 @pytest.mark.parametrize(
@@ -130,7 +125,7 @@ def test_what_was_injected_is_nobodys_word() -> None:
     ],
 )
 def test_what_is_told_done_is_done(text: str, said: str) -> None:
-    assert closed_actions(told(UserMessage("go on"), UserMessage(said)), [action(text)], reading())
+    assert closed_actions(told(UserMessage("go on"), UserMessage(said)), [action(text)])
 
 
 @pytest.mark.parametrize(
@@ -155,16 +150,16 @@ def test_what_is_told_done_is_done(text: str, said: str) -> None:
 )
 def test_nothing_else_that_is_done_closes_it(text: str, said: str) -> None:
     for message in (UserMessage(said), AssistantMessage(said)):
-        assert closed_actions(told(UserMessage("go on"), message), [action(text)], reading()) == []
+        assert closed_actions(told(UserMessage("go on"), message), [action(text)]) == []
 
 
 def test_a_verb_alone_closes_nothing_where_it_may_mean_several_or_something_else() -> None:
     sentry, logs = action("rotate the sentry key"), msgspec.structs.replace(action("rotate the logs"), id="l2")
-    assert closed_actions(told(UserMessage("go on"), UserMessage("rotated")), [sentry, logs], reading()) == []
+    assert closed_actions(told(UserMessage("go on"), UserMessage("rotated")), [sentry, logs]) == []
     spoken_of = told(UserMessage("go"), AssistantMessage("Please rotate the image."), UserMessage("rotated"))
-    assert closed_actions(spoken_of, [sentry], reading()) == []
+    assert closed_actions(spoken_of, [sentry]) == []
     reminded = told(UserMessage("go"), AssistantMessage("Still to do: rotate the sentry key."), UserMessage("rotated"))
-    assert closed_actions(reminded, [sentry], reading())
+    assert closed_actions(reminded, [sentry])
 
 
 def test_a_commit_with_its_words_closes_it() -> None:
@@ -177,9 +172,9 @@ def test_a_commit_with_its_words_closes_it() -> None:
         ("Revert add tests for the parser", False),
     ):
         made = told(UserMessage("go"), *shell(f"git add -A && git commit -m '{message}'"))
-        assert bool(closed_actions(made, pending, reading())) == is_done, message
+        assert bool(closed_actions(made, pending)) == is_done, message
     failed = told(UserMessage("go"), *shell("git commit -m 'Add tests for the parser'", exit_code=1, ok=False))
-    assert closed_actions(failed, pending, reading()) == []
+    assert closed_actions(failed, pending) == []
 
 
 VERBS, THINGS = (
@@ -196,6 +191,6 @@ def test_done_closes_the_action_that_it_names_however_it_was_put_and_no_other(
 ) -> None:
     asked = dress.format(f"{one[0]} the {one[2]}{one[1]}")
     done = f"I have {other[0].rstrip('e')}ed the {other[2]}{other[1]}."
-    found = closed_actions(told(UserMessage("go on"), UserMessage(done)), [action(asked)], reading())
+    found = closed_actions(told(UserMessage("go on"), UserMessage(done)), [action(asked)])
     assert bool(found) == (one == other)
     assert is_same_action(asked, f"{other[0]} the {other[2]}{other[1]}") == (one == other)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.insights.learnings.queue.backoff import FIRST_S, LONGEST_S, LONGEST_STATED_S, wait_us
-from recollect.insights.learnings.queue.pause import (
+from recollect.insights.learnings.pause import (
     DAY_US,
+    FIRST_S,
+    LONGEST_S,
+    LONGEST_STATED_S,
     Failed,
     Pause,
     PauseReason,
@@ -15,6 +17,7 @@ from recollect.insights.learnings.queue.pause import (
     pack_pause,
     paused,
     unpack_pause,
+    wait_us,
 )
 
 NOW = 1_800_000_123_456_789

@@ -7,8 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.errors import UsageError
-from recollect.insights.notes.contradictions import CARDINALITY, contradict, contradictions_among, single_valued
-from recollect.insights.notes.intervals import check_interval, holds_at, overlap
+from recollect.insights.notes.contradictions import (
+    CARDINALITY,
+    check_interval,
+    contradict,
+    contradictions_among,
+    holds_at,
+    overlap,
+    single_valued,
+)
 from recollect.model.learnings.names import normal_name, normal_predicate, tag_name
 from recollect.model.learnings.notes import Fact
 

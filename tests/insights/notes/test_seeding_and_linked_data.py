@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from recollect.insights.notes.facts import Decided, fact_of_learning, facts_of_decision
 from recollect.insights.notes.linked_data import CONTEXT, linked_data
-from recollect.insights.notes.seeds import Decided, fact_of_learning, facts_of_decision
 from recollect.model.events import SourceLocation
 from recollect.model.insights.nodes import Decision, Option
 from recollect.model.learnings.learnings import Learning

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 import msgspec
 import pytest
 
-from recollect.insights.decisions.bindings import PathAndTimeBinder
-from recollect.insights.decisions.bindings.bindings import MAX_EPISODES
+from recollect.insights.decisions.bindings import MAX_EPISODES, PathAndTimeBinder
 from recollect.insights.episodes import EditGrouper
 from recollect.insights.stream import SessionEvents, evidence_of
 from recollect.model.events import Event

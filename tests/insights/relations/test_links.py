@@ -8,8 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from recollect.insights.decisions.relations import SubjectRelator, state_at
-from recollect.insights.decisions.relations.conflicts import MAX_OPEN
+from recollect.insights.decisions.relations import MAX_OPEN, SubjectRelator, state_at
 from recollect.insights.stages import Lineage, Relations
 from recollect.model.events import SourceLocation
 from recollect.model.insights.nodes import Decision, Evidence, Link, Option, Polarity, node_id

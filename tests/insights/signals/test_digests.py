@@ -7,8 +7,7 @@ import json
 import msgspec
 import pytest
 
-from recollect.insights.digests import digest_of
-from recollect.insights.digests.builder import MAX_SNIPPETS, TEXT_CHARS
+from recollect.insights.digests import MAX_SNIPPETS, TEXT_CHARS, digest_of
 from recollect.insights.sessions import session_of
 from recollect.insights.stages import Gated
 from recollect.insights.stream import SessionEvents

@@ -13,7 +13,7 @@ import pytest
 
 from recollect import ready
 from recollect.config import Config, ContextConfig
-from recollect.insights.learnings.queue.pause import Pause, keep_pause
+from recollect.insights.learnings.pause import Pause, keep_pause
 from recollect.recall.context import ready as keeping
 from recollect.store.learning_writer import open_learning_store
 from tests.recall.context.conftest import Session, Shop, shop

@@ -19,7 +19,7 @@ from recollect.cli.render.live import print_status
 from recollect.config import Config, ContextConfig, LearningConfig
 from recollect.ingest.daemon import Counters
 from recollect.ingest.learnings.status import learning_now
-from recollect.insights.learnings.queue.pause import Pause, keep_pause
+from recollect.insights.learnings.pause import Pause, keep_pause
 from recollect.insights.learnings.user_file import find_region
 from recollect.memory import LearningNow, LiveStatus
 from recollect.recall.context.person_files import SOUL_TEXT, fronts, person_files

@@ -22,8 +22,7 @@ from recollect.errors import (
     EndpointUnusable,
 )
 from recollect.ingest.learnings.extract import ANSWERED_NOTE, LearnReport, ModelJobs
-from recollect.insights.learnings.queue.backoff import wait_us
-from recollect.insights.learnings.queue.pause import (
+from recollect.insights.learnings.pause import (
     NOTE,
     Failed,
     Pause,
@@ -32,6 +31,7 @@ from recollect.insights.learnings.queue.pause import (
     keep_pause,
     paused,
     unpack_pause,
+    wait_us,
 )
 from recollect.store.jobs import QUESTIONS, TURN_GOES_ON, TURN_IS_OVER, Job
 from recollect.store.learning_writer import LearningStore

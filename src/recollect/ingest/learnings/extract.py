@@ -14,9 +14,8 @@ import msgspec
 
 from recollect.errors import ArchiveError, StoreCorrupt, StoreError, where_raised
 from recollect.ingest.learnings.keep import Keeping, changes_of
-from recollect.insights.learnings.identity import id_everywhere
-from recollect.insights.learnings.queue.backoff import wait_us
-from recollect.insights.learnings.sameness import is_models
+from recollect.insights.learnings.identity import id_everywhere, is_models
+from recollect.insights.learnings.pause import wait_us
 from recollect.ready import PROGRAM
 from recollect.store.jobs import Job, JobKind
 from recollect.store.learnings import BY_CLOSING, BY_RULES, Sighting

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from recollect.insights.decisions.relations.stances import places_in, stance_of
-from recollect.insights.learnings.sameness import ids_of_same_words, is_models, joined
+from recollect.insights.decisions.relations import places_in, stance_of
+from recollect.insights.learnings.identity import ids_of_same_words, is_models, joined
 from recollect.insights.learnings.settlement import Rules, next_expiry, related, settled
 from recollect.insights.subjects import words_in
 from recollect.model.insights.nodes import Decision

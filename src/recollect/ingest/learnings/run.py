@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from recollect.ingest.learnings.status import AskPreview
     from recollect.ingest.report import SyncReport
     from recollect.ingest.sync import SyncRequest
-    from recollect.insights.learnings.queue.pause import Pause
+    from recollect.insights.learnings.pause import Pause
     from recollect.model.learnings.learnings import LearningEvidence
     from recollect.store.learnings import LearningReader, Quarantined, Verdict
 

@@ -12,7 +12,7 @@ from recollect.errors import RecollectError, UnknownName
 from recollect.ingest.daemon import LearningNow
 from recollect.ingest.learnings.ask import fingerprint_of
 from recollect.ingest.learnings.extract import ANSWERED_NOTE, RAN_NOTE
-from recollect.insights.learnings.queue.pause import NOTE, Pause, holds, is_persistent, unpack_pause
+from recollect.insights.learnings.pause import NOTE, Pause, holds, is_persistent, unpack_pause
 from recollect.model.events import Event
 from recollect.model.learnings.learnings import GIVEN_STATES, Learning, LearningEvidence, LearningKind, Priority, Scope
 from recollect.model.learnings.spending import day_of_us

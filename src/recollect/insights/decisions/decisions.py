@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final, Literal, NamedTuple
 
-from recollect.insights.decisions.confidence import LEAST, confidence_of
-from recollect.insights.decisions.confirmed import confirmed
-from recollect.insights.decisions.found import Found
 from recollect.insights.decisions.segment import JOIN
-from recollect.insights.language.options import is_named
-from recollect.insights.language.projection import project
+from recollect.insights.language.answers import Answer, Kind, Proposal, alternatives_in, answers, proposal_of
+from recollect.insights.language.options import Range, is_named
+from recollect.insights.language.pack import POLARITY
+from recollect.insights.language.projection import CAP, lower, project
 from recollect.insights.language.reader import Reading, readings, words_of
+from recollect.insights.language.sentences import sentences
 from recollect.insights.stream import SessionEvents, evidence_of
 from recollect.model.events import Event
 from recollect.model.insights.nodes import (
@@ -20,7 +20,6 @@ from recollect.model.insights.nodes import (
     Decision,
     EvidenceRole,
     Marker,
-    MarkerCategory,
     Option,
     Polarity,
     Speaker,
@@ -29,19 +28,127 @@ from recollect.model.insights.nodes import (
 from recollect.model.payloads import UserMessage
 from recollect.privacy.sentences import tells_credential
 
+
+class Found(NamedTuple):
+    """A decision in the making. start, end: the deciding words in the message; order: where its rule matched."""
+
+    start: int
+    end: int
+    order: int
+    polarity: Polarity
+    chosen: tuple[str, ...]
+    rejected: tuple[str, ...]
+    markers: tuple[Marker, ...]
+    features: frozenset[str]
+    rationale: str = ""
+    consequences: str = ""
+    question: str = ""
+    language: str = ""
+    is_answer: bool = False
+
+
+HUNDREDTHS: Final[Mapping[str, int]] = {
+    "strong_rule": 60,
+    "soft_rule": 40,
+    "own_rule": 50,
+    "answer_to_question": 55,
+    "order_to_do_it": 55,
+    "option_by_label": 70,
+    "contrast": 15,
+    "named_option": 10,
+    "reason": 10,
+    "human": 10,
+    "several_rules": 5,
+}
+"""What each feature adds. The first six say where the decision comes from; a decision has exactly one of them."""
+
+LEAST: Final = 50
+"""Below this no decision is made."""
+MOST: Final = 99
+
+
+def confidence_of(features: Collection[str]) -> tuple[float, dict[str, float]]:
+    """Return the confidence (0 to 1) and what each feature contributed, in the order of `HUNDREDTHS`."""
+    added = {name: value for name, value in HUNDREDTHS.items() if name in features}
+    return min(MOST, sum(added.values())) / 100, {name: value / 100 for name, value in added.items()}
+
+
+_FEATURES: Final[dict[Kind, str]] = {
+    "yes": "answer_to_question", "no": "answer_to_question", "do_it": "order_to_do_it", "option": "option_by_label",
+}  # fmt: skip
+_STOP: Final = re.compile(r"[.?!\n。？！]|$")
+
+
+def confirmed(text: str, marker: Marker, said: str) -> Found | None:
+    """Return what the answer `marker` in `text` takes (or turns down) of the reply `said`; None for nothing."""
+    answer = next((a for a in answers(text) if (a.start, a.end) == (marker.start, marker.end)), None)
+    if answer is None:
+        return None
+    proposal = proposal_of(said, answer.language)
+    if proposal is None:
+        return None
+    chosen, rejected = _taken(answer, proposal, said)
+    if not chosen and not rejected:
+        return None
+    feature = _FEATURES[answer.kind]
+    polarity: Polarity = "reject" if not chosen else "adopt"
+    return Found(
+        start=0 if answer.is_bare else answer.start,
+        end=len(text.rstrip()) if answer.is_bare else answer.end,
+        order=answer.start,
+        polarity=polarity,
+        chosen=tuple(_words_of_reply(said, s) for s in chosen),
+        rejected=tuple(_words_of_reply(said, s) for s in rejected),
+        markers=(marker,),
+        features=frozenset({feature, "human"} | ({"contrast"} if chosen and rejected else set())),
+        question=" ".join(said[slice(*proposal.asked)].split()),
+        language=answer.language,
+        is_answer=True,
+    )
+
+
+def _taken(answer: Answer, proposal: Proposal, said: str) -> tuple[list[Range], list[Range]]:
+    """Return the ranges of the reply that an answer takes and turns down."""
+    meant = [s for s in (proposal.offered, proposal.suggested) if s != (0, 0)]
+    if answer.kind == "option":
+        return _labelled(answer.label, proposal, said)
+    if answer.kind == "no":
+        return [], meant[:1]
+    return meant[:1], []
+
+
+def _labelled(label: str, proposal: Proposal, said: str) -> tuple[list[Range], list[Range]]:
+    listed = list(proposal.listed)
+    if label.startswith("#"):
+        place = int(label[1:]) - 1
+        spans = [o.span for o in listed] or _between(proposal, said)
+        return (spans[place : place + 1], spans[:place] + spans[place + 1 :]) if place < len(spans) else ([], [])
+    chosen = [o.span for o in listed if o.label == label]
+    return chosen, [o.span for o in listed if o.label != label] if chosen else []
+
+
+def _between(proposal: Proposal, said: str) -> list[Range]:
+    """Return the alternatives that "or" separates in what was offered or suggested."""
+    low = lower(said[:CAP])
+    # "There are two ways: a queue or a table. Which one?"
+    before = [(max(s.start, low.rfind(":", *s) + 1), s.end - 1) for s in sentences(low, 0, proposal.asked[0])[-1:]]
+    for span in (proposal.offered, proposal.suggested, proposal.asked, *before):
+        start, end = span
+        stop = _STOP.search(low, end)  # the second alternative may stand behind a word that ends an option
+        parts = alternatives_in(low, (start, stop.start() if stop else len(low))) if span != (0, 0) else []
+        if len(parts) > 1:
+            return parts
+    return []
+
+
+def _words_of_reply(said: str, span: Range) -> str:
+    return " ".join(said[slice(*span)].split())
+
+
 _PATH: Final = re.compile(
     r"(?<![\w./-])(?:[\w.-]{1,60}/){1,12}[\w.*-]{0,60}|(?<![\w./-])[\w-]{1,60}\.(?:[a-z]{1,4}|json|toml|yaml|lock)(?![\w/])"
 )
 _PATHS: Final = 8
-_POLARITY: Final[dict[MarkerCategory, Polarity]] = {
-    "choice": "adopt",
-    "rejection": "reject",
-    "ban": "ban",
-    "preference": "prefer",
-    "reversal": "reverse",
-    "rule": "adopt",
-    "confirmation": "adopt",
-}
 
 
 class _Statement(NamedTuple):
@@ -154,7 +261,7 @@ def _by_own_rule(statement: _Statement, marker: Marker) -> Found:
     while start < marker.start and text[start].isspace():
         start += 1
     option = text[marker.start : marker.end].strip()
-    polarity = _POLARITY[marker.category]
+    polarity = POLARITY[marker.category]
     is_against = polarity in ("reject", "ban")
     features = {"own_rule", "human"} if statement.speaker == "human" else {"own_rule"}
     if is_named(text, project(text, of_human=True), (marker.start, marker.end)):

@@ -9,8 +9,8 @@ from recollect.insights.language.projection import lower
 from recollect.insights.language.reader import languages, words_of
 from recollect.insights.language.substance import names_something
 from recollect.insights.scorer import SentenceScorer
-from recollect.insights.scorer.tokens import TokenSentence
-from recollect.insights.scorer.turns import TurnOfEvent, turns_of
+from recollect.insights.scorer.features import TokenSentence, TurnOfEvent, turns_of
+from recollect.insights.scorer.scorer import ScoredSentence
 from recollect.insights.stream import SessionEvents, evidence_of
 from recollect.model.insights.nodes import Decision, Polarity, node_id
 from recollect.privacy.sentences import tells_credential
@@ -37,14 +37,18 @@ class DecisionRanker:
             for piece in decision.evidence:
                 taken.setdefault((piece.event_id, piece.part), []).append((piece.start, piece.end))
         found: list[Decision] = []
-        for one in turns_of(session):
-            found += self._of_turn(one, taken.get((one.event.event_id, one.event.part), []))
+        turns = list(turns_of(session))
+        of_turns = self._scorer.scores_of([one.turn for one in turns], ("decision",))
+        for one, scored in zip(turns, of_turns, strict=True):
+            found += self._of_turn(one, scored, taken.get((one.event.event_id, one.event.part), []))
         return found
 
-    def _of_turn(self, one: TurnOfEvent, taken: Sequence[tuple[int, int]]) -> list[Decision]:
+    def _of_turn(
+        self, one: TurnOfEvent, scored: Sequence[ScoredSentence], taken: Sequence[tuple[int, int]]
+    ) -> list[Decision]:
         likely = [
             (scores["decision"], sentence)
-            for sentence, scores in self._scorer.scores(one.turn, ("decision",))
+            for sentence, scores in scored
             if self._scorer.confidence("decision", scores["decision"]) and not _overlaps(sentence, taken)
         ]
         best = sorted(likely, key=lambda scored: -scored[0])[:OF_A_TURN]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from recollect.insights.language.proposals import Proposal, proposal_of
+from recollect.insights.language.answers import Proposal, proposal_of
 from recollect.insights.stages import Gated
 from recollect.insights.stream import SessionEvents, evidence_of
 from recollect.model.events import Event

@@ -9,8 +9,7 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from recollect.insights.commands import Simple, simple_commands
-from recollect.insights.episodes.repo_state import Commit
-from recollect.insights.episodes.timeline import ShellCall, Timeline
+from recollect.insights.episodes.edits import Commit, ShellCall, Timeline
 from recollect.insights.stream import SessionEvents, evidence_of
 from recollect.model.insights.nodes import CommandRef, RunOfTests
 from recollect.model.insights.signals import Signal, TestRun

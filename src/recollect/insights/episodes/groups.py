@@ -6,10 +6,8 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
-from recollect.insights.episodes.edits import Edit, edits_in
+from recollect.insights.episodes.edits import Commit, Edit, States, Timeline, commits_of, edits_in, timeline_of
 from recollect.insights.episodes.follow_ups import Activity
-from recollect.insights.episodes.repo_state import Commit, States, commits_of
-from recollect.insights.episodes.timeline import Timeline, timeline_of
 from recollect.insights.stream import SessionEvents, evidence_of
 from recollect.model.events import Event
 from recollect.model.insights.nodes import Episode, node_id

@@ -3,15 +3,52 @@
 from __future__ import annotations
 
 import tomllib
+import unicodedata
+from collections.abc import Mapping
 from functools import cache, lru_cache
 from importlib.resources import files
-from typing import Final, Literal
+from typing import Final, Literal, cast
 
 import msgspec
 
 from recollect.errors import BrokenInvariant
-from recollect.insights.language.accents import spellings
 from recollect.model.insights.nodes import MarkerCategory, Polarity, Strength
+
+EXACT: Final = "="
+"""Stands before a phrase of a pack that has no other spelling, since without accents it is another word (`=qué`)."""
+
+_PLAIN: Final = str.maketrans({"ß": "ss", "œ": "oe", "æ": "ae", "ø": "o", "ё": "е"})
+_UMLAUTS: Final = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss"})
+_KEPT: Final = frozenset("йЙ")
+"""Letters of their own that Unicode takes apart."""
+
+
+def spellings(phrase: str) -> tuple[str, ...]:
+    """Return how a lower-case phrase is typed: with its accents first, then without them, each once."""
+    if phrase.startswith(EXACT):
+        return (phrase[len(EXACT) :],)
+    if phrase.isascii():
+        return (phrase,)
+    return tuple(dict.fromkeys((phrase, _plain(phrase), _plain(phrase.translate(_UMLAUTS)))))
+
+
+class _Bare(dict[int, str]):
+    """Letters without their accents, each taken apart when it is met first: a pack has thousands of words."""
+
+    def __missing__(self, code: int) -> str:
+        letter = chr(code)
+        base = unicodedata.normalize("NFD", letter)[0]
+        self[code] = base if base.isascii() and letter not in _KEPT else letter
+        return self[code]
+
+
+_BARE: Final = _Bare()
+
+
+def _plain(phrase: str) -> str:
+    """Return a phrase without accents; letters of scripts other than Latin stay, but for ё."""
+    return phrase.translate(_PLAIN).translate(_BARE)
+
 
 LATIN: Final = ("en", "de", "es", "fr", "pt")
 CODES: Final = (*LATIN, "ru", "zh", "ja")
@@ -21,13 +58,22 @@ Script = Literal["latin", "cyrillic", "han", "kana"]
 Allowed = Literal["question", "hypothetical", "reported", "negated", "conditional", "offer"]
 
 
+POLARITY: Final[Mapping[MarkerCategory, Polarity]] = {
+    "choice": "adopt",
+    "rejection": "reject",
+    "ban": "ban",
+    "preference": "prefer",
+    "reversal": "reverse",
+    "rule": "adopt",
+    "confirmation": "adopt",
+}
+
+
 class PackRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A rule of a pack; packs/README.md says what each field does. `id` is without the language."""
 
     id: str
-    category: MarkerCategory
     patterns: tuple[str, ...]
-    polarity: Polarity = "adopt"
     strength: Strength = "strong"
     speaker: Literal["any", "human", "assistant"] = "any"
     allow: tuple[Allowed, ...] = ()
@@ -38,6 +84,16 @@ class PackRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Names of word lists; a sentence that holds one of them is none."""
     is_nameless: bool = False
     """Whether it decides something also where its slots name nothing ("undo that")."""
+
+    @property
+    def category(self) -> MarkerCategory:
+        """What its matches are: the beginning of its id."""
+        return cast("MarkerCategory", self.id.partition(".")[0])
+
+    @property
+    def polarity(self) -> Polarity:
+        """Whether its matches are for or against what they name."""
+        return POLARITY[self.category]
 
 
 class Lists(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -7,6 +7,7 @@ quotes become opaque characters: they can be named as an option, but nobody read
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from itertools import pairwise
 from typing import Final
 
@@ -15,6 +16,11 @@ CAP: Final = 64 * 1024
 
 OPAQUE: Final = "\ue000"
 """Stands for each character of inline code, of a link or of words in double quotes. In no word, and no blank."""
+
+_REMEMBERED: Final = 512
+"""Messages whose prose is remembered: rules, answers and weights each ask for it."""
+_REMEMBERED_CHARACTERS: Final = 8_192
+"""Of a message that is remembered, at most."""
 
 _FENCE: Final = re.compile(r"[ \t]*(```+|~~~+)")
 _TAG: Final = re.compile(r"[ \t]*<([A-Za-z][\w.-]{1,40})(?:\s[^<>\n]{0,200})?>")
@@ -103,6 +109,10 @@ def project(text: str, *, of_human: bool) -> str:
 
     of_human: then a long text of many headings and items counts as pasted; only its first and last paragraph are read.
     """
+    return (_remembered if len(text) <= _REMEMBERED_CHARACTERS else _prose)(text, of_human)
+
+
+def _prose(text: str, of_human: bool) -> str:
     lines = text[:CAP].splitlines(keepends=True)
     is_prose = _prose_lines(lines)
     if of_human:
@@ -112,6 +122,9 @@ def project(text: str, *, of_human: bool) -> str:
     if any(c in shown for c in '`"/“„«「『'):
         shown = _INLINE.sub(lambda m: OPAQUE * len(m[0]), shown)
     return shown.replace("*", " ") if "*" in shown else shown
+
+
+_remembered: Final = lru_cache(_REMEMBERED)(_prose)
 
 
 def item_end(line: str) -> int:

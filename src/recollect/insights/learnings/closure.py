@@ -15,8 +15,11 @@ from typing import NamedTuple
 
 import msgspec
 
+from recollect.insights.commands import simple_commands
+from recollect.insights.language.projection import project
+from recollect.insights.language.sentences import sentences
 from recollect.insights.learnings.action_words import Worded, is_bare, is_told_done, names_action, worded
-from recollect.insights.learnings.extraction.observed import Observed, Reading, kept_of
+from recollect.insights.learnings.extraction.observed import Observed, kept_of
 from recollect.insights.learnings.identity import bounded, normalised
 from recollect.model.events import Event
 from recollect.model.learnings.learnings import Author, Learning, LearningEvidence
@@ -57,7 +60,7 @@ class _Report(NamedTuple):
     verb: str = ""
 
 
-def closed_actions(of_session: Observed, pending: Sequence[Learning], reading: Reading) -> list[Learning]:
+def closed_actions(of_session: Observed, pending: Sequence[Learning]) -> list[Learning]:
     """Return those of the pending actions that the session shows to be done: with `done_at`, and the event that shows
     it as their only evidence. At the first such event of each that was not undone."""
     of_session = kept_of(of_session)
@@ -67,7 +70,7 @@ def closed_actions(of_session: Observed, pending: Sequence[Learning], reading: R
         return []
     turns = {(event.event_id, event.part): event.turn_index for event in events}
     found: dict[str, Learning] = {}
-    for told in _tellings(of_session, reading, [words for _, _, _, words in actions]):
+    for told in _tellings(of_session, [words for _, _, _, words in actions]):
         event = told.event
         later = [one for one in actions if one[0].id not in found and _is_later(event, one[0], one[1], turns)]
         if event.ts is None or not later:
@@ -96,19 +99,19 @@ def _is_meant(action: Worded, told: _Report, of_session: Observed) -> bool:
     return True
 
 
-def _tellings(of_session: Observed, reading: Reading, actions: Sequence[Worded]) -> Iterator[_Report]:
+def _tellings(of_session: Observed, actions: Sequence[Worded]) -> Iterator[_Report]:
     """Yield what people and agents say, and the commands that ended well, at the event of their result."""
     calls: dict[str, str] = {}
     for event in of_session.events:
         payload = event.payload
         if isinstance(payload, UserMessage):
             if payload.origin == "human":
-                sentences = tuple(_done_sentences(payload.text, event, reading, actions))
+                sentences = tuple(_done_sentences(payload.text, event, actions))
                 is_short = len(payload.text) <= _ONE_WORD and not _NOT_DONE.search(payload.text)
                 yield _Report(event, payload.text, sentences, verb=is_bare(worded(payload.text)) if is_short else "")
         elif isinstance(payload, AssistantMessage):
             if not event.is_sidechain:
-                yield _Report(event, payload.text, tuple(_done_sentences(payload.text, event, reading, actions)))
+                yield _Report(event, payload.text, tuple(_done_sentences(payload.text, event, actions)))
         elif isinstance(payload, ToolCall):
             command = _command_of(payload)
             if command:
@@ -116,14 +119,14 @@ def _tellings(of_session: Observed, reading: Reading, actions: Sequence[Worded])
         elif isinstance(payload, ToolResult):
             command = calls.pop(payload.call_id, "")
             if command and payload.ok is not False and not payload.exit_code and (payload.ok or payload.exit_code == 0):
-                yield _Report(event, command, command=command, commits=tuple(_commits_in(command, reading)))
+                yield _Report(event, command, command=command, commits=tuple(_commits_in(command)))
 
 
-def _commits_in(command: str, reading: Reading) -> Iterator[Worded]:
+def _commits_in(command: str) -> Iterator[Worded]:
     """Yield the words of the commits that a command made, without those that say that something is left."""
     if "commit" not in command:
         return
-    for simple in reading.commands(command):
+    for simple in simple_commands(command):
         words = simple.words
         if simple.program != "git" or "commit" not in words:
             continue
@@ -144,14 +147,14 @@ def _command_of(call: ToolCall) -> str:
     return command if isinstance(command, str) else ""
 
 
-def _done_sentences(text: str, event: Event, reading: Reading, actions: Sequence[Worded]) -> Iterator[Worded]:
+def _done_sentences(text: str, event: Event, actions: Sequence[Worded]) -> Iterator[Worded]:
     """Yield the words of the sentences that say of something that it is done, and say so of now; none for a message
     that lacks most words of every action."""
     low = text.lower()
     if not any(2 * sum(stem[:-1].lower() in low for stem in one.stems) >= len(one.stems) for one in actions):
         return
-    prose = reading.prose(text, of_human=event.kind == "user_message")
-    for start, end in reading.sentences(prose):
+    prose = project(text, of_human=event.kind == "user_message")
+    for start, end in sentences(prose):
         sentence = text[start:end] if prose[start:end].strip() else ""
         if sentence and not _NOT_DONE.search(sentence):
             said = worded(sentence)

@@ -1,23 +1,75 @@
-"""What is known of the sentences of a turn, as places in a table of weights. Whole numbers only: the same turn gives
-the same places on every machine.
-
-A feature is a word, two or three words in a row, how the sentence begins and ends, the beginnings of the sentences
-beside it, what the other side said before, and what came after. It has no name: its hash is its place.
-"""
+"""The messages of a session, each with what was said before it and what came after."""
 
 from __future__ import annotations
 
+import re
 import zlib
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from recollect.insights.language.projection import OPAQUE
-from recollect.insights.scorer.tokens import TokenSentence, sentences_of, tokens_of
+from recollect.insights.language.projection import OPAQUE, folded, project
+from recollect.insights.stream import SessionEvents
+from recollect.model.events import Event
 from recollect.model.insights.nodes import Speaker
+from recollect.model.payloads import AssistantMessage, FileEdit, UserMessage
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+
+SENTENCES: Final = 80
+"""Sentences of a message that are looked at, at most."""
+TOKENS: Final = 160
+"""Tokens of a sentence, at most: more is no sentence."""
+NUMBER: Final = "0"
+"""Stands for every number."""
+
+_LINE: Final = r"\n[ \t]*(?:[-*+•]|\d{1,2}[.)])?[ \t]*"
+_TOKEN: Final = re.compile(
+    rf"[a-z0-9_'\u00c0-\u024f\u0400-\u04ff]+|[\u3040-\u30ff\u3400-\u9fff]|{OPAQUE}+|{_LINE}|[?!:;,.()…。！？、，；：-]"
+)
+_END: Final = re.compile(rf"{_LINE}|[?!。！？…]|\.(?!\S)")
+"""What ends a sentence: a line's end, which is in none, or a mark, which is its last token."""
+
+
+class TokenSentence(NamedTuple):
+    """The tokens of a sentence, and its range in characters of the message."""
+
+    tokens: tuple[str, ...]
+    start: int
+    end: int
+
+
+def sentences_of(text: str, speaker: Speaker) -> list[TokenSentence]:
+    """Return the sentences of a message's prose; code, quotations and logs are in none of them."""
+    low = folded(project(text, of_human=speaker == "human"))
+    found: list[TokenSentence] = []
+    start = 0
+    while start < len(low) and len(found) < SENTENCES:
+        mark = _END.search(low, start)
+        end, after = (len(low), len(low)) if mark is None else mark.span()
+        piece = low[start : end if end < after and low[end] == "\n" else after]
+        tokens = _TOKEN.findall(piece)
+        plain = tuple(map(_plain, tokens))
+        if any(map(str.isalnum, plain)):
+            begin, last = piece.find(tokens[0]), piece.rfind(tokens[-1]) + len(tokens[-1])
+            found.append(TokenSentence(plain[:TOKENS], start + begin, start + last))
+        start = after
+    return found
+
+
+def tokens_of(text: str) -> tuple[str, ...]:
+    """Return the tokens of a piece of text, lines as marks left out."""
+    return tuple(_plain(token) for token in _TOKEN.findall(folded(text)) if token[0] != "\n")
+
+
+def _plain(token: str) -> str:
+    if token[0] == OPAQUE:
+        return OPAQUE
+    return NUMBER if token.isdigit() else token
+
 
 BITS: Final = 18
 PLACES: Final = 1 << BITS
@@ -44,52 +96,58 @@ class Turn(NamedTuple):
 
 
 class TurnFeatures(NamedTuple):
-    """The sentences of a turn, the places of their features, and of which sentence each is."""
+    """The sentences of turns, the places of their features, and the number of the sentence that each is of."""
 
     sentences: list[TokenSentence]
     places: NDArray[np.int64]
     owners: NDArray[np.int64]
+    counts: list[int]
+    """Sentences of each turn."""
 
 
-def features_of(turn: Turn) -> TurnFeatures:
-    """Return the sentences of a turn with their features. Pure."""
+def features_of(*turns: Turn) -> TurnFeatures:
+    """Return the sentences of turns with their features. Pure; many turns at once cost less than one by one."""
     import numpy as np
 
-    sentences = sentences_of(turn.text, turn.speaker)
+    of_turns = [sentences_of(turn.text, turn.speaker) for turn in turns]
+    counts = [len(of_one) for of_one in of_turns]
+    sentences = [one for of_one in of_turns for one in of_one]
     if not sentences:
-        return TurnFeatures([], np.zeros(0, np.int64), np.zeros(0, np.int64))
-    places: list[NDArray[np.uint32]] = []
-    owners: list[NDArray[np.int64]] = []
+        return TurnFeatures([], np.zeros(0, np.int64), np.zeros(0, np.int64), counts)
     lengths = np.array([len(one.tokens) for one in sentences])
     of = np.repeat(np.arange(len(sentences)), lengths)
     words = np.array([_number(token) for one in sentences for token in one.tokens], np.uint32)
-    mine = np.uint32(_number(turn.speaker))
+    speakers = np.array([_number(turn.speaker) for turn in turns], np.uint32)
+    mine = np.repeat(np.repeat(speakers, counts), lengths)
     pairs, is_pair = words[:-1] * np.uint32(_A) + words[1:], of[:-1] == of[1:]
     triples, is_triple = pairs[:-1] * np.uint32(_A) + words[2:], of[:-2] == of[2:]
-    for name, values, owner in (
-        ("word", words, of),
-        ("pair", pairs[is_pair], of[:-1][is_pair]),
-        ("triple", triples[is_triple], of[:-2][is_triple]),
-    ):
-        places.append(_mixed(values, name))
-        owners.append(owner)
-        if name != "triple":
-            places.append(_mixed(values ^ mine, f"own {name}"))
-            owners.append(owner)
-    around, of_around = _around(turn, sentences)
+    pairs, of_pairs, of_triples = pairs[is_pair], of[:-1][is_pair], of[:-2][is_triple]
+    places = [
+        _mixed(words, "word"),
+        _mixed(words ^ mine, "own word"),
+        _mixed(pairs, "pair"),
+        _mixed(pairs ^ mine[:-1][is_pair], "own pair"),
+        _mixed(triples[is_triple], "triple"),
+    ]
+    around: list[int] = []
+    of_around: list[int] = []
+    first = 0
+    for turn, of_one in zip(turns, of_turns, strict=True):
+        if of_one:
+            _add_around(turn, of_one, first, around, of_around)
+            first += len(of_one)
     return TurnFeatures(
         sentences,
         np.concatenate([*places, np.array(around, np.uint32)]).astype(np.int64) % PLACES,
-        np.concatenate([*owners, np.array(of_around, np.int64)]),
+        np.concatenate([of, of, of_pairs, of_pairs, of_triples, np.array(of_around, np.int64)]),
+        counts,
     )
 
 
-def _around(turn: Turn, sentences: list[TokenSentence]) -> tuple[list[int], list[int]]:
-    """Return what does not depend on single words: the places and the sentence of each."""
+def _add_around(turn: Turn, sentences: list[TokenSentence], first: int, places: list[int], owners: list[int]) -> None:
+    """Add what does not depend on single words: the places and the sentence of each. first: the first one's number."""
     of_turn = _of_turn(turn)
     beginnings = [_beginning(one.tokens) for one in sentences]
-    places: list[int] = []
-    owners: list[int] = []
     for at, sentence in enumerate(sentences):
         own = [
             *(_place("start", turn.speaker, *sentence.tokens[:count]) for count in (1, 2, 3)),
@@ -106,8 +164,7 @@ def _around(turn: Turn, sentences: list[TokenSentence]) -> tuple[list[int], list
         if at + 1 < len(sentences):
             own += (_place("next", name) for name in beginnings[at + 1])
         places += own
-        owners += [at] * len(own)
-    return places, owners
+        owners += [first + at] * len(own)
 
 
 def _of_turn(turn: Turn) -> list[int]:
@@ -146,3 +203,48 @@ def _mixed(values: NDArray[np.uint32], name: str) -> NDArray[np.uint32]:
     spread ^= spread >> np.uint32(15)
     spread *= np.uint32(_C)
     return spread ^ (spread >> np.uint32(13))
+
+
+class TurnOfEvent(NamedTuple):
+    """A message of a session as the scorer reads it."""
+
+    event: Event
+    turn: Turn
+
+
+def turns_of(session: SessionEvents) -> Iterator[TurnOfEvent]:
+    """Yield every message that a person or the model said, in order."""
+    talk = list(session.talk())
+    edited = _edited(session)
+    said: dict[Speaker, str] = {"human": "", "assistant": ""}
+    for at, event in enumerate(talk):
+        speaker = _speaker(event)
+        text = _text(event)
+        after = _text(talk[at + 1]) if at + 1 < len(talk) else ""
+        before = said["assistant" if speaker == "human" else "human"]
+        yield TurnOfEvent(event, Turn(text, speaker, before, after, (event.event_id, event.part) in edited))
+        said[speaker] = text
+
+
+def _edited(session: SessionEvents) -> set[tuple[str, int]]:
+    """Return the messages that edits follow before a person speaks again."""
+    found: set[tuple[str, int]] = set()
+    is_edited = False
+    for event in reversed(session.of(UserMessage, AssistantMessage, FileEdit)):
+        if isinstance(event.payload, FileEdit):
+            is_edited = True
+            continue
+        if is_edited:
+            found.add((event.event_id, event.part))
+        if isinstance(event.payload, UserMessage):
+            is_edited = False
+    return found
+
+
+def _speaker(event: Event) -> Speaker:
+    return "human" if isinstance(event.payload, UserMessage) else "assistant"
+
+
+def _text(event: Event) -> str:
+    payload = event.payload
+    return payload.text if isinstance(payload, UserMessage | AssistantMessage) else ""

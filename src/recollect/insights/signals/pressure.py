@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from recollect.insights.signals.failures import failures_of
+from recollect.insights.signals.calls import failures_of
 from recollect.insights.stream import SessionEvents, evidence_of
 from recollect.model.events import Event
 from recollect.model.insights.signals import ContextPressure

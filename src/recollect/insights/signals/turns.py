@@ -7,8 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from recollect.insights.signals.calls import TARGET_CHARS, Tried, endings_of
-from recollect.insights.signals.failures import Failure, failures_of
+from recollect.insights.signals.calls import TARGET_CHARS, Failure, Tried, endings_of, failures_of
 from recollect.insights.signals.people import INTERRUPTS, LEAVING, STOPPED
 from recollect.insights.stream import SessionEvents
 from recollect.model.events import Event

@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from recollect.ingest.learnings.readers import extract_session, reading
-from recollect.insights.learnings.extraction import SimpleCommand
+from recollect.ingest.learnings.readers import extract_session
+from recollect.insights.commands import simple_commands
 from recollect.insights.learnings.extraction.purposes import purposeful
 from recollect.model.events import Event
 from recollect.model.learnings.learnings import Learning
@@ -23,7 +23,7 @@ def texts(*steps: Step) -> list[str]:
 
 
 def forms(command: str) -> list[tuple[str, str]]:
-    commands: list[SimpleCommand] = list(reading().commands(command))
+    commands = simple_commands(command)
     return [(one.purpose, one.text) for one in purposeful(commands)]
 
 

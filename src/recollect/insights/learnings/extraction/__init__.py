@@ -4,6 +4,6 @@ Rules and their figures: docs/learning-rules.md.
 """
 
 from recollect.insights.learnings.extraction.extractor import extract
-from recollect.insights.learnings.extraction.observed import EXTRACTOR, Extracted, Observed, Reading, SimpleCommand
+from recollect.insights.learnings.extraction.observed import EXTRACTOR, Extracted, Observed
 
-__all__ = ["EXTRACTOR", "Extracted", "Observed", "Reading", "SimpleCommand", "extract"]
+__all__ = ["EXTRACTOR", "Extracted", "Observed", "extract"]

@@ -8,11 +8,18 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Final, NamedTuple
 
+from recollect.insights.commands import Simple, simple_commands
 from recollect.insights.learnings.extraction.candidates import Draft, Place, evidence_of
-from recollect.insights.learnings.extraction.observed import Ending, Observed, Reading, SimpleCommand
+from recollect.insights.learnings.extraction.observed import Ending, Observed
 from recollect.insights.learnings.extraction.places import below, root_of
 from recollect.insights.learnings.extraction.purposes import HINT, SAID, Purpose, Purposeful, is_preparing, purposeful
 from recollect.insights.learnings.identity import bounded
+from recollect.insights.signals.calls import Ending as CallEnding
+from recollect.insights.signals.calls import Tried, is_denial, is_interruption
+from recollect.insights.signals.calls import is_expected as is_expected_exit
+from recollect.insights.signals.errors import telling_line
+from recollect.insights.signals.runs import run_of
+from recollect.insights.stream import Call, SessionEvents
 from recollect.model.events import Event
 from recollect.model.own import is_own_command
 from recollect.model.payloads import FileEdit, Json, Lifecycle, SessionStart, ToolCall, ToolResult
@@ -95,13 +102,29 @@ class Shell(NamedTuple):
     cwd: str
 
 
+def _is_stopped(text: str) -> bool:
+    """Tell whether a failed result says that a person denied or stopped the call."""
+    return is_denial(text) or is_interruption(text)
+
+
+def _tests_passed(call: Event, result: Event, command: str, commands: Sequence[Simple]) -> bool | None:
+    """Return whether a command that ran tests says that they passed, None where it ran none or does not say."""
+    payload = result.payload
+    if not isinstance(call.payload, ToolCall):
+        return None
+    ok, exit_code = getattr(payload, "ok", None), getattr(payload, "exit_code", None)
+    ending: CallEnding = "failed" if ok is False or exit_code else "ok" if ok is True or exit_code == 0 else "unsaid"
+    tried = Tried(Call(call, call.payload, result), ending, "", command, "", commands)
+    run = run_of(SessionEvents((call, result)), tried)
+    return None if run is None else run.ok
+
+
 class Attempts:
     """The shell commands of one session, read once for all that learn from them."""
 
-    def __init__(self, observed: Observed, reading: Reading) -> None:
+    def __init__(self, observed: Observed) -> None:
         self._observed = observed
-        self._reading = reading
-        self._parsed: dict[str, Sequence[SimpleCommand]] = {}
+        self._parsed: dict[str, Sequence[Simple]] = {}
         self.root = root_of(observed)
 
     @cached_property
@@ -124,10 +147,10 @@ class Attempts:
                 cwd = payload.cwd
         return sorted(found, key=lambda shell: shell.position)
 
-    def parsed(self, shell: Shell) -> Sequence[SimpleCommand]:
+    def parsed(self, shell: Shell) -> Sequence[Simple]:
         """Return the simple commands of a call."""
         if shell.command not in self._parsed:
-            self._parsed[shell.command] = self._reading.commands(shell.command)
+            self._parsed[shell.command] = simple_commands(shell.command)
         return self._parsed[shell.command]
 
     @cached_property
@@ -147,7 +170,7 @@ class Attempts:
                     )
         return found
 
-    def _ending(self, shell: Shell, commands: Sequence[SimpleCommand], of: Purposeful) -> Ending:
+    def _ending(self, shell: Shell, commands: Sequence[Simple], of: Purposeful) -> Ending:
         """Return how one command of a line ended, where the line's end tells."""
         result = shell.result.payload
         if not isinstance(result, ToolResult):
@@ -168,15 +191,15 @@ class Attempts:
         is_alone = all(is_preparing(simple) for place, simple in enumerate(commands) if place != of.at)
         if not is_alone:
             return "unknown"
-        is_expected = self._reading.is_expected(commands, result.exit_code)
-        is_stopped = is_expected or self._reading.is_stopped(self.output(shell.result))
+        is_expected = is_expected_exit(commands, result.exit_code)
+        is_stopped = is_expected or _is_stopped(self.output(shell.result))
         return "unknown" if is_stopped or result.exit_code in (126, 130, 137, 143) else "failed"
 
-    def _tests_passed(self, shell: Shell, commands: Sequence[SimpleCommand]) -> bool | None:
+    def _tests_passed(self, shell: Shell, commands: Sequence[Simple]) -> bool | None:
         payload = shell.result.payload
         is_light = isinstance(payload, ToolResult) and not payload.text
         result = self._observed.load(shell.result) if is_light else shell.result
-        return self._reading.tests_passed(shell.call, result, shell.command, commands)
+        return _tests_passed(shell.call, result, shell.command, commands)
 
     def output(self, event: Event) -> str:
         """Return the whole output of a result."""
@@ -263,9 +286,7 @@ class Attempts:
     def _fix(
         self, failed: Run, passed: Run, words: str, between: Sequence[Event], features: dict[str, float]
     ) -> Draft | None:
-        line = bounded(
-            self._reading.telling_line(self.output(failed.result)).replace("`", "'").replace('"', "'"), _LINE
-        )
+        line = bounded(telling_line(self.output(failed.result)).replace("`", "'").replace('"', "'"), _LINE)
         if len(line) < 8 or _NOT_TELLING.fullmatch(line):
             return None
         is_other_form = "another form passed" in features

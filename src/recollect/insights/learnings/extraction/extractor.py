@@ -10,13 +10,11 @@ import msgspec
 from recollect.insights.learnings.extraction.attempts import Attempts
 from recollect.insights.learnings.extraction.candidates import Draft, Place, evidence_of, learning_of, merged
 from recollect.insights.learnings.extraction.languages.rule import Meaning
-from recollect.insights.learnings.extraction.names import names_of_tests
-from recollect.insights.learnings.extraction.observed import Extracted, Observed, Reading, kept_of
-from recollect.insights.learnings.extraction.pending import left_to_do
+from recollect.insights.learnings.extraction.observed import Extracted, Observed, kept_of
 from recollect.insights.learnings.extraction.places import named_path, root_of
 from recollect.insights.learnings.extraction.scored import ScoredMessage, WorthKeeping
 from recollect.insights.learnings.extraction.spoken import Said, priority_of, statement_in, things_said
-from recollect.insights.learnings.extraction.versions import versions
+from recollect.insights.learnings.extraction.stated import left_to_do, names_of_tests, versions
 from recollect.insights.scorer import SentenceScorer
 from recollect.model.events import Event
 from recollect.model.learnings.learnings import Author, Learning, LearningEvidence, LearningKind, Priority
@@ -28,32 +26,29 @@ _OF_PEOPLE: Final = ("human", "queued")
 _AUTHORS: Final[tuple[Author, Author]] = ("user", "assistant")
 
 
-def extract(
-    observed: Observed, reading: Reading, *, home_repo: str = "", scorer: SentenceScorer | None = None
-) -> Extracted:
+def extract(observed: Observed, *, home_repo: str = "", scorer: SentenceScorer | None = None) -> Extracted:
     """Return what a session teaches, without a model. Pure and deterministic: same events, same learnings.
 
-    observed: `store.insight_feed.AnalysisInput`, or anything like it. reading: how prose and commands are read
-    (`ingest.learnings.readers`). home_repo: the repository of a session that names none. scorer: finds what no rule
-    understands, and refuses what rules misunderstand; None: rules alone. Events of subagents, injected
-    messages and sessions of our own teach nothing that somebody said. What only branches teach that rewinds left behind
-    has the state "undone".
+    observed: `store.insights.AnalysisInput`, or anything like it. home_repo: of a session that names none.
+    scorer: finds what no rule understands, refuses what rules misunderstand; None: rules alone. Events of subagents,
+    injected messages and sessions of our own teach nothing that somebody said. What only branches teach that rewinds
+    left behind has the state "undone".
     """
     if observed.session.originator == INTERNAL_ORIGINATOR:
         return Extracted([], len(observed.events))
     kept = kept_of(observed)
-    found = _extracted(kept, reading, home_repo, scorer)
+    found = _extracted(kept, home_repo, scorer)
     if kept is not observed:
         known = {one.id for one in found}
-        left = (one for one in _extracted(observed, reading, home_repo, scorer) if one.id not in known)
+        left = (one for one in _extracted(observed, home_repo, scorer) if one.id not in known)
         found += [msgspec.structs.replace(one, state="undone") if one.state == "active" else one for one in left]
     return Extracted(found, len(observed.events))
 
 
-def _extracted(observed: Observed, reading: Reading, home_repo: str, scorer: SentenceScorer | None) -> list[Learning]:
-    attempts = Attempts(observed, reading)
+def _extracted(observed: Observed, home_repo: str, scorer: SentenceScorer | None) -> list[Learning]:
+    attempts = Attempts(observed)
     drafts = [
-        *_spoken(observed, reading, scorer),
+        *_spoken(observed, scorer),
         *attempts.works(),
         *attempts.repairs(),
         *versions(observed, attempts),
@@ -64,7 +59,7 @@ def _extracted(observed: Observed, reading: Reading, home_repo: str, scorer: Sen
     return merged(one for one in made if one is not None)
 
 
-def _spoken(observed: Observed, reading: Reading, scorer: SentenceScorer | None) -> Iterator[Draft]:
+def _spoken(observed: Observed, scorer: SentenceScorer | None) -> Iterator[Draft]:
     if observed.session.parent_session:
         return  # an agent wrote its prompts
     root = root_of(observed)
@@ -76,7 +71,7 @@ def _spoken(observed: Observed, reading: Reading, scorer: SentenceScorer | None)
         if isinstance(payload, UserMessage):
             if payload.origin in _OF_PEOPLE and payload.text and not event.is_sidechain:
                 text = without_own_blocks(payload.text)
-                heard = things_said(text, reading, after_work=before is not None)
+                heard = things_said(text, after_work=before is not None)
                 if scorer is not None:
                     scored = ScoredMessage(scorer, text, answered)
                     heard = [said for said in heard if scored.agrees(said)]
@@ -84,7 +79,7 @@ def _spoken(observed: Observed, reading: Reading, scorer: SentenceScorer | None)
                 for said in heard:
                     if said.text:
                         yield _draft_of(said, event, before, root)
-                    elif (meant := _meant(said, event, (asked, before), reading)) is not None:
+                    elif (meant := _meant(said, event, (asked, before))) is not None:
                         yield meant
                 asked = event
         elif (
@@ -104,14 +99,14 @@ def _draft_of_worth(worth: WorthKeeping, text: str, event: Event, root: str) -> 
     return Draft(worth.kind, said, place, "user", evidence, {"scorer": worth.confidence}, status="ranked")
 
 
-def _meant(said: Said, event: Event, earlier: tuple[Event | None, Event | None], reading: Reading) -> Draft | None:
+def _meant(said: Said, event: Event, earlier: tuple[Event | None, Event | None]) -> Draft | None:
     """Return what "remember that" means where the message says nothing else: what the user stated in the message
     before, else what the assistant answered; the words stay whose they are. None where neither, or both, state
     something."""
     stated: list[tuple[Event, Author, str, bool]] = []
     for message, author in zip(earlier, _AUTHORS, strict=True):
         text = without_own_blocks(getattr(message.payload, "text", "")) if message is not None else ""
-        words, is_order = statement_in(text, reading, said.language, of_human=author == "user") if text else ("", False)
+        words, is_order = statement_in(text, said.language, of_human=author == "user") if text else ("", False)
         if message is not None and words and not (is_order and author == "assistant"):
             stated.append((message, author, words, is_order))
     if len(stated) != 1:

@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple, Protocol
 
 from recollect.model.events import Event
-from recollect.model.insights.nodes import Marker
 from recollect.model.learnings.learnings import Learning
 from recollect.model.sessions import Session
 
-EXTRACTOR = "rules@4"
+EXTRACTOR = "rules@5"
 """Name and version of these rules; raised whenever the same events would give other learnings."""
 
 Ending = Literal["passed", "failed", "unknown"]
@@ -47,66 +46,6 @@ class KeptSession:
 def kept_of(observed: Observed) -> Observed:
     """Return a session without what rewinds left behind; itself where they left nothing."""
     return KeptSession(observed) if any(event.is_undone for event in observed.events) else observed
-
-
-class SimpleCommand(Protocol):
-    """One command of a shell line, without quotes; `insights.commands.Simple` is one."""
-
-    @property
-    def words(self) -> tuple[str, ...]:
-        """Program and arguments, without wrappers and assignments before them."""
-        ...
-
-    @property
-    def runs_for(self) -> tuple[str, ...]:
-        """The wrappers and assignments (`uv run`, `FOO=1`)."""
-        ...
-
-    @property
-    def joint(self) -> str:
-        """What stands behind it: "&&", "||", "|", ";" or "" at the end."""
-        ...
-
-    @property
-    def program(self) -> str:
-        """The program's name without its folder."""
-        ...
-
-
-class Reading(Protocol):
-    """How text and shell commands are read: what distilling reads by too, handed in by whoever runs both."""
-
-    def prose(self, text: str, *, of_human: bool) -> str:
-        """Return the prose of a message, each character where it was; code, logs, quotations are covered up."""
-        ...
-
-    def sentences(self, prose: str) -> Sequence[tuple[int, int]]:
-        """Return the ranges of the sentences of prose, in order."""
-        ...
-
-    def markers(self, text: str) -> Sequence[Marker]:
-        """Return where a message of a person decides something, as distilling reads it, in eight languages."""
-        ...
-
-    def commands(self, command: str) -> Sequence[SimpleCommand]:
-        """Return the simple commands of a shell line, in order."""
-        ...
-
-    def is_stopped(self, text: str) -> bool:
-        """Tell whether a failed result says that a person denied or stopped the call."""
-        ...
-
-    def is_expected(self, commands: Sequence[SimpleCommand], exit_code: int | None) -> bool:
-        """Tell whether a non-zero exit only answers a question."""
-        ...
-
-    def tests_passed(self, call: Event, result: Event, command: str, commands: Sequence[SimpleCommand]) -> bool | None:
-        """Return whether a command that ran tests says that they passed, None where it ran none or does not say."""
-        ...
-
-    def telling_line(self, text: str) -> str:
-        """Return the line of an output that says what went wrong, "" for none."""
-        ...
 
 
 class Extracted(NamedTuple):

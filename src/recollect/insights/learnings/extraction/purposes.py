@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Final, Literal, NamedTuple
 
-from recollect.insights.learnings.extraction.observed import SimpleCommand
+from recollect.insights.commands import Simple
 
 Purpose = Literal["test", "lint", "format", "typecheck", "build", "run", "install"]
 
@@ -141,7 +141,7 @@ class Purposeful(NamedTuple):
     folder: str
 
 
-def purposeful(commands: Sequence[SimpleCommand]) -> list[Purposeful]:
+def purposeful(commands: Sequence[Simple]) -> list[Purposeful]:
     """Return the simple commands of a line that have a purpose, in order."""
     found: list[Purposeful] = []
     folder = ""
@@ -155,12 +155,12 @@ def purposeful(commands: Sequence[SimpleCommand]) -> list[Purposeful]:
     return found
 
 
-def is_preparing(simple: SimpleCommand) -> bool:
+def is_preparing(simple: Simple) -> bool:
     """Tell whether a simple command only prepares or looks: it is not what a line of commands is about."""
     return simple.program in _PREPARING and not (simple.program == "git" and simple.words[1:2] == ("commit",))
 
 
-def _of(simple: SimpleCommand) -> tuple[Purpose, str] | None:
+def _of(simple: Simple) -> tuple[Purpose, str] | None:
     words = simple.words
     if not words or _ONLY_ASKS.intersection(words[1:6]) - (
         {"-n", "-l"} if simple.program not in ("make", "prettier") else set()

@@ -14,10 +14,11 @@ from typing import Final, NamedTuple
 from ahocorasick_rs import AhoCorasick, Implementation
 
 from recollect.insights.language.introduced import is_said_by_others
-from recollect.insights.language.reader import languages, words_of
+from recollect.insights.language.projection import project
+from recollect.insights.language.reader import languages, readings, words_of
+from recollect.insights.language.sentences import sentences
 from recollect.insights.language.substance import is_for_all, names_something, points_outside
 from recollect.insights.learnings.extraction.languages import LANGUAGES, Language, Meaning, SpokenRule
-from recollect.insights.learnings.extraction.observed import Reading
 from recollect.model.learnings.learnings import Priority
 from recollect.privacy.sentences import tells_credential
 
@@ -120,7 +121,7 @@ class _Sentence(NamedTuple):
     low: str
 
 
-def things_said(text: str, reading: Reading, *, after_work: bool) -> list[Said]:
+def things_said(text: str, *, after_work: bool) -> list[Said]:
     """Return what a message that a person typed says that should be learned, in order; at most four.
 
     after_work: the assistant has said or done something before; only then there is something to correct.
@@ -132,8 +133,8 @@ def things_said(text: str, reading: Reading, *, after_work: bool) -> list[Said]:
     has_markers = len(low) <= _LONGEST_MARKED and _may_have_markers(low)
     if not (heard or has_markers) or is_scripted(text):
         return []
-    prose = _with_local_addresses(_lower(reading.prose(text, of_human=True)), low)
-    ranges = [_Sentence(start, end, prose[start:end]) for start, end in reading.sentences(prose)]
+    prose = _with_local_addresses(_lower(project(text, of_human=True)), low)
+    ranges = [_Sentence(start, end, prose[start:end]) for start, end in sentences(prose)]
     is_long = len(ranges) > MOST_SENTENCES or sum(len(s.low) for s in ranges) > _LONG
     wanted: set[Meaning] = {"explicit", "rule", "action"} if is_long else {"explicit", "rule", "action", "place"}
     if after_work and not is_long:
@@ -144,7 +145,7 @@ def things_said(text: str, reading: Reading, *, after_work: bool) -> list[Said]:
         if said is not None and not any(one.start < said.end and said.start < one.end for one in found):
             found.append(said)
     if has_markers and not is_long:
-        found += _marked(text, ranges, reading, found, wanted)
+        found += _marked(text, ranges, found, wanted)
     found = [said for said in found if not any(tells_credential(words) for words in _sentences_of(said, text, ranges))]
     return sorted(found, key=lambda said: said.start)[:MOST_OF_A_MESSAGE]
 
@@ -185,19 +186,17 @@ def _may_have_markers(low: str) -> bool:
     return english <= others or (not low[:1_500].isascii() and english < 4) or _BANS.search(low) is not None
 
 
-def _marked(
-    text: str, ranges: Sequence[_Sentence], reading: Reading, found: Sequence[Said], wanted: set[Meaning]
-) -> Iterator[Said]:
+def _marked(text: str, ranges: Sequence[_Sentence], found: Sequence[Said], wanted: set[Meaning]) -> Iterator[Said]:
     """Yield sentences in which distilling's language packs see a rule, a preference, a ban or a change of mind.
 
     They know eight languages far beyond the rules here. Not taken are their English rules and preferences, which are
     mostly about the product that is being built ("all events should have …").
     """
     taken = [(said.start, said.end) for said in found]
-    for marker in reading.markers(text):
-        meaning = _MEANINGS.get(marker.category)
-        is_spec = marker.category in ("rule", "preference") and marker.language == "en"
-        if meaning not in wanted or is_spec or marker.strength != "strong" or marker.rule.endswith(_WEAK):
+    for marker in sorted(readings(text, "human"), key=lambda r: (r.start, r.end, r.rule_id)):
+        meaning = _MEANINGS.get(marker.rule.category)
+        is_spec = marker.rule.category in ("rule", "preference") and marker.language == "en"
+        if meaning not in wanted or is_spec or marker.rule.strength != "strong" or marker.rule_id.endswith(_WEAK):
             continue
         one = next((s for s in ranges if s.start <= marker.start < s.end), None)
         language = _BY_CODE.get(marker.language)
@@ -209,7 +208,7 @@ def _marked(
             continue
         taken.append((one.start, one.end))
         start = one.start + _after_lead_ins(one.low, language)
-        rule = _RULES_OF_MARKERS[marker.category]
+        rule = _RULES_OF_MARKERS[marker.rule.category]
         kept = text[start : one.end].strip(_AROUND)
         if _says_enough(kept, rule.meaning, language):
             yield Said(
@@ -351,17 +350,17 @@ def _says_enough(kept: str, meaning: Meaning, language: Language) -> bool:
     return names > 0 and (names >= least or not points_outside(kept, words))
 
 
-def statement_in(text: str, reading: Reading, language: Language, *, of_human: bool) -> tuple[str, bool]:
+def statement_in(text: str, language: Language, *, of_human: bool) -> tuple[str, bool]:
     """Return the one thing that a message states, "" for none or several; and whether its words are an order.
 
     Of the assistant, nothing that it says of itself or asks.
     """
-    prose = reading.prose(text, of_human=of_human)
-    ranges = [prose[start:end] for start, end in reading.sentences(prose)]
+    prose = project(text, of_human=of_human)
+    ranges = [prose[start:end] for start, end in sentences(prose)]
     if any(one.rstrip().endswith(_QUESTION) for one in ranges) or len(ranges) > _MOST_STATED:
         return "", False
     found = []
-    for start, end in reading.sentences(prose):
+    for start, end in sentences(prose):
         low = _lower(text[start:end])
         begin = start + _after_lead_ins(low, language)
         kept = text[begin:end].strip(_AROUND)

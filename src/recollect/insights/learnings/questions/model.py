@@ -13,12 +13,12 @@ from recollect.errors import ConfigError, EndpointError, EndpointUnusable
 from recollect.insights.learnings.budget import Budget, Denial
 from recollect.insights.learnings.questions.answers import judge
 from recollect.insights.learnings.questions.batches import TurnBatch, TurnGroup
-from recollect.insights.learnings.questions.forms import Held
-from recollect.insights.learnings.questions.prompts import (
+from recollect.insights.learnings.questions.forms import (
     MAX_OUTPUT_TOKENS,
     PROMPT_VERSION,
     SCHEMA,
     SYSTEM,
+    Held,
     question_of,
 )
 from recollect.model.learnings.learnings import Learning

@@ -1,0 +1,262 @@
+"""What tools, files and the assistant's last words state: versions, names of tests, what is left to do."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from recollect.insights.commands import Simple
+from recollect.insights.language.substance import makes_sense
+from recollect.insights.learnings.extraction.attempts import Attempts
+from recollect.insights.learnings.extraction.candidates import Draft, Place, evidence_of
+from recollect.insights.learnings.extraction.observed import Observed
+from recollect.insights.learnings.extraction.places import below, root_of
+from recollect.insights.learnings.identity import bounded
+from recollect.model.events import Event
+from recollect.model.learnings.learnings import Priority
+from recollect.model.own import without_own_blocks
+from recollect.model.payloads import AssistantMessage, FileEdit, ToolCall, ToolResult, UserMessage
+from recollect.model.text import paths_in
+
+_NUMBER: Final = re.compile(r"\bv?\d+\.\d+(?:\.\d+)*(?:[-+.][0-9A-Za-z.]{1,24})?\b")
+_ASKS: Final = frozenset(("--version", "-V", "-version", "version", "-v"))
+_ASKED_BY_V: Final = frozenset("node npm pnpm yarn bun ruby php go deno".split())
+"""Programs of which `-v` prints the version; of others it means verbose."""
+_LINE: Final = 120
+_NUMBERED: Final = re.compile(r"^ {0,8}\d{1,6}(?:→|\t|\| ?|: )", re.MULTILINE)
+"""Line numbers with which agents show files to the model."""
+_MANIFESTS: Final[dict[str, tuple[str, ...]]] = {
+    "package.json": (r'"(?:node|npm|pnpm|yarn|bun)"\s*:\s*"[^"\n]{1,40}"', r'"packageManager"\s*:\s*"[^"\n]{1,60}"'),
+    "pyproject.toml": (r'^(?:requires-python|python)\s*=\s*"[^"\n]{1,40}"',),
+    "Cargo.toml": (r'^rust-version\s*=\s*"[^"\n]{1,20}"', r'^edition\s*=\s*"\d{4}"'),
+    "go.mod": (r"^go \d+\.\d+(?:\.\d+)?$",),
+    "rust-toolchain.toml": (r'^channel\s*=\s*"[^"\n]{1,30}"',),
+    ".nvmrc": (r"\A\s*v?[\w./*-]{1,20}\s*\Z",),
+    ".node-version": (r"\A\s*v?[\w./-]{1,20}\s*\Z",),
+    ".python-version": (r"\A\s*[\w./-]{1,20}\s*\Z",),
+    ".ruby-version": (r"\A\s*[\w./-]{1,20}\s*\Z",),
+    ".tool-versions": (r"^[a-z][\w-]{1,30} \d[\w.-]{0,20}$",),
+    "mise.toml": (r"^(?:go|node|python|ruby|java|rust|deno|bun|golangci-lint)\s*=\s*\"[^\"\n]{1,20}\"",),
+    ".mise.toml": (r"^(?:go|node|python|ruby|java|rust|deno|bun|golangci-lint)\s*=\s*\"[^\"\n]{1,20}\"",),
+}
+"""Files that state versions, by name, and the lines that do."""
+_ENGINES: Final = re.compile(r'"(?:engines|volta|devEngines)"\s*:\s*\{[^{}]{0,400}\}')
+_FOREIGN: Final = (
+    "node_modules",
+    "vendor",
+    "site-packages",
+    ".venv",
+    "venv",
+    "third_party",
+    "testdata",
+    "fixtures",
+    "target",
+)
+_MOST_OF_A_FILE: Final = 6
+
+
+def versions(observed: Observed, attempts: Attempts) -> Iterator[Draft]:
+    """Yield the versions that tools printed when asked for them, and those that manifests state that were read."""
+    yield from _printed(attempts)
+    yield from _stated(observed, attempts)
+
+
+def _printed(attempts: Attempts) -> Iterator[Draft]:
+    for shell in attempts.shells:
+        if "ersion" not in shell.command and " -v" not in shell.command and " -V" not in shell.command:
+            continue
+        commands = attempts.parsed(shell)
+        asking = [simple for simple in commands if _asks(simple)]
+        result = shell.result.payload
+        if not asking or not isinstance(result, ToolResult) or result.ok is False or result.exit_code:
+            continue
+        if any(not _asks(simple) and simple.program not in ("cd", "true") for simple in commands):
+            continue
+        lines = [line.strip() for line in attempts.output(shell.result).splitlines() if line.strip()]
+        telling = [line for line in lines if _NUMBER.search(line)]
+        if len(asking) == 1 and telling:
+            telling = telling[:1]
+        if len(telling) != len(asking) or (len(asking) > 1 and len(lines) != len(asking)):
+            continue
+        for simple, line in zip(asking, telling, strict=True):
+            quote = bounded(line.replace("`", "'").replace('"', "'"), _LINE)
+            text = f'`{simple.program} {simple.words[1]}` printed "{quote}".'
+            evidence = [evidence_of(shell.result, "tool", line), evidence_of(shell.call, "assistant", shell.command)]
+            yield Draft("fact", text, Place("repo"), "assistant", evidence, {"printed by the tool": 0.7}, quoted=quote)
+
+
+def _asks(simple: Simple) -> bool:
+    words = simple.words
+    if (
+        len(words) != 2
+        or words[1] not in _ASKS
+        or simple.joint == "|"
+        or not re.fullmatch(r"[\w.+-]{1,30}", simple.program)
+    ):
+        return False
+    return words[1] != "-v" or simple.program in _ASKED_BY_V
+
+
+def _stated(observed: Observed, attempts: Attempts) -> Iterator[Draft]:
+    wanted: dict[str, str] = {}
+    for event in observed.events:
+        payload = event.payload
+        if isinstance(payload, ToolCall) and payload.canonical == "read" and payload.call_id:
+            paths = paths_in(payload.arguments)
+            if paths and _name(paths[0]) in _MANIFESTS:
+                path = below(paths[0], attempts.root)
+                if path and not set(path.split("/")[:-1]).intersection(_FOREIGN):
+                    wanted[payload.call_id] = path
+        elif isinstance(payload, ToolResult) and wanted and payload.call_id in wanted and payload.ok is not False:
+            yield from _lines_of(wanted.pop(payload.call_id), event, attempts.output(event))
+
+
+def _lines_of(path: str, event: Event, output: str) -> Iterator[Draft]:
+    text = _NUMBERED.sub("", output)
+    name = _name(path)
+    if name == "package.json":
+        engines = _ENGINES.search(text)
+        manager = re.search(_MANIFESTS[name][1], text)
+        stated = re.findall(_MANIFESTS[name][0], engines[0]) if engines else []
+        stated += [manager[0]] if manager else []
+    else:
+        stated = [found.strip() for pattern in _MANIFESTS[name] for found in re.findall(pattern, text, re.MULTILINE)]
+    for line in stated[:_MOST_OF_A_FILE]:
+        quote = " ".join(line.split())
+        evidence = [evidence_of(event, "tool", quote)]
+        words = f"`{path}` says: {quote}"
+        yield Draft("fact", words, Place("path", path), "tool", evidence, {"stated in a manifest": 0.65}, quoted=quote)
+
+
+def _name(path: str) -> str:
+    return path.replace("\\", "/").rpartition("/")[2]
+
+
+_FORMS: Final = (
+    (re.compile(r"test_\w+\.py"), "test_*.py"),
+    (re.compile(r"\w+_test\.(?P<ext>py|go|rb|dart|ts|exs)"), "*_test.{ext}"),
+    (re.compile(r"[\w.-]+\.(?P<kind>test|spec|e2e)\.(?P<ext>[cm]?[jt]sx?)"), "*.{kind}.{ext}"),
+    (re.compile(r"\w+_spec\.rb"), "*_spec.rb"),
+    (re.compile(r"\w+Tests?\.(?P<ext>java|kt|cs|swift|php)"), "*Test.{ext}"),
+)
+_FEWEST: Final = 3
+"""Files of one form from which it counts as the way of this repository."""
+
+
+def names_of_tests(observed: Observed) -> Iterator[Draft]:
+    """Yield the form of the names of test files, where at least three different ones were edited and no other form."""
+    seen: dict[str, dict[str, Event]] = defaultdict(dict)
+    root = root_of(observed)
+    for event in observed.events:
+        payload = event.payload
+        if (
+            isinstance(payload, FileEdit)
+            and payload.operation in ("create", "modify")
+            and "est" in payload.path + "spec"
+        ):
+            path = below(payload.path, root)
+            form = _form(path.rpartition("/")[2]) if path else ""
+            if path and form:
+                seen[form].setdefault(path, event)
+    by_extension: dict[str, list[str]] = defaultdict(list)
+    for form in seen:
+        by_extension[form.rpartition(".")[2]].append(form)
+    for forms in by_extension.values():
+        if len(forms) == 1 and len(seen[forms[0]]) >= _FEWEST:
+            files = seen[forms[0]]
+            evidence = [evidence_of(event, "assistant", path) for path, event in list(files.items())[:5]]
+            features = {"files named so": min(0.65, 0.35 + 0.05 * len(files))}
+            yield Draft(
+                "pattern", f"Test files are called `{forms[0]}`.", Place("repo"), "assistant", evidence, features
+            )
+
+
+def _form(name: str) -> str:
+    for pattern, form in _FORMS:
+        match = pattern.fullmatch(name)
+        if match is not None:
+            return form.format(**match.groupdict())
+    return ""
+
+
+_MOST: Final = 6
+_TAIL: Final = 6_000
+"""Characters at the end of the last message that are read."""
+_LEFT: Final = (
+    r"(?:left to do|still to do|still left(?: to do)?|still (?:open|pending|missing|outstanding)|what'?s left"
+    r"|remaining (?:work|tasks?|steps?|items?|todos?)"
+    r"|not (?:yet )?(?:done|finished|implemented|addressed)(?: yet)?|not done|outstanding(?: work| items| tasks)?"
+    r"|open (?:items|points|tasks|todos)|pending(?: items| work| tasks)?"
+    r"|deferred|for later|follow-?ups?(?: work| items| tasks)?|todos?(?: for later| left)?|noch (?:zu tun|offen)"
+    r"|offen(?:e punkte)?|was noch fehlt|verbleibende? (?:aufgaben|schritte|punkte)"
+    r"|steht noch aus|ausstehend|übrig)"
+)
+_HEADING: Final = re.compile(
+    rf"^[\s#*_>-]{{0,8}}{_LEFT}\s*(?:\([^()\n]{{0,40}}\))?\s*[*_]{{0,3}}\s*[:：]?\s*[*_]{{0,3}}\s*$", re.IGNORECASE
+)
+_INLINE: Final = re.compile(
+    rf"(?:^[\s*_>-]{{0,6}}|^[^:：]{{0,400}}[.!] ){_LEFT}\s*[*_]{{0,3}}\s*[:：]\s*[*_]{{0,3}}\s*(?P<said>\S.{{6,260}})$",
+    re.IGNORECASE,
+)
+_PUT_OFF: Final = re.compile(
+    r"[,;] (?:(?:i|we|ich|wir|das|die)(?:['’]ve|['’]ll| have| will)? )?(?:left|leave|hab\w*|lass\w*|verschieb\w*)\b"
+    r"[^,;]{0,40}$",
+    re.IGNORECASE,
+)
+"""Says after what is left to do that it was put off, and to when: no part of what is to be done."""
+_ITEM: Final = re.compile(r"^\s{0,6}(?:[-*+•]|\d{1,2}[.)])\s+(?:\[ \]\s*)?(?P<said>\S.*)$")
+_DONE_ITEM: Final = re.compile(r"^\s{0,6}(?:[-*+•]|\d{1,2}[.)])\s+(?:\[[xX]\]|✅|✔|☑)")
+_NOTHING: Final = re.compile(
+    r"\W*(?:none|nothing|n/a|nichts|keine?|all done|no\b|-)\W*$|.{0,20}\bnothing (?:left|remaining)", re.IGNORECASE
+)
+_URGENT: Final = re.compile(r"\b(?:urgent|asap|critical|blocker|blocking|dringend|kritisch|sofort)\b", re.IGNORECASE)
+_IMPORTANT: Final = re.compile(r"\b(?:important|high[ -]prio(?:rity)?|wichtig|crucial)\b", re.IGNORECASE)
+
+
+def left_to_do(observed: Observed) -> list[Draft]:
+    """Return what the last message of the assistant lists as left to do, as actions; at most six.
+
+    Only where it is the last thing said in the session: a session that goes on takes its list up again.
+    """
+    last: Event | None = None
+    for event in reversed(observed.events):
+        payload = event.payload
+        if isinstance(payload, UserMessage) and payload.origin != "injected" and not event.is_sidechain:
+            return []
+        if isinstance(payload, AssistantMessage) and payload.text.strip() and not event.is_sidechain:
+            last = event
+            break
+    if last is None or observed.session.parent_session or not isinstance(last.payload, AssistantMessage):
+        return []
+    drafts = []
+    for said in _items(without_own_blocks(last.payload.text)[-_TAIL:].splitlines())[:_MOST]:
+        priority: Priority = "urgent" if _URGENT.search(said) else "high" if _IMPORTANT.search(said) else ""
+        evidence = [evidence_of(last, "assistant", said)]
+        features = {"left to do at the end": 0.5}
+        drafts.append(Draft("action", said, Place("repo"), "assistant", evidence, features, priority))
+    return drafts
+
+
+def _items(lines: Sequence[str]) -> list[str]:
+    found: list[str] = []
+    is_listing = is_code = False
+    for line in lines:
+        if line.lstrip().startswith("```"):
+            is_code, is_listing = not is_code, False
+        elif is_code:
+            continue
+        elif _HEADING.match(line):
+            is_listing = True
+        elif inline := _INLINE.match(line):
+            is_listing = False
+            found.append(inline["said"])
+        elif is_listing and line.strip():
+            item = _ITEM.match(line)
+            if item is None or _DONE_ITEM.match(line):
+                is_listing = item is not None or line.startswith((" ", "\t"))
+            else:
+                found.append(item["said"])
+    plain = (_PUT_OFF.sub("", re.sub(r"[*_`]{2,}", "", said).strip()).rstrip() for said in found)
+    return [said for said in plain if len(said) > 7 and not _NOTHING.match(said) and makes_sense(said)]
