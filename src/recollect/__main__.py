@@ -10,7 +10,7 @@ def main() -> int:
     """Run the command line and return its exit code. What an agent waits for is handed over before that is imported."""
     os.umask(0o077)  # what this process and its workers write, the search engine's files too, is the person's alone
     if sys.argv[1:3] == ["hook", "session-end"] and not {"-h", "--help"}.intersection(sys.argv[3:]):
-        from recollect.cli.closing import close_session, options_of
+        from recollect.cli.session_end import close_session, options_of
 
         return close_session(options_of(sys.argv[3:]))
     if sys.argv[1:2] == ["hook"] and not {"-h", "--help", "--json"}.intersection(sys.argv[2:]):

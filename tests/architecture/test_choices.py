@@ -7,14 +7,13 @@ from typing import Any, get_args, get_type_hints
 
 import pytest
 
-from recollect.cli import steps
-from recollect.cli.commands import docs, embed, evict, forget, sync, usage
-from recollect.cli.entries import running
-from recollect.cli.render.learnings import learnings
-from recollect.cli.render.maintenance import retention
-from recollect.cli.render.retro.document import INTERVENTIONS
+from recollect.cli.commands import documents, erasure, ingest
+from recollect.cli.commands import learnings as learnings_commands
+from recollect.cli.commands import stats as stats_commands
+from recollect.cli.commands.insights import decisions
+from recollect.cli.render import agents, learnings, stats
+from recollect.cli.render.retro_report import INTERVENTIONS
 from recollect.erasure.retention import EvictReason
-from recollect.insights.decisions import decisions
 from recollect.insights.language import answers
 from recollect.insights.learnings.pause import PauseReason
 from recollect.maintenance import doctor as learned
@@ -41,16 +40,16 @@ def field(struct: Any, name: str) -> Any:
 
 
 LOOKUPS: list[tuple[str, Mapping[str, Any], Any]] = [
-    ("exit codes of sync", sync.EXIT_CODES, field(SyncReport, "state")),
-    ("exit codes of docs", docs.EXIT_CODES, field(CollectionReport, "state")),
-    ("exit codes of embed", embed.EXIT_CODES, field(EmbedReport, "state")),
-    ("exit codes of evict", evict.EXIT_CODES, field(EvictReport, "state")),
-    ("exit codes of forget", forget.EXIT_CODES, field(ForgetReport, "state")),
-    ("exit codes of learnings", running.EXIT_CODES, field(LearnReport, "state")),
-    ("what setup says it did", steps._STATES, field(AgentReport, "state")),
-    ("groupings of usage", dict.fromkeys(usage.GROUPINGS), UsageBy),
+    ("exit codes of sync", ingest.EXIT_CODES, field(SyncReport, "state")),
+    ("exit codes of docs", documents.EXIT_CODES, field(CollectionReport, "state")),
+    ("exit codes of embed", ingest.EMBED_EXIT_CODES, field(EmbedReport, "state")),
+    ("exit codes of evict", erasure.EVICT_EXIT_CODES, field(EvictReport, "state")),
+    ("exit codes of forget", erasure.FORGET_EXIT_CODES, field(ForgetReport, "state")),
+    ("exit codes of learnings", learnings_commands.EXIT_CODES, field(LearnReport, "state")),
+    ("what setup says it did", agents._SETUP_STATES, field(AgentReport, "state")),
+    ("groupings of usage", dict.fromkeys(stats_commands.GROUPINGS), UsageBy),
     ("how a person stepped in", INTERVENTIONS, field(HumanIntervention, "reason")),
-    ("why a session went", retention._WHY, EvictReason),
+    ("why a session went", stats._WHY, EvictReason),
     ("priorities", learnings._PRIORITIES, Priority),
     ("half-lives", scoring.HALF_LIFE_DAYS, LearningKind),
     ("worth of scopes", scoring.SCOPES, Scope),

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from recollect.agents.registry import adapters
-from recollect.cli.demo import lay_out
+from recollect.cli.first_run import lay_out
 from recollect.cli.main import run
 from recollect.memory import Memory
 

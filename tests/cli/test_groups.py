@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -11,13 +10,11 @@ import pytest
 
 from recollect.cli.groups import Noun
 from recollect.cli.main import group
-from recollect.verbs import VERBS, module_name
+from recollect.verbs import VERBS
 from tests.cli.conftest import Outcome
 
 Run = Callable[..., Outcome]
-COMMANDS = {
-    verb.name: importlib.import_module(f"recollect.cli.commands.{module_name(verb.name)}").command for verb in VERBS
-}
+COMMANDS = {verb.name: group.get_command(click.Context(group), verb.name) for verb in VERBS}
 NOUNS = {name: command for name, command in COMMANDS.items() if isinstance(command, Noun)}
 SUBCOMMANDS = [(noun, name) for noun, command in NOUNS.items() for name in command.commands]
 

@@ -10,7 +10,7 @@ import click
 import jsonschema
 import pytest
 
-from recollect.cli.commands.schema import result_types, schema_of
+from recollect.cli.commands.config import result_types, schema_of
 from recollect.cli.main import group
 
 Recollect = Callable[..., Any]

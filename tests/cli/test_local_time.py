@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from recollect.cli.local_time import LOCAL
 from recollect.cli.options import when_option
-from recollect.cli.render.figures import stamp
+from recollect.cli.render.layout import stamp
 from recollect.model.time import parse_iso, parse_time
 from recollect.testing.builders import ClaudeTranscript
 

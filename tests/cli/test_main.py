@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -14,12 +16,17 @@ import click
 import pytest
 
 from recollect.cli import main as frame
+from recollect.cli import results
 from recollect.cli.commands import config as config_command
+from recollect.cli.commands.config import result_types
 from recollect.cli.main import group, run
+from recollect.cli.results import ResultKind
 from recollect.errors import StoreLocked
-from recollect.verbs import GROUPS, VERBS, module_name
+from recollect.verbs import GROUPS, VERBS, function_name
 
 NAMES = [verb.name for verb in VERBS]
+assert result_types(), "which loads every command"
+OUTPUTS = {f"{one.schema or one.kind} {one.text}": one for one in results.OUTPUTS if one.kind and one.text}
 
 
 def failing(error: BaseException) -> click.Command:
@@ -36,25 +43,48 @@ def failing(error: BaseException) -> click.Command:
 @pytest.fixture
 def fail_with(monkeypatch: pytest.MonkeyPatch) -> Any:
     def plant(error: BaseException) -> None:
-        monkeypatch.setattr(config_command, "command", failing(error))
+        monkeypatch.setattr(config_command, "config", failing(error))
 
     return plant
 
 
+def command_of(verb: str) -> click.Command:
+    command = group.get_command(click.Context(group), verb)
+    assert command is not None
+    return command
+
+
 @pytest.mark.parametrize("verb", VERBS, ids=NAMES)
 def test_the_help_table_says_what_the_verb_says(verb: Any) -> None:
-    command = importlib.import_module(f"recollect.cli.commands.{module_name(verb.name)}").command
-    assert (command.help or "").splitlines()[0] == verb.line
+    assert (command_of(verb.name).help or "").splitlines()[0] == verb.line
 
 
-def test_every_command_module_is_a_verb(repository: Path) -> None:
+def test_every_command_is_a_verb_and_every_module_has_one(repository: Path) -> None:
     folder = repository / "src" / "recollect" / "cli" / "commands"
-    assert {p.stem for p in folder.glob("*.py")} - {"__init__"} == set(map(module_name, NAMES))
+    modules = {p.stem for p in folder.glob("*.py")} - {"__init__"}
+    assert modules == {verb.module for verb in VERBS}
+    for name in modules:
+        module = importlib.import_module(f"recollect.cli.commands.{name}")
+        commands = {key: value for key, value in vars(module).items() if isinstance(value, click.Command)}
+        below = {
+            one for value in commands.values() if isinstance(value, click.Group) for one in value.commands.values()
+        }
+        own = {key for key, value in commands.items() if value not in below}
+        assert own == {function_name(verb.name) for verb in VERBS if verb.module == name}
+
+
+@pytest.mark.parametrize("output", OUTPUTS.values(), ids=OUTPUTS)
+def test_what_a_command_gives_is_printed_by_a_function_for_its_type(output: ResultKind) -> None:
+    kind = output.kind.rpartition(":")[2].removeprefix("Published")  # of a digest JSON has the form that is promised
+    assert output.result_type() is not None
+    value = list(inspect.signature(output.printer()).parameters.values())[1]
+    assert re.search(rf"\b{kind}\b", value.annotation), value.annotation
+    assert ("Sequence[" in value.annotation or "tuple[" in value.annotation) == bool(output.listed)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_verb_takes_json_and_shows_an_example(name: str) -> None:
-    command = importlib.import_module(f"recollect.cli.commands.{module_name(name)}").command
+    command = command_of(name)
     own = [command] if not isinstance(command, click.Group) else []  # subcommands: see test_groups.py
     assert all("--json" in [opt for param in one.params for opt in param.opts] for one in own)
     assert "Example" in (command.help or "")

@@ -12,7 +12,7 @@ import apsw
 import msgspec
 import pytest
 
-from recollect.cli.commands.schema import result_types
+from recollect.cli.commands.config import result_types
 
 Recollect = Callable[..., Any]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from recollect.cli.demo import lay_out
+from recollect.cli.first_run import lay_out
 from recollect.config import load_config
 from recollect.memory import parse_file
 

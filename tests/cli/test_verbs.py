@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from recollect.cli.commands.schema import result_types
+from recollect.cli.commands.config import result_types
 from recollect.memory import ForgetSelection
 from recollect.model.events import Event
 from tests.ingest.test_hook_spool import START_S, UID, a_desk, prompted

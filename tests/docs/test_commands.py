@@ -92,4 +92,4 @@ def test_a_command_line_that_is_not_taken_is_seen(line: str) -> None:
 def test_command_lines_are_found_in_pages_help_and_hints() -> None:
     found = list(quoted())
     assert len(found) > 300
-    assert {"README.md", "docs/facts.md", "src/recollect/cli/commands/facts.py"} <= {where for where, _ in found}
+    assert {"README.md", "docs/facts.md", "src/recollect/cli/commands/notes.py"} <= {where for where, _ in found}

@@ -12,7 +12,7 @@ import msgspec
 import pytest
 from msgspec import inspect
 
-from recollect.cli.commands.schema import result_types, schema_of
+from recollect.cli.commands.config import result_types, schema_of
 from recollect.memory import Retracted
 from recollect.model.insights.nodes import Node
 from recollect.model.payloads import Payload, UserMessage

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from recollect.cli.commands.schema import result_types, schema_of
+from recollect.cli.commands.config import result_types, schema_of
 from tests.formats.goldens import FOLDER, is_golden
 
 NAMES = sorted(result_types())

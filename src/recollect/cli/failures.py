@@ -30,9 +30,8 @@ def report_error(error: RecollectError, *, as_json: bool) -> int:
     `{"error": {"code", "message", "hint", "retryable"}}` and stderr stays empty.
     """
     if as_json:
-        from recollect.cli.views import ErrorDetail, ErrorView
-
-        write_json(ErrorView(ErrorDetail(error.code, str(error), error.hint, error.retryable)))
+        detail = {"code": error.code, "message": str(error), "hint": error.hint, "retryable": error.retryable}
+        write_json({"error": detail})
     else:
         sys.stderr.write(f"recollect: {safe(str(error))}\n")
         if error.hint:

@@ -15,7 +15,7 @@ import click
 from recollect import __version__
 from recollect.cli.failures import describe_usage, report_bug, report_error
 from recollect.errors import RecollectError, UsageError
-from recollect.verbs import GROUPS, VERBS, module_name
+from recollect.verbs import GROUPS, VERBS, function_name
 
 INTERRUPTED = 130
 EPILOG = """\b
@@ -32,9 +32,11 @@ class VerbGroup(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return a verb's command, loaded now."""
-        if all(verb.name != cmd_name for verb in VERBS):
+        verb = next((verb for verb in VERBS if verb.name == cmd_name), None)
+        if verb is None:
             return None
-        command: click.Command = importlib.import_module(f"recollect.cli.commands.{module_name(cmd_name)}").command
+        module = importlib.import_module(f"recollect.cli.commands.{verb.module}")
+        command: click.Command = getattr(module, function_name(cmd_name))
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

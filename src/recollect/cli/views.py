@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from recollect.config import Config
+from recollect.memory import SearchAnswer, Stats, SyncReport
 from recollect.model.events import Event
 from recollect.model.sessions import Session
 
@@ -18,25 +18,10 @@ class SessionView(msgspec.Struct, frozen=True):
     notes: tuple[str, ...] = ()
 
 
-class ConfigView(msgspec.Struct, frozen=True):
-    """The configuration in force and where it comes from."""
+class UpReport(msgspec.Struct, frozen=True):
+    """What `up --once` did and what is there now. `demo_home`: set where the bundled sample was loaded instead."""
 
-    home: str
-    path: str
-    exists: bool
-    config: Config
-
-
-class ErrorDetail(msgspec.Struct, frozen=True):
-    """What failed. `retryable`: trying again later may help."""
-
-    code: str
-    message: str
-    hint: str
-    retryable: bool
-
-
-class ErrorView(msgspec.Struct, frozen=True):
-    """What stands on stdout instead of a result when a verb fails with `--json`."""
-
-    error: ErrorDetail
+    sync: SyncReport
+    stats: Stats
+    example: SearchAnswer | None
+    demo_home: str = ""

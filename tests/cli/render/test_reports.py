@@ -6,9 +6,9 @@ import re
 
 import msgspec
 
-from recollect.cli.render.maintenance.health import print_doctor
-from recollect.cli.render.memory import print_stats, print_usage
-from recollect.cli.render.upkeep import print_exported, print_sync, print_verify
+from recollect.cli.render.ingest import print_exported, print_sync, print_verify
+from recollect.cli.render.maintenance import print_doctor
+from recollect.cli.render.stats import print_stats, print_usage
 from recollect.memory import (
     AgentStats,
     AgentSync,

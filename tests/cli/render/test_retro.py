@@ -9,10 +9,9 @@ import msgspec
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from recollect.cli.render.retro.document import Document, Row, Section, Table, document_of, proof
-from recollect.cli.render.retro.markdown import to_markdown
-from recollect.cli.render.retro.page import to_page
-from recollect.cli.render.retro.plots import COLOURS, MAX_BARS, draw, standing_alone
+from recollect.cli.render.plots import COLOURS, MAX_BARS, draw, standing_alone
+from recollect.cli.render.retro_page import to_page
+from recollect.cli.render.retro_report import Document, ReportRow, ReportTable, Section, document_of, proof, to_markdown
 from recollect.insights.retro.builder import Retrospective, Span, Used
 from recollect.insights.retro.report import DayLine, FileLine, Retro
 from recollect.model.usage import UsageReport, UsageTotals
@@ -31,8 +30,8 @@ class Tags(HTMLParser):
 
 
 def document(text: str) -> Document:
-    row = Row((text, text, text), (proof(text, text),))
-    table = Table((("a", "text"), (text, "code"), ("c", "figure")), (row,), text)
+    row = ReportRow((text, text, text), (proof(text, text),))
+    table = ReportTable((("a", "text"), (text, "code"), ("c", "figure")), (row,), text)
     return Document(text, (text,), (Section("Errors", (text,), "", (table,)),))
 
 
@@ -66,7 +65,7 @@ def test_a_retrospective_of_nothing_can_be_written() -> None:
 
 @given(days=st.integers(1, 40 * MAX_BARS))
 def test_a_long_span_is_drawn_in_few_bars(days: int) -> None:
-    from recollect.cli.render.retro.plots import _grouped
+    from recollect.cli.render.plots import _grouped
 
     lines = [DayLine(f"2026-01-{i:05d}", {"success": 1}) for i in range(days)]
     groups = _grouped(lines)

@@ -203,9 +203,7 @@ def _tune(job: Job) -> None:
 
 def _preload() -> None:
     """Load and compile what a run needs, by taking a small history in. All is closed again before the first fork."""
-    import recollect.cli.commands.embed
-    import recollect.cli.commands.rebuild
-    import recollect.cli.commands.sync
+    import recollect.cli.commands.ingest
     import recollect.cli.main
     import recollect.index.vectors.builtin
     import recollect.ingest.rebuild  # noqa: F401

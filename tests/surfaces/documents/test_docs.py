@@ -16,7 +16,7 @@ import msgspec
 import pytest
 
 from recollect.capture.document_folders import FoundDocument
-from recollect.cli.commands.schema import result_types
+from recollect.cli.commands.config import result_types
 from recollect.cli.main import run
 from recollect.ingest import documents as refreshing
 from recollect.ingest.collections import Taker

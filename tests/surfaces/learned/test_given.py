@@ -14,8 +14,8 @@ import msgspec
 import pytest
 from rich.console import Console
 
-from recollect.cli.commands.schema import result_types
-from recollect.cli.render.live import print_status
+from recollect.cli.commands.config import result_types
+from recollect.cli.render.maintenance import print_status
 from recollect.config import Config, ContextConfig, LearningConfig
 from recollect.ingest.daemon import Counters
 from recollect.ingest.learnings.status import learning_now

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from recollect.cli.commands.schema import result_types
+from recollect.cli.commands.config import result_types
 from recollect.testing.builders import ClaudeTranscript
 from tests.endpoints import model_server as models
 from tests.endpoints.served import serving

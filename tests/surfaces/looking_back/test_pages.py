@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from recollect.agents.registry import adapters
-from recollect.cli.demo import lay_out
+from recollect.cli.first_run import lay_out
 from recollect.memory import Memory
 from tests.docs.pages import blocks
 from tests.surfaces.looking_back.desk import a_fixed_error, make_desk
@@ -48,7 +48,7 @@ def test_the_page_on_looking_back_shows_what_the_program_says(repository: Path, 
 
 @pytest.mark.parametrize("limit", ["20 seconds", "200 sessions", "50 in the JSON", "20 lines"])
 def test_the_limits_on_the_page_are_those_of_the_code(repository: Path, limit: str) -> None:
-    from recollect.cli.render.retro.document import SHOWN
+    from recollect.cli.render.retro_report import SHOWN
     from recollect.insights.retro.report import MAX_LINES, MAX_SESSIONS
     from recollect.memory.insights import MAX_SECONDS
 
@@ -63,6 +63,6 @@ def test_the_limits_on_the_page_are_those_of_the_code(repository: Path, limit: s
 
 
 def test_the_deadline_on_the_page_is_that_of_the_code(repository: Path) -> None:
-    from recollect.cli.closing import DEADLINE_S
+    from recollect.cli.session_end import DEADLINE_S
 
     assert f"{DEADLINE_S:.0f} seconds" in (repository / "docs/correlation.md").read_text("utf-8")

@@ -125,7 +125,7 @@ def test_what_takes_too_long_is_ended_with_all_that_it_started(
     desk: Desk, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     """The deadline is set to nothing: whatever the child is at, it is gone when the hook returns."""
-    from recollect.cli import closing
+    from recollect.cli import session_end
 
     session = a_fixed_error(desk)
     for name, value in desk.env.items():
@@ -137,9 +137,9 @@ def test_what_takes_too_long_is_ended_with_all_that_it_started(
         started.append(real(*arguments, **options))  # type: ignore[call-overload]
         return started[-1]
 
-    monkeypatch.setattr(closing, "DEADLINE_S", 0.0)
-    monkeypatch.setattr(closing.subprocess, "Popen", noted)
-    assert closing.close_session(closing.ClosingOptions(export_env=True, session=session.uid)) == 0
+    monkeypatch.setattr(session_end, "DEADLINE_S", 0.0)
+    monkeypatch.setattr(session_end.subprocess, "Popen", noted)
+    assert session_end.close_session(session_end.SessionEndOptions(export_env=True, session=session.uid)) == 0
     assert [child.poll() is not None for child in started] == [True]
     assert capfdbinary.readouterr() == (b"", b"")
     monkeypatch.undo()
@@ -149,15 +149,15 @@ def test_what_takes_too_long_is_ended_with_all_that_it_started(
 def test_another_process_that_ingests_is_waited_for_until_the_deadline(
     desk: Desk, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
-    from recollect.cli import closing
+    from recollect.cli import session_end
     from recollect.memory import Memory
 
     session = a_fixed_error(desk)
     for name, value in desk.env.items():
         monkeypatch.setenv(name, value)
-    monkeypatch.setattr(closing, "DEADLINE_S", 0.0)
+    monkeypatch.setattr(session_end, "DEADLINE_S", 0.0)
     with Memory.open() as memory, memory.writing(), pytest.raises(TimeoutError):
-        closing.main(["--session", session.uid])
+        session_end.main(["--session", session.uid])
     assert capfdbinary.readouterr().out == b""
 
 

@@ -13,7 +13,7 @@ import pytest
 
 import recollect.hook
 from recollect.agents.registry import adapters
-from recollect.cli.demo import lay_out
+from recollect.cli.first_run import lay_out
 from tests.archive.keyrings import Keyrings
 from tests.surfaces.privacy.servers import serving
 
@@ -85,7 +85,7 @@ def test_no_verb_leaves_anything_open_to_others(
 def test_a_program_that_uses_the_library_lets_nobody_into_its_memory(tmp_path: Path) -> None:
     script = (
         "import os, sys; from pathlib import Path; from recollect import Memory\n"
-        "from recollect.agents.registry import adapters; from recollect.cli.demo import lay_out\n"
+        "from recollect.agents.registry import adapters; from recollect.cli.first_run import lay_out\n"
         "os.umask(0); home = Path(sys.argv[1]); home.mkdir(mode=0o700)\n"
         "with Memory.open(home, config=lay_out(home, tuple(adapters()))) as memory:\n"
         "    assert memory.sync().state == 'done'; assert memory.search('test').hits\n"

@@ -1,1 +1,1 @@
-"""One module per command, loaded when you use it; `cli.verbs` lists them."""
+"""The commands, in modules that are loaded when you use one of them; `recollect.verbs` says which has which."""

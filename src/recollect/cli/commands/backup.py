@@ -1,13 +1,37 @@
-"""`recollect backup`."""
+"""`recollect backup`, `restore` and `export`."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Unpack
 
 import click
 
-from recollect.cli.options import NamedPath, json_option, open_memory
-from recollect.cli.terminal import console, write_json
+from recollect.cli.options import (
+    NamedPath,
+    TimeRange,
+    agent_option,
+    open_memory,
+    range_options,
+    repo_option,
+)
+from recollect.cli.results import CommandResult, ResultKind, prints
+from recollect.cli.terminal import write_bytes
+from recollect.errors import UsageError
+
+if TYPE_CHECKING:
+    from recollect.memory import EventFilter, Exported, ExportFormat, Memory
+
+BACKUP = ResultKind("backup", "BackupReport", "maintenance:print_backup")
+RESTORED = ResultKind("restore", "RestoreReport", "maintenance:print_restored")
+EXPORTED = ResultKind("export", "Exported", "ingest:print_exported", listed="files")
+
+
+FORMATS: tuple[ExportFormat, ...] = ("raw", "events", "claude-jsonl", "markdown", "nodes", "prov")
+_STREAMS = ("events", "claude-jsonl", "markdown", "nodes")
+"""Formats that may stand one behind the other in one stream."""
+_AT_ONCE = 500
 
 
 @click.command()
@@ -17,8 +41,8 @@ from recollect.cli.terminal import console, write_json
     is_flag=True,
     help="Leave the wrapping key out: the backup then opens only where that key is, and keeps its secret.",
 )
-@json_option
-def command(target: Path, without_key: bool, as_json: bool) -> int:
+@prints
+def backup(target: Path, without_key: bool) -> CommandResult:
     """Copy the memory, as it is at one moment.
 
     TARGET is a folder, or a file whose name ends in .tar.zst. Taking in and searching go on meanwhile. What was written
@@ -34,10 +58,125 @@ def command(target: Path, without_key: bool, as_json: bool) -> int:
 
     with open_memory() as memory, ProgressLine("copying") as progress:
         report = memory.upkeep.backup(target, with_key=not without_key, progress=progress.stage_done)
-    if as_json:
-        write_json(report)
-    else:
-        from recollect.cli.render.maintenance.copies import print_backup
+    return BACKUP(report)
 
-        print_backup(console(), report)
-    return 0
+
+@click.command()
+@click.argument("source", type=NamedPath(path_type=Path))
+@click.option("--home", type=click.Path(path_type=Path), metavar="FOLDER", help="Restore to this home, not to yours.")
+@click.option("--force", is_flag=True, help="Replace the memory that is there.")
+@click.option("--keep", is_flag=True, help="Keep the memory that is replaced, in a folder of the home.")
+@prints
+def restore(source: Path, home: Path | None, force: bool, keep: bool) -> CommandResult:
+    """Let a backup take the memory's place.
+
+    SOURCE is what `recollect backup` made. It is copied and checked whole before anything is touched. What was
+    forgotten since stays forgotten. Where there is a memory already it says what that has and the backup has not, and
+    goes on only with --force. What the agents' files bring back then gets other numbers than it had (SESSION#SEQ):
+    the backup does not know them.
+
+    \b
+    Example:
+      recollect restore /media/disk/memory
+    """
+    from recollect.cli.render.progress import ProgressLine
+
+    with open_memory(home) as memory, ProgressLine("copying") as progress:
+        report = memory.upkeep.restore(source, force=force, keep=keep, progress=progress.stage_done)
+    return RESTORED(report)
+
+
+@click.command()
+@click.argument("sessions", metavar="[SESSION]...", nargs=-1)
+@agent_option
+@repo_option
+@range_options
+@click.option("--format", "form", type=click.Choice(FORMATS), default=None, help="What to write. Default: events.")
+@click.option("--raw", is_flag=True, help="The exact bytes, secrets included; needs --out.")
+@click.option(
+    "--out",
+    metavar="DIR|-",
+    help="Folder for the files; - writes to standard output.  [default: the current folder; none for --raw]",
+)
+@click.option("--revision", type=click.IntRange(min=1), metavar="N", help="This revision instead of the newest.")
+@prints
+def export(
+    sessions: tuple[str, ...],
+    agents: tuple[str, ...],
+    repos: tuple[str, ...],
+    form: ExportFormat | None,
+    raw: bool,
+    out: str | None,
+    revision: int | None,
+    as_json: bool,
+    **within: Unpack[TimeRange],
+) -> CommandResult | int:
+    """Write sessions to files: redacted, or their exact bytes.
+
+    Name sessions, or choose them by agent, repository and time. Every format but `raw` shows what `recollect show`
+    shows: secrets are replaced by markers. `events` is one JSON object a line, `nodes` gives signals, nodes and the
+    digest, `prov` gives nodes as PROV-JSON. `raw` gives the bytes that the agent wrote, secrets included. It needs
+    --out, and the audit log records it. Files are named AGENT_ID, and their time is the end of the session.
+
+    \b
+    Examples:
+      recollect export claude:5f0c --format markdown --out notes
+      recollect export --repo shop-api --after 2w --format markdown --out notes
+      recollect export claude:5f0c --format prov --out -
+      recollect export codex:0197 --raw --out - | wc -c
+    """
+    is_choice = bool(agents or repos or any(value is not None for value in within.values()))
+    chosen = _format(form, out, is_raw=raw, is_json=as_json)
+    if bool(sessions) == is_choice:
+        message = "sessions are named or chosen, not both" if sessions else "no session named"
+        raise UsageError(message, hint="name sessions, or choose them by --repo, --agent, --after, --before")
+    from recollect.cli.render.progress import ProgressLine
+    from recollect.memory import EventFilter
+
+    with open_memory() as memory, ProgressLine("exporting", counted="session") as progress:
+        if sessions:
+            uids = list(dict.fromkeys(memory.session(name).session_uid for name in sessions))
+        else:
+            uids = _chosen(memory, EventFilter(agents, repos), within)
+        if len(uids) > 1 and revision is not None:
+            raise UsageError("--revision is of one session", hint="name one session")
+        if out == "-":
+            return _stream(memory, uids, chosen, revision)
+        files: list[Exported] = []
+        for number, uid in enumerate(uids):
+            progress.items_done(number, len(uids))
+            files += memory.upkeep.export(uid, format=chosen, out=Path(out or "."), revision=revision)
+    return EXPORTED(files)
+
+
+def _format(form: ExportFormat | None, out: str | None, *, is_raw: bool, is_json: bool) -> ExportFormat:
+    """Return what is to be written. Raises UsageError for options that exclude each other."""
+    if is_raw and form not in (None, "raw"):
+        raise UsageError(f"--raw and --format {form} exclude each other", hint="leave one out")
+    chosen: ExportFormat = "raw" if is_raw else form or "events"
+    if chosen == "raw" and out is None:
+        message = "raw bytes contain the session's secrets, so they are written only to a place that you name"
+        raise UsageError(message, hint="add --out DIR, or --out - for standard output")
+    if out == "-" and is_json:
+        raise UsageError("--json and --out - both write to stdout", hint="name a folder with --out")
+    return chosen
+
+
+def _stream(memory: Memory, uids: Sequence[str], form: ExportFormat, revision: int | None) -> int:
+    """Write sessions to standard output, one behind the other; return the exit code."""
+    if len(uids) > 1 and form not in _STREAMS:
+        raise UsageError(f"{form} of several sessions is no one stream", hint="name a folder with --out")
+    for uid in uids:
+        for piece in memory.upkeep.export_bytes(uid, format=form, revision=revision):
+            write_bytes(piece)
+    return 0 if uids else 1
+
+
+def _chosen(memory: Memory, where: EventFilter, within: TimeRange) -> list[str]:
+    """Return the uids of all sessions that a choice gives, oldest first."""
+    found: list[str] = []
+    while True:
+        page = memory.sessions(where=where, limit=_AT_ONCE, offset=len(found), sync=not found, **within)
+        found += [session.session_uid for session in page.sessions]
+        if len(page.sessions) < _AT_ONCE:
+            return found[::-1]

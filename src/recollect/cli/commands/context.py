@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 import click
 
 from recollect.cli.groups import noun
 from recollect.cli.hooked import EVENTS, Event, HookOptions, answer_hook
-from recollect.cli.options import json_option, limit_option, open_memory
-from recollect.cli.terminal import console, safe, write_json, write_list
+from recollect.cli.options import limit_option, open_memory
+from recollect.cli.results import CommandResult, ResultKind, prints
+from recollect.cli.terminal import safe
+
+if TYPE_CHECKING:
+    from recollect.memory import ContextBlock
+
+LOG = ResultKind("context-shown", "ShownBlock", "learnings:print_given", listed="blocks")
+BEGUN = ResultKind("context-init", "Begun", "learnings:print_begun")
 
 
 @noun(default="show", replaced={"--shown": "log"})
-def command() -> None:
+def context() -> None:
     """Show what an agent is given when a session starts here.
 
     \b
@@ -25,7 +33,7 @@ def command() -> None:
     """
 
 
-@command.command()
+@context.command("show")
 @click.option("--cwd", metavar="DIR", default="", help="Where the agent works; by default the current folder.")
 @click.option(
     "--event",
@@ -37,8 +45,8 @@ def command() -> None:
 @click.option("--session", metavar="SESSION", default="", help="The present session.")
 @click.option("--budget", type=click.IntRange(min=1), metavar="N", help="At most this many LLM tokens.")
 @click.option("--hook", "agent", metavar="AGENT", default="", help="Answer a hook of this agent: JSON on stdin.")
-@json_option
-def show(cwd: str, event: Event | None, session: str, budget: int | None, *, agent: str, as_json: bool) -> int:
+@prints
+def show(cwd: str, event: Event | None, session: str, budget: int | None, *, agent: str) -> CommandResult | int:
     """Show the block that an agent would be given now.
 
     \b
@@ -51,20 +59,24 @@ def show(cwd: str, event: Event | None, session: str, budget: int | None, *, age
         memory.refresh()
         uid = memory.session(session).session_uid if session else ""
         block = memory.context(cwd=cwd or os.getcwd(), event=event or "start", session=uid, budget=budget)
-    if as_json:
-        write_json(block)
-    elif block.text:
+    return BLOCK(block, found=block.text)
+
+
+def _print_block(_: object, block: ContextBlock) -> None:
+    if block.text:
         click.echo(safe(block.text))
     else:
         click.echo("nothing to say here yet", err=True)
-    return 0 if block.text else 1
 
 
-@command.command()
+BLOCK = ResultKind("context", "ContextBlock", _print_block, is_plain=True)
+
+
+@context.command("log")
 @click.option("--session", metavar="SESSION", default="", help="Only this session.")
 @limit_option(20, "blocks")
-@json_option
-def log(session: str, limit: int, as_json: bool) -> int:
+@prints
+def log(session: str, limit: int) -> CommandResult:
     """Show what agents were given, when, and whether it was of use.
 
     \b
@@ -75,19 +87,13 @@ def log(session: str, limit: int, as_json: bool) -> int:
     with open_memory() as memory:
         uid = memory.session(session).session_uid if session else ""
         blocks = memory.context_facet.shown(session=uid, limit=limit)
-    if as_json:
-        write_list("blocks", blocks)
-    else:
-        from recollect.cli.render.learnings.given import print_given
-
-        print_given(console(), blocks)
-    return 0 if blocks else 1
+    return LOG(blocks)
 
 
-@command.command()
+@context.command("init")
 @click.option("--dry-run", "is_dry_run", is_flag=True, help="Say what would be written, and write nothing.")
-@json_option
-def init(is_dry_run: bool, as_json: bool) -> int:
+@prints
+def init(is_dry_run: bool) -> CommandResult:
     """Write `soul.md` and `user.md`, which lead what agents are given.
 
     A file that is there is never overwritten. Both are yours to edit.
@@ -101,10 +107,4 @@ def init(is_dry_run: bool, as_json: bool) -> int:
         begun = memory.context_facet.begin(is_dry_run=is_dry_run)
         if not is_dry_run:
             memory.learn.write_user_file()  # what is known already
-    if as_json:
-        write_json(begun)
-    else:
-        from recollect.cli.render.learnings.given import print_begun
-
-        print_begun(console(), begun)
-    return 0
+    return BEGUN(begun)

@@ -1,34 +1,57 @@
-"""`recollect learnings`."""
+"""`recollect learnings` and `actions`."""
 
 from __future__ import annotations
 
-from typing import Unpack
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Unpack, get_args
 
 import click
 
-from recollect.cli.entries.listing import (
-    ALL,
-    SCOPES,
-    STATES,
-    STATUSES,
-    place_of,
-    show,
-    show_one,
-    states_of,
-    tell_why,
-)
 from recollect.cli.groups import noun
-from recollect.cli.options import TimeRange, json_option, limit_option, open_memory, range_options
-from recollect.errors import UsageError
+from recollect.cli.options import TimeRange, limit_option, open_memory, range_options
+from recollect.cli.results import CommandResult, ResultKind, prints
+from recollect.cli.terminal import console
+from recollect.clock import now_us
+from recollect.errors import ConfigError, UsageError
 from recollect.model.insights.nodes import Status
-from recollect.model.learnings.learnings import GIVEN_STATES, LEARNING_KINDS, LearningKind, Scope
+from recollect.model.learnings.learnings import (
+    GIVEN_STATES,
+    LEARNING_KINDS,
+    LearningKind,
+    LearningState,
+    Priority,
+    Scope,
+)
+
+if TYPE_CHECKING:
+    from recollect.memory import Memory
+
+_LEARNING = "recollect.model.learnings.learnings:Learning"
+LEARNINGS = ResultKind("learnings", _LEARNING, "learnings:print_learnings", listed="learnings")
+ACTIONS = ResultKind("actions", _LEARNING, "learnings:print_learnings", listed="actions")
+LEARNING = ResultKind("learning", _LEARNING, "learnings:print_learning")
+WHY = ResultKind("learnings-why", "Why", "learnings:print_why")
+PREVIEW = ResultKind("learnings-ask", "AskPreview", "learnings:print_preview")
+RUN = ResultKind("learnings-run", "LearnReport", "learnings:print_run")
+ASKED = ResultKind("", "LearnReport", "learnings:print_asked")
+STATUS = ResultKind("learnings-status", "LearnStatus", "learnings:print_learn_status")
+HELD_BACK = ResultKind("learnings-held-back", "HeldBack", "learnings:print_held_back", listed="texts")
+
+
+ALL = "all"
+STATES: tuple[LearningState, ...] = get_args(LearningState)
+STATUSES: tuple[Status, ...] = get_args(Status)
+SCOPES: tuple[Scope, ...] = get_args(Scope)
+EXIT_CODES = {"done": 0, "off": 1, "interrupted": 3, "busy": 3}
+_DAY_US = 24 * 3600 * 1_000_000
 
 id_argument = click.argument("name", metavar="ID")
 reason_option = click.option("--reason", metavar="WORDS", default="", help="Why; kept with it.")
 
 
 @noun(default="list")
-def command() -> None:
+def learnings() -> None:
     """Show what was learned, and say what of it is right.
 
     What you confirm, retire, correct or add outlives all that is derived. An ID may be shortened.
@@ -42,7 +65,7 @@ def command() -> None:
     """
 
 
-@command.command("list")
+@learnings.command("list")
 @click.option("--kind", "kinds", multiple=True, type=click.Choice(LEARNING_KINDS), help="Only this kind (repeatable).")
 @click.option("--scope", type=click.Choice(SCOPES), default=None, help="Only what holds so far.")
 @click.option("--repo", metavar="NAME", default="", help="Only of this repository.")
@@ -54,11 +77,11 @@ def command() -> None:
 @click.option("--status", "statuses", multiple=True, type=click.Choice(STATUSES), help="How it is known (repeatable).")
 @click.option("--query", metavar="WORDS", default="", help="Words that must all stand in it.")
 @limit_option(50, "learnings")
-@json_option
+@prints
 def list_learnings(
     kinds: tuple[LearningKind, ...], scope: Scope | None, repo: str, path: str, states: tuple[str, ...], *,
-    statuses: tuple[Status, ...], query: str, limit: int, as_json: bool,
-) -> int:  # fmt: skip
+    statuses: tuple[Status, ...], query: str, limit: int,
+) -> CommandResult:  # fmt: skip
     """List learnings.
 
     \b
@@ -78,13 +101,14 @@ def list_learnings(
         limit=limit + 1,  # one more, to know whether there are more
     )
     with open_memory() as memory:
-        return show("learnings", memory.learn.learnings(asked), limit=limit, as_json=as_json)
+        found = memory.learn.learnings(asked)
+    return LEARNINGS(found[:limit], has_more=len(found) > limit)
 
 
-@command.command("show")
+@learnings.command("show")
 @id_argument
-@json_option
-def show_learning(name: str, as_json: bool) -> int:
+@prints
+def show_learning(name: str) -> CommandResult:
     """Show one learning.
 
     \b
@@ -92,13 +116,13 @@ def show_learning(name: str, as_json: bool) -> int:
       recollect learnings show l3fa9
     """
     with open_memory() as memory:
-        return show_one(memory.learn.learning(name), as_json=as_json)
+        return LEARNING(memory.learn.learning(name))
 
 
-@command.command()
+@learnings.command("why")
 @id_argument
-@json_option
-def why(name: str, as_json: bool) -> int:
+@prints
+def why(name: str) -> CommandResult:
     """Show what a learning rests on.
 
     \b
@@ -106,14 +130,14 @@ def why(name: str, as_json: bool) -> int:
       recollect learnings why l3fa9
     """
     with open_memory() as memory:
-        return tell_why(memory, name, as_json=as_json)
+        return WHY(memory.learn.why(name))
 
 
-@command.command()
+@learnings.command("confirm")
 @id_argument
 @reason_option
-@json_option
-def confirm(name: str, reason: str, as_json: bool) -> int:
+@prints
+def confirm(name: str, reason: str) -> CommandResult:
     """Say that a learning is right.
 
     \b
@@ -121,15 +145,15 @@ def confirm(name: str, reason: str, as_json: bool) -> int:
       recollect learnings confirm l3fa9
     """
     with open_memory() as memory:
-        return show_one(memory.learn.confirm(name, reason=reason), as_json=as_json)
+        return LEARNING(memory.learn.confirm(name, reason=reason))
 
 
-@command.command()
+@learnings.command("correct")
 @id_argument
 @click.argument("text", nargs=-1, required=True)
 @reason_option
-@json_option
-def correct(name: str, text: tuple[str, ...], reason: str, as_json: bool) -> int:
+@prints
+def correct(name: str, text: tuple[str, ...], reason: str) -> CommandResult:
     """Replace the text of a learning with what is right.
 
     \b
@@ -137,14 +161,14 @@ def correct(name: str, text: tuple[str, ...], reason: str, as_json: bool) -> int
       recollect learnings correct l3fa9 "Use uv, not pip"
     """
     with open_memory() as memory:
-        return show_one(memory.learn.correct(name, " ".join(text), reason=reason), as_json=as_json)
+        return LEARNING(memory.learn.correct(name, " ".join(text), reason=reason))
 
 
-@command.command()
+@learnings.command("retire")
 @id_argument
 @reason_option
-@json_option
-def retire(name: str, reason: str, as_json: bool) -> int:
+@prints
+def retire(name: str, reason: str) -> CommandResult:
     """Say that a learning is wrong or no longer holds.
 
     \b
@@ -152,17 +176,17 @@ def retire(name: str, reason: str, as_json: bool) -> int:
       recollect learnings retire l3fa9 --reason "we moved to uv"
     """
     with open_memory() as memory:
-        return show_one(memory.learn.retire(name, reason=reason), as_json=as_json)
+        return LEARNING(memory.learn.retire(name, reason=reason))
 
 
-@command.command()
+@learnings.command("add")
 @click.argument("text", nargs=-1)
 @click.option("--kind", type=click.Choice(LEARNING_KINDS), default="fact", show_default=True, help="What it is.")
 @click.option("--scope", type=click.Choice(SCOPES), default=None, help="How far it holds.")
 @click.option("--repo", metavar="NAME", default="", help="The repository that it holds in; by default the one here.")
 @click.option("--path", metavar="PATH", default="", help="The file or folder of a repository that it is about.")
-@json_option
-def add(text: tuple[str, ...], kind: LearningKind, scope: Scope | None, repo: str, path: str, *, as_json: bool) -> int:
+@prints
+def add_learning(text: tuple[str, ...], kind: LearningKind, scope: Scope | None, repo: str, path: str) -> CommandResult:
     """Write a learning down.
 
     \b
@@ -174,16 +198,16 @@ def add(text: tuple[str, ...], kind: LearningKind, scope: Scope | None, repo: st
     with open_memory() as memory:
         holds, where = place_of(memory, repo, scope)
         new = NewLearning(text=" ".join(text), kind=kind, scope=holds, repo=where, path=path)
-        return show_one(memory.learn.add(new), as_json=as_json)
+        return LEARNING(memory.learn.add(new))
 
 
-@command.command()
+@learnings.command("ask")
 @click.argument("session", required=False)
 @click.option("--dry-run", is_flag=True, help="Show what SESSION would send and what it may cost; send nothing.")
 @click.option("--older", is_flag=True, help="Ask about sessions from before you named a model, too; the newest first.")
 @range_options
-@json_option
-def ask(session: str | None, dry_run: bool, older: bool, as_json: bool, **period: Unpack[TimeRange]) -> int:
+@prints
+def ask(session: str | None, dry_run: bool, older: bool, as_json: bool, **period: Unpack[TimeRange]) -> CommandResult:
     """Ask the configured model about all sessions that wait.
 
     With --older also about sessions that began before you named a model, by --after and --before those of a period.
@@ -195,59 +219,180 @@ def ask(session: str | None, dry_run: bool, older: bool, as_json: bool, **period
       recollect learnings ask --older --after 3mo
       recollect learnings ask claude:5f0c --dry-run
     """
-    from recollect.cli.entries import running
-
     with open_memory() as memory:
         if dry_run or session is not None:
             if older or any(at is not None for at in period.values()):
                 raise UsageError("--older asks about all sessions of a period", hint="leave out SESSION and --dry-run")
-            return running.preview(memory, session, is_dry_run=dry_run, as_json=as_json)
+            return _preview(memory, session, is_dry_run=dry_run)
         if not older and any(at is not None for at in period.values()):
             raise UsageError("--after and --before say which older sessions are asked about", hint="add --older")
-        return running.ask(memory, period if older else None, as_json=as_json)
+        return _ask(memory, period if older else None, as_json=as_json)
 
 
-@command.command()
-@json_option
-def run(as_json: bool) -> int:
+@learnings.command("run")
+@prints
+def run_learning() -> CommandResult:
     """Learn from the sessions that are due, without a model.
 
     \b
     Example:
       recollect learnings run
     """
-    from recollect.cli.entries import running
+    from recollect.cli.render.progress import ProgressLine
 
-    with open_memory() as memory:
-        return running.run(memory, as_json=as_json)
+    with open_memory() as memory, ProgressLine("learning", counted="session") as progress:
+        report = memory.learn.run(progress=progress.items_done)
+    return RUN(report, code=EXIT_CODES[report.state])
 
 
-@command.command()
-@json_option
-def status(as_json: bool) -> int:
+@learnings.command("status")
+@prints
+def status() -> CommandResult:
     """Show how learning is.
 
     \b
     Example:
       recollect learnings status
     """
-    from recollect.cli.entries import running
-
     with open_memory() as memory:
-        return running.tell_status(memory, as_json=as_json)
+        return STATUS(memory.learn.status())
 
 
-@command.command("held-back")
+@learnings.command("held-back")
 @limit_option(50, "answers")
-@json_option
-def held_back(limit: int, as_json: bool) -> int:
+@prints
+def held_back(limit: int) -> CommandResult:
     """List what a model answered that cannot be used.
 
     \b
     Example:
       recollect learnings held-back
     """
-    from recollect.cli.entries import running
+    with open_memory() as memory:
+        return HELD_BACK(memory.learn.held_back(limit=limit))
+
+
+def states_of(named: Sequence[str]) -> tuple[LearningState, ...]:
+    """Return the states that are meant; () for all."""
+    return () if ALL in named else tuple(state for state in STATES if state in named)
+
+
+def place_of(memory: Memory, repo: str, scope: Scope | None) -> tuple[Scope, str]:
+    """Return how far something holds that a person writes down: in the repository named, else the one that they are in,
+    unless they say everywhere or there is none."""
+    here = "" if scope == "user" else repo or next(iter(memory.recall.repositories(os.getcwd())), "")
+    return ("repo", here) if here else ("user", "")
+
+
+def _preview(memory: Memory, session: str | None, *, is_dry_run: bool) -> CommandResult:
+    """Return what a model would be sent of a session. Raises UsageError without one."""
+    if session is None:
+        raise UsageError("name one session", hint="recollect learnings ask SESSION --dry-run")
+    if not is_dry_run:
+        raise UsageError("`learnings ask` asks about all that waits", hint="recollect learnings ask SESSION --dry-run")
+    found = memory.learn.preview(session)
+    return PREVIEW(found, found=found.questions)
+
+
+def _ask(memory: Memory, older: TimeRange | None, *, as_json: bool) -> CommandResult:
+    """Have the rules read what is new and the configured model asked about it, now.
+
+    older: of sessions from before it was configured too, of this period. Raises ConfigError where no model is
+    configured, and what kept it from being asked.
+    """
+    if not memory.learn.asks_model:
+        raise ConfigError(
+            "no model is configured", key="learning.provider", hint="see docs/learning-models.md; the rules need none"
+        )
+    read = memory.learn.run(at_once=True)
+    if older is not None:
+        memory.learn.want_older(**older)
+    answered = memory.learn.ask(at_once=True)
+    report, failure = answered.report, answered.failure
+    report.sessions = read.sessions
+    report.notes = [*read.notes, *report.notes]
+    if failure is None:
+        return ASKED(report, code=EXIT_CODES[report.state], status=memory.learn.status(), config=memory.config.learning)
+    if not as_json:
+        from recollect.cli.render.learnings import print_asked
+
+        report.notes = [note for note in report.notes if note != str(failure)]  # the error says it
+        print_asked(console(), report, status=memory.learn.status(), config=memory.config.learning)
+    raise failure
+
+
+@noun(default="list")
+def actions() -> None:
+    """Show what sessions left to be done, and mark it as done.
+
+    Agents are given pending actions as suggestions when a session starts; nothing is ever run. An ID may be shortened.
+
+    \b
+    Examples:
+      recollect actions
+      recollect actions done l3fa9 l77c0
+      recollect actions add "Rotate the staging key" --priority urgent --expires 7
+    """
+
+
+@actions.command("list")
+@click.option("--repo", metavar="NAME", default="", help="Only of this repository.")
+@click.option(
+    "--state", "states", multiple=True, type=click.Choice([*STATES, ALL]), default=GIVEN_STATES, show_default=True,
+    help="What became of it (repeatable).",
+)  # fmt: skip
+@limit_option(50, "actions")
+@prints
+def list_actions(repo: str, states: tuple[str, ...], limit: int) -> CommandResult:
+    """List actions, the urgent first.
+
+    \b
+    Example:
+      recollect actions list --repo shop-api
+    """
+    with open_memory() as memory:
+        found = memory.learn.actions(repos=(repo,) if repo else (), states=states_of(states) or STATES, limit=limit + 1)
+    return ACTIONS(found[:limit], has_more=len(found) > limit)
+
+
+@actions.command("done")
+@click.argument("names", metavar="ID...", nargs=-1, required=True)
+@click.option("--reason", metavar="WORDS", default="", help="How; kept with it.")
+@prints
+def mark_done(names: tuple[str, ...], reason: str) -> CommandResult:
+    """Mark actions as done; no agent is told of them any more.
+
+    \b
+    Example:
+      recollect actions done l3fa9 l77c0
+    """
+    with open_memory() as memory:
+        named = [memory.learn.learning(name) for name in names]  # all are known before the first is marked
+        return ACTIONS([memory.learn.done(learning.id, reason=reason) for learning in named])
+
+
+@actions.command("add")
+@click.argument("text", nargs=-1)
+@click.option("--repo", metavar="NAME", default="", help="The repository that it is about; by default the one here.")
+@click.option("--priority", type=click.Choice(("high", "urgent")), default=None, help="How pressing it is.")
+@click.option(
+    "--expires", type=click.IntRange(1, 3650), default=None, metavar="DAYS",
+    help="After how many days it goes by itself; default [learning] action_days.",
+)  # fmt: skip
+@prints
+def add_action(text: tuple[str, ...], repo: str, priority: Priority | None, expires: int | None) -> CommandResult:
+    """Leave something to be done.
+
+    \b
+    Example:
+      recollect actions add "Rotate the staging key" --priority urgent --expires 7
+    """
+    from recollect.memory import NewLearning
 
     with open_memory() as memory:
-        return running.tell_held_back(memory, limit=limit, as_json=as_json)
+        scope, where = place_of(memory, repo, None)
+        new = NewLearning(
+            text=" ".join(text), kind="action", scope=scope, repo=where, priority=priority or "",
+            expires_at=now_us() + expires * _DAY_US if expires is not None else None,
+        )  # fmt: skip
+        return ACTIONS([memory.learn.add(new)])

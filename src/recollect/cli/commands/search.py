@@ -9,16 +9,17 @@ import click
 from recollect.cli.options import (
     TimeRange,
     agent_option,
-    json_option,
     limit_option,
     no_sync_option,
     open_memory,
     range_options,
     repo_option,
 )
-from recollect.cli.terminal import results, write_json
+from recollect.cli.results import CommandResult, ResultKind, prints
 from recollect.clock import now_us
 from recollect.model.time import to_iso
+
+SEARCH = ResultKind("search", "SearchAnswer", "search:print_answer", is_plain=True)
 
 
 class Filters(TimeRange):
@@ -49,14 +50,13 @@ class QueryCommand(click.Command):
 @click.option("--kind", "kinds", multiple=True, metavar="KIND", help="Only this kind of event (repeatable).")
 @range_options
 @no_sync_option
-@json_option
-def command(
+@prints
+def search(
     words: tuple[str, ...],
     limit: int | None,
     no_sync: bool,
-    as_json: bool,
     **filters: Unpack[Filters],
-) -> int:
+) -> CommandResult:
     """Find events in everything your agents did.
 
     Words, "phrases", OR, -not, *infix*, /regex/, and filters such as repo: kind: tool: path: after: work
@@ -72,13 +72,7 @@ def command(
     with open_memory() as memory:
         answer = memory.search(query, limit=limit, sync=not no_sync)
         memory.recall.check_names(query)  # last: what a sync has brought in is known
-    if as_json:
-        write_json(answer)
-    else:
-        from recollect.cli.render.hits import print_answer
-
-        print_answer(results(), answer, now_us=now_us())
-    return 0 if answer.hits or answer.learned else 1
+    return SEARCH(answer, found=answer.hits or answer.learned, now_us=now_us())
 
 
 def _as_query(filters: Filters) -> list[str]:

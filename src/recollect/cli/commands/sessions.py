@@ -1,7 +1,8 @@
-"""`recollect sessions`."""
+"""`recollect sessions`, `show` and `timeline`."""
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import Unpack
 
 import click
@@ -9,14 +10,22 @@ import click
 from recollect.cli.options import (
     TimeRange,
     agent_option,
-    json_option,
     limit_option,
     no_sync_option,
     open_memory,
     range_options,
     repo_option,
 )
-from recollect.cli.terminal import console, write_json
+from recollect.cli.results import CommandResult, ResultKind, prints
+from recollect.clock import now_us
+from recollect.errors import EventMissing, UnknownName, UsageError
+
+SESSIONS = ResultKind("sessions", "SessionPage", "sessions:print_sessions")
+SESSION = ResultKind("show", "recollect.cli.views:SessionView", "sessions:print_session")
+ENTRY = ResultKind("show-entry", "EntryView", "sessions:print_entry")
+TIMELINE = ResultKind("timeline", "Timeline", "sessions:print_timeline")
+ResultKind("session", "recollect.model.sessions:Session")
+ResultKind("event", "recollect.model.events:Event")
 
 
 @click.command()
@@ -26,16 +35,15 @@ from recollect.cli.terminal import console, write_json
 @limit_option(20, "sessions")
 @click.option("--offset", type=click.IntRange(min=0), default=0, metavar="N", help="Leave out the first N.")
 @no_sync_option
-@json_option
-def command(
+@prints
+def sessions(
     agents: tuple[str, ...],
     repos: tuple[str, ...],
     limit: int,
     offset: int,
     no_sync: bool,
-    as_json: bool,
     **within: Unpack[TimeRange],
-) -> int:
+) -> CommandResult:
     """List sessions, newest first.
 
     \b
@@ -47,10 +55,113 @@ def command(
     where = EventFilter(agents=agents, repos=repos)
     with open_memory() as memory:
         page = memory.sessions(where=where, limit=limit, offset=offset, sync=not no_sync, **within)
-    if as_json:
-        write_json(page)
-    else:
-        from recollect.cli.render.sessions import print_sessions
+    return SESSIONS(page, found=page.sessions, offset=offset)
 
-        print_sessions(console(), page, offset=offset)
-    return 0 if page.sessions else 1
+
+NEIGHBOURS = 5
+"""Events shown before and after the one that `#SEQ` names."""
+
+
+@click.command()
+@click.argument("session", metavar="SESSION[#SEQ]")
+@limit_option(100, "events")
+@click.option("--from", "first", type=click.IntRange(min=0), default=0, metavar="SEQ", help="Begin with this event.")
+@no_sync_option
+@prints
+def show(session: str, limit: int, first: int, no_sync: bool) -> CommandResult:
+    """Show a session, or one event with its neighbours.
+
+    SESSION is a session's uid or a beginning of it that no other has; hits are cited as SESSION#SEQ. What was
+    learned, noted, documented or decided is shown by its uid too.
+
+    \b
+    Examples:
+      recollect show claude:5f0c --limit 50
+      recollect show claude:5f0c#12
+      recollect show document:docs/README.md#3
+    """
+    from recollect.model.learnings.entries import is_entry_uid
+
+    if is_entry_uid(session):
+        return _show_entry(session, limit=limit, first=first, no_sync=no_sync)
+    if session.startswith("decision:"):
+        from recollect.cli.commands.insights import show_decision
+
+        return show_decision(session)
+    from recollect.cli.views import SessionView
+    from recollect.model.sessions import gone_note
+
+    name, focus = _parts(session)
+    if focus is not None:
+        first, limit = max(0, focus - NEIGHBOURS), 2 * NEIGHBOURS + 1
+    with open_memory() as memory:
+        notes = () if no_sync else memory.refresh()
+        found = memory.session(name)
+        stream = memory.events(found.session_uid, first_seq=first, limit=limit + 1)
+        events = tuple(islice(stream, limit + 1))
+        is_missing = focus is not None and all(event.seq != focus for event in events[:limit])
+        why = memory.reader().why_missing(found.session_uid, focus or 0) if is_missing else ""
+    next_seq = events[limit].seq if len(events) > limit else None
+    gone = gone_note(found.evicted_at)
+    view = SessionView(session=found, events=events[:limit], next_seq=next_seq, notes=(*notes, gone) if gone else notes)
+    if is_missing:
+        hint = f"`recollect show {found.session_uid}` lists its events"
+        hint = f"{gone}; {hint}" if gone else hint
+        if why:
+            raise EventMissing(f"{found.session_uid}#{focus}", why, hint=hint)
+        raise UnknownName("event", session, hint=hint)
+    return SESSION(view, now_us=now_us(), focus=focus)
+
+
+def _show_entry(cited: str, *, limit: int, first: int, no_sync: bool) -> CommandResult:
+    """Show an entry, or one part of it with its neighbours."""
+    import msgspec
+
+    from recollect.model.learnings.entries import parts_of_citation
+
+    uid, focus = parts_of_citation(cited)
+    if focus is not None:
+        first, limit = max(0, focus - 1), 3
+    with open_memory() as memory:
+        notes = () if no_sync else memory.refresh()
+        view = msgspec.structs.replace(memory.recall.entry(uid, first=first, limit=limit), notes=notes)
+    if focus is not None and all(part.part != focus for part in view.parts):
+        raise UnknownName("part", cited, hint=f"{view.uid} has {view.part_count}, from #0 on")
+    return ENTRY(view, now_us=now_us(), focus=focus)
+
+
+def _parts(session: str) -> tuple[str, int | None]:
+    """Return (session, seq or None) of `SESSION[#SEQ]`."""
+    name, mark, seq = session.partition("#")
+    if not mark:
+        return name, None
+    if not seq.isdecimal():
+        raise UsageError(f"{seq!r} is not the number of an event", hint="write SESSION#12, as hits are cited")
+    return name, int(seq)
+
+
+@click.command()
+@click.option("--session", metavar="SESSION", help="Only this session, in its own order.")
+@agent_option
+@click.option("--repo", metavar="NAME", help="Only repositories whose name has this.")
+@range_options
+@limit_option(100, "events")
+@no_sync_option
+@prints
+def timeline(
+    session: str | None,
+    agents: tuple[str, ...],
+    repo: str | None,
+    limit: int,
+    no_sync: bool,
+    **within: Unpack[TimeRange],
+) -> CommandResult:
+    """Show what happened, in order, one line per event.
+
+    \b
+    Example:
+      recollect timeline --repo shop-api --after yesterday
+    """
+    with open_memory() as memory:
+        timeline = memory.timeline(session=session, agents=agents, repo=repo, limit=limit, sync=not no_sync, **within)
+    return TIMELINE(timeline, found=timeline.entries)

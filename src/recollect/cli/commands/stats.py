@@ -1,17 +1,47 @@
-"""`recollect stats`."""
+"""`recollect stats`, `usage` and `retro`."""
 
 from __future__ import annotations
 
-from recollect.cli.groups import noun, replaced_option
-from recollect.cli.options import json_option, no_sync_option, open_memory, repo_option, span_options
-from recollect.cli.terminal import console, write_json
-from recollect.clock import now_us
+from collections.abc import Sequence
+from datetime import UTC
+from pathlib import Path
+from typing import TYPE_CHECKING, Unpack
 
+import click
+
+from recollect.cli.groups import noun, replaced_option
+from recollect.cli.local_time import LOCAL
+from recollect.cli.options import (
+    TimeRange,
+    agent_option,
+    no_sync_option,
+    open_memory,
+    range_options,
+    repo_option,
+    span_options,
+)
+from recollect.cli.results import CommandResult, ResultKind, prints
+from recollect.cli.terminal import write_bytes
+from recollect.clock import now_us
+from recollect.errors import UsageError
+
+if TYPE_CHECKING:
+    from recollect.memory import Retro, UsageBy
+
+STATS = ResultKind("stats", "Stats", "stats:print_stats")
+RECALL_STATS = ResultKind("stats-recall", "RecallStats", "stats:print_recall_stats")
+STORAGE = ResultKind("stats-storage", "StorageReport", "stats:print_storage")
+FIGURES = ResultKind("stats-sessions", "Retro", "stats:print_figures")
+USAGE = ResultKind("usage", "recollect.model.usage:UsageReport", "stats:print_usage")
+
+
+GROUPINGS: tuple[UsageBy, ...] = ("day", "session", "repo", "domain", "model", "agent", "total")
+_SUFFIXES = (".md", ".html")
 unused_no_sync_option = replaced_option("--no-sync", instead="leave it out")
 
 
 @noun(default="overview")
-def command() -> None:
+def stats() -> None:
     """Show what is in the memory, its use, or what sessions came to.
 
     \b
@@ -23,10 +53,10 @@ def command() -> None:
     """
 
 
-@command.command()
+@stats.command("overview")
 @unused_no_sync_option
-@json_option
-def overview(as_json: bool) -> int:
+@prints
+def overview() -> CommandResult:
     """Show how much is in the memory.
 
     \b
@@ -34,20 +64,13 @@ def overview(as_json: bool) -> int:
       recollect stats overview --json
     """
     with open_memory() as memory:
-        stats = memory.stats()
-    if as_json:
-        write_json(stats)
-    else:
-        from recollect.cli.render.memory import print_stats
-
-        print_stats(console(), stats)
-    return 0
+        return STATS(memory.stats())
 
 
-@command.command()
+@stats.command("recall")
 @unused_no_sync_option
-@json_option
-def recall(as_json: bool) -> int:
+@prints
+def recall() -> CommandResult:
     """Show how often agents were given something, used it, and asked by themselves.
 
     \b
@@ -56,20 +79,13 @@ def recall(as_json: bool) -> int:
     """
 
     with open_memory() as memory:
-        recalled = memory.context_facet.stats()
-    if as_json:
-        write_json(recalled)
-    else:
-        from recollect.cli.render.memory import print_recall_stats
-
-        print_recall_stats(console(), recalled)
-    return 0
+        return RECALL_STATS(memory.context_facet.stats())
 
 
-@command.command()
+@stats.command("storage")
 @unused_no_sync_option
-@json_option
-def storage(as_json: bool) -> int:
+@prints
+def storage() -> CommandResult:
     """Show what each tier, agent and repository takes.
 
     It also says how far that is from the caps of `[retention]`.
@@ -79,22 +95,15 @@ def storage(as_json: bool) -> int:
       recollect stats storage --json
     """
     with open_memory() as memory:
-        found = memory.upkeep.retention.storage()
-    if as_json:
-        write_json(found)
-    else:
-        from recollect.cli.render.maintenance.retention import print_storage
-
-        print_storage(console(), found)
-    return 0
+        return STORAGE(memory.upkeep.retention.storage())
 
 
-@command.command()
+@stats.command("sessions")
 @span_options("7d")
 @repo_option
 @no_sync_option
-@json_option
-def sessions(since: int, until: int | None, repos: tuple[str, ...], no_sync: bool, as_json: bool) -> int:
+@prints
+def session_stats(since: int, until: int | None, repos: tuple[str, ...], no_sync: bool) -> CommandResult:
     """Show what the sessions of a span came to, as figures.
 
     These are outcomes, cost, errors, retries and decisions; `recollect retro` tells them in words.
@@ -106,11 +115,97 @@ def sessions(since: int, until: int | None, repos: tuple[str, ...], no_sync: boo
     from recollect.cli.render.progress import StageLine
 
     with open_memory() as memory, StageLine() as line:
-        retro = memory.retro(since=since, until=until or now_us(), repos=repos, sync=not no_sync, tell=line.show)
-    if as_json:
-        write_json(retro)
-    else:
-        from recollect.cli.render.retro.figures import print_figures
+        found = memory.retro(since=since, until=until or now_us(), repos=repos, sync=not no_sync, tell=line.show)
+    return FIGURES(found, found=not found.is_empty)
 
-        print_figures(console(), retro)
-    return 1 if retro.is_empty else 0
+
+@click.command()
+@click.option("--by", type=click.Choice(GROUPINGS), default="day", show_default=True, help="What a line stands for.")
+@agent_option
+@repo_option
+@range_options
+@no_sync_option
+@prints
+def usage(
+    by: UsageBy,
+    agents: tuple[str, ...],
+    repos: tuple[str, ...],
+    no_sync: bool,
+    as_json: bool,
+    **within: Unpack[TimeRange],
+) -> CommandResult:
+    """Show tokens and cost.
+
+    Every response counts once, however often it was written, forked or replayed. Days are local ones, with --json they
+    are UTC days.
+
+    \b
+    Example:
+      recollect usage --by repo --after 30d
+    """
+    from recollect.memory import EventFilter
+
+    where = EventFilter(agents=agents, repos=repos)
+    with open_memory() as memory:
+        if not no_sync:
+            memory.refresh()
+        report = memory.usage.report(by=by, where=where, zone=UTC if as_json else LOCAL, **within)
+    return USAGE(report, found=report.rows)
+
+
+@click.command()
+@span_options("7d")
+@repo_option
+@click.option("--out", type=click.Path(path_type=Path), metavar="FILE.md|FILE.html", help="Write it to a file.")
+@no_sync_option
+@prints
+def retro(
+    since: int, until: int | None, repos: tuple[str, ...], out: Path | None, no_sync: bool, as_json: bool
+) -> CommandResult:
+    """Look back: outcomes, cost, errors and their fixes, decisions.
+
+    Markdown on stdout, each line with its evidence (`recollect show` opens it). A page of HTML has plots too, and
+    beside a file of Markdown they are written as images. Each report compares with the period of the same length before
+    it. Says so, with exit code 1, where nothing happened. `recollect sync --retro-out FOLDER` writes one every week.
+
+    \b
+    Examples:
+      recollect retro --since 30d --repo shop-api
+      recollect retro --since 2026-11-01 --out november.html
+    """
+    if out is not None and out.suffix.lower() not in _SUFFIXES:
+        raise UsageError(f"--out {out} is neither {' nor '.join(_SUFFIXES)}", hint="name FILE.html or FILE.md")
+    from recollect.cli.render.progress import StageLine
+
+    end = until if until is not None else now_us()
+    if end <= since:
+        raise UsageError("--until is not after --since" if until is not None else "--since lies in the future")
+    with open_memory() as memory, StageLine() as line:
+        zone = UTC if as_json else LOCAL
+        report = memory.retro(since=since, until=end, repos=repos, sync=not no_sync, tell=line.show, zone=zone)
+        written: list[Path] = []
+        if out is not None and not report.is_empty:
+            line.show("drawing plots")
+            from recollect.cli.render.retro_page import write_report
+
+            written = write_report(out, report, memory.home / "cache")
+    return RETRO(report, found=not report.is_empty, span=(since, end), repos=repos, written=written)
+
+
+def _print_retro(
+    _: object, retro: Retro, *, span: tuple[int, int], repos: Sequence[str], written: Sequence[Path]
+) -> None:
+    """Print a retrospective as Markdown, or which files it was written to."""
+    from recollect.cli.render.layout import stamp
+    from recollect.cli.render.retro_report import document_of, to_markdown
+
+    if retro.is_empty:
+        where = f" in {' or '.join(repos)}" if repos else ""
+        click.echo(f"nothing happened{where} from {stamp(span[0])} to {stamp(span[1])}")
+    elif written:
+        click.echo("\n".join(f"wrote {path}" for path in written))
+    else:
+        write_bytes(to_markdown(document_of(retro)).encode("utf-8", "backslashreplace"))
+
+
+RETRO = ResultKind("retro", "Retro", _print_retro, is_plain=True)

@@ -1,4 +1,4 @@
-"""Lists of sessions, one session with its turns, and timelines, as text."""
+"""Lists of sessions, one session with its turns, timelines, and one entry with its parts, as text."""
 
 from __future__ import annotations
 
@@ -8,9 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from recollect.cli.render.blocks import print_block
-from recollect.cli.render.figures import clock, stamp, when
-from recollect.cli.render.notes import print_notes
+from recollect.cli.render.layout import clock, print_block, print_notes, stamp, when
 from recollect.cli.terminal import safe, safe_line
 from recollect.model.payloads import AssistantMessage, Compaction, Instructions, UserMessage
 from recollect.model.text import flatten, searchable
@@ -19,9 +17,10 @@ from recollect.units import count, plural
 
 if TYPE_CHECKING:
     from recollect.cli.views import SessionView
-    from recollect.memory import SessionPage, Timeline
+    from recollect.memory import EntryView, SessionPage, Timeline
     from recollect.model.events import Event
     from recollect.model.sessions import Session
+
 
 TABLE_WIDTH = 130
 """Narrower terminals get two lines per session: a session's uid is never cut, it is there to be copied."""
@@ -163,3 +162,24 @@ def print_timeline(out: Console, timeline: Timeline) -> None:
     if timeline.total:
         more = " · more with --limit, or other ones with --after and --before" if shown < timeline.total else ""
         out.print(Text(f"{count(shown)} of {plural(timeline.total, 'event')}{more}", style="dim"), soft_wrap=True)
+
+
+def print_entry(out: Console, view: EntryView, *, now_us: int, focus: int | None = None) -> None:
+    """Print what an entry is and a page of its parts, each with its citation; with `focus`, that one marked."""
+    out.print(Text(safe_line(view.title) or "(no title)", style="bold"), soft_wrap=True)
+    out.print(Text(safe_line(view.uid), style="cyan"), soft_wrap=True)
+    facts = (view.kind, view.state, view.status, view.agent, view.repo, view.path, when(view.ts, now_us))
+    out.print(Text(" · ".join(safe_line(fact) for fact in facts if fact)), soft_wrap=True)
+    if view.session_uid:
+        out.print(Text(f"from session {safe_line(view.session_uid)}"), soft_wrap=True)
+    for part in view.parts:
+        out.print()
+        if view.part_count > 1:
+            head = f"#{part.part}  {safe_line(part.heading)}".rstrip()
+            out.print(Text(head, style="reverse bold" if part.part == focus else "bold"), soft_wrap=True)
+        print_block(out, Text(safe(part.text)))
+    print_notes(out, view.notes)
+    if view.next_part is not None:
+        more = f"{plural(view.part_count, 'part')} in all · go on with --from {view.next_part}"
+        out.print()
+        out.print(Text(more, style="dim"), soft_wrap=True)

@@ -1,0 +1,139 @@
+"""`recollect docs`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from recollect.cli.groups import noun
+from recollect.cli.options import open_memory
+from recollect.cli.results import CommandResult, ResultKind, prints
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from recollect.memory import CollectionReport
+
+COLLECTIONS = ResultKind("docs", "CollectionView", "documents:print_collections", listed="collections")
+ADDED = ResultKind("docs-add", "CollectionReport", "documents:print_one_pass")
+REFRESHED = ResultKind("docs-refresh", "CollectionReport", "documents:print_pass", listed="reports")
+FILES = ResultKind("docs-show", "CollectionFiles", "documents:print_files")
+REMOVED = ResultKind("docs-remove", "CollectionRemoved", "documents:print_removed")
+
+
+EXIT_CODES = {"done": 0, "partly": 0, "absent": 3, "failed": 3, "interrupted": 130}
+
+
+@noun(default="list")
+def docs() -> None:
+    """Have the documents of your projects found, too.
+
+    A folder that was added is a collection: its documentation, not its source code, is searched with your sessions, and
+    alone with kind:document. What `.gitignore` and `.recollectignore` leave out stays out. `sync` and `up` ingest
+    changes by themselves.
+
+    The exit code is 1 where there is nothing, 3 where something could not be read.
+
+    \b
+    Examples:
+      recollect docs add ~/src/shop-api
+      recollect docs add . --collection handbook --dry-run
+      recollect docs show shop-api
+    """
+
+
+@docs.command("list")
+@prints
+def list_collections() -> CommandResult:
+    """List the collections.
+
+    \b
+    Example:
+      recollect docs list
+    """
+    with open_memory() as memory:
+        views = memory.documents.list()
+    return COLLECTIONS(views)
+
+
+@docs.command("add")
+@click.argument("folder", metavar="DIR")
+@click.option("--collection", metavar="NAME", default="", help="What to call it; else its project or folder says.")
+@click.option("--dry-run", "is_dry_run", is_flag=True, help="Say what would be taken; write nothing.")
+@prints
+def add(folder: str, collection: str, is_dry_run: bool) -> CommandResult:
+    """Add a folder as a collection.
+
+    \b
+    Example:
+      recollect docs add . --collection handbook --dry-run
+    """
+    from recollect.cli.render.documents import pass_line
+    from recollect.cli.render.progress import StageLine
+
+    with open_memory() as memory:
+        with StageLine() as line:
+            report = memory.documents.add(
+                Path(folder).expanduser(), collection=collection, is_dry_run=is_dry_run,
+                progress=lambda at: line.show(pass_line(at)),
+            )  # fmt: skip
+        if not is_dry_run:
+            memory.embedding.start_in_background()
+    return ADDED(report, code=_exit_code((report,)))
+
+
+@docs.command("show")
+@click.argument("name", metavar="COLLECTION")
+@prints
+def show(name: str) -> CommandResult:
+    """List the files of a collection.
+
+    \b
+    Example:
+      recollect docs show shop-api
+    """
+    with open_memory() as memory:
+        files = memory.documents.show(name)
+    return FILES(files, found=files.files)
+
+
+@docs.command("refresh")
+@click.argument("name", metavar="[COLLECTION]", default="")
+@prints
+def refresh(name: str) -> CommandResult:
+    """Ingest what changed, of one collection or of all.
+
+    \b
+    Example:
+      recollect docs refresh shop-api
+    """
+    from recollect.cli.render.documents import pass_line
+    from recollect.cli.render.progress import StageLine
+
+    with open_memory() as memory:
+        with StageLine() as line:
+            reports = memory.documents.refresh(name, progress=lambda at: line.show(pass_line(at)))
+        memory.embedding.start_in_background()
+    return REFRESHED(reports, found=True, code=_exit_code(reports))
+
+
+@docs.command("remove")
+@click.argument("name", metavar="COLLECTION")
+@prints
+def remove(name: str) -> CommandResult:
+    """Take a collection out of the memory; the folder stays as it is.
+
+    \b
+    Example:
+      recollect docs remove shop-api
+    """
+    with open_memory() as memory:
+        removed = memory.documents.remove(name)
+    return REMOVED(removed)
+
+
+def _exit_code(reports: Sequence[CollectionReport]) -> int:
+    is_empty = not any(report.new + report.changed + report.unchanged + report.removed for report in reports)
+    return max((EXIT_CODES[report.state] for report in reports), default=0) or int(is_empty)

@@ -1,0 +1,228 @@
+"""`recollect sync`, `import`, `rebuild` and `embed`."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, TypedDict, Unpack
+
+import click
+
+from recollect.cli.local_time import LOCAL
+from recollect.cli.options import NamedPath, agent_option, open_memory, when_option
+from recollect.cli.results import CommandResult, ResultKind, prints
+from recollect.clock import now_us
+from recollect.errors import UsageError
+from recollect.model.time import TIME_FORMS
+
+if TYPE_CHECKING:
+    from types import FrameType
+
+    from recollect.memory import EmbeddingFacet
+
+SYNC = ResultKind("sync", "SyncReport", "ingest:print_sync")
+IMPORT = ResultKind("", "SyncReport", "ingest:print_import")
+IMPORT_PLAN = ResultKind("", "SyncReport", "ingest:print_import_plan")
+PALACE = ResultKind("import-mempalace", "PalaceReport", "documents:print_palace")
+REBUILT = ResultKind("rebuild", "SyncReport", "ingest:print_rebuilt")
+EMBEDDED = ResultKind("embed", "EmbedReport", "ingest:print_embedded")
+
+
+EMBED_EXIT_CODES = {"done": 0, "off": 0, "removed": 0, "busy": 3, "interrupted": 130}
+EXIT_CODES = {"done": 0, "interrupted": 130, "busy": 3, "degraded": 3}
+
+
+@click.command()
+@agent_option
+@click.option("--force", is_flag=True, help="Derive all events again from the archive, also of unchanged sources.")
+@click.option(
+    "--retro-out",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="FOLDER",
+    help="Then write the retrospective of the last whole week there, once.",
+)
+@prints
+def sync(agents: tuple[str, ...], force: bool, retro_out: Path | None, as_json: bool) -> CommandResult:
+    """Ingest what is new or changed.
+
+    While another process is ingesting into the same memory, nothing is done and the exit code is 3.
+
+    \b
+    Examples:
+      recollect sync
+      recollect sync --agent codex --json
+      recollect sync --retro-out ~/retros
+    """
+    from recollect.cli.render.progress import ProgressLine, StageLine
+
+    with open_memory() as memory, ProgressLine() as progress:
+        report = memory.sync(agents=agents, force=force, progress=progress)
+        memory.embedding.start_in_background()
+    written: Path | None = None
+    if retro_out is not None and report.state in ("done", "degraded"):
+        from recollect.cli.render.retro_page import write_last_week
+
+        with open_memory() as memory, StageLine() as line:
+            written = write_last_week(memory, retro_out, now=now_us(), zone=LOCAL, tell=line.show)
+    if written is not None and as_json:
+        click.echo(f"wrote {written}", err=True)
+    return SYNC(report, code=EXIT_CODES[report.state], written=written)
+
+
+class ImportSelection(TypedDict):
+    """The options that say which sessions are meant."""
+
+    since: int | None
+    least: int | None
+    session: str | None
+
+
+@click.command()
+@click.argument("paths", nargs=-1, type=NamedPath(path_type=Path), metavar="[PATH]...")
+@click.option("--as", "agent", metavar="SLUG", help="Whose the files are, where their content doesn't tell.")
+@when_option("--since", f"Only sessions whose last message is of this time or later: {TIME_FORMS}.", also="--after")
+@click.option(
+    "--min-messages",
+    "least",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="Sessions with fewer messages of you and the model are archived, but not indexed.  "
+    "[default: `min_messages` of the configuration, 0; 0 for exports and single files]",
+)
+@click.option("--session", metavar="UID", help="Only this session (its uid, or the beginning of it), however short.")
+@click.option("--dry-run", is_flag=True, help="Only say which sessions are new, changed or skipped; write nothing.")
+@click.option("--mempalace", "is_palace", is_flag=True, help="PATH is a MemPalace directory: take that over.")
+@prints
+def import_(
+    paths: tuple[Path, ...], agent: str | None, *, dry_run: bool, is_palace: bool, **wanted: Unpack[ImportSelection]
+) -> CommandResult:
+    """Ingest what you name; without PATH, what your agents wrote.
+
+    Files and folders: transcripts in any layout, and exports of ChatGPT, Claude.ai and Slack.
+
+    Each file is told by its content, a database by its tables and columns; zip archives are unpacked for the time.
+    What is of no known agent is listed and left alone; the exit code is 1 when nothing at all could be ingested. A
+    folder without sessions that is a MemPalace directory is taken over as one.
+
+    With --min-messages, a search doesn't find what was said in shorter sessions; one that grows past that number is
+    indexed whole, and so is one that you name with --session. What changed since the last
+    time is ingested, nothing else: to run it again costs nothing.
+
+    \b
+    Examples:
+      recollect import ~/Downloads/chatgpt-export.zip
+      recollect import --as aider notes/.aider.chat.history.md
+      recollect import --since 2026-06-01 --dry-run
+      recollect import --mempalace ~/.mempalace
+    """
+    if is_palace:
+        if agent is not None or any(wanted.values()):
+            raise UsageError("--mempalace goes with --dry-run and --json only", hint="a palace has no sessions")
+        return _palace(paths, dry_run=dry_run)
+    from recollect.cli.render.progress import ProgressLine
+    from recollect.memory import ImportOptions
+
+    least = wanted["least"]
+    if least is None and paths and all(path.is_file() for path in paths):
+        least = 0
+    wish = ImportOptions(wanted["since"], least, wanted["session"] or "")
+    agents = (agent,) if agent else ()
+    with open_memory() as memory, ProgressLine() as progress:
+        report = memory.take_in(paths, agents=agents, options=wish, is_dry_run=dry_run, progress=progress)
+        palaces = tuple(path for path in paths if memory.notes.palace.is_palace(path))
+    is_plain = agent is None and not any(wanted.values()) and report.state == "done"
+    if is_plain and len(paths) == 1 and palaces and not any(line.found for line in report.agents.values()):
+        return _palace(paths, dry_run=dry_run)
+    report.notes += [f"{path} is a MemPalace directory: --mempalace takes it over" for path in palaces]
+    code = EXIT_CODES[report.state]
+    if not code:
+        is_failed = any(skipped.is_failure for skipped in report.untaken)
+        code = 3 if is_failed else int(not any(line.found for line in report.agents.values()))
+    return IMPORT_PLAN(report, code=code) if dry_run else IMPORT(report, code=code, paths=paths)
+
+
+def _palace(paths: tuple[Path, ...], *, dry_run: bool) -> CommandResult:
+    """Take a MemPalace directory over."""
+    from recollect.cli.render.documents import PalaceProgress
+
+    if len(paths) != 1:
+        raise UsageError("name one MemPalace directory", hint="recollect import --mempalace ~/.mempalace")
+    with open_memory() as memory, PalaceProgress() as progress:
+        report = memory.notes.palace.take(paths[0], is_dry_run=dry_run, told=progress)
+    return PALACE(report, found=report.added + report.known)
+
+
+@click.command()
+@click.argument("what", type=click.Choice(("index", "all")), default="index")
+@prints
+def rebuild(what: Literal["index", "all"]) -> CommandResult:
+    """Derive the index, or everything, again from the archive.
+
+    The agents' own files are not needed: what they deleted is rebuilt too.
+
+    \b
+    Example:
+      recollect rebuild index
+    """
+    from recollect.cli.render.progress import ProgressLine
+
+    with open_memory() as memory, ProgressLine(f"rebuilding {what}") as progress:
+        report = memory.upkeep.rebuild(what, progress=progress.bytes_done)
+    return REBUILT(report, what=what, code=EXIT_CODES[report.state])
+
+
+@click.command()
+@click.option("--anew", is_flag=True, help="Delete this model's vectors first and make all of them again.")
+@click.option("--remove", is_flag=True, help="Delete the vectors of every model; nothing else is touched.")
+@click.option("--max-seconds", type=click.FloatRange(min=0), metavar="S", help="Stop after this time; go on next time.")
+@click.option("--background", is_flag=True, hidden=True)
+@click.option("--home", type=click.Path(path_type=Path), hidden=True)
+@prints
+def embed(anew: bool, remove: bool, max_seconds: float | None, background: bool, home: Path | None) -> CommandResult:
+    """Make the vectors that searching by meaning needs.
+
+    Only what has none yet is embedded. `sync` starts this by itself in the background. It can be stopped at any time
+    and goes on where it was.
+
+    \b
+    Examples:
+      recollect embed
+      recollect embed --anew --json
+    """
+    from recollect.cli.render.progress import ProgressLine
+    from recollect.memory import Memory
+
+    with Memory.open(home) if home is not None else open_memory() as memory:
+        if remove:
+            report = memory.embedding.remove()
+        else:
+            with ProgressLine("making vectors", counted="event") as progress, _interruptible(memory.embedding):
+                report = memory.embedding.run(
+                    anew=anew, max_seconds=max_seconds, gently=background,
+                    progress=None if background else progress.items_done,
+                )  # fmt: skip
+    return EMBEDDED(report, code=EMBED_EXIT_CODES[report.state], is_log=background)
+
+
+@contextmanager
+def _interruptible(embedding: EmbeddingFacet) -> Iterator[None]:
+    """Turn the first Ctrl-C or SIGTERM into a request to stop after the batch under way; a second one raises."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def ask(number: int, _frame: FrameType | None) -> None:
+        embedding.stop()
+        signal.signal(number, before[signal.Signals(number)] or signal.SIG_DFL)
+
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    for number in before:
+        signal.signal(number, ask)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler or signal.SIG_DFL)

@@ -1,0 +1,284 @@
+"""`recollect decisions`, `blame` and `digest`."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, TypedDict, Unpack, get_args
+
+import click
+
+from recollect.cli.groups import noun
+from recollect.cli.options import limit_option, no_sync_option, open_memory
+from recollect.cli.results import CommandResult, ResultKind, prints
+from recollect.clock import now_us
+from recollect.errors import UnknownName, UsageError
+from recollect.model.insights.nodes import DecisionState
+from recollect.model.time import day_of
+from recollect.units import size
+
+if TYPE_CHECKING:
+    from recollect.memory import BlameQuestion, Memory
+
+DECISIONS = ResultKind("decisions", "DecisionsAnswer", "insights:print_decisions")
+DECISION = ResultKind("", "DecisionView", "insights:print_decision")
+BLAME = ResultKind("blame", "BlameAnswer", "insights:print_blame")
+DIGEST = ResultKind("digest", "recollect.model.insights.digests:PublishedDigest", "insights:print_digest")
+
+
+_STATES: tuple[DecisionState, ...] = get_args(DecisionState)
+
+
+class Times(TypedDict):
+    """When it had been decided (`--at`), and when the memory knew it (`--known-at`); "": now."""
+
+    at: str
+    known_at: str
+
+
+@noun(default="list")
+def decisions() -> None:
+    """Show what was decided and what became of it.
+
+    Each decision is cited as SESSION#SEQ. Nothing is ingested for this; sessions are analysed when they have ended.
+
+    \b
+    Examples:
+      recollect decisions --repo shop-api
+      recollect decisions cache --at 2026-03-03 --state all
+      recollect decisions add "We keep SQLite" --chosen SQLite --rejected Postgres --because "one file"
+    """
+
+
+@decisions.command("list")
+@click.argument("words", metavar="[QUERY]...", nargs=-1)
+@click.option("--repo", metavar="NAME", default="", help="Only repositories whose name has this.")
+@click.option(
+    "--path", metavar="PATH", default="", help="Only decisions about this file or folder, or that led to edits there."
+)
+@click.option("--session", metavar="SESSION", default="", help="Only of this session.")
+@click.option(
+    "--at",
+    metavar="WHEN",
+    default="",
+    help="What held then: what had been decided by the end of it. Dates as in a search: 2026-08-01, 2026-08, "
+    "yesterday, monday, last week, 7d.",
+)
+@click.option("--known-at", metavar="WHEN", default="", help="What the memory knew then: what it had ingested by then.")
+@click.option(
+    "--state", "named_states", multiple=True, type=click.Choice([*_STATES, "all"]), default=("holds", "contradicted"),
+    show_default=True, help="What became of it (repeatable).",
+)  # fmt: skip
+@click.option("--sure", "is_sure", is_flag=True, help="Only what a rule establishes or a person added, no `maybe`.")
+@limit_option(50, "decisions")
+@prints
+def list_decisions(
+    words: tuple[str, ...], repo: str, path: str, session: str, *, named_states: tuple[str, ...], is_sure: bool,
+    limit: int, **times: Unpack[Times],
+) -> CommandResult:  # fmt: skip
+    """List decisions, the newest first.
+
+    QUERY: words that must all stand in a decision, or the id of one (`decision:…`). `maybe`: no rule establishes it;
+    weights learned from labelled turns do, and they err more often (docs/distill.md).
+
+    \b
+    Examples:
+      recollect decisions list cache --at 2026-03-03 --state all
+      recollect decisions --path src/cache.py
+    """
+    from recollect.memory import DecisionQuestion
+
+    with open_memory() as memory:
+        facet = memory.decisions_facet
+        question = DecisionQuestion(
+            repos=(repo,) if repo else (),
+            path=path,
+            at=facet.instant(times["at"], name="--at") if times["at"] else None,
+            known_at=facet.instant(times["known_at"], name="--known-at") if times["known_at"] else None,
+            states=_STATES if "all" in named_states else tuple(state for state in _STATES if state in named_states),
+            session=session,
+            words=tuple(word for text in words for word in text.split()),
+            is_sure=is_sure,
+        )
+        answer = facet.find(question, limit=limit)
+    return DECISIONS(answer, found=answer.decisions)
+
+
+@decisions.command("add")
+@click.argument("statement", nargs=-1, required=True)
+@click.option("--repo", metavar="NAME", default="", help="The repository that it is about; by default the one here.")
+@click.option("--path", metavar="PATH", default="", help="The file or folder that it is about.")
+@click.option("--session", metavar="SESSION", default="", help="The session in which it was made, or SESSION#SEQ.")
+@click.option("--chosen", metavar="OPTION", multiple=True, help="What was taken (repeatable).")
+@click.option("--rejected", metavar="OPTION", multiple=True, help="What was turned down (repeatable).")
+@click.option("--because", metavar="REASON", default="", help="Why.")
+@prints
+def add_decision(
+    statement: tuple[str, ...], repo: str, path: str, session: str, *, chosen: tuple[str, ...],
+    rejected: tuple[str, ...], because: str,
+) -> CommandResult:  # fmt: skip
+    """Keep a decision that no agent heard.
+
+    \b
+    Example:
+      recollect decisions add "We keep SQLite" --chosen SQLite --rejected Postgres --because "one file"
+    """
+    from recollect.memory import DecisionQuestion, NewDecision
+
+    with open_memory() as memory:
+        if not repo and not session:
+            repo = next(iter(memory.recall.repositories(os.getcwd())), "")
+        new = NewDecision(" ".join(statement), chosen, rejected, because, session, repo, (path,) if path else ())
+        added = memory.decisions_facet.add(new)
+        report = memory.distilling.run(sessions=())
+        if report.state == "busy":
+            click.echo(
+                "not compared with other decisions yet: another process is ingesting; the next sync does", err=True
+            )
+        found = memory.decisions_facet.find(DecisionQuestion(words=(added.decision.id,))).decisions
+    return DECISION(found[0] if found else added)
+
+
+def show_decision(name: str) -> CommandResult:
+    """Return the decision of an id, or of a beginning of it."""
+    from recollect.memory import DecisionQuestion
+
+    with open_memory() as memory:
+        answer = memory.decisions_facet.find(DecisionQuestion(words=(name,)))
+    return DECISIONS(answer, found=answer.decisions)
+
+
+MAX_FILE_BYTES = 64 * 1024 * 1024
+"""A larger file has no lines that a person asks about."""
+
+
+@click.command()
+@click.argument("place", metavar="PATH[:LINE]")
+@no_sync_option
+@prints
+def blame(place: str, no_sync: bool) -> CommandResult:
+    """Show which session, turn and decision led to a line.
+
+    PATH is a file as you would name it here; LINE counts from 1, and its text is read from the file. Without LINE it is
+    the last recorded edit of the file. Told from what recorded edits added and removed; where these do not show it, the
+    answer is "no proof" and the exit code is 1.
+
+    \b
+    Examples:
+      recollect blame src/app.py:42
+      recollect blame README.md --json
+    """
+    from recollect.cli.render.progress import StageLine
+
+    path, number = _parts(place)
+    with open_memory() as memory, StageLine() as line:
+        answer = memory.blame(_question(path, number), sync=not no_sync, tell=line.show)
+    return BLAME(answer, found=answer.blame.found is not None, number=number, now_us=now_us())
+
+
+def _parts(place: str) -> tuple[Path, int | None]:
+    """Return (path, line or None) of `PATH[:LINE]`; a file whose name ends so is that file."""
+    path, mark, line = place.rpartition(":")
+    if not mark or not path or not (line.isascii() and line.isdecimal()) or Path(place).exists():
+        return Path(place), None
+    return Path(path), int(line)
+
+
+def _question(path: Path, number: int | None) -> BlameQuestion:
+    """Return what to ask: the path below its repository, the line's text, the lines beside it. Raises UsageError."""
+    from recollect.memory import BlameQuestion, repository_of
+
+    whole = Path(os.path.abspath(path))
+    if whole.is_dir():
+        raise UsageError(f"{path} is a folder", hint="name a file, or a line of it: PATH:LINE")
+    root, names = repository_of(whole)
+    told = whole.relative_to(root).as_posix() if root is not None else whole.as_posix()
+    top = str(root) if root is not None else ""
+    if number is None:
+        return BlameQuestion(told, repos=names, root=top)
+    lines = _lines(whole, path)
+    if not 1 <= number <= len(lines):
+        raise UsageError(f"{path} has {len(lines):,} lines, and no line {number}")
+    around = (*lines[max(0, number - 2) : number - 1], *lines[number : number + 1])
+    return BlameQuestion(told, lines[number - 1], around, names, top)
+
+
+def _lines(path: Path, shown: Path) -> list[str]:
+    try:
+        if path.stat().st_size > MAX_FILE_BYTES:
+            raise UsageError(f"{shown} is larger than {size(MAX_FILE_BYTES, binary=True)}")
+        text = path.read_text("utf-8", "replace")
+    except OSError as error:
+        raise UsageError(
+            f"cannot read {shown}: {error.strerror}", hint="without :LINE, the last edit of the file is told"
+        ) from error
+    lines = text.split("\n")
+    return lines if lines[-1] else lines[:-1]
+
+
+@click.command()
+@click.argument("session", metavar="SESSION")
+@click.option(
+    "--schema",
+    type=click.IntRange(1, 2),
+    default=2,
+    show_default=True,
+    help="Which form the JSON has. 1: times in microseconds, markers by rule, no active time.",
+)
+@prints
+def digest(session: str, schema: Literal[1, 2], as_json: bool) -> CommandResult | int:
+    """Show what one session came to.
+
+    That is its outcome with the reasons, cost, tools, errors, first and last words. SESSION is a session's uid or a
+    beginning of it that no other has. Nothing is ingested or analysed for this: a session that is under way, or was
+    never seen, has no digest, and the exit code is 1.
+
+    \b
+    Examples:
+      recollect digest claude:5f0c
+      recollect digest claude:5f0c --json
+      recollect digest claude:5f0c --json --schema 1
+    """
+    from recollect.model.insights.digests import as_schema_1
+
+    with open_memory() as memory:
+        found = memory.digest(session)
+        gone = _gone(memory, found.session_uid) if found is not None else _why_none(memory, session)
+        published = None
+        if found is not None:
+            published = memory.published(found) if schema == 2 else as_schema_1(found)
+    if found is None:
+        click.echo(f"no digest: {gone}", err=True)
+        if not as_json:
+            return 1
+    return DIGEST(published if as_json else found, found=found, notes=[gone] if gone else [])
+
+
+def _why_none(memory: Memory, named: str) -> str:
+    """Say why a session has no digest. Raises UnknownName where several sessions begin like that."""
+    unknown = "the session is not known; `recollect sync` ingests what is there"
+    if not memory.home.exists():
+        return unknown
+    near = memory.reader().nearest_sessions(named)
+    if len(near) > 1 and all(named in (uid[: len(named)], uid.partition(":")[2][: len(named)]) for uid in near):
+        raise UnknownName("session", named, nearest=near, hint="several begin like that; write more of it")
+    try:
+        session = memory.session(named)
+    except UnknownName:
+        return unknown
+    if session.evicted_at is not None:
+        return (
+            f"its raw text was evicted on {day_of(session.evicted_at)}, before it was analysed, because the archive "
+            "was over its hard cap; what it came to is lost"
+        )
+    return "the session is not analysed yet; `recollect sync` does that once it is over"
+
+
+def _gone(memory: Memory, uid: str) -> str:
+    """Say since when a session's raw text is gone; its digest may be all that is left of it."""
+    from recollect.model.sessions import gone_note
+
+    try:
+        return gone_note(memory.session(uid).evicted_at)
+    except UnknownName:
+        return ""

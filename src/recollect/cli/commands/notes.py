@@ -1,0 +1,460 @@
+"""`recollect facts`, `diary`, `tag` and `undo`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+
+import click
+
+from recollect.cli.groups import noun
+from recollect.cli.options import TimeRange, limit_option, open_memory, range_options
+from recollect.cli.results import CommandResult, ResultKind, prints
+from recollect.cli.terminal import write_json
+from recollect.errors import UsageError
+from recollect.units import size
+
+if TYPE_CHECKING:
+    from recollect.memory import FactQuestion, Memory
+    from recollect.model.learnings.notes import Fact
+
+FACTS = ResultKind("facts", "FactsAnswer", "learnings:print_facts")
+FACT = ResultKind("fact", "recollect.model.learnings.notes:Fact", "learnings:print_fact")
+ADDED = ResultKind("facts-added", "FactAdded", "learnings:print_added")
+CONTRADICTIONS = ResultKind(
+    "facts-contradictions", "Contradiction", "learnings:print_contradictions", listed="contradictions"
+)
+SEEDED = ResultKind("facts-seed", "SeedReport", "learnings:print_seeded")
+DIARY = ResultKind("diary", "DiaryAnswer", "learnings:print_diary")
+ENTRY = ResultKind("diary-entry", "recollect.model.learnings.notes:DiaryEntry", "learnings:print_entry")
+TAGS = ResultKind("tag", "Tagged", "learnings:print_tags", listed="tags")
+UNDONE = ResultKind("undo", "UndoReport", "learnings:print_undone")
+BATCHES = ResultKind("undo-list", "recollect.model.learnings.notes:Batch", "learnings:print_batches", listed="batches")
+
+
+class FactOptions(TypedDict):
+    """What `question_options` gives."""
+
+    about: str
+    subject: str
+    predicate: str
+    object_: str
+    repo: str
+    at: str
+    known_at: str
+    is_history: bool
+
+
+at_option = click.option(
+    "--at",
+    metavar="WHEN",
+    default="",
+    help="What held then: at the end of that day, month or year. Dates as in a search.",
+)
+holds_in_option = click.option("--repo", metavar="NAME", default="", help="The repository that it holds in.")
+reference_option = click.option("--reference", metavar="SESSION#SEQ", default="", help="The event that it rests on.")
+until_option = click.option(
+    "--until", metavar="WHEN", default="", help="Until when it holds; a day or month is included."
+)
+
+
+def question_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that say which facts are meant."""
+    for option in (
+        click.option("--history", "is_history", is_flag=True, help="Also what ended or never held."),
+        click.option("--known-at", metavar="WHEN", default="", help="As the memory knew it then."),
+        at_option,
+        click.option("--repo", metavar="NAME", default="", help="Only of this repository."),
+        click.option("--object", "object_", metavar="NAME", default="", help="Only with this object."),
+        click.option("--predicate", metavar="NAME", default="", help="Only with this predicate."),
+        click.option("--subject", metavar="NAME", default="", help="Only of this subject."),
+        click.option("--about", metavar="NAME", default="", help="Only facts with this subject or object."),
+    ):
+        command = option(command)
+    return command
+
+
+@noun(default="list")
+def facts() -> None:
+    """Show and keep facts, each with the time in which it holds.
+
+    A fact is a subject, a predicate and an object.
+
+    \b
+    Examples:
+      recollect facts add shop-api runs_on "Python 3.12" --from 2026-03
+      recollect facts --about shop-api --at 2026-01-31
+      recollect facts means k8s kubernetes
+    """
+
+
+@facts.command("list")
+@click.argument("words", metavar="[QUERY]...", nargs=-1)
+@question_options
+@limit_option(50, "facts")
+@prints
+def list_facts(words: tuple[str, ...], limit: int, **options: Unpack[FactOptions]) -> CommandResult:
+    """List the facts that hold now, newest first.
+
+    QUERY: words that must all stand in a fact.
+
+    \b
+    Examples:
+      recollect facts list postgres
+      recollect facts --about shop-api --history
+    """
+    with open_memory() as memory:
+        answer = memory.notes.facts.find(_question(memory, words, options), limit=limit)
+    return FACTS(answer, found=answer.facts)
+
+
+@facts.command("add")
+@click.argument("subject")
+@click.argument("predicate")
+@click.argument("object_", metavar="OBJECT")
+@holds_in_option
+@click.option("--from", "begin", metavar="WHEN", default="", help="Since when it holds.")
+@until_option
+@reference_option
+@prints
+def add_fact(
+    subject: str, predicate: str, object_: str, repo: str, begin: str, until: str, reference: str
+) -> CommandResult:
+    """Keep a fact, and show which facts contradict it.
+
+    Put quotes around a name of several words.
+
+    \b
+    Example:
+      recollect facts add shop-api runs_on "Python 3.12" --from 2026-03
+    """
+    from recollect.memory import NewFact
+
+    with open_memory() as memory:
+        facts = memory.notes.facts
+        new = NewFact(
+            subject=subject,
+            predicate=predicate,
+            object=object_,
+            valid_from=facts.begin(begin, name="--from") if begin else None,
+            valid_to=facts.end_of(until, name="--until") if until else None,
+            repo=repo,
+            reference=reference,
+        )
+        return ADDED(facts.add(new))
+
+
+@facts.command("replace")
+@click.argument("subject")
+@click.argument("predicate")
+@click.argument("object_", metavar="OBJECT")
+@holds_in_option
+@click.option("--at", metavar="WHEN", default="", help="When it took the place of what held; by default now.")
+@until_option
+@click.option(
+    "--instead-of", "old_object", metavar="OBJECT", default="", help="Replace only the fact with this object."
+)
+@reference_option
+@prints
+def replace(
+    subject: str, predicate: str, object_: str, *, repo: str, at: str, until: str, old_object: str, reference: str,
+) -> CommandResult:  # fmt: skip
+    """Replace what holds of a subject and predicate.
+
+    The old facts end and the new one begins at the same instant.
+
+    \b
+    Example:
+      recollect facts replace shop-api runs_on "Python 3.13" --at 2026-09-01
+    """
+    from recollect.memory import NewFact
+
+    with open_memory() as memory:
+        facts = memory.notes.facts
+        new = NewFact(
+            subject=subject,
+            predicate=predicate,
+            object=object_,
+            valid_to=facts.end_of(until, name="--until") if until else None,
+            repo=repo,
+            reference=reference,
+        )
+        replaced_at = facts.begin(at, name="--at") if at else None
+        return ADDED(facts.supersede(new, at=replaced_at, old_object=old_object))
+
+
+@facts.command("end")
+@click.argument("words", metavar="FACT | SUBJECT PREDICATE OBJECT", nargs=-1, required=True)
+@click.option("--at", metavar="WHEN", default="", help="When it ended; by default now.")
+@prints
+def end_fact(words: tuple[str, ...], at: str) -> CommandResult:
+    """Say that a fact has ended.
+
+    FACT: its id, or a beginning of it.
+
+    \b
+    Example:
+      recollect facts end shop-api runs_on "Python 3.12" --at 2026-09-01
+    """
+    with open_memory() as memory:
+        facts = memory.notes.facts
+        found = _named(memory, words)
+        return FACT(facts.end(found.id, ended=facts.end_of(at, name="--at") if at else None))
+
+
+@facts.command("retract")
+@click.argument("words", metavar="FACT | SUBJECT PREDICATE OBJECT", nargs=-1, required=True)
+@prints
+def retract(words: tuple[str, ...]) -> CommandResult:
+    """Say that a fact never held.
+
+    FACT: its id, or a beginning of it.
+
+    \b
+    Example:
+      recollect facts retract f3kq8
+    """
+    with open_memory() as memory:
+        return FACT(memory.notes.facts.retract(_named(memory, words).id))
+
+
+@facts.command("means")
+@click.argument("word")
+@click.argument("other")
+@prints
+def means(word: str, other: str) -> CommandResult:
+    """Say that two words mean the same: searches for one find the other.
+
+    \b
+    Example:
+      recollect facts means k8s kubernetes
+    """
+    with open_memory() as memory:
+        return ADDED(memory.notes.facts.means(word, other))
+
+
+@facts.command("contradictions")
+@click.option("--repo", metavar="NAME", default="", help="Only of this repository.")
+@at_option
+@prints
+def contradictions(repo: str, at: str) -> CommandResult:
+    """List the facts that cannot hold together.
+
+    \b
+    Example:
+      recollect facts contradictions --repo shop-api
+    """
+    with open_memory() as memory:
+        facts = memory.notes.facts
+        found = facts.contradictions(repo=repo, at=facts.instant(at, name="--at") if at else None)
+    return CONTRADICTIONS(found)
+
+
+@facts.command("seed")
+@click.option("--repo", metavar="NAME", default="", help="Only of this repository.")
+@prints
+def seed(repo: str) -> CommandResult:
+    """Keep the facts that follow from decisions and learnings.
+
+    \b
+    Example:
+      recollect facts seed --repo shop-api
+    """
+    with open_memory() as memory:
+        report = memory.notes.seeding.seed(repo=repo)
+    return SEEDED(report, found=report.decisions or report.learnings)
+
+
+@facts.command("export")
+@click.argument("words", metavar="[QUERY]...", nargs=-1)
+@question_options
+@prints
+def export(words: tuple[str, ...], **options: Unpack[FactOptions]) -> int:
+    """Print facts as JSON-LD.
+
+    The output is always JSON; --json is accepted and changes nothing.
+
+    \b
+    Example:
+      recollect facts export --about shop-api > facts.jsonld
+    """
+    with open_memory() as memory:
+        document = memory.notes.facts.linked_data(_question(memory, words, options))
+    write_json(document)
+    return 0 if document["@graph"] else 1
+
+
+def _question(memory: Memory, words: tuple[str, ...], options: FactOptions) -> FactQuestion:
+    from recollect.memory import FactQuestion
+
+    facts = memory.notes.facts
+    return FactQuestion(
+        subject=options["subject"],
+        predicate=options["predicate"],
+        object=options["object_"],
+        about=options["about"],
+        repo=options["repo"],
+        words=tuple(word for text in words for word in text.split()),
+        at=facts.instant(options["at"], name="--at") if options["at"] else None,
+        known_at=facts.instant(options["known_at"], name="--known-at") if options["known_at"] else None,
+        is_history=options["is_history"],
+    )
+
+
+def _named(memory: Memory, words: tuple[str, ...]) -> Fact:
+    """Return the fact that an id, or a subject, predicate and object, name."""
+    if len(words) not in (1, 3):
+        raise UsageError(
+            "name a fact by its id, or by SUBJECT PREDICATE OBJECT", hint="put quotes around several words"
+        )
+    facts = memory.notes.facts
+    return facts.fact(words[0]) if len(words) == 1 else facts.named(*words)
+
+
+_MAX_STDIN_BYTES = 1 << 20
+PERSON = "person"
+"""Whose diary it is where a person says nothing else."""
+
+
+@noun(default="read")
+def diary() -> None:
+    """Read and write the diaries of your agents, and yours.
+
+    A search finds entries too (kind:diary).
+
+    \b
+    Examples:
+      recollect diary
+      recollect diary read --agent claude --repo shop-api --limit 3
+      recollect diary write "Moved the queue to SQLite" --pending "measure it"
+    """
+
+
+@diary.command("read")
+@click.option("--agent", metavar="SLUG", default="", help="Only this agent's diary.")
+@click.option("--repo", metavar="NAME", default="", help="Only of this repository.")
+@click.option("--session", metavar="SESSION", default="", help="Only what is about this session.")
+@click.option("--history", "is_history", is_flag=True, help="Entries of undone imports too.")
+@range_options
+@limit_option(10, "entries")
+@prints
+def read_diary(
+    agent: str, repo: str, session: str, limit: int, *, is_history: bool, **within: Unpack[TimeRange]
+) -> CommandResult:
+    """Read diaries, the newest entry first.
+
+    \b
+    Example:
+      recollect diary read --agent claude --after 1w
+    """
+    from recollect.memory import DiaryQuestion
+
+    question = DiaryQuestion(agent=agent, repo=repo, session=session, is_history=is_history, **within)
+    with open_memory() as memory:
+        answer = memory.notes.diary.read(question, limit=limit)
+    return DIARY(answer, found=answer.entries)
+
+
+@diary.command("write")
+@click.argument("text", nargs=-1)
+@click.option("--agent", metavar="SLUG", default=PERSON, show_default=True, help="Whose diary; by default yours.")
+@click.option("--repo", metavar="NAME", default="", help="The repository that it is about; by default the one here.")
+@click.option(
+    "--session", "sessions", metavar="SESSION", multiple=True, help="A session that it is about (repeatable)."
+)
+@click.option("--topic", metavar="WORDS", default="", help="What it is about.")
+@click.option("--decided", metavar="WORDS", multiple=True, help="What was decided (repeatable).")
+@click.option("--discovered", metavar="WORDS", multiple=True, help="What was found out (repeatable).")
+@click.option("--pending", "left_pending", metavar="WORDS", multiple=True, help="What is left to do (repeatable).")
+@prints
+def write_diary(
+    text: tuple[str, ...], agent: str, repo: str, sessions: tuple[str, ...], topic: str, *, decided: tuple[str, ...],
+    discovered: tuple[str, ...], left_pending: tuple[str, ...],
+) -> CommandResult:  # fmt: skip
+    """Write an entry.
+
+    TEXT is what it says; without TEXT standard input is read. Secrets are redacted.
+
+    \b
+    Examples:
+      recollect diary write "Moved the queue to SQLite" --pending "measure it"
+      git log -1 --format=%B | recollect diary write --topic release
+    """
+    from recollect.memory import NewEntry
+
+    words = " ".join(text) if text else _standard_input()
+    with open_memory() as memory:
+        entry = memory.notes.diary.write(
+            NewEntry(
+                agent=agent or PERSON, text=words, topic=topic, decided=decided, discovered=discovered,
+                left_pending=left_pending, sessions=sessions,
+                repo=repo or next(iter(memory.recall.repositories(os.getcwd())), ""),
+            )
+        )  # fmt: skip
+    return ENTRY(entry)
+
+
+def _standard_input() -> str:
+    if sys.stdin.isatty():
+        return ""
+    data = sys.stdin.buffer.read(_MAX_STDIN_BYTES + 1)
+    if len(data) > _MAX_STDIN_BYTES:
+        raise UsageError(f"an entry of a diary is at most {size(_MAX_STDIN_BYTES, binary=True)}")
+    return data.decode("utf-8", "replace")
+
+
+@click.command()
+@click.argument("session", required=False)
+@click.argument("names", nargs=-1, metavar="[NAME...]")
+@click.option("--remove", is_flag=True, help="Take these tags away; without NAME all of the session.")
+@click.option("--list", "name", metavar="NAME", default="", help="List the sessions that have this tag.")
+@prints
+def tag(session: str | None, names: tuple[str, ...], remove: bool, name: str) -> CommandResult:
+    """Give sessions tags, to find them again with tag:NAME.
+
+    Without NAME, list the tags of a session; without SESSION all tags. Tags are kept in small letters, words joined by
+    a hyphen.
+
+    \b
+    Examples:
+      recollect tag claude:6f0d release migration
+      recollect tag claude:6f0d release --remove
+      recollect tag --list release
+    """
+    if session is None and remove:
+        raise UsageError("name the session that is to lose its tags")
+    if session is not None and name:
+        raise UsageError("--list NAME needs no session")
+    with open_memory() as memory:
+        if session is not None and remove:
+            tags = memory.notes.untag(session, names)
+        elif session is not None and names:
+            tags = memory.notes.tag(session, names)
+        else:
+            tags = memory.notes.tags(session=session or "", name=name)
+    return TAGS(tags, found=tags or remove)
+
+
+@click.command()
+@click.argument("batch", required=False)
+@click.option("--list", "is_list", is_flag=True, help="List what can be undone, and what was.")
+@prints
+def undo(batch: str | None, is_list: bool) -> CommandResult:
+    """Retire all that one run learned, derived or imported.
+
+    BATCH: as the run said it, or a beginning of it. What it added counts no more and is not given to agents; its
+    history is kept. What you confirmed or ended yourself since stays as you said. Harmless when done twice.
+
+    \b
+    Examples:
+      recollect undo --list
+      recollect undo b41c9a02d77e3
+    """
+    if batch is not None and is_list:
+        raise UsageError("either a batch, or --list")
+    with open_memory() as memory:
+        if batch is None:
+            return BATCHES(memory.notes.batches.list())
+        return UNDONE(memory.notes.batches.undo(batch))

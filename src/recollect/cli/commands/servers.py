@@ -1,0 +1,140 @@
+"""`recollect mcp`, `otlp` and `hook`."""
+
+from __future__ import annotations
+
+from typing import TypedDict, Unpack
+
+import click
+
+from recollect.cli.options import open_memory
+from recollect.cli.results import LINE, prints, show
+from recollect.cli.terminal import write_json
+from recollect.errors import UsageError
+
+DEFAULT_PORT = 4319
+
+
+@click.command()
+@click.option("--http", "over_http", is_flag=True, help="Serve over HTTP at /mcp instead of standard input and output.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=None,
+    metavar="N",
+    help=f"Where to listen with --http (default {DEFAULT_PORT}); 0: any free port.",
+)
+@prints
+def mcp(over_http: bool, port: int | None, as_json: bool) -> int:
+    """Let agents search and read the memory (MCP).
+
+    An agent starts this itself, over standard input and output. With --http it runs until Ctrl-C, answers programs on
+    this machine only, and only with the token that it keeps in the memory's home. Agents can only read, unless you turn
+    the tools on with which they keep a diary and facts (`mcp.writing_tools = true` in the configuration).
+
+    \b
+    Examples:
+      claude mcp add recollect -- recollect mcp
+      recollect mcp --http --port 4319
+    """
+    if over_http:
+        return _over_http(DEFAULT_PORT if port is None else port, as_json=as_json)
+    if port is not None or as_json:
+        raise UsageError("--port and --json go with --http: standard output carries the protocol")
+    from recollect.serve.mcp.start import serve_stdio
+
+    serve_stdio()
+    return 0
+
+
+def _over_http(port: int, *, as_json: bool) -> int:
+    from recollect.serve.loopback import listen
+    from recollect.serve.mcp.start import serve_http
+
+    def tell(url: str, token_file: str) -> None:
+        line = f"serving {url}, the token is in {token_file}; Ctrl-C stops"
+        show(LINE({"url": url, "token_file": token_file}, line=line), as_json=as_json)
+
+    with listen(port) as bound:
+        serve_http(bound, tell)
+    return 0
+
+
+@click.command()
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=4318, show_default=True, help="Where to listen; 0: any free port."
+)
+@prints
+def otlp(port: int, as_json: bool) -> int:
+    """Receive what agents send over OpenTelemetry (OTLP/HTTP).
+
+    It listens on this machine only, until Ctrl-C. A request is on the disk before it is answered, and `recollect sync`
+    ingests it, also while this runs. Senders need the token that the printed file holds. docs/otlp.md says how to tell
+    an agent where to send and with which token, and what the limits are.
+
+    \b
+    Example:
+      recollect otlp --port 4318
+    """
+    from recollect.serve.loopback import listen, serve
+    from recollect.serve.otlp import make_app
+    from recollect.serve.token import OTLP_NAME, home_token
+
+    with open_memory() as memory, listen(port) as bound:
+        host, listening_on = bound.getsockname()[:2]
+        url = f"http://{host}:{listening_on}"
+        folder = str(memory.spool.otlp_folder)
+        token_file = str(memory.home / OTLP_NAME)
+        app = make_app(memory.spool, home_token(memory.home, OTLP_NAME))
+        bound.listen()
+        line = f"receiving on {url}, keeping in {folder}, the token is in {token_file}; Ctrl-C stops"
+        show(LINE({"url": url, "spool": folder, "token_file": token_file}, line=line), as_json=as_json)
+        serve(app, bound)
+    return 0
+
+
+class _SessionEnd(TypedDict):
+    """The options that only `session-end` has."""
+
+    export_env: bool
+    session: str
+
+
+@click.command()
+@click.argument("agent")
+@click.argument("event", required=False, type=click.Choice(["spool", "start", "compact", "prompt", "end"]))
+@click.argument("spool", required=False)
+@click.argument("program", required=False)
+@click.option("--export-env", is_flag=True, help="session-end: print the session's variables as shell lines.")
+@click.option("--session", default="", metavar="UID", help="session-end: this session, not the one that stdin names.")
+@prints
+def hook(
+    agent: str, event: str | None, spool: str | None, program: str | None, as_json: bool, **options: Unpack[_SessionEnd]
+) -> int:
+    """Handle one event of an agent: what its hooks call.
+
+    What stands on stdin is kept for the next sync. `spool` does no more; `start`, `compact` and `prompt` print the
+    agent's answer with context, or its empty answer; `end` tells the daemon. The exit code is always 0. `recollect
+    setup` registers faster commands that do the same.
+
+    `recollect hook session-end --export-env` is for programs that follow sessions: it ingests and analyses the session
+    that the hook's JSON on stdin, or --session, names, and prints `export HELIX_…` lines (docs/correlation.md), or
+    nothing where that takes longer than 15 seconds.
+
+    \b
+    Examples:
+      recollect hook claude spool < payload.json
+      eval "$(recollect hook session-end --export-env --session claude:5f0c)"
+    """
+    if agent == "session-end":
+        from recollect.cli.session_end import SessionEndOptions, close_session
+
+        return close_session(SessionEndOptions(**options, as_json=as_json))
+    if event is None:
+        raise click.UsageError("Missing argument 'EVENT'.")
+    from recollect.hook.handle import answer_to, main
+
+    arguments = [value for value in (agent, event, spool, program) if value]
+    if not as_json:
+        return main(arguments)
+    write_json({"answer": answer_to(arguments).decode("utf-8", "replace")})
+    return 0

@@ -1,1 +1,0 @@
-"""Runs `recollect learnings` and `recollect actions`."""

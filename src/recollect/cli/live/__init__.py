@@ -1,1 +1,0 @@
-"""Starts, stops and describes the daemon for `recollect up` and `recollect watch`."""

@@ -1,0 +1,170 @@
+"""The agents: where they are, what of their records is not known, their fixtures, and how they are set up, as text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.text import Text
+
+from recollect.cli.terminal import safe, safe_line
+from recollect.testing.suite import ALL, Result
+from recollect.units import plural, size
+
+if TYPE_CHECKING:
+    from recollect.memory import AgentReport, AgentView, Check, DriftRow, SetupReport, Step
+
+
+def print_agents(out: Console, agents: Sequence[AgentView], *, is_all: bool = False) -> None:
+    """Print the agents that are here, with their folders and how much they say; the others by name, or all of them."""
+    here = [a for a in agents if is_all or a.sessions or _has_own_root(a)]
+    for agent in here:
+        what = f"{plural(agent.sessions, 'session')}, {plural(agent.events, 'event')}, {size(agent.source_bytes)}"
+        state = what if agent.enabled else f"off in the configuration; {what} stored"
+        out.print(Text.assemble((f"{agent.name} ({agent.slug})", "bold"), f": {state}"), soft_wrap=True)
+        c = agent.capabilities
+        claims = ("timestamps", "usage", "thinking", "edits", "lineage", "session_end")
+        says = ", ".join(f"{claim.replace('_', ' ')} {getattr(c, claim)}" for claim in claims)
+        out.print(Text(f"  {c.container}; {says}", style="dim"), soft_wrap=True)
+        for root in agent.roots:
+            out.print(Text(f"  {safe_line(root)}"), soft_wrap=True)
+        for root in agent.absent_roots if is_all else ():
+            out.print(Text(f"  {safe_line(root)} (not there)", style="dim"), soft_wrap=True)
+    others = [a.slug for a in agents if a not in here]
+    if others:
+        out.print()
+        out.print(f"{len(others)} more can be read and are not on this machine: {', '.join(others)}", soft_wrap=True)
+
+
+def _has_own_root(agent: AgentView) -> bool:
+    """Tell whether a folder of the agent is there; that a person has a home says nothing of those that write in it."""
+    return any(Path(root) != Path.home() for root in agent.roots)
+
+
+SHOWN_ROWS = 20
+"""Rows shown of one version; `--json` has all."""
+
+
+def print_drift(out: Console, found: Sequence[DriftRow]) -> None:
+    """Print a line for each, by agent and version, the most frequent first; the places are files as they were named."""
+    if not found:
+        out.print("nothing: every record type, field and value is known")
+        return
+    for (agent, version), group in groupby(found, key=lambda row: (row.agent, row.version)):
+        rows = list(group)
+        title = f"{agent} {version}" if version else agent
+        out.print(Text(f"{safe_line(title)}: {plural(len(rows), 'thing')} not known", style="bold"))
+        for row in rows[:SHOWN_ROWS]:
+            where = Text(f"    first in {safe_line(row.path)}, record {row.record_index}", style="dim")
+            out.print(Text(f"  {row.kind} {safe_line(row.name)}, {plural(row.count, 'time')}"), soft_wrap=True)
+            out.print(where, soft_wrap=True)
+        if len(rows) > SHOWN_ROWS:
+            out.print(f"and {len(rows) - SHOWN_ROWS} more, see --json")
+        out.print()
+
+
+def print_conformance(console: Console, results: Sequence[Result]) -> None:
+    """Print every fixture with what is wrong with it, and a last line of totals."""
+    for result in results:
+        mark = ("broken", "red") if result.problems else ("ok", "green")
+        console.print(Text.assemble((f"{mark[0]:<9}", mark[1]), safe_line(result.fixture)), soft_wrap=True)
+        for problem in result.problems:
+            console.print(Text(f"         {safe_line(problem)}"), soft_wrap=True)
+    fixtures = sum(result.fixture != ALL for result in results)
+    broken = sum(bool(result.problems) for result in results)
+    verdict = f"{broken} broken" if broken else "every rule is kept"
+    console.print(Text(f"{plural(fixtures, 'fixture')}, {verdict}"))
+
+
+_STEP_KINDS = {
+    "mcp": "tools (MCP)",
+    "hooks": "hooks",
+    "skill": "skill",
+    "native_memory": "the agent's own memory",
+    "writing_tools": "setting for the diary and the other tools that write",
+}
+_ACTIONS = {
+    "add": ("write", "green"),
+    "change": ("change", "green"),
+    "remove": ("take out", "green"),
+    "run": ("run", "green"),
+    "none": ("leave", "dim"),
+    "left": ("leave", "yellow"),
+    "blocked": ("CANNOT", "red"),
+    "unsupported": ("no", "yellow"),
+}
+_SETUP_STATES: dict[str, tuple[str, str]] = {
+    "planned": ("planned", ""),
+    "not_found": ("not found on this machine; nothing to do", "dim"),
+    "unchanged": ("nothing to do: everything is as it should be", "green"),
+    "done": ("done", "green"),
+    "incomplete": ("done in part; see above", "yellow"),
+    "failed": ("FAILED", "red"),
+}
+_DIFF_STYLES = {"+": "green", "-": "red", "@": "cyan"}
+_PROBES = {"ok": "green", "warn": "yellow", "fail": "red"}
+
+
+def print_agent(out: Console, report: AgentReport) -> None:
+    """Print one agent's plan."""
+    version = f" {report.version}" if report.version else ""
+    out.print(Text(safe_line(f"{report.name}{version} ({report.slug}): {report.mode}"), style="bold"), soft_wrap=True)
+    if report.state == "not_found":
+        out.print(Text(f"  {_SETUP_STATES['not_found'][0]}", style="dim"))
+        return
+    for step in report.steps:
+        _print_step(out, step)
+    for probe in report.tries:
+        out.print(Text("  " + safe_line(f"then probe: {probe}")), soft_wrap=True)
+    for note in report.notes:
+        out.print(Text("  " + safe_line(f"note: {note}"), style="yellow"), soft_wrap=True)
+
+
+def print_own(out: Console, step: Step) -> None:
+    """Print what changes in our own configuration."""
+    out.print(Text("Recollect itself", style="bold"))
+    _print_step(out, step)
+
+
+def print_outcome(out: Console, report: AgentReport) -> None:
+    """Print how it went, with what stopped it and what the probes found."""
+    for step in report.steps:
+        if step.action == "blocked" and step.command:
+            _print_step(out, step)
+    for probe in report.probes:
+        _print_probe(out, probe)
+    text, style = _SETUP_STATES[report.state]
+    more = f": {report.error}" if report.error else ""
+    out.print(Text("  " + safe_line(text + more), style=style), soft_wrap=True)
+
+
+def _print_step(out: Console, step: Step) -> None:
+    action, style = _ACTIONS[step.action]
+    what = f"{action} {_STEP_KINDS[step.kind]}"
+    if step.command:
+        what += f": {' '.join(step.command)}"
+    elif step.path:
+        what += f": {step.path}"
+    if step.detail:
+        what += f" ({step.detail})" if step.path or step.command else f": {step.detail}"
+    out.print(Text("  " + safe_line(what), style=style), soft_wrap=True)
+    for line in step.diff:
+        out.print(Text(f"      {safe(line)}", style=_DIFF_STYLES.get(line[:1], "")), soft_wrap=True)
+    if step.hint:
+        out.print(Text("      " + safe_line(step.hint), style="dim"), soft_wrap=True)
+
+
+def _print_probe(out: Console, probe: Check) -> None:
+    hint = f"; {probe.hint}" if probe.hint else ""
+    text = f"probe {probe.name}: {probe.state}: {probe.detail}{hint}"
+    out.print(Text("  " + safe_line(text), style=_PROBES[probe.state]), soft_wrap=True)
+
+
+def print_setup(out: Console, report: SetupReport, *, is_removal: bool) -> None:
+    """Print what is left to say when every agent was shown by itself: that there was none."""
+    if not report.agents:
+        found = "nothing is set up" if is_removal else "no agent that setup knows was found here"
+        out.print(f"{found}; `recollect setup --help` says more")

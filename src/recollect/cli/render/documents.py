@@ -1,0 +1,174 @@
+"""Collections of documents, and a MemPalace directory that is taken over, as text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.text import Text
+
+from recollect.cli.render.layout import plain_table, print_notes, stamp
+from recollect.cli.terminal import error_console, safe_line
+from recollect.units import count, duration, plural, size
+
+if TYPE_CHECKING:
+    from rich.status import Status
+
+    from recollect.memory import (
+        CollectionFiles,
+        CollectionRemoved,
+        CollectionReport,
+        CollectionView,
+        DocumentProgress,
+        PalaceReport,
+    )
+
+
+SHOWN = 20
+"""Files named one by one; the rest is counted. `--json` has more, `docs show` all."""
+_STATES = {
+    "interrupted": "interrupted; what was taken stays, again goes on",
+    "partly": "not all of it was taken; the next pass goes on",
+    "failed": "some files could not be read; the next pass tries again",
+}
+
+
+def pass_line(at: DocumentProgress) -> str:
+    """Return how far a pass is: `handbook: 12 files seen, 3 taken  docs/guide.md`."""
+    return f"{at.collection}: {plural(at.seen, 'file')} seen, {count(at.taken)} taken  {at.path}"
+
+
+def print_pass(out: Console, reports: Sequence[CollectionReport]) -> None:
+    """Print what was taken of each collection, and what was not and why."""
+    if not reports:
+        out.print("no folder was added; `recollect docs add DIR` adds one")
+    for report in reports:
+        title = f"{report.name}: {report.folder}"
+        out.print(Text(safe_line(title), style="bold"), soft_wrap=True)
+        if report.state in _STATES:
+            out.print(Text(f"  {_STATES[report.state]}", style="yellow"), soft_wrap=True)
+        for path in report.files[:SHOWN]:
+            out.print(Text(safe_line(f"  would take {path}")), soft_wrap=True)
+        if len(report.files) > SHOWN:
+            more = report.new + report.changed - SHOWN
+            out.print(Text(f"  would take {count(more)} more; --json names the first thousand", style="dim"))
+        for left in report.not_taken[:SHOWN]:
+            style = "yellow" if left.is_failure else "dim"
+            out.print(Text(safe_line(f"  not taken {left.path}: {left.reason}"), style=style), soft_wrap=True)
+        if report.listed + report.failed > SHOWN:
+            more = report.listed + report.failed - SHOWN
+            out.print(Text(f"  not taken {count(more)} more; `recollect docs show` lists all", style="dim"))
+        print_notes(out, report.notes)
+        if report.state != "absent":  # nothing was looked at: a sum would say that there is nothing
+            out.print(Text(f"  {_sum(report)}", style="dim"), soft_wrap=True)
+
+
+def print_one_pass(out: Console, report: CollectionReport) -> None:
+    """Print the same of one collection."""
+    print_pass(out, [report])
+
+
+def _sum(report: CollectionReport) -> str:
+    figures = [
+        f"{count(number)} {word}"
+        for number, word in (
+            (report.new, "new"), (report.changed, "changed"), (report.unchanged, "unchanged"),
+            (report.removed, "removed"), (report.listed, "listed only"), (report.failed, "failed"),
+            (report.kept_out, "forgotten"),
+        )
+        if number
+    ]  # fmt: skip
+    text = ", ".join(figures) or "no document"
+    text += f"; {size(report.bytes)}" if report.bytes else ""
+    text += f"; {plural(report.redactions, 'secret')} replaced" if report.redactions else ""
+    if report.is_dry_run:
+        return f"would be: {text}"
+    undo = f"; `recollect undo {report.batch}` takes it out" if report.batch and report.new else ""
+    return f"{text}; {duration(report.seconds)}{undo}"
+
+
+def print_collections(out: Console, views: Sequence[CollectionView]) -> None:
+    """Print the collections, one a line."""
+    if not views:
+        out.print("no folder was added; `recollect docs add DIR` adds one")
+        return
+    rows = [
+        (
+            view.name, view.folder or "(imported)", count(view.documents), count(view.listed), count(view.failed),
+            size(view.bytes), stamp(view.added_at),
+        )
+        for view in views
+    ]  # fmt: skip
+    columns = ("collection", "folder", "documents", "listed", "failed", "bytes", "added")
+    out.print(plain_table(columns, rows, words=2))
+    for view in views:
+        if view.absent_since is not None:
+            text = f"{view.name}: {view.folder} is not there since {stamp(view.absent_since)}; what was taken stays"
+            out.print(Text(safe_line(text), style="yellow"), soft_wrap=True)
+
+
+def print_files(out: Console, files: CollectionFiles) -> None:
+    """Print the files of a collection: what can be found first, then the rest with its reason."""
+    print_collections(out, [files.collection])
+    rows = [(file.path, file.title, count(file.parts), size(file.size)) for file in files.files if file.uid]
+    if rows:
+        out.print(plain_table(("document", "title", "parts", "bytes"), rows, words=2))
+    for file in files.files:
+        if file.reason:
+            style = "yellow" if file.state == "failed" else "dim"
+            out.print(Text(safe_line(f"{file.state} {file.path}: {file.reason}"), style=style), soft_wrap=True)
+
+
+def print_removed(out: Console, removed: CollectionRemoved) -> None:
+    """Print what taking a collection out did."""
+    out.print(safe_line(f"{removed.name}: {plural(removed.documents, 'document')} taken out; the folder is as it was"))
+    print_notes(out, removed.notes)
+
+
+class PalaceProgress:
+    """Shows on a terminal how much was looked at; to use in a `with`, called with the report as it grows."""
+
+    def __init__(self) -> None:
+        self._status: Status | None = None
+
+    def __enter__(self) -> PalaceProgress:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._status is not None:
+            self._status.stop()
+
+    def __call__(self, report: PalaceReport) -> None:
+        """Show how far it is."""
+        if self._status is None:
+            self._status = error_console().status("")
+            self._status.start()
+        facts = report.facts_taken + report.facts_known + report.facts_ended
+        self._status.update(f"taking over {plural(report.drawers, 'drawer')}, {plural(facts, 'fact')}")
+
+
+def print_palace(out: Console, report: PalaceReport) -> None:
+    """Print what was taken, what was there, and what was not taken and why."""
+    rows = (
+        ("documents", report.documents_taken, report.documents_known),
+        ("diary entries", report.diary_taken, report.diary_known),
+        ("facts", report.facts_taken, report.facts_known),
+    )
+    will = "would be taken or are there" if report.is_dry_run else "taken"
+    for name, taken, known in rows:
+        there = f", {count(known)} known" if known else ""
+        linked = report.documents_linked if name == "documents" else 0
+        of_sessions = f", {count(linked)} of them linked to sessions of their agents" if linked else ""
+        out.print(f"{name}: {count(taken)} {will}{of_sessions}{there}")
+    if report.facts_ended:
+        out.print(f"{plural(report.facts_ended, 'fact')} ended, as the palace says now")
+    if report.again:
+        out.print(f"{count(report.again)} of them had been undone, and are taken again")
+    for reason, number in sorted(report.skipped.items()):
+        out.print(Text(safe_line(f"skipped {count(number)}: {reason}"), style="dim"), soft_wrap=True)
+    wings = ", ".join(f"{name} ({number:,})" for name, number in sorted(report.wings.items()))
+    batch = f" · batch {report.batch}" if report.batch else ""
+    line = f"{plural(report.drawers, 'drawer')} in {safe_line(wings) or 'no wing'}{batch}"
+    out.print(Text(line, style="dim"), soft_wrap=True)
+    print_notes(out, report.notes)

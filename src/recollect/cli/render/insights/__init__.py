@@ -1,1 +1,0 @@
-"""Prints what sessions mean: decisions, digests, blame."""

@@ -1,1 +1,0 @@
-"""Prints what was learned, noted and documented."""

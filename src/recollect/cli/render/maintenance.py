@@ -1,0 +1,374 @@
+"""What keeps the memory well, as text: health, copies, erasure, keys, the service and the daemon."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+from rich.console import Console
+from rich.text import Text
+
+from recollect.cli.render.layout import ago, plain_table, print_notes, stamp
+from recollect.cli.terminal import safe, safe_line
+from recollect.memory import LearningNow, LiveStatus
+from recollect.model.payloads import Payload
+from recollect.model.text import flatten, one_line, searchable
+from recollect.serve.daemon_control import DaemonAnswer
+from recollect.units import count, duration, plural, size
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from recollect.memory import (
+        AuditEntry,
+        BackupReport,
+        DoctorReport,
+        FileStep,
+        Fix,
+        ForgetReport,
+        ForgottenList,
+        KeyChange,
+        KeyStatus,
+        NoteToForget,
+        RepairReport,
+        RestoreReport,
+        RevealedEvent,
+        ServiceReport,
+        SessionToForget,
+    )
+
+
+_MARKS = {"ok": ("ok  ", "green"), "warn": ("warn", "yellow"), "fail": ("FAIL", "red")}
+
+
+def print_fix(out: Console, step: Fix) -> None:
+    """Print what is about to be done, or would be."""
+    out.print(Text(safe_line(f"to do: {step.does}")), soft_wrap=True)
+
+
+def print_repair(out: Console, report: RepairReport) -> None:
+    """Print what was repaired, and what is still damaged."""
+    for step in report.steps:
+        if step.state != "would":
+            _print_done(out, step)
+    if not report.steps:
+        out.print(Text("nothing is damaged", style="bold"))
+    elif report.ok:
+        out.print(Text("everything is repaired", style="bold"))
+    for source in report.left.sources:
+        line = f"missing: {source.bytes:,} bytes of {source.path} ({', '.join(source.sessions) or 'no session'})"
+        out.print(Text(safe_line(line), style="red"), soft_wrap=True)
+
+
+def _print_done(out: Console, step: Fix) -> None:
+    line = f"{step.state}: {step.does}{': ' if step.detail else ''}{step.detail}"
+    out.print(Text(safe_line(line), style="green" if step.state == "done" else "red"), soft_wrap=True)
+
+
+def print_doctor(out: Console, report: DoctorReport) -> None:
+    """Print a line per check, with what to do where it isn't ok."""
+    for step in report.fixes:
+        if step.state != "would":
+            _print_done(out, step)
+    for check in report.checks:
+        mark, style = _MARKS[check.state]
+        out.print(Text.assemble((mark, style), f"  {safe_line(check.name)}: {safe_line(check.detail)}"), soft_wrap=True)
+        if check.hint and check.state != "ok":
+            out.print(Text(f"      hint: {safe_line(check.hint)}", style="dim"), soft_wrap=True)
+    failed = sum(c.state == "fail" for c in report.checks)
+    out.print(Text("healthy" if report.ok else f"{plural(failed, 'check')} failed", style="bold"))
+
+
+LOST_SHOWN = 10
+_KEYS = {
+    "included": "the key is in it: whoever has the backup can open it",
+    "left_out": "the wrapping key is not in it",
+    "elsewhere": "the wrapping key is not in it: the system's keyring keeps it",
+}
+
+
+def print_backup(out: Console, report: BackupReport) -> None:
+    """Print what was copied, that it was read again, and whether it has the key."""
+    out.print(
+        Text(
+            safe_line(
+                f"{report.target}: {plural(report.sessions, 'session')}, {plural(report.events, 'event')}, "
+                f"{size(report.bytes)} in {plural(report.files, 'file')}; {size(report.copied_bytes)} copied"
+            )
+        ),
+        soft_wrap=True,
+    )
+    out.print(f"read again: {plural(report.chunks, 'chunk')} opened, every hash as written", soft_wrap=True)
+    out.print(_KEYS[report.key], soft_wrap=True)
+    print_notes(out, report.notes)
+    out.print(Text(f"the memory as of {stamp(report.made_at)}, in {duration(report.seconds)}", style="dim"))
+
+
+def print_restored(out: Console, report: RestoreReport) -> None:
+    """Print what is there now, and what was there before and is not."""
+    sums = f"{plural(report.sessions, 'session')}, {plural(report.events, 'event')}"
+    out.print(Text(safe_line(f"{report.home}: {sums}, as of {stamp(report.made_at)}")), soft_wrap=True)
+    out.print(f"{plural(report.chunks, 'chunk')} opened before anything was touched", soft_wrap=True)
+    if report.forgotten:
+        out.print(f"{plural(report.forgotten, 'session')} forgotten again", soft_wrap=True)
+    if report.lost_sessions:
+        lacking = f"{plural(report.lost_sessions, 'session')} ({plural(report.lost_events, 'event')})"
+        out.print(Text(f"not, or not wholly, in the backup: {lacking}", style="yellow"), soft_wrap=True)
+        for uid in report.lost[:LOST_SHOWN]:
+            out.print(Text(f"  {safe_line(uid)}", style="dim"), soft_wrap=True)
+        if report.lost_sessions > LOST_SHOWN:
+            out.print(Text(f"  {report.lost_sessions - LOST_SHOWN:,} more; --json has the first hundred", style="dim"))
+    if report.aside:
+        out.print(Text(safe_line(f"the memory of before is kept in {report.aside}")), soft_wrap=True)
+    print_notes(out, report.notes)
+
+
+_TEXT_CHARS = 100
+SHOWN = 50
+"""Sessions listed one by one; the rest is counted. `--json` has all."""
+_KINDS = {
+    "session": "sessions", "event": "events, by the id that their agent gave them", "record": "records",
+    "excluded": "sessions of excluded repositories", "written": "learned, noted, documented or decided",
+}  # fmt: skip
+
+
+def print_forgotten(out: Console, report: ForgetReport) -> None:
+    """Print the sessions that would go, or what went, and what one should know of it."""
+    if report.state == "nothing":
+        out.print("nothing in the memory is meant by this")
+    elif report.state == "busy":
+        out.print(Text("another process is ingesting into this memory; nothing was forgotten", style="yellow"))
+    if report.sessions:
+        for session in report.sessions[:SHOWN]:
+            out.print(Text(_line(session)), soft_wrap=True)
+        if len(report.sessions) > SHOWN:
+            out.print(Text(f"{len(report.sessions) - SHOWN:,} more; --json lists them", style="dim"))
+    if report.kept_copies:
+        kept = ", ".join(report.kept_copies[:SHOWN])
+        line = f"not forgotten: {kept} {'goes' if len(report.kept_copies) == 1 else 'go'} on from one that goes"
+        out.print(Text(safe_line(f"{line}, and may repeat it"), style="yellow"), soft_wrap=True)
+    _print_some(out, "learned and noted that goes with it:", [_note_line(one) for one in report.learned])
+    _print_some(out, "your agents' own files still hold it, and are not touched:", report.files)
+    print_notes(out, report.notes)
+    if report.state in ("planned", "done"):
+        out.print(Text(_sum_line(report), style="dim"), soft_wrap=True)
+
+
+def _print_some(out: Console, heading: str, lines: Sequence[str]) -> None:
+    if not lines:
+        return
+    out.print(heading)
+    for line in lines[:SHOWN]:
+        out.print(Text(f"  {safe_line(line)}"), soft_wrap=True)
+    if len(lines) > SHOWN:
+        out.print(Text(f"  {len(lines) - SHOWN:,} more; --json lists them", style="dim"))
+
+
+def _note_line(one: NoteToForget) -> str:
+    return f"{one.name} · {one_line(one.text, _TEXT_CHARS)}" if one.text else one.name
+
+
+def print_tombstones(out: Console, found: ForgottenList) -> None:
+    """Print how much was ever forgotten, and when."""
+    if not found.groups:
+        out.print("nothing was ever forgotten")
+        return
+    rows = [(stamp(g.forgotten_at), count(g.count), _KINDS[g.kind]) for g in found.groups]
+    out.print(plain_table(("when", "tombstones", "of"), rows))
+
+
+def _line(s: SessionToForget) -> str:
+    goes = "whole" if s.is_whole else "in part"
+    if s.because_of:
+        goes = f"with {s.because_of}"
+    facts = (s.session_uid, s.repo, stamp(s.started_at), goes, plural(s.events, "event"))
+    return safe_line(" · ".join(fact for fact in facts if fact))
+
+
+def _sum_line(report: ForgetReport) -> str:
+    what = [
+        plural(report.whole_sessions, "whole session"),
+        f"{count(report.partial_sessions)} in part",
+        plural(report.events, "event"),
+        plural(report.records, "single record"),
+    ]
+    if report.written:
+        what.append(f"{count(report.written)} learned, noted or documented")
+    done = {"planned": "would go", "done": "forgotten"}[report.state]
+    line = f"{done}: {', '.join(what)}; {size(report.bytes)} of your agents' bytes"
+    return line if report.state == "planned" else f"{line}, {size(max(0, report.freed_bytes))} of disk given back"
+
+
+_PLACES = {"file": "in a file of the memory's home (keys/wrapping.key)", "keyring": "in the system's keyring"}
+
+
+def print_key_status(out: Console, status: KeyStatus) -> None:
+    """Print which key is in force, where it is, and whether it opens."""
+    out.print(Text(f"wrapping key {safe_line(status.key_id)}, kept {_PLACES[status.kept]}"), soft_wrap=True)
+    if status.opens:
+        out.print(Text("the archive can be opened", style="green"))
+    else:
+        out.print(Text(safe_line(f"the archive CANNOT be opened: {status.problem}"), style="red"), soft_wrap=True)
+        if status.hint:
+            out.print(Text(safe_line(status.hint), style="dim"), soft_wrap=True)
+    keyring = f"keyring here: {status.keyring}" if status.keyring else "there is no keyring here that can be used"
+    out.print(Text(safe_line(keyring), style="dim"), soft_wrap=True)
+    if status.is_unfinished:
+        print_notes(out, ("a change of keys was interrupted; `recollect keys rotate` ends it",))
+
+
+def print_key_change(out: Console, change: KeyChange) -> None:
+    """Print what was changed."""
+    out.print(Text(f"new wrapping key {change.key_id}, kept {_PLACES[change.kept]}", style="green"), soft_wrap=True)
+    out.print(Text(f"the one before ({change.key_id_before}) opens only backups made before", style="dim"))
+    print_notes(out, change.notes)
+
+
+def print_revealed(out: Console, shown: tuple[RevealedEvent, ...]) -> None:
+    """Print events in their original words; nothing in them can control the terminal."""
+    for event in shown:
+        head = f"{event.session_uid}#{event.seq}  {stamp(event.ts)}  {event.kind}"
+        out.print(Text(safe_line(head), style="cyan"), soft_wrap=True)
+        payload = msgspec.convert(event.payload, Payload)
+        text = searchable(payload)[1].strip() or flatten(event.payload)
+        out.print(Text(safe(text)), soft_wrap=True)
+        if event.left:
+            note = f"{plural(len(event.left), 'secret')} of it cannot be told from its record; --raw has its bytes"
+            print_notes(out, (note,))
+        out.print()
+    secrets = sum(event.secrets for event in shown)
+    summary = f"{plural(len(shown), 'event')} with {plural(secrets, 'secret')} shown; logged"
+    out.print(Text(summary, style="dim"), soft_wrap=True)
+
+
+def print_log(out: Console, entries: tuple[AuditEntry, ...]) -> None:
+    """Print what was revealed, one line each."""
+    if not entries:
+        out.print("nothing was ever revealed")
+        return
+    rows = [
+        (
+            stamp(entry.at),
+            safe_line(str(entry.value.get("by", ""))),
+            safe_line(f"{entry.value.get('session_uid', '')}#{entry.value.get('first_seq', '')}"),
+            str(entry.value.get("events", "")),
+            str(entry.value.get("secrets", "")),
+            str(entry.value.get("as", "")),
+        )
+        for entry in entries
+    ]
+    out.print(plain_table(("when", "by", "from", "events", "secrets", "as"), rows))
+
+
+_STATES = {
+    "planned": ("nothing was done", "dim"),
+    "installed": ("installed", "green"),
+    "unchanged": ("nothing to do: it is installed as it should be", "green"),
+    "removed": ("removed", "green"),
+    "not_installed": ("no service is installed; `recollect service install` does that", "dim"),
+    "incomplete": ("not as it should be", "yellow"),
+    "failed": ("FAILED", "red"),
+}
+_FILES = {"write": "write", "delete": "delete", "none": "leave", "left": "LEAVE"}
+_COMMANDS = {"planned": "", "ok": "green", "failed": "red", "ignored": "dim"}
+
+
+def print_service(out: Console, report: ServiceReport) -> None:
+    """Print what the service is, every file and command, and how it went."""
+    if report.manager:
+        how = f"{report.kind}, {report.every}" if report.every else report.kind
+        out.print(Text(safe_line(f"{report.name} ({report.manager}): {how}"), style="bold"), soft_wrap=True)
+    for step in report.files:
+        _print_file(out, step)
+    for command in report.commands:
+        line = f"  run {' '.join(command.argv)}" + (f" ({command.detail})" if command.detail else "")
+        out.print(Text(safe_line(line), style=_COMMANDS[command.state]), soft_wrap=True)
+    text, style = _STATES[report.state]
+    more = f": {report.detail}" if report.detail else ""
+    out.print(Text(safe_line(text + more), style=style), soft_wrap=True)
+    if report.logs and report.state in ("installed", "unchanged", "incomplete", "failed"):
+        out.print(Text(safe_line(f"what it does is told by: {report.logs}"), style="dim"), soft_wrap=True)
+    print_notes(out, report.notes)
+
+
+def _print_file(out: Console, step: FileStep) -> None:
+    line = f"  {_FILES[step.action]} {step.path}" + (f" ({step.detail})" if step.detail else "")
+    out.print(Text(safe_line(line), style="yellow" if step.action == "left" else ""), soft_wrap=True)
+    for line in step.text.splitlines():
+        out.print(Text(f"      {safe(line)}", style="dim"), soft_wrap=True)
+
+
+_DAEMON_STYLES = {"running": "green", "failing": "red", "not answering": "red", "not running": "yellow"}
+
+
+def print_status(out: Console, answer: DaemonAnswer) -> None:
+    """Print how a daemon is: one line, then what it does, then what fails."""
+    line = Text(answer.state, style=_DAEMON_STYLES[answer.state])
+    if answer.pid:
+        line.append(f", process {answer.pid}, version {safe_line(answer.version)}", style="default")
+    out.print(line.append(f", {safe_line(answer.home)}", style="default"), soft_wrap=True)
+    if answer.is_other_version:
+        print_notes(out, ["it was started before an upgrade: `recollect up --stop`, then start it again"])
+    if answer.no_socket:
+        without = "hooks and reads cannot ask it, and do by themselves what they need"
+        print_notes(out, [f"{without}: {answer.no_socket}"])
+    if answer.state == "not running":
+        out.print("start it: recollect up --detach", highlight=False)
+    if answer.status is not None:
+        _print_work(out, answer.status, page=answer.page)
+
+
+def _print_work(out: Console, status: LiveStatus, *, page: str) -> None:
+    now, done = status.now, status.counters
+    passes = plural(done.passes, "pass", "passes")
+    rows = [
+        ("page", safe_line(page) if page else f"none: {safe_line(status.http)}"),
+        ("phase", f"{status.phase}, {plural(status.waiting_paths, 'changed path')} waiting"),
+        ("last pass", _since(status.last_pass_at, now)),
+        ("of everything", _since(status.last_full_at, now)),
+        ("ingested", f"{plural(done.events, 'event')}, {size(done.bytes)} in {passes}"),
+        ("analysed", plural(done.distilled_sessions, "session")),
+        ("retention", _since(status.last_sweep_at, now)),
+        *([("learning", _learning(status.learning, now))] if status.learning is not None else []),
+        ("hooks", f"{count(done.hook_answers)} answered"),
+        ("watched", _watched(status)),
+    ]
+    if status.delay is not None:
+        delay = status.delay
+        text = f"p50 {delay.p50_ms:g} ms, p95 {delay.p95_ms:g} ms, from notice, of the latest {delay.count}"
+        rows.insert(5, ("searchable in", text))
+    for name, value in rows:
+        out.print(Text(f"  {name:<15}{value}"), soft_wrap=True)
+    for failure in status.failures:
+        text = f"{failure.work}: {failure.code}: {failure.message} ({failure.times} in a row, {ago(failure.at, now)})"
+        out.print(Text(f"fails: {safe_line(text)}", style="red"), soft_wrap=True)
+    learning = status.learning
+    if learning is not None and learning.is_failing:
+        out.print(Text(f"fails: learning is paused: {safe_line(learning.paused)}", style="red"), soft_wrap=True)
+    print_notes(out, status.notes)
+
+
+def _learning(learning: LearningNow, now: int) -> str:
+    if not learning.enabled:
+        return "switched off"
+    text = f"{plural(learning.learnings, 'learning')}, {plural(learning.sessions_waiting, 'session')} waiting"
+    text += f", last run {_since(learning.last_run_at, now)}"
+    if learning.provider:
+        text += f"; {learning.provider}: {plural(learning.turns_waiting, 'question')} waiting"
+        text += f", ${learning.spent_today_usd:.4f} spent today"
+        text += f", paused: {safe_line(learning.paused)}" if learning.paused and not learning.is_failing else ""
+    others = (("given up", learning.dead), ("held back", learning.held_back))
+    return text + "".join(f"; {count(number)} {name}" for name, number in others if number)
+
+
+def _since(at: int | None, now: int) -> str:
+    return "not yet" if at is None else ago(at, now)
+
+
+def _watched(status: LiveStatus) -> str:
+    polled = [place for place in status.watched if place.how == "polled"]
+    text = plural(len(status.watched), "folder")
+    if polled:
+        reasons = ", ".join(sorted({place.reason for place in polled}))
+        text += f", {len(polled)} of them looked at every 2 s ({safe_line(reasons)})"
+    return text

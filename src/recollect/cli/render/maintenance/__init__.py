@@ -1,1 +1,0 @@
-"""Prints what maintenance did: backups, checks, erasure, service."""

@@ -1,1 +1,0 @@
-"""Renders a retrospective as Markdown and as one HTML page with plots."""

@@ -1,0 +1,121 @@
+"""A search answer as text."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from recollect.cli.render.layout import print_notes, when
+from recollect.cli.terminal import Plain, put, safe_line
+from recollect.memory import RELATED_LABELS
+from recollect.model.undone import UNDONE
+from recollect.units import count, duration, plural
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from recollect.memory import Hit, SearchAnswer
+
+WITH_PASSAGE = 3
+"""Hits that are shown with their passage: more would fill the screen."""
+_FILTER = re.compile(r"-?\b[a-z]+:(?:\"[^\"]*\"|\S+)|(?<!\S)-\S+")
+_WORD = re.compile(r"\*?\w+")
+_FIRST_UNSPACED = "\u2e80"
+"""From here on come the scripts of China, Japan and Korea."""
+
+
+def print_answer(out: Console | Plain, answer: SearchAnswer, *, now_us: int) -> None:
+    """Print hits with rank, source and citation, then the notes, then how they were found."""
+    marks = matched_words(answer.query)
+    shown: set[str] = set()
+    for rank, hit in enumerate(answer.hits, 1):
+        print_hit(out, rank, hit, marks=marks, now_us=now_us, is_first=hit.session_uid not in shown)
+        shown.add(hit.session_uid)
+    if answer.learned:
+        put(out, ("Learned and noted", "bold"))
+        for hit in answer.learned:
+            _print_learned(out, hit, marks=marks, now_us=now_us)
+        out.print()
+    if not answer.hits and not any(note.startswith(("nothing found", "nothing was searched")) for note in answer.notes):
+        out.print("nothing found")
+    print_notes(out, answer.notes)
+    if answer.elsewhere:
+        many = plural(answer.elsewhere, "event has", "events have")
+        out.print(f"{many} the words elsewhere: leave the repository or session out")
+    put(out, (footer(answer), "dim"))
+
+
+def print_hit(
+    out: Console | Plain, rank: int, hit: Hit, *, marks: re.Pattern[str] | None, now_us: int, is_first: bool = True
+) -> None:
+    """Print one hit: title, facts, citation, and what it says with the matched words in bold.
+
+    The first ones show their passage and what belongs to it, the others a snippet. is_first: of its session, whose
+    title is told once.
+    """
+    title = (safe_line(hit.title) or "(no title)") if is_first else ""
+    if title:
+        put(out, f"{rank:>2}. ", (title, "bold"))
+    what = f"{hit.kind} {hit.tool}" if hit.tool else hit.kind
+    undone = UNDONE if hit.is_undone else ""
+    facts = (hit.agent, when(hit.ts, now_us), hit.repo, what, undone, hit.state, hit.status)
+    put(out, ("    " if title else f"{rank:>2}. ") + " · ".join(safe_line(f) for f in facts if f))
+    where = "document" if hit.kind == "document" else "session"
+    more = f"  +{plural(hit.more_in_session, 'more hit')} in this {where}" if hit.more_in_session and is_first else ""
+    put(out, "    ", (safe_line(f"{hit.session_uid}#{hit.seq}"), "cyan"), (more, "dim"))
+    if rank > WITH_PASSAGE:
+        _print_said(out, hit.snippet, marks)
+    else:
+        _print_said(out, " ".join(hit.passage.split()) or hit.snippet, marks)
+        for part in hit.related:
+            said = safe_line(" ".join(part.text.split()))
+            _print_said(out, said, marks=None, label=f"{RELATED_LABELS[part.label]} #{part.seq}: ")
+    out.print()
+
+
+def _print_learned(out: Console | Plain, hit: Hit, *, marks: re.Pattern[str] | None, now_us: int) -> None:
+    """Print a learning or note on two lines: what it is with its citation, and what it says."""
+    facts = (hit.kind, hit.state, hit.status, hit.repo, when(hit.ts, now_us))
+    head = " · ".join(safe_line(fact) for fact in facts if fact)
+    put(out, f"  {head} · ", (safe_line(f"{hit.session_uid}#{hit.seq}"), "cyan"))
+    _print_said(out, hit.snippet, marks)
+
+
+def _print_said(out: Console | Plain, said: str, marks: re.Pattern[str] | None, *, label: str = "") -> None:
+    if isinstance(out, Plain):
+        put(out, "    ", (label, "dim"), safe_line(said))
+        return
+    from rich.text import Text
+
+    from recollect.cli.render.layout import print_block
+
+    text = Text(safe_line(said))
+    if marks is not None:
+        text.highlight_regex(marks, "bold")
+    print_block(out, Text(label, "dim").append_text(text) if label else text)
+
+
+def matched_words(query: str) -> re.Pattern[str] | None:
+    """Return a pattern for the words of a query and what may follow them ("test" in "tests"); filters left out.
+
+    A word begins where a word begins, except after `*` and in scripts that put no space between words.
+    """
+    words = {w for w in _WORD.findall(_FILTER.sub(" ", query)) if w != "OR"}
+    if not words:
+        return None
+    anywhere = {w.lstrip("*") for w in words if w[0] == "*" or w[0] >= _FIRST_UNSPACED}
+    at_start = {w for w in words if w not in anywhere and w[0] != "*"}
+    parts = [rf"(?<![^\W_]){re.escape(w)}[^\W_]*" for w in sorted(at_start, key=len, reverse=True)]
+    parts += [re.escape(w) for w in sorted(anywhere, key=len, reverse=True)]
+    return re.compile(f"(?i)(?:{'|'.join(parts)})")
+
+
+def footer(answer: SearchAnswer) -> str:
+    """Return one line: `3 of 340 events · exact · 8 ms`, `hits` with documents; the time alone for nothing found."""
+    how = "" if answer.match_level == "none" else f" · {answer.match_level}"
+    shown = len(answer.hits)
+    if not answer.total:
+        return duration(answer.took_ms / 1000)
+    what = "hit" if any(hit.kind == "document" for hit in answer.hits) else "event"
+    meant = f" ({answer.by_meaning:,} by meaning alone)" if answer.by_meaning else ""
+    return f"{count(shown)} of {plural(answer.total, what)}{meant}{how} · {duration(answer.took_ms / 1000)}"
