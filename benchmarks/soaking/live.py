@@ -130,10 +130,10 @@ class _Live:
         """Hold what is stored against what the agents wrote; what the last kill left is taken in first."""
         last = memory.sync()
         again = memory.sync()
-        verified = memory.upkeep.verify()
+        verified = memory.maintenance.verify()
         differing = words = doubled = 0
         for agent in self._traffic.agents:
-            differing += b"".join(memory.upkeep.export_bytes(agent.uid, format="raw")) != agent.path.read_bytes()
+            differing += b"".join(memory.maintenance.export_bytes(agent.uid, format="raw")) != agent.path.read_bytes()
             said = [e.payload.text for e in memory.events(agent.uid) if e.kind == "user_message"]  # type: ignore[union-attr]
             words += len(set(agent.written) - set(said))
             doubled += len(said) - len(set(said))

@@ -60,7 +60,7 @@ def _taken(at: Places, name: str, write: Any) -> dict[str, Any]:
         started = time.perf_counter()
         again = memory.sync()
         still_ms = (time.perf_counter() - started) * 1000
-        verified = memory.upkeep.verify()
+        verified = memory.maintenance.verify()
         differing = sum(not _is_same(memory, uid, path) for uid, path in _sessions(folder, name))
         records, sessions = verified.records, memory.stats().sessions
     row = {
@@ -86,7 +86,7 @@ def _sessions(folder: Path, name: str) -> Iterator[tuple[str, Path]]:
 
 def _is_same(memory: Memory, uid: str, path: Path) -> bool:
     with path.open("rb") as handle:
-        for piece in memory.upkeep.export_bytes(uid, format="raw"):
+        for piece in memory.maintenance.export_bytes(uid, format="raw"):
             if handle.read(len(piece)) != piece:
                 return False
         return not handle.read(1)

@@ -180,13 +180,13 @@ def evicted(measured: Measured) -> None:
     """Measure eviction to half of the raw bytes."""
     home = measured.copy()
     with measured.opened(home) as memory:
-        half = memory.upkeep.retention.storage().raw_bytes // 2
+        half = memory.maintenance.retention.storage().raw_bytes // 2
     measured.configure(home, retention=RetentionConfig(raw_soft_cap_bytes=half))
     plan = measured.step("evict --dry-run", home, ["evict", "--dry-run"], lambda said: _above(said["left_bytes"], half))
 
     def is_bounded(said: dict[str, Any]) -> str:
         with measured.opened(home) as memory:
-            raw, whole = memory.upkeep.retention.storage().raw_bytes, _whole(memory)
+            raw, whole = memory.maintenance.retention.storage().raw_bytes, _whole(memory)
         names = [[one["session_uid"] for one in told["sessions"]] for told in (said, plan)]
         return _above(raw, half) or ("" if names[0] == names[1] else "not the sessions of the dry run") or whole
 
@@ -231,7 +231,7 @@ def _off_by(said: dict[str, Any], home: Path) -> str:
 
 
 def _whole(memory: Memory) -> str:
-    report = memory.upkeep.verify()
+    report = memory.maintenance.verify()
     return "" if report.ok else f"verify: {report.defects[:3]}"
 
 

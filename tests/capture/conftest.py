@@ -188,11 +188,11 @@ class Desk(NamedTuple):
 
     def raw(self, session: str, revision: int | None = None) -> bytes:
         """Return the exact bytes of a revision of a session."""
-        return b"".join(self.memory.upkeep.export_bytes(f"{SLUG}:{session}", revision=revision, format="raw"))
+        return b"".join(self.memory.maintenance.export_bytes(f"{SLUG}:{session}", revision=revision, format="raw"))
 
     def is_whole(self) -> bool:
         """Tell whether everything stored is as it was read."""
-        return not any(d.is_loss for d in self.memory.upkeep.verify().defects)
+        return not any(d.is_loss for d in self.memory.maintenance.verify().defects)
 
 
 @pytest.fixture

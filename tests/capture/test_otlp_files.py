@@ -134,4 +134,4 @@ def test_a_file_that_grows_gives_what_is_new(tmp_path: Path):
         one, two = traces_as_protobuf(1), traces_as_protobuf(2)
         assert questions(memory, [one]) == ((1, 0, 0), ["Question 1?"])
         assert questions(memory, [one, two]) == ((0, 1, 0), ["Question 1?", "Question 2?"])
-        assert memory.upkeep.verify().ok
+        assert memory.maintenance.verify().ok

@@ -383,7 +383,7 @@ def test_an_event_that_was_forgotten_is_not_unknown(recollect: Any, monkeypatch:
         )
         desk.memory.sync()
         (seq,) = [event.seq for event in desk.events("user_message") if "zebra" in str(event.payload)]
-        desk.memory.upkeep.forgetting.run(ForgetSelection(pattern="the zebra is striped"))
+        desk.memory.maintenance.forgetting.run(ForgetSelection(pattern="the zebra is striped"))
         desk.memory.close()
         monkeypatch.setenv("RECOLLECT_HOME", str(desk.home))
         done = recollect("show", f"{UID}#{seq}", "--no-sync")

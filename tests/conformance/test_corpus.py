@@ -86,7 +86,7 @@ def test_no_reviewed_entry_is_stale(taken: Taken) -> None:
 
 
 def test_all_that_was_taken_is_whole(taken: Taken) -> None:
-    report = taken.memory.upkeep.verify()
+    report = taken.memory.maintenance.verify()
     assert [d for d in report.defects if d.is_loss] == []
 
 
@@ -166,7 +166,7 @@ def test_databases_of_the_corpus_are_built_and_taken(laid: Laid, shared: Path, t
         events = [e for session in sessions for e in memory.events(session.session_uid)]
         said = "\n".join(flatten(msgspec.to_builtins(e.payload)) for e in events)
         assert [text for text in laid.texts if text not in said] == []
-        assert not any(d.is_loss for d in memory.upkeep.verify().defects)
+        assert not any(d.is_loss for d in memory.maintenance.verify().defects)
 
 
 @pytest.mark.parametrize("laid", FOLDERS, ids=lambda laid: laid.source.rpartition("/")[2])
@@ -183,4 +183,4 @@ def test_files_laid_out_as_their_agent_does_are_taken(laid: Laid, shared: Path, 
         assert untaken == set(laid.beside)
         assert {s.agent for s in memory.reader().sources()} == {laid.agent}
         assert report.agents[laid.agent].events > 0
-        assert not any(d.is_loss for d in memory.upkeep.verify().defects)
+        assert not any(d.is_loss for d in memory.maintenance.verify().defects)

@@ -130,8 +130,8 @@ def test_bent_files_of_every_agent_are_taken_in_whole(seed: int, tmp_path: Path)
         assert report.state != "interrupted"
         assert {slug for slug in SLUGS if not report.agents[slug].events} == set()
         assert [d.detail for d in memory.reader().defects(limit=100_000) if d.code == RAISED] == []
-        assert not any(d.is_loss for d in memory.upkeep.verify().defects)
+        assert not any(d.is_loss for d in memory.maintenance.verify().defects)
         before = {s.session_uid: told(memory, s.session_uid) for s in memory.sessions(limit=5000).sessions}
-        memory.upkeep.rebuild("all")
+        memory.maintenance.rebuild("all")
         after = {s.session_uid: told(memory, s.session_uid) for s in memory.sessions(limit=5000).sessions}
         assert after == before

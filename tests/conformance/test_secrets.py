@@ -55,7 +55,7 @@ def test_a_planted_secret_is_nowhere(fixture: Fixture, tmp_path: Path) -> None:
         events = [e for s in sessions for e in memory.reader().events(s.session_uid, limit=None, include_hidden=True)]
         shown = msgspec.json.encode([list(sessions), events]).decode()
         answer = memory.search(f'"{SECRET}"', sync=False)
-        assert memory.upkeep.verify().ok
+        assert memory.maintenance.verify().ok
     assert SECRET not in shown
     assert SECRET.lower() not in shown.lower()
     assert not answer.hits

@@ -64,7 +64,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Whole:
         memory.notes.diary.write(NewEntry(agent="claude", text="A day on the queue."))
         memory.setup.prepare("claude", "both").do()
         gone, forgotten = world.claude[0], world.claude[1]
-        memory.upkeep.backup(folder / "backup")
+        memory.maintenance.backup(folder / "backup")
         gone.path.unlink()
     settle(home)
     older = copy_home(home, folder / "older")
@@ -75,7 +75,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Whole:
     settle(home)
     later = copy_home(home, folder / "later")
     with opened(home, world.env) as memory:
-        memory.upkeep.forgetting.run(ForgetSelection(session=forgotten.uid))
+        memory.maintenance.forgetting.run(ForgetSelection(session=forgotten.uid))
         memory.sync()
         uids = _uids(memory)
         (source,) = memory.reader().sources(session=gone.session)

@@ -208,12 +208,12 @@ def test_a_damaged_pack_costs_what_it_held_and_nothing_else(
 def lost_and_kept(home: Path, world: World) -> tuple[set[str], set[str]]:
     """Return the sessions that verify names as damaged, and those that can be given back, byte for byte."""
     with opened(home, world.env) as memory:
-        report = memory.upkeep.verify()
+        report = memory.maintenance.verify()
         lost = {x.session_uid for x in report.ledgers if not x.is_ok}
         kept = {x.session_uid for x in report.ledgers if x.is_ok}
         paths = world.transcripts()
         for uid in kept:
-            assert b"".join(memory.upkeep.export_bytes(uid, format="raw")) == paths[uid].read_bytes()
+            assert b"".join(memory.maintenance.export_bytes(uid, format="raw")) == paths[uid].read_bytes()
         for uid in lost:
             assert any(d.path == str(paths[uid]) for d in report.defects if d.is_loss), "a loss without its place"
     return lost, kept

@@ -65,7 +65,9 @@ def state(memory: Memory) -> dict[str, Any]:
             for s in sessions
         },
         "titles": {s.session_uid: (s.title, s.event_count, s.repo) for s in sessions},
-        "raw": {s.session_uid: b"".join(memory.upkeep.export_bytes(s.session_uid, format="raw")) for s in sessions},
+        "raw": {
+            s.session_uid: b"".join(memory.maintenance.export_bytes(s.session_uid, format="raw")) for s in sessions
+        },
         "usage": memory.usage.report(by="total").total,
         "found": [memory.search(q, sync=False).total for q in ("question", '"answer 3 7"', "reply -words", "prompt")],
     }
@@ -100,7 +102,7 @@ def test_kill_9_at_random_moments_leaves_the_same_memory_in_the_end(tmp_path: Pa
     with Memory.open(tmp_path / "killed", config=Config(), env=env) as memory:
         memory.sync()
         assert state(memory) == expected
-        report = memory.upkeep.verify()
+        report = memory.maintenance.verify()
         assert report.ok, report.defects[:3]
         assert memory.sync().events == 0
 
@@ -116,7 +118,7 @@ def test_an_interrupted_sync_keeps_what_it_has_and_says_so(tmp_path: Path) -> No
     child.communicate()
     with Memory.open(tmp_path / "memory", config=Config(), env=env) as memory:
         memory.sync()
-        assert memory.upkeep.verify().ok
+        assert memory.maintenance.verify().ok
         assert memory.stats().sessions == 19
 
 
@@ -129,5 +131,5 @@ def test_two_processes_ingesting_at_once_give_one_whole_memory(tmp_path: Path) -
         assert child.returncode == 0
     with Memory.open(tmp_path / "memory", config=Config(), env=env) as memory:
         memory.sync()
-        assert memory.upkeep.verify().ok
+        assert memory.maintenance.verify().ok
         assert memory.stats().sessions == 19

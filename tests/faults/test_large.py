@@ -50,9 +50,9 @@ def test_a_line_of_200_megabytes_is_kept_exactly_and_never_held(bench: Bench, tm
     assert ended.code == 0, ended
     assert peak_of(ended.output) < MOST_BYTES
     with opened(home, env) as memory:
-        assert memory.upkeep.verify().ok
+        assert memory.maintenance.verify().ok
         with one.path.open("rb") as handle:
-            for given in memory.upkeep.export_bytes(one.uid, format="raw"):
+            for given in memory.maintenance.export_bytes(one.uid, format="raw"):
                 assert handle.read(len(given)) == given
             assert not handle.read(1)
         assert [e.kind for e in memory.events(one.uid)].count("unknown") == 1
@@ -70,7 +70,7 @@ def test_thousands_of_files_need_few_open_ones(bench: Bench, tmp_path: Path) -> 
     assert ended.code == 0, ended
     assert peak_of(ended.output) < MOST_BYTES
     with opened(home, env) as memory:
-        assert memory.upkeep.verify().ok
+        assert memory.maintenance.verify().ok
         assert memory.stats().sessions == FILES
         assert memory.search(f"word{FILES // 2}", sync=False).total == 1
         again = memory.sync()

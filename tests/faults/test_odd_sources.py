@@ -61,17 +61,17 @@ def test_whatever_happens_to_a_file_while_it_is_read_the_next_sync_is_right(
     assert not ended.is_bug, ended
     assert_database_is_sound(home)
     with opened(home, env) as memory:
-        assert memory.upkeep.verify().ok
+        assert memory.maintenance.verify().ok
         assert [e.payload.text for e in memory.events(two.uid) if e.kind == "user_message"][-1] == "steady last"  # type: ignore[union-attr]
-        first = b"".join(memory.upkeep.export_bytes(one.uid, revision=1, format="raw"))
+        first = b"".join(memory.maintenance.export_bytes(one.uid, revision=1, format="raw"))
         assert first.startswith(whole), "what was stored before is what it was"
     if one.path.is_dir():
         one.path.rmdir()
     one.path.write_bytes(final)
     assert bench.nursery.run(("sync",), home=home, env=env).code == 0
     with opened(home, env) as memory:
-        assert memory.upkeep.verify().ok
-        assert b"".join(memory.upkeep.export_bytes(one.uid, format="raw")) == final
+        assert memory.maintenance.verify().ok
+        assert b"".join(memory.maintenance.export_bytes(one.uid, format="raw")) == final
         said = [e.payload.text for e in memory.events(one.uid) if e.kind == "user_message"]  # type: ignore[union-attr]
         assert [text.split()[1] for text in said if text.startswith("said")] == [*map(str, range(30)), "last"]
         assert memory.sync().events == 0
@@ -106,7 +106,7 @@ def test_what_is_no_file_or_cannot_be_read_is_said_and_the_rest_goes_on(bench: B
         assert report.events == 0
         said = {Path(s.path).name: s.reason for s in report.agents["claude"].skipped}
         assert said.keys() >= {"pipe.jsonl", "folder.jsonl", "outside.jsonl", "empty.jsonl", "no?text.jsonl"}
-        assert memory.upkeep.verify().ok
+        assert memory.maintenance.verify().ok
         assert memory.search("sound", sync=False).hits
         assert memory.search("oddly", sync=False).hits
         assert not memory.search("root:x", sync=False).hits

@@ -92,7 +92,7 @@ def test_what_a_worker_process_cannot_do_for_one_source_it_does_for_the_others(
     with plain(world) as memory:
         assert memory.sync().agents["claude"].new == 1
         assert len(memory.sessions(sync=False).sessions) == 5
-        assert memory.upkeep.verify().ok
+        assert memory.maintenance.verify().ok
 
 
 def test_what_raises_in_this_process_fails_alone(

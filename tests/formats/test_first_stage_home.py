@@ -101,8 +101,8 @@ def test_citations_of_the_first_stage_open_what_they_cited(home: Path) -> None:
 
 def test_what_was_forgotten_stays_out_and_what_was_pinned_stays_in(home: Path) -> None:
     with Memory.open(home) as memory:
-        assert len(memory.upkeep.forgetting.listed().groups) == 1
-        assert [pin.session_uid for pin in memory.upkeep.retention.pins()] == [REVIEW]
+        assert len(memory.maintenance.forgetting.listed().groups) == 1
+        assert [pin.session_uid for pin in memory.maintenance.retention.pins()] == [REVIEW]
 
 
 def test_everything_can_be_derived_again_from_its_archive(home: Path) -> None:

@@ -238,6 +238,6 @@ def test_any_history_of_files_is_kept_and_told_once(steps: list[tuple[str, int, 
         try:
             for step, which, count in [*steps, ("sync", 0, 1)]:
                 getattr(history, step)(history.paths[which % len(history.paths)], count)
-            assert history.memory.upkeep.verify().ok
+            assert history.memory.maintenance.verify().ok
         finally:
             history.memory.close()

@@ -56,7 +56,7 @@ def derive(desk: Desk, way: str) -> None:
         case "sync --force":
             desk.memory.sync(force=True)
         case "rebuild all":
-            desk.memory.upkeep.rebuild("all")
+            desk.memory.maintenance.rebuild("all")
         case "newer parser":
             desk.age()
             desk.memory.sync()
@@ -67,7 +67,7 @@ def derive(desk: Desk, way: str) -> None:
             desk.memory.sync()
         case "another key":
             desk.memory.sync()
-            desk.memory.upkeep.keys.rotate()
+            desk.memory.maintenance.keys.rotate()
             desk.memory.sync()
         case "database lost":
             desk.memory.sync()
@@ -113,7 +113,7 @@ def test_sources_whose_events_came_in_another_order_keep_their_numbers(desk: Des
         other.setattr(rebuild, "revisions_of", lambda archive: _each_at_once(journal(archive)))
         desk.memory.sync()
     before = numbers(desk)
-    desk.memory.upkeep.rebuild("all")
+    desk.memory.maintenance.rebuild("all")
     assert numbers(desk) == before
 
 
@@ -124,7 +124,7 @@ def _each_at_once(revisions: list[Any]) -> list[Any]:
 
 
 def test_a_deep_check_finds_every_number_as_a_rebuild_would_give_it(desk: Desk) -> None:
-    assert all(part.ok for part in desk.memory.upkeep.verify_deep().deep)
+    assert all(part.ok for part in desk.memory.maintenance.verify_deep().deep)
 
 
 def test_a_deep_check_names_the_first_event_that_would_get_another_number(desk: Desk) -> None:
@@ -157,17 +157,17 @@ def test_a_rebuild_that_dies_keeps_every_number(
     with monkeypatch.context() as broken:
         broken.setattr(rebuild, step, dying)
         with pytest.raises(RecollectError):
-            desk.memory.upkeep.rebuild("all")
+            desk.memory.maintenance.rebuild("all")
     desk.memory.close()
     desk.memory.sync()
     assert numbers(desk) == before
-    desk.memory.upkeep.rebuild("all")
+    desk.memory.maintenance.rebuild("all")
     assert numbers(desk) == before
 
 
 def test_what_is_forgotten_leaves_the_numbers_of_the_rest(desk: Desk) -> None:
     before = numbers(desk)
-    desk.memory.upkeep.forgetting.run(ForgetSelection(pattern="toolu_1"))
+    desk.memory.maintenance.forgetting.run(ForgetSelection(pattern="toolu_1"))
     left = numbers(desk)
     assert set() < left < before
     desk.write(*prompted(7, "and then", START_S + 90, has_id=False).lines)
@@ -175,20 +175,20 @@ def test_what_is_forgotten_leaves_the_numbers_of_the_rest(desk: Desk) -> None:
     after = numbers(desk)
     assert left <= after
     assert not {seq for seq, _id, _part in after - left} & {seq for seq, _id, _part in before}
-    desk.memory.upkeep.rebuild("all")
+    desk.memory.maintenance.rebuild("all")
     assert numbers(desk) == after
 
 
 def test_a_number_that_was_given_after_a_backup_is_given_to_nothing_else_after_its_restore(desk: Desk) -> None:
     backup = desk.home.parent / "backup"
-    desk.memory.upkeep.backup(backup)
+    desk.memory.maintenance.backup(backup)
     old = numbers(desk)
     (hook,) = called(9, "make", START_S + 60).hooks[:1]
     desk.drop(hook, at_s=START_S + 60)
     desk.memory.sync()
     given_since = {seq for seq, _id, _part in numbers(desk) - old}
     assert given_since
-    desk.memory.upkeep.restore(backup, force=True)
+    desk.memory.maintenance.restore(backup, force=True)
     assert numbers(desk) == old
     desk.write(*prompted(7, "and then", START_S + 90, has_id=False).lines)
     desk.memory.sync()

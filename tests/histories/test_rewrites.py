@@ -14,7 +14,7 @@ from tests.ingest.conftest import World
 
 def revisions(world: World, uid: str) -> list[bytes]:
     rows = [r for r in world.memory.reader().ledgers() if r.session_uid == uid]
-    return [b"".join(world.memory.upkeep.export_bytes(uid, revision=row.revision, format="raw")) for row in rows]
+    return [b"".join(world.memory.maintenance.export_bytes(uid, revision=row.revision, format="raw")) for row in rows]
 
 
 def ids(world: World, uid: str) -> list[str]:
@@ -34,7 +34,7 @@ def test_a_file_written_anew_after_a_half_line_is_not_taken_for_its_end(world: W
     world.memory.sync()
     assert revisions(world, one.uid) == [half, one.path.read_bytes()]
     assert ids(world, one.uid) == sorted(kept)
-    assert world.memory.upkeep.verify().ok
+    assert world.memory.maintenance.verify().ok
 
 
 def test_a_half_line_that_is_finished_goes_on_in_its_revision(world: World) -> None:
@@ -77,7 +77,7 @@ def put_in_place(path: Path, content: bytes) -> None:
 def assert_rewritten(world: World, one: ClaudeTranscript, before: bytes) -> None:
     assert revisions(world, one.uid) == [before, one.path.read_bytes()]
     assert world.memory.search("tampered20", sync=False).hits
-    assert world.memory.upkeep.verify().ok
+    assert world.memory.maintenance.verify().ok
 
 
 def test_a_file_replaced_by_one_with_another_middle_and_a_longer_end_is_a_new_revision(world: World) -> None:
@@ -115,7 +115,7 @@ def test_a_file_whose_middle_changed_while_it_grew_is_a_new_revision_once_it_is_
     world.memory.sync()
     assert revisions(world, one.uid)[-1] == one.path.read_bytes()
     assert world.memory.search("tampered20", sync=False).hits
-    assert world.memory.upkeep.verify().ok
+    assert world.memory.maintenance.verify().ok
 
 
 def test_a_file_whose_middle_changed_while_it_grew_is_a_new_revision_at_once_where_its_session_is_over(

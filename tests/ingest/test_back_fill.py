@@ -56,9 +56,9 @@ def test_a_short_session_is_kept_but_not_found(world: World, short: ClaudeTransc
     assert report.imported[0].reason == "fewer than 3 messages: archived, but not indexed"
     assert found(world.memory, "aqueduct")
     assert not found(world.memory, "amphitheatre")
-    exported = world.memory.upkeep.export_bytes(short.uid, format="raw")
+    exported = world.memory.maintenance.export_bytes(short.uid, format="raw")
     assert b"".join(exported) == short.path.read_bytes()
-    checked = world.memory.upkeep.verify_deep()
+    checked = world.memory.maintenance.verify_deep()
     assert checked.ok, checked.deep
 
 
@@ -80,17 +80,17 @@ def test_vectors_leave_a_short_session_out_until_it_grows(world: World, short: C
 def test_one_that_grows_is_indexed_whole(world: World, short: ClaudeTranscript, *, is_rebuilt: bool) -> None:
     world.memory.take_in((), options=USUAL)
     if is_rebuilt:
-        world.memory.upkeep.rebuild("all")
+        world.memory.maintenance.rebuild("all")
         assert not found(world.memory, "amphitheatre")
     short.user("Who built it?")
     world.memory.sync()
     assert found(world.memory, "amphitheatre") == found(world.memory, "hill") == {short.uid}
-    assert world.memory.upkeep.verify_deep().ok
+    assert world.memory.maintenance.verify_deep().ok
 
 
 def test_neither_a_new_index_nor_a_mended_one_has_it(world: World, short: ClaudeTranscript) -> None:
     world.memory.take_in((), options=USUAL)
-    world.memory.upkeep.rebuild("index")
+    world.memory.maintenance.rebuild("index")
     assert not found(world.memory, "amphitheatre")
     with world.again() as other, open_writer(world.root / "memory") as writer, writer.transaction():
         assert [one.session_uid for one in writer.short.all()] == [short.uid]
@@ -188,7 +188,7 @@ def test_a_session_that_is_nowhere_and_one_of_several(world: World) -> None:
 
 def test_what_was_forgotten_is_not_listed(world: World, short: ClaudeTranscript) -> None:
     world.memory.sync()
-    world.memory.upkeep.forgetting.run(ForgetSelection(session=short.uid))
+    world.memory.maintenance.forgetting.run(ForgetSelection(session=short.uid))
     short.user("Who built it?")
     report = world.memory.take_in((), options=USUAL, is_dry_run=True)
     assert short.uid not in states(report)

@@ -36,8 +36,8 @@ def test_a_bad_line_is_counted_with_its_place_and_its_neighbours_are_kept(world:
     said = texts(list(world.memory.events(one.uid)))
     assert said[0] == "before the bad line"
     assert said[-1] == "after the bad line"
-    assert b"".join(world.memory.upkeep.export_bytes(one.uid, format="raw")) == one.path.read_bytes()
-    verified = world.memory.upkeep.verify()
+    assert b"".join(world.memory.maintenance.export_bytes(one.uid, format="raw")) == one.path.read_bytes()
+    verified = world.memory.maintenance.verify()
     assert verified.ok
     assert [(d.code, d.record_index) for d in verified.defects if d.code == code] == [(code, 1)]
 
@@ -68,11 +68,11 @@ def test_a_hundred_megabyte_line_is_archived_in_pieces_and_never_decoded(world: 
     assert [e.payload.type for e in events if e.kind == "unknown"] == ["assistant"]  # type: ignore[union-attr]
     position = 0
     with one.path.open("rb") as handle:
-        for piece in world.memory.upkeep.export_bytes(one.uid, format="raw"):
+        for piece in world.memory.maintenance.export_bytes(one.uid, format="raw"):
             assert handle.read(len(piece)) == piece
             position += len(piece)
     assert position == one.path.stat().st_size
-    assert world.memory.upkeep.verify().ok
+    assert world.memory.maintenance.verify().ok
     one.user("later")
     world.memory.sync()
     assert texts(list(world.memory.events(one.uid)))[-1] == "later"
@@ -89,7 +89,7 @@ def test_wrong_types_in_every_field_never_stop_a_sync(world: World) -> None:
     one.user("the last record")
     world.memory.sync()
     assert texts(list(world.memory.events(one.uid)))[-1] == "the last record"
-    assert world.memory.upkeep.verify().ok
+    assert world.memory.maintenance.verify().ok
 
 
 def test_a_file_that_vanishes_between_planning_and_reading_is_skipped(
@@ -154,8 +154,8 @@ def test_a_corrupt_database_is_named_and_rebuilt_from_the_archive(world: World) 
     with pytest.raises(StoreCorrupt):
         world.memory.sync()
     with world.again() as memory:
-        assert not memory.upkeep.doctor().ok
-        memory.upkeep.rebuild("all")
+        assert not memory.maintenance.doctor().ok
+        memory.maintenance.rebuild("all")
         assert [e.event_id for e in memory.events(one.uid)] == before
 
 
@@ -200,7 +200,7 @@ def test_a_full_disk_is_said_in_one_line_and_nothing_stored_is_lost(world: World
         assert memory.search("stored before the disk", sync=False).hits
         memory.sync()
         assert memory.session(one.uid).kind_counts["user_message"] == 301
-        assert memory.upkeep.verify().ok
+        assert memory.maintenance.verify().ok
 
 
 def test_a_broken_home_never_stops_a_search_that_can_answer(world: World) -> None:
@@ -213,7 +213,7 @@ def test_a_broken_home_never_stops_a_search_that_can_answer(world: World) -> Non
         answer = memory.search("vixen")
         assert answer.hits
         assert memory.sessions(where=EventFilter(), sync=False).total == 1
-        assert any(c.name == "keys" and c.state == "fail" for c in memory.upkeep.doctor().checks)
+        assert any(c.name == "keys" and c.state == "fail" for c in memory.maintenance.doctor().checks)
 
 
 def test_a_home_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
@@ -251,7 +251,7 @@ def test_a_file_that_shrinks_between_planning_and_reading_is_left_for_the_next_s
     one.user("one more")
     world.memory.sync()
     assert texts(list(world.memory.events(one.uid)))[-1] == "one more"
-    assert world.memory.upkeep.verify().ok
+    assert world.memory.maintenance.verify().ok
 
 
 def test_a_source_that_cannot_be_read_makes_the_sync_degraded_and_says_how_many(

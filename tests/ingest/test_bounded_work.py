@@ -120,7 +120,7 @@ def test_a_second_worker_is_started_only_for_a_second_source(
     with in_workers(world, monkeypatch, workers=2) as memory:
         report = memory.sync()
         assert (report.state, report.agents["claude"].new) == ("done", files)
-        assert memory.upkeep.verify().ok
+        assert memory.maintenance.verify().ok
     assert len(started) == processes
 
 
@@ -185,7 +185,7 @@ def test_an_index_made_anew_does_not_open_its_shards_again_and_again(
     monkeypatch.setattr(mend, "_BATCH_EVENTS", 1)
     monkeypatch.setattr(writing, "BUFFER_CHARS", 8 * len(LARGE_WORDS))
     monkeypatch.setattr(writing._OpenShard, "__init__", noted)
-    world.memory.upkeep.rebuild("index")
+    world.memory.maintenance.rebuild("index")
     assert len(set(opened)) == months
     assert len(opened) <= sessions // 2, "what waits for a shard is written together"
     for number in range(sessions):

@@ -127,4 +127,4 @@ def test_a_pass_ends_when_it_is_told_to_and_the_next_goes_on(world: World) -> No
     assert report.state == "interrupted"
     assert world.memory.sync().state == "done"
     assert world.memory.stats().sessions == 20
-    assert world.memory.upkeep.verify().ok
+    assert world.memory.maintenance.verify().ok

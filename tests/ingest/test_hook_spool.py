@@ -209,7 +209,7 @@ def test_hooks_and_transcript_are_the_events_each_once(data: st.DataObject) -> N
         assert sorted(desk.calls("tool_result")) == sorted(a.call for a in actions if a.call)
         assert len(desk.events("session_start")) == 1
         assert desk.left() == []
-        assert desk.memory.upkeep.verify().ok
+        assert desk.memory.maintenance.verify().ok
 
 
 @given(data=st.data())
@@ -383,7 +383,7 @@ def test_a_drop_that_cannot_be_taken_is_put_aside_and_counted(desk: Desk, reason
     assert (desk.spool / "bad" / reason / bad.name).read_bytes() == BAD[reason]
     assert put_aside(str(desk.spool)) == {reason: 1}
     assert desk.prompts() == ["hello"]
-    check = next(c for c in desk.memory.upkeep.doctor().checks if c.name == "hooks")
+    check = next(c for c in desk.memory.maintenance.doctor().checks if c.name == "hooks")
     assert (check.state, reason.replace("_", " ") in check.detail) == ("warn", True)
 
 
@@ -407,7 +407,7 @@ def test_hostile_drops_are_survived(desk: Desk, name: str) -> None:
     assert report.state == "done"
     assert desk.left() == []
     assert all(path.resolve().is_relative_to(desk.home) for path in desk.spool.rglob("*"))
-    assert desk.memory.upkeep.verify().ok
+    assert desk.memory.maintenance.verify().ok
 
 
 @pytest.mark.skipif(os.name == "nt", reason="links and pipes")
@@ -479,7 +479,7 @@ def test_files_of_hooks_go_when_they_are_archived(desk: Desk) -> None:
     desk.drop(payload("UserPromptSubmit", prompt="again"), at_s=START_S + 60)
     desk.memory.sync()
     assert desk.prompts() == ["hello", "again"]
-    assert desk.memory.upkeep.verify().ok
+    assert desk.memory.maintenance.verify().ok
 
 
 def test_a_rebuild_gives_the_same_events(desk: Desk) -> None:
@@ -491,7 +491,7 @@ def test_a_rebuild_gives_the_same_events(desk: Desk) -> None:
     desk.write(*actions[0].lines)
     desk.memory.sync()
     before = sorted((e.kind, e.event_id, e.part) for e in desk.events())
-    desk.memory.upkeep.rebuild("all")
+    desk.memory.maintenance.rebuild("all")
     assert sorted((e.kind, e.event_id, e.part) for e in desk.events()) == before
 
 
@@ -538,7 +538,7 @@ def test_forgetting_anything_deletes_what_was_put_aside(desk: Desk) -> None:
     desk.drop(b'{"no_session": "zebra', at_s=START_S)
     desk.memory.sync()
     assert list((desk.spool / "bad").glob("*/*"))
-    desk.memory.upkeep.forgetting.run(ForgetSelection(session=UID))
+    desk.memory.maintenance.forgetting.run(ForgetSelection(session=UID))
     assert list((desk.spool / "bad").glob("*/*")) == []
 
 

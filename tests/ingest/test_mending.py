@@ -34,7 +34,7 @@ def close_first(self):
 
 writing.IndexWriterSet._close_first = close_first
 with Memory.open(os.environ["RECOLLECT_HOME"]) as memory:
-    memory.upkeep.rebuild("index")
+    memory.maintenance.rebuild("index")
 """
 """Dies after the given number of months were closed, while another is open with documents that are not committed."""
 

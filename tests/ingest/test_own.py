@@ -133,7 +133,7 @@ def test_a_rebuild_leaves_the_same_out(world: World, what: str) -> None:
     inside = world.claude("inside", cwd=str(world.memory.home))
     inside.user("zebrafish")
     world.memory.sync()
-    world.memory.upkeep.rebuild(what)  # type: ignore[arg-type]
+    world.memory.maintenance.rebuild(what)  # type: ignore[arg-type]
     assert (found(world.memory, "zebrafish"), len(found(world.memory, "wombats"))) == ([], 1)
 
 
@@ -151,7 +151,7 @@ def test_what_an_older_version_indexed_of_our_own_leaves_the_index_with_the_next
     db.execute("UPDATE source SET parser_version = parser_version & 0xffffffff").fetchall()
     db.close()
     with world.again(Config()) as memory:
-        memory.upkeep.rebuild("index")
+        memory.maintenance.rebuild("index")
         assert found(memory, "zebrafish") == []
 
 

@@ -76,12 +76,12 @@ def test_from_the_archive_and_what_exists_nowhere_else(memory: Memory, machine: 
     assert any(digest["outcome"] for digest in before["digests"])
     for agent in AGENTS:
         shutil.rmtree(machine / agent)
-    memory.upkeep.rebuild("all")
+    memory.maintenance.rebuild("all")
     assert said(memory) == before
     added = [d.decision.statement for d in memory.distilled().decisions() if d.decision.origin == "added"]
     assert added == ["we write dates as ISO 8601"]
     assert memory.decisions_facet.find(DecisionQuestion()) == decided
-    assert memory.upkeep.verify().ok
+    assert memory.maintenance.verify().ok
 
 
 def test_from_the_archive_alone(memory: Memory, machine: Path) -> None:
@@ -93,7 +93,7 @@ def test_from_the_archive_alone(memory: Memory, machine: Path) -> None:
     for path in list(memory.home.iterdir()):
         if path.name not in ("archive", "keys"):
             shutil.rmtree(path) if path.is_dir() else path.unlink()
-    memory.upkeep.rebuild("all")
+    memory.maintenance.rebuild("all")
     memory.distilling.run(sessions=sorted(before["events"]))
     assert said(memory) == before
-    assert all(part.ok for part in memory.upkeep.verify_deep().deep)
+    assert all(part.ok for part in memory.maintenance.verify_deep().deep)

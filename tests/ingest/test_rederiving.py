@@ -48,7 +48,7 @@ def test_after_a_crash_the_next_sync_finishes_it(
         broken.setattr(Ingester, "take_archived", taken_at_once)
         with pytest.raises(StoreError, match="the power went"):
             world.memory.sync()
-    assert world.memory.upkeep.verify().ok  # of the source that was begun, all bytes can still be given back
+    assert world.memory.maintenance.verify().ok  # of the source that was begun, all bytes can still be given back
     assert any("derived anew" in note for note in world.memory.sync().notes)
     rows = world.memory.reader().sources()
     assert {row.path: (row.revision, row.committed_bytes, row.records) for row in rows} == revisions
@@ -57,5 +57,5 @@ def test_after_a_crash_the_next_sync_finishes_it(
         assert [(e.seq, e.event_id, e.part, e.kind) for e in after_all[uid][1]] == [
             (e.seq, e.event_id, e.part, e.kind) for e in events
         ]
-    assert world.memory.upkeep.verify().ok
+    assert world.memory.maintenance.verify().ok
     assert not any("anew" in note for note in world.memory.sync().notes)

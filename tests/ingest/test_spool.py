@@ -26,7 +26,7 @@ def test_a_spooled_day_goes_when_it_is_archived_and_can_be_given_back(tmp_path: 
         memory.sync()
         assert (old.exists(), unfinished.exists(), newest.exists()) == (False, True, True)
         memory.sync()
-        assert memory.upkeep.verify().ok
+        assert memory.maintenance.verify().ok
         source = next(s for s in memory.reader().sources("otel") if s.path == str(old))
         assert source.status == "gone"
         with memory.archive() as archive:

@@ -16,7 +16,7 @@ from tests.ingest.conftest import World, texts
 
 
 def raw(memory: Memory, uid: str, revision: int | None = None) -> bytes:
-    return b"".join(memory.upkeep.export_bytes(uid, revision=revision, format="raw"))
+    return b"".join(memory.maintenance.export_bytes(uid, revision=revision, format="raw"))
 
 
 def all_texts(memory: Memory, uid: str) -> list[str]:
@@ -75,7 +75,7 @@ def test_a_half_written_line_is_archived_and_becomes_an_event_when_it_is_whole(w
     world.memory.sync()
     assert all_texts(world.memory, one.uid) == ["first", "second"]
     assert raw(world.memory, one.uid) == whole
-    assert world.memory.upkeep.verify().defects == ()
+    assert world.memory.maintenance.verify().defects == ()
 
 
 def test_a_rewritten_file_keeps_both_revisions_and_doubles_no_event(world: World) -> None:
@@ -93,7 +93,7 @@ def test_a_rewritten_file_keeps_both_revisions_and_doubles_no_event(world: World
     assert sorted(all_texts(world.memory, one.uid)) == ["first", "second", "third"]
     assert raw(world.memory, one.uid, revision=1) == before
     assert raw(world.memory, one.uid, revision=2) == after
-    assert world.memory.upkeep.verify().defects == ()
+    assert world.memory.maintenance.verify().defects == ()
 
 
 def test_a_deleted_file_stays_in_the_memory_byte_for_byte(world: World) -> None:
@@ -232,11 +232,11 @@ def test_a_rebuild_from_the_archive_alone_gives_the_same_memory(world: World) ->
     stats = world.memory.stats()
     shutil.rmtree(world.claude_home)
     shutil.rmtree(world.codex_home)
-    world.memory.upkeep.rebuild("all")
+    world.memory.maintenance.rebuild("all")
     assert {uid: list(world.memory.events(uid)) for uid in (one.uid, two.uid)} == before
     assert world.memory.stats().kind_counts == stats.kind_counts
     assert world.memory.search("question 3", sync=False).hits
-    assert world.memory.upkeep.verify().defects == ()
+    assert world.memory.maintenance.verify().defects == ()
 
 
 def test_a_deleted_index_is_made_again(world: World) -> None:
@@ -303,7 +303,7 @@ def test_a_newer_parser_derives_what_is_stored_anew_from_the_archive(
     assert all_texts(world.memory, one.uid) == ["the question", "an brandnew answer"]
     assert [(e.seq, e.event_id, e.part) for e in world.memory.events(one.uid)] == before
     assert world.memory.search("brandnew", sync=False).hits
-    assert world.memory.upkeep.verify().ok
+    assert world.memory.maintenance.verify().ok
     assert not world.memory.sync().notes
 
 

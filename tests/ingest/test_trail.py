@@ -89,7 +89,7 @@ def test_a_version_that_cannot_be_read_is_no_rewind_and_hides_none(desk: Desk, b
     page(desk, "n1")
     assert desk.dropped("p") == [2]
     before = desk.events("p")
-    desk.memory.upkeep.rebuild("all")
+    desk.memory.maintenance.rebuild("all")
     assert desk.events("p") == before
 
 
@@ -99,7 +99,7 @@ def test_a_rebuild_gives_the_same_rewinds(desk: Desk) -> None:
     page(desk, "n1", "n2", "n5")
     before = desk.events("p")
     assert desk.dropped("p") == [2]
-    desk.memory.upkeep.rebuild("all")
+    desk.memory.maintenance.rebuild("all")
     assert desk.events("p") == before
     page(desk, "n1")
     assert desk.dropped("p") == [2, 2]

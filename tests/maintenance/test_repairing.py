@@ -69,8 +69,11 @@ def test_a_sync_archives_a_damaged_chunk_again_from_the_agents_file(machine: Mac
     report = machine.memory.sync()
     assert report.state == "done"
     assert "1 damaged chunk was archived again from the agents' files" in report.notes
-    assert machine.memory.upkeep.verify().ok
-    assert b"".join(machine.memory.upkeep.export_bytes(machine.one.uid, format="raw")) == machine.one.path.read_bytes()
+    assert machine.memory.maintenance.verify().ok
+    assert (
+        b"".join(machine.memory.maintenance.export_bytes(machine.one.uid, format="raw"))
+        == machine.one.path.read_bytes()
+    )
 
 
 def test_a_damaged_chunk_of_an_imported_file_comes_from_where_that_file_still_lies(machine: Machine) -> None:
@@ -80,7 +83,7 @@ def test_a_damaged_chunk_of_an_imported_file_comes_from_where_that_file_still_li
     machine.memory.take_in([one.path])
     machine.damage(one)
     assert machine.memory.sync().state == "done"
-    assert machine.memory.upkeep.verify().ok
+    assert machine.memory.maintenance.verify().ok
 
 
 def test_what_was_derived_up_to_the_damage_is_derived_whole_once_it_is_repaired(machine: Machine) -> None:
@@ -95,9 +98,9 @@ def test_what_was_derived_up_to_the_damage_is_derived_whole_once_it_is_repaired(
     machine.memory.sync()
     assert one.uid not in {s.session_uid for s in machine.memory.sessions(sync=False).sessions}
     hidden.rename(one.path)
-    assert machine.memory.upkeep.repair().ok
+    assert machine.memory.maintenance.repair().ok
     assert machine.events(one) == before
-    assert machine.memory.upkeep.verify().ok
+    assert machine.memory.maintenance.verify().ok
 
 
 def test_what_was_archived_again_is_rebuilt_from_the_archive_alone(machine: Machine) -> None:
@@ -109,7 +112,7 @@ def test_what_was_archived_again_is_rebuilt_from_the_archive_alone(machine: Mach
     machine.one.path.unlink()
     machine.memory.sync()
     assert machine.events(machine.one) == before
-    assert machine.memory.upkeep.verify().ok
+    assert machine.memory.maintenance.verify().ok
 
 
 def test_other_bytes_in_the_agents_file_are_not_taken_for_the_damaged_ones(machine: Machine) -> None:
@@ -117,7 +120,7 @@ def test_other_bytes_in_the_agents_file_are_not_taken_for_the_damaged_ones(machi
     data = machine.one.path.read_bytes()
     machine.one.path.write_bytes(data.replace(b"pelican", b"herring"))
     machine.memory.sync()
-    report = machine.memory.upkeep.verify()
+    report = machine.memory.maintenance.verify()
     assert not report.ok  # the first version has a hole
     assert machine.memory.search("herring", sync=False).hits
 
@@ -129,9 +132,9 @@ def test_a_hole_is_named_by_sync_doctor_and_verify_until_it_is_filled(machine: M
         report = machine.memory.sync()
         assert report.state == "degraded"
         assert any(str(machine.one.path) in note and "repair" in note for note in report.notes)
-    (check,) = [c for c in machine.memory.upkeep.doctor().checks if c.id == "archive"]
+    (check,) = [c for c in machine.memory.maintenance.doctor().checks if c.id == "archive"]
     assert (check.state, check.details) == ("fail", (machine.one.uid,))
-    (loss,) = [d for d in machine.memory.upkeep.verify().defects if d.code == "chunk_unreadable"]
+    (loss,) = [d for d in machine.memory.maintenance.verify().defects if d.code == "chunk_unreadable"]
     assert "bytes are damaged" in loss.detail
 
 
@@ -140,7 +143,7 @@ def test_doctor_finds_damage_that_no_file_time_tells_of(machine: Machine) -> Non
     before = path.stat()
     machine.damage(machine.one)
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
-    assert not machine.memory.upkeep.doctor().ok
+    assert not machine.memory.maintenance.doctor().ok
 
 
 def test_damage_of_one_source_keeps_nothing_else_from_being_derived_again(machine: Machine) -> None:
@@ -165,7 +168,7 @@ def test_an_append_to_a_damaged_source_that_an_older_parser_read_stops_nobody(ma
     machine.memory.sync()
     machine.memory.sync()
     assert [len(machine.events(each)) for each in (machine.one, machine.two)] == [n + 1 for n in before]
-    assert machine.memory.upkeep.verify().ok
+    assert machine.memory.maintenance.verify().ok
 
 
 def test_a_rebuild_leaves_a_damaged_source_as_the_database_has_it(machine: Machine) -> None:
@@ -183,46 +186,46 @@ def test_a_rebuild_leaves_a_damaged_source_as_the_database_has_it(machine: Machi
 
 def test_a_backup_made_beside_damage_says_what_is_missing_and_can_be_restored(machine: Machine) -> None:
     machine.damage(machine.one)
-    made = machine.memory.upkeep.backup(machine.root / "backup")
+    made = machine.memory.maintenance.backup(machine.root / "backup")
     assert any("1 chunks of the archive were damaged already" in note for note in made.notes)
-    packed = machine.memory.upkeep.backup(machine.root / "backup.tar.zst")
+    packed = machine.memory.maintenance.backup(machine.root / "backup.tar.zst")
     assert any("damaged already" in note for note in packed.notes)
     for source in ("backup", "backup.tar.zst"):
         with Memory.open(machine.root / f"of-{source}", config=Config(), env=dict(machine.memory.env)) as other:
-            assert other.upkeep.restore(machine.root / source).sessions == 2
+            assert other.maintenance.restore(machine.root / source).sessions == 2
 
 
 def test_repair_takes_from_a_backup_what_no_file_has_any_more(machine: Machine) -> None:
-    machine.memory.upkeep.backup(machine.root / "backup")
+    machine.memory.maintenance.backup(machine.root / "backup")
     machine.damage(machine.one)
     machine.one.path.unlink()
     machine.memory.sync()
-    without = machine.memory.upkeep.repair()
+    without = machine.memory.maintenance.repair()
     assert [(step.id, step.state) for step in without.steps] == [("chunks", "failed")]
     assert without.left.sources[0].sessions == (machine.one.uid,)
-    assert machine.memory.upkeep.repair(source=machine.root / "backup").ok
-    assert machine.memory.upkeep.verify().ok
-    assert machine.memory.upkeep.repair().steps == ()
+    assert machine.memory.maintenance.repair(source=machine.root / "backup").ok
+    assert machine.memory.maintenance.verify().ok
+    assert machine.memory.maintenance.repair().steps == ()
 
 
 def test_a_dry_run_of_repair_changes_nothing(machine: Machine) -> None:
     machine.damage(machine.one)
     pack = (machine.home / "archive" / "packs" / "000001.pack").read_bytes()
-    report = machine.memory.upkeep.repair(is_dry_run=True)
+    report = machine.memory.maintenance.repair(is_dry_run=True)
     assert [(step.id, step.state) for step in report.steps] == [("chunks", "would")]
     assert (machine.home / "archive" / "packs" / "000001.pack").read_bytes() == pack
-    assert not machine.memory.upkeep.verify().ok
+    assert not machine.memory.maintenance.verify().ok
 
 
 def test_forgetting_goes_on_beside_damage_and_says_what_was_not_searched(machine: Machine) -> None:
     machine.damage(machine.one)
     machine.one.path.unlink()
-    report = machine.memory.upkeep.forgetting.run(ForgetSelection(pattern="question 2"))
+    report = machine.memory.maintenance.forgetting.run(ForgetSelection(pattern="question 2"))
     assert report.records
     assert any(str(machine.one.path) in note for note in report.notes)
-    machine.memory.upkeep.forgetting.run(ForgetSelection(session=machine.one.uid))
+    machine.memory.maintenance.forgetting.run(ForgetSelection(session=machine.one.uid))
     assert machine.memory.sync().state == "done"  # with the session the hole is gone
-    assert machine.memory.upkeep.verify().ok
+    assert machine.memory.maintenance.verify().ok
 
 
 def test_a_pack_that_comes_back_heals_what_it_held(machine: Machine) -> None:
@@ -240,7 +243,7 @@ def test_a_pack_that_comes_back_heals_what_it_held(machine: Machine) -> None:
     assert not pack.exists()  # its number is not used again
     pack.write_bytes(data)
     assert machine.memory.sync().state == "done"
-    assert machine.memory.upkeep.verify().ok
+    assert machine.memory.maintenance.verify().ok
 
 
 def test_nothing_that_only_reads_makes_an_empty_database_beside_an_archive(machine: Machine) -> None:
@@ -252,7 +255,7 @@ def test_nothing_that_only_reads_makes_an_empty_database_beside_an_archive(machi
             ask()
         assert "recollect sync" in caught.value.hint
         machine.memory.close()
-    assert not machine.memory.upkeep.doctor().ok
+    assert not machine.memory.maintenance.doctor().ok
     assert not list(machine.home.glob("memory.db*"))
 
 
@@ -270,11 +273,11 @@ def test_a_fresh_database_beside_an_archive_gets_its_sessions_back_without_the_a
     report = machine.memory.sync()
     assert any("2 sessions were derived from the archive" in note for note in report.notes), report.notes
     assert (machine.events(machine.one), machine.events(machine.two)) == before
-    assert machine.memory.upkeep.verify().ok
+    assert machine.memory.maintenance.verify().ok
 
 
 def test_what_was_forgotten_stays_so_when_the_database_is_lost(machine: Machine) -> None:
-    machine.memory.upkeep.forgetting.run(ForgetSelection(session=machine.one.uid))
+    machine.memory.maintenance.forgetting.run(ForgetSelection(session=machine.one.uid))
     machine.memory.close()
     (machine.home / "memory.db").unlink()
     report = machine.memory.sync()

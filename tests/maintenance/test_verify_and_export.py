@@ -43,7 +43,7 @@ def packs(memory: Memory) -> list[Path]:
 
 
 def test_a_sound_memory_adds_up(memory: Memory, one: ClaudeTranscript) -> None:
-    report = memory.upkeep.verify()
+    report = memory.maintenance.verify()
     assert report.ok
     assert report.defects == ()
     (ledger,) = [x for x in report.ledgers if x.session_uid == one.uid]
@@ -58,7 +58,7 @@ def test_one_changed_bit_in_the_archive_is_found_and_named(memory: Memory) -> No
     data = bytearray(pack.read_bytes())
     data[len(data) // 2] ^= 1
     pack.write_bytes(bytes(data))
-    report = memory.upkeep.verify()
+    report = memory.maintenance.verify()
     assert not report.ok
     assert [d.code for d in report.defects if d.is_loss] == ["chunk_unreadable"]
     assert sum(not x.is_ok for x in report.ledgers) == 1
@@ -68,7 +68,7 @@ def test_a_lost_pack_is_a_loss_for_every_source_in_it(memory: Memory) -> None:
     memory.close()
     for pack in packs(memory):
         pack.unlink()
-    report = memory.upkeep.verify()
+    report = memory.maintenance.verify()
     assert not report.ok
     assert not any(x.is_ok for x in report.ledgers)
 
@@ -79,14 +79,14 @@ def test_a_damaged_journal_is_found(memory: Memory) -> None:
     data = bytearray(journal.read_bytes())
     data[80] ^= 1
     journal.write_bytes(bytes(data))
-    report = memory.upkeep.verify()
+    report = memory.maintenance.verify()
     assert "journal_damaged" in [d.code for d in report.defects if d.is_loss]
 
 
 def test_raw_export_is_byte_exact_named_and_dated(memory: Memory, one: ClaudeTranscript, tmp_path: Path) -> None:
     before = one.path.read_bytes()
     one.path.unlink()
-    (written,) = memory.upkeep.export(one.uid, format="raw", out=tmp_path / "out")
+    (written,) = memory.maintenance.export(one.uid, format="raw", out=tmp_path / "out")
     path = Path(written.path)
     assert path.name == f"claude_{one.session}.jsonl"
     assert path.read_bytes() == before
@@ -99,17 +99,17 @@ def test_raw_export_is_byte_exact_named_and_dated(memory: Memory, one: ClaudeTra
 @pytest.mark.skipif(os.name == "nt", reason="modes are POSIX")
 def test_only_its_owner_can_read_a_raw_export(memory: Memory, one: ClaudeTranscript, tmp_path: Path) -> None:
     (tmp_path / f".claude_{one.session}.jsonl{DRAFT_SUFFIX}").touch(mode=0o644)  # left by a run that was killed
-    (written,) = memory.upkeep.export(one.uid, format="raw", out=tmp_path)
+    (written,) = memory.maintenance.export(one.uid, format="raw", out=tmp_path)
     assert Path(written.path).stat().st_mode & 0o777 == 0o600
 
 
 def test_without_a_format_an_export_has_the_events_as_they_are_shown(memory: Memory, one: ClaudeTranscript) -> None:
-    default = b"".join(memory.upkeep.export_bytes(one.uid))
-    assert default == b"".join(memory.upkeep.export_bytes(one.uid, format="events"))
+    default = b"".join(memory.maintenance.export_bytes(one.uid))
+    assert default == b"".join(memory.maintenance.export_bytes(one.uid, format="events"))
 
 
 def test_events_export_is_one_json_object_a_line(memory: Memory, one: ClaudeTranscript, tmp_path: Path) -> None:
-    (written,) = memory.upkeep.export(one.uid, format="events", out=tmp_path)
+    (written,) = memory.maintenance.export(one.uid, format="events", out=tmp_path)
     lines = [json.loads(line) for line in Path(written.path).read_text("utf-8").splitlines()]
     assert [x["seq"] for x in lines] == list(range(len(lines)))
     assert {x["session_uid"] for x in lines} == {one.uid}
@@ -124,7 +124,7 @@ def test_no_export_but_raw_has_a_character_that_controls_or_hides(
 ) -> None:
     one.user(f"we decided to use{HIDING} tantivy because it is fast")
     memory.sync()
-    given = b"".join(memory.upkeep.export_bytes(one.uid, format=form)).decode()
+    given = b"".join(memory.maintenance.export_bytes(one.uid, format=form)).decode()
     assert not set(HIDING.replace("[31m", "")) & set(given)
     assert form != "events" or any(HIDING in json.loads(line)["payload"].get("text", "") for line in given.splitlines())
 
@@ -132,13 +132,13 @@ def test_no_export_but_raw_has_a_character_that_controls_or_hides(
 @pytest.mark.parametrize("uid_of", ["claude", "codex"])
 def test_claude_jsonl_export_can_be_taken_in_as_a_claude_session(memory: Memory, uid_of: str, tmp_path: Path) -> None:
     session = next(s for s in memory.sessions(sync=False).sessions if s.agent == uid_of)
-    (written,) = memory.upkeep.export(session.session_uid, format="claude-jsonl", out=tmp_path)
+    (written,) = memory.maintenance.export(session.session_uid, format="claude-jsonl", out=tmp_path)
     said = [e.payload.text for e in memory.parse(Path(written.path)) if e.kind == "user_message"]  # type: ignore[union-attr]
     assert said == [e.payload.text for e in memory.events(session.session_uid) if e.kind == "user_message"]  # type: ignore[union-attr]
 
 
 def test_markdown_export_fences_what_contains_fences(memory: Memory, one: ClaudeTranscript, tmp_path: Path) -> None:
-    (written,) = memory.upkeep.export(one.uid, format="markdown", out=tmp_path)
+    (written,) = memory.maintenance.export(one.uid, format="markdown", out=tmp_path)
     text = Path(written.path).read_text("utf-8")
     assert "## User" in text
     assert "two files" in text
@@ -147,9 +147,9 @@ def test_markdown_export_fences_what_contains_fences(memory: Memory, one: Claude
 
 def test_a_revision_that_was_never_seen_is_a_clear_error(memory: Memory, one: ClaudeTranscript, tmp_path: Path) -> None:
     with pytest.raises(UnknownName, match="revision"):
-        memory.upkeep.export(one.uid, format="raw", out=tmp_path, revision=7)
+        memory.maintenance.export(one.uid, format="raw", out=tmp_path, revision=7)
     with pytest.raises(UsageError, match="raw"):
-        memory.upkeep.export(one.uid, format="markdown", out=tmp_path, revision=1)
+        memory.maintenance.export(one.uid, format="markdown", out=tmp_path, revision=1)
 
 
 def test_an_unknown_session_names_what_is_near(memory: Memory, one: ClaudeTranscript) -> None:
@@ -162,4 +162,4 @@ def test_an_export_folder_that_cannot_be_made_is_one_line(
 ) -> None:
     (tmp_path / "file").write_text("x")
     with pytest.raises(UsageError, match="cannot write"):
-        memory.upkeep.export(one.uid, format="raw", out=tmp_path / "file" / "out")
+        memory.maintenance.export(one.uid, format="raw", out=tmp_path / "file" / "out")

@@ -82,7 +82,7 @@ def test_forgetting_a_session_forgets_its_vectors_at_once(home: Path) -> None:
         store = memory.embedding._open_passages()
         before = store.counts()
         store.close()
-        memory.upkeep.forgetting.run(ForgetSelection(session=uid))
+        memory.maintenance.forgetting.run(ForgetSelection(session=uid))
         after = store.counts()
         store.close()
         assert after[0] < before[0]
@@ -130,13 +130,13 @@ def test_switched_off_it_costs_nothing_and_says_nothing(home: Path) -> None:
 @needs_model
 def test_a_deep_check_finds_the_vector_of_another_text(home: Path) -> None:
     with opened(home) as memory:
-        (part,) = [part for part in memory.upkeep.verify_deep().deep if part.name == "vectors"]
+        (part,) = [part for part in memory.maintenance.verify_deep().deep if part.name == "vectors"]
         assert part.ok
         store = memory.embedding._open_passages()
         key, _code = next(store.talk_codes())
         store.add({store.hashes([key])[key][0]: b"\xf8" * 192}, {})
         store.close()
-        (part,) = [part for part in memory.upkeep.verify_deep().deep if part.name == "vectors"]
+        (part,) = [part for part in memory.maintenance.verify_deep().deep if part.name == "vectors"]
         assert [found.what for found in part.differences] == [f"event key {key}"]
 
 
@@ -144,7 +144,10 @@ def test_a_deep_check_finds_the_vector_of_another_text(home: Path) -> None:
 def test_doctor_and_stats_say_how_much_the_model_has_read(home: Path) -> None:
     def told() -> str:
         with opened(home) as memory:
-            return next(check.detail for check in memory.upkeep.doctor().checks if check.name == "contextual model")
+            checks = memory.maintenance.doctor().checks
+            return next(check.detail for check in checks if check.name == "contextual model")
+                check.detail for check in memory.maintenance.doctor().checks if check.name == "contextual model"
+            )
 
     assert told() == "has read 31 of 31 sessions"
     with opened(home) as memory:

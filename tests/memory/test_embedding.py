@@ -129,7 +129,7 @@ def test_a_replaced_event_leaves_the_vectors(world: World) -> None:
 
 def test_a_rebuilt_database_gets_vectors_of_its_own_keys(talk: World) -> None:
     talk.memory.embedding.run()
-    talk.memory.upkeep.rebuild("all")
+    talk.memory.maintenance.rebuild("all")
     assert talk.memory.embedding.coverage() == (0, 3, True)
     assert nearest(talk.memory) == []
     report = talk.memory.embedding.run()
@@ -158,7 +158,7 @@ def test_vectors_of_an_earlier_model_go_when_the_new_ones_are_whole(talk: World)
     folder = talk.memory.home / "index" / "vectors"
     now = next(p for p in folder.iterdir() if p.is_dir())
     earlier = now.rename(folder / "earlier-00000000")
-    doctor = {check.name: check for check in talk.memory.upkeep.doctor().checks}
+    doctor = {check.name: check for check in talk.memory.maintenance.doctor().checks}
     assert (doctor["vectors"].state, "earlier" in doctor["vectors"].detail) == ("warn", True)
     talk.memory.embedding.run()
     assert not earlier.exists()
@@ -167,7 +167,7 @@ def test_vectors_of_an_earlier_model_go_when_the_new_ones_are_whole(talk: World)
 
 def test_doctor_and_stats_tell_what_is_covered(talk: World) -> None:
     def said() -> tuple[str, str]:
-        check = next(check for check in talk.memory.upkeep.doctor().checks if check.name == "vectors")
+        check = next(check for check in talk.memory.maintenance.doctor().checks if check.name == "vectors")
         return check.state, check.detail
 
     assert said() == ("warn", "0 of 3 events covered")
@@ -182,7 +182,7 @@ def test_doctor_and_stats_tell_what_is_covered(talk: World) -> None:
         damaged = other.stats().vectors
         assert damaged is not None
         assert "damaged" in damaged.problem
-        check = next(check for check in other.upkeep.doctor().checks if check.name == "vectors")
+        check = next(check for check in other.maintenance.doctor().checks if check.name == "vectors")
     assert (check.state, check.hint) == ("warn", "run `recollect embed --anew`")
 
 

@@ -121,8 +121,8 @@ def test_a_new_pattern_takes_the_secret_out_of_everything_that_is_derived(home: 
     assert home.finds(OWN, "goodbye") == 1
     assert home.take_in(OWN) == home.take_in(OWN)  # and nothing is left to do
     with home.open(OWN) as memory:
-        assert memory.upkeep.verify().ok
-        assert b"".join(memory.upkeep.export_bytes(home.one.uid, format="raw")) == home.one.path.read_bytes()
+        assert memory.maintenance.verify().ok
+        assert b"".join(memory.maintenance.export_bytes(home.one.uid, format="raw")) == home.one.path.read_bytes()
 
 
 def test_better_detectors_find_what_older_ones_missed(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -167,7 +167,7 @@ def test_what_an_evicted_session_left_is_redacted_where_it_stands(home: Home) ->
     home.take_in(PrivacyConfig())
     bounds = RetentionConfig(raw_soft_cap_bytes=0, raw_max_age_days="never")
     with home.open(PrivacyConfig(), retention=msgspec.to_builtins(bounds)) as memory:
-        assert memory.upkeep.retention.evict().sessions
+        assert memory.maintenance.retention.evict().sessions
     assert SECRET in home.said(PrivacyConfig())
     home.take_in(OWN)
     assert home.holding() == []

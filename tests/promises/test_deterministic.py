@@ -98,7 +98,7 @@ def test_a_rebuild_gives_the_same_nodes_and_when_they_were_recorded(tmp_path: Pa
             path.write_bytes(data[:end])
             memory.sync()
         expected = meaning(memory, with_times=True)
-        memory.upkeep.rebuild("all")
+        memory.maintenance.rebuild("all")
         assert meaning(memory, with_times=True) == expected
 
 
@@ -125,7 +125,7 @@ def test_a_file_taken_in_pieces_gives_the_events_of_the_whole(write: object, dat
                 memory.sync()
             assert everything(memory) == whole
             assert memory.usage.report(by="total").total == usage
-            assert memory.upkeep.verify().revisions == 1
+            assert memory.maintenance.verify().revisions == 1
 
 
 @WRITERS

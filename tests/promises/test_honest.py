@@ -355,7 +355,7 @@ AILMENTS = (
 
 def checks_of(world: World) -> dict[str, Check]:
     with world.again() as memory:
-        return {check.name: check for check in memory.upkeep.doctor().checks}
+        return {check.name: check for check in memory.maintenance.doctor().checks}
 
 
 @pytest.mark.parametrize("ailment", AILMENTS, ids=lambda a: f"{a.check}-{a.cause.__name__.strip('_')}")

@@ -45,7 +45,7 @@ def test_any_bytes_come_back_exactly_also_after_the_file_is_gone(content: bytes,
             memory.sync()
             if written:
                 assert given_back(memory, one.path) == written
-            assert memory.upkeep.verify().ok
+            assert memory.maintenance.verify().ok
 
 
 def _opened(path: Path) -> object:
@@ -98,7 +98,7 @@ def test_a_record_of_an_unknown_type_is_kept_counted_and_found(world: World) -> 
     two.line("brand_new", {"note": ["axolotl"]})
     report = world.memory.sync()
     assert [report.agents[slug].unknown for slug in ("claude", "codex")] == [1, 1]
-    ledgers = {x.agent: x.unknown for x in world.memory.upkeep.verify().ledgers}
+    ledgers = {x.agent: x.unknown for x in world.memory.maintenance.verify().ledgers}
     assert ledgers == {"claude": 1, "codex": 1}
     for word, uid in (("quetzal", one.uid), ("axolotl", two.uid)):
         assert [(h.session_uid, h.kind) for h in world.memory.search(word, sync=False).hits] == [(uid, "unknown")]
@@ -121,7 +121,7 @@ def test_an_unknown_field_of_a_known_record_is_found(world: World) -> None:
 def test_verify_balances_bytes_and_records_of_every_source(world: World) -> None:
     written = every_kind_of_source(world)
     world.memory.sync()
-    report = world.memory.upkeep.verify()
+    report = world.memory.maintenance.verify()
     assert report.ok
     assert {Path(x.path): x.bytes_in for x in report.ledgers} == {p: len(content) for p, content in written.items()}
     assert all((x.bytes_in, x.records_in) == (x.bytes_out, x.records_out) and x.is_ok for x in report.ledgers)
@@ -138,7 +138,7 @@ def test_verify_names_the_source_that_lost_bytes(world: World) -> None:
     content = bytearray(pack.read_bytes())
     content[-20] ^= 1  # in the last chunk, that of the second file
     pack.write_bytes(content)
-    report = world.memory.upkeep.verify()
+    report = world.memory.maintenance.verify()
     assert not report.ok
     assert [Path(d.path) for d in report.defects if d.is_loss and d.code == "chunk_unreadable"] == [two.path]
     assert {Path(x.path): x.is_ok for x in report.ledgers} == {one.path: True, two.path: False}
@@ -149,7 +149,7 @@ def test_verify_names_a_node_whose_evidence_is_not_what_it_was(world: World) -> 
     memory = world.memory
     memory.sync()
     added = memory.decisions_facet.add(NewDecision("We keep it small")).decision
-    sound = memory.upkeep.verify()
+    sound = memory.maintenance.verify()
     assert sound.ok
     nodes = [item.node for item in memory.nodes()]
     assert sound.nodes == len(nodes) + 1
@@ -161,7 +161,7 @@ def test_verify_names_a_node_whose_evidence_is_not_what_it_was(world: World) -> 
     db.execute("UPDATE node SET data = ? WHERE id = ?", (pack_node(bent), found.id)).fetchall()
     db.execute("UPDATE added_decision SET json = ?", (msgspec.json.encode(other).decode(),)).fetchall()
     db.close()
-    report = memory.upkeep.verify()
+    report = memory.maintenance.verify()
     assert not report.ok
     named = [d.detail.partition(" ")[0].rstrip(":") for d in report.defects if d.code == "node_without_evidence"]
     assert sorted(named) == sorted([found.id, added.id])

@@ -44,7 +44,7 @@ if sys.argv[2] == "processes":
 with Memory.open(sys.argv[1]) as memory:
     assert memory.sync().state == "done"
     assert memory.search("visible", sync=False).hits
-    memory.upkeep.doctor()
+    memory.maintenance.doctor()
     memory.agents.list()
 print(os.getpid())
 """
@@ -74,9 +74,9 @@ def test_the_agents_folder_is_left_exactly_as_it_was(world: World) -> None:
     before = [what_is_there(home) for home in (world.claude_home, world.codex_home)]
     world.memory.sync()
     world.memory.search("visible")
-    world.memory.upkeep.verify()
-    world.memory.upkeep.doctor()
-    world.memory.upkeep.rebuild("all")
+    world.memory.maintenance.verify()
+    world.memory.maintenance.doctor()
+    world.memory.maintenance.rebuild("all")
     assert [what_is_there(home) for home in (world.claude_home, world.codex_home)] == before
 
 

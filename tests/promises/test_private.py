@@ -188,7 +188,7 @@ def test_no_export_but_raw_holds_a_secret(planted: Planted, tmp_path: Path) -> N
     with planted.open() as memory:
         for uid in (planted.claude.uid, planted.codex.uid):
             for form in FORMS:
-                for file in memory.upkeep.export(uid, format=form, out=tmp_path / form):
+                for file in memory.maintenance.export(uid, format=form, out=tmp_path / form):
                     content = Path(file.path).read_bytes()
                     assert b"visible" in content
                     assert (form, seen_in(content)) == (form, [])
@@ -197,7 +197,7 @@ def test_no_export_but_raw_holds_a_secret(planted: Planted, tmp_path: Path) -> N
 def test_a_raw_export_gives_the_secrets_back(planted: Planted) -> None:
     with planted.open() as memory:
         for one in (planted.claude, planted.codex):
-            assert b"".join(memory.upkeep.export_bytes(one.uid, format="raw")) == one.path.read_bytes()
+            assert b"".join(memory.maintenance.export_bytes(one.uid, format="raw")) == one.path.read_bytes()
     assert len(seen_in(planted.codex.path.read_bytes())) > 0.9 * len(PLANTED)  # JSON escapes what holds line ends
 
 

@@ -230,7 +230,7 @@ def test_a_large_file_of_a_day_is_followed_by_another_and_goes_once_it_is_ingest
         assert ask_directly(memory)["status"] == 200
         assert not first.exists()
         memory.sync(agents=["otel"])
-        assert memory.upkeep.verify().ok
+        assert memory.maintenance.verify().ok
 
 
 def test_files_are_for_their_owner_only(receiver: Receiver):

@@ -57,7 +57,7 @@ def test_what_a_newer_version_added_to_does_not_keep_anybody_from_reading(
     events = list(memory.events(session.session_uid))
     assert len(events) == session.event_count
     assert memory.digest(session.session_uid) is not None
-    assert memory.upkeep.verify().ok
+    assert memory.maintenance.verify().ok
     with pytest.raises(SchemaTooNew):
         memory.sync()
     with pytest.raises(SchemaTooNew):

@@ -81,8 +81,8 @@ def test_an_agent_added_as_the_page_says_is_taken_in_found_and_verified(
         (hit,) = m.search("samovar agent:tiny", sync=False).hits
         assert (hit.session_uid, hit.kind) == ("tiny:first", "user_message")
         assert [e.ts_quality for e in m.events("tiny:first")] == ["exact", "inferred", "inferred"]
-        assert m.upkeep.verify().ok
-        assert b"".join(m.upkeep.export_bytes("tiny:first", format="raw")) == log.read_bytes()
+        assert m.maintenance.verify().ok
+        assert b"".join(m.maintenance.export_bytes("tiny:first", format="raw")) == log.read_bytes()
         assert "tiny" in [a.slug for a in m.agents.list()]
 
 

@@ -193,7 +193,7 @@ def test_the_log_outlives_a_rebuild(shop: Shop, told: Session) -> None:
     hooked(shop.world, start(shop))
     before = log(shop.memory)
     home_id = _home_id(shop.memory.home)
-    shop.memory.upkeep.rebuild("all")
+    shop.memory.maintenance.rebuild("all")
     assert (log(shop.memory), _home_id(shop.memory.home)) == (before, home_id)
 
 

@@ -56,8 +56,8 @@ def test_lines_are_taken_in_found_and_given_back(tmp_path: Path) -> None:
         (hit,) = memory.search("samovar agent:mine", sync=False).hits
         assert hit.session_uid == "mine:one"
         assert [row.name for row in memory.reader().stats().drift] == ["record.mood"]
-        assert memory.upkeep.verify().ok
-        assert b"".join(memory.upkeep.export_bytes("mine:one", format="raw")) == path.read_bytes()
+        assert memory.maintenance.verify().ok
+        assert b"".join(memory.maintenance.export_bytes("mine:one", format="raw")) == path.read_bytes()
         assert memory.sync().agents["mine"].events == 0
 
 
@@ -107,7 +107,7 @@ def test_a_table_of_a_database_holds_sessions_and_no_other_table_is_read(tmp_pat
         assert told(memory, "mine:a") == [("user_message", "polish the samovar"), ("assistant_message", "done")]
         assert told(memory, "mine:b") == [("user_message", "hello")]
         assert not memory.search("reading", sync=False).hits
-        assert memory.upkeep.verify().ok
+        assert memory.maintenance.verify().ok
 
 
 def test_a_changed_description_derives_what_is_stored_anew_though_the_files_are_gone(tmp_path: Path) -> None:
@@ -126,7 +126,7 @@ def test_an_agent_of_another_memorys_configuration_is_not_looked_for(tmp_path: P
     with opened(tmp_path, config(tmp_path / "mine")), opened(tmp_path, Config(), "other") as other:
         assert "mine" not in other.sync().agents
         assert "mine" not in [agent.slug for agent in other.agents.list()]
-        assert not [c for c in other.upkeep.doctor().checks if "mine" in c.name or "mine" in c.detail]
+        assert not [c for c in other.maintenance.doctor().checks if "mine" in c.name or "mine" in c.detail]
         with pytest.raises(UnknownName):
             other.sync(agents=["mine"])
         with pytest.raises(UnknownName):
@@ -163,11 +163,11 @@ def test_what_cannot_be_used_is_a_line_of_the_doctor_and_stops_nothing(
 ) -> None:
     with opened(tmp_path, config(tmp_path, slug, **described)) as memory:
         assert memory.sync().state == "done"
-        report = memory.upkeep.doctor()
+        report = memory.maintenance.doctor()
         (check,) = [c for c in report.checks if "cannot be loaded" in c.detail]
         assert (check.name, check.state, said in check.detail, report.ok) == (f"agent {slug}", "warn", True, True)
     with opened(tmp_path, Config(), "other") as other:
-        assert not [c for c in other.upkeep.doctor().checks if "cannot be loaded" in c.detail]
+        assert not [c for c in other.maintenance.doctor().checks if "cannot be loaded" in c.detail]
 
 
 @pytest.mark.parametrize(
@@ -181,7 +181,7 @@ def test_settings_of_an_agent_that_nobody_knows_are_told(tmp_path: Path, slug: s
     note = f"[agents.{slug}] of the configuration changes nothing: {said}"
     with opened(tmp_path, Config(agents={slug: AgentConfig(enabled=False)})) as memory:
         assert memory.sync().notes == [note]
-        (check,) = [c for c in memory.upkeep.doctor().checks if c.name == f"agent {slug}"]
+        (check,) = [c for c in memory.maintenance.doctor().checks if c.name == f"agent {slug}"]
         assert (check.state, check.detail) == ("warn", note)
 
 

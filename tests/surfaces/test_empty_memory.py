@@ -11,8 +11,8 @@ def test_an_empty_memory_answers(world: World) -> None:
     assert world.memory.timeline().total == 0
     assert world.memory.stats().events == 0
     assert world.memory.usage.report(by="day").rows == ()
-    assert world.memory.upkeep.doctor().ok
+    assert world.memory.maintenance.doctor().ok
 
 
 def test_an_empty_memory_is_whole(world: World) -> None:
-    assert world.memory.upkeep.verify().ok
+    assert world.memory.maintenance.verify().ok

@@ -1,4 +1,4 @@
-"""`memory.upkeep.retention`: keeps the memory within its bounds; after a sync, by the daemon, or by hand."""
+"""`memory.maintenance.retention`: keeps the memory within its bounds; after a sync, by the daemon, or by hand."""
 
 from __future__ import annotations
 

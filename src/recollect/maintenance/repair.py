@@ -1,4 +1,4 @@
-"""`memory.upkeep.repair`: what is damaged, what would be done about it, and doing that."""
+"""`memory.maintenance.repair`: what is damaged, what would be done about it, and doing that."""
 
 from __future__ import annotations
 

@@ -337,7 +337,7 @@ class Memory(OpenHome):
     """Set agents up to use this memory, and take that out again."""
     live: LiveFacet = facet("recollect.memory.live")
     """Keep this memory fresh as its daemon, or ask the one that does."""
-    upkeep: MaintenanceFacet = facet("recollect.memory.maintenance")
+    maintenance: MaintenanceFacet = facet("recollect.memory.maintenance")
     """Verify, doctor, backup, export, rebuild, forget, retention."""
 
     @property

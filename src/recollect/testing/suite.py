@@ -80,7 +80,7 @@ def check_fixture(fixture: Fixture, work: Path) -> FixtureOutcome:
         out += _raised(memory)
         out += _untaken(memory, root, files)
         out += _falling(memory, outcome)
-        out += [f"verify: {d.code} {d.detail}" for d in memory.upkeep.verify().defects if d.is_loss]
+        out += [f"verify: {d.code} {d.detail}" for d in memory.maintenance.verify().defects if d.is_loss]
         out += _inexact(memory, files)
         again = memory.sync(agents=[fixture.agent])
         if again.bytes or sum(a.events for a in again.agents.values()):
@@ -168,7 +168,7 @@ def check_rebuild(fixture: Fixture, work: Path) -> list[str]:
     with _memory(fixture.agent, work / "home", root) as memory:
         memory.sync(agents=[fixture.agent])
         before = _read(fixture, memory).events
-        memory.upkeep.rebuild("all")
+        memory.maintenance.rebuild("all")
         after = _read(fixture, memory).events
     return [] if before == after else ["a rebuild from the archive gave other events"]
 

@@ -83,7 +83,7 @@ def test_a_schema_cannot_make_us_read_what_is_not_declared(trick: str, desk: Des
     assert "synthetic-credential" not in desk.kept()
     everything = b"".join(
         p for s in desk.memory.sessions(limit=100, sync=False).sessions
-        for p in desk.memory.upkeep.export_bytes(s.session_uid, format="raw")
+        for p in desk.memory.maintenance.export_bytes(s.session_uid, format="raw")
     )  # fmt: skip
     assert b"synthetic-credential" not in everything
 
@@ -182,7 +182,7 @@ def test_values_that_json_has_not_survive_export_and_reach_the_parser_bent(desk:
     first, second = (json.loads(line)["columns"] for line in desk.raw("b1").splitlines())
     assert [_restored(c) for c in (first["body"], first["packed"])] == [("real", math.inf), ("blob", b"\x00\xff")]
     assert [_restored(c) for c in (second["at"], second["body"])] == [("integer", 2**63 - 1), ("text", b"\xff\xfe")]
-    codes = {d.code for d in desk.memory.upkeep.verify().defects}
+    codes = {d.code for d in desk.memory.maintenance.verify().defects}
     assert {"number_out_of_range", "invalid_utf8"} <= codes
     assert desk.is_whole()
 
@@ -200,7 +200,7 @@ def test_compressed_cells_are_decoded_and_a_bomb_stays_a_blob(desk: Desk) -> Non
     db.close()
     desk.sync()
     assert desk.said("b1") == ["packed", "plain"]
-    defects = [(d.code, d.record_index) for d in desk.memory.upkeep.verify().defects]
+    defects = [(d.code, d.record_index) for d in desk.memory.maintenance.verify().defects]
     assert ("too_large", 1) in defects
     assert any(index == 3 for _, index in defects)
     assert desk.is_whole()

@@ -54,7 +54,7 @@ def test_the_agents_folder_is_as_it_was_after_every_read(state: str, desk: Desk)
         before = listing(desk.root)
         for _ in range(2):
             desk.sync()
-            desk.memory.upkeep.doctor()
+            desk.memory.maintenance.doctor()
             assert listing(desk.root) == before
         if state != "rollback journal":
             assert desk.said("b1") == ["one", "two"]
@@ -226,7 +226,7 @@ def test_a_database_with_none_of_the_tables_is_said_and_gives_nothing(desk: Desk
     db.commit()
     db.close()
     assert [s.reason for s in desk.sync().skipped] == [NO_TABLES]
-    assert any(NO_TABLES in c.detail for c in desk.memory.upkeep.doctor().checks)
+    assert any(NO_TABLES in c.detail for c in desk.memory.maintenance.doctor().checks)
 
 
 def test_tables_and_columns_that_are_not_there_yet_read_as_nothing(tmp_path: Path) -> None:

@@ -242,7 +242,7 @@ def test_a_log_that_grows_is_folded_from_its_start_in_every_pass(desk: Desk) -> 
     answers = [e.payload.text for e in desk.events("l") if e.kind == "assistant_message"]
     assert answers[-1] == "one and more"
     before = desk.events("l")
-    desk.memory.upkeep.rebuild("all")
+    desk.memory.maintenance.rebuild("all")
     assert desk.events("l") == before
     assert desk.is_whole()
 

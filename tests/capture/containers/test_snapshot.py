@@ -253,7 +253,7 @@ def test_a_document_that_was_emptied_is_a_revision_without_records(desk: Desk, e
     desk.sync()
     assert desk.raw("p") == path.read_bytes()
     before = desk.events("p")
-    desk.memory.upkeep.rebuild("all")
+    desk.memory.maintenance.rebuild("all")
     assert desk.events("p") == before
     assert desk.is_whole()
     assert desk.sync().unchanged == 1

@@ -64,13 +64,13 @@ def test_a_message_goes_with_all_its_bytes_and_nothing_that_holds_the_document_t
     ends = [(at.offset_bytes, at.offset_bytes + at.length_bytes) for at in (two, three)]
     two_and_three = b"".join(whole[a:b] for a, b in ends)
     thread.cut((start, stop))
-    left = b"".join(thread.memory.upkeep.export_bytes(UID, format="raw"))
+    left = b"".join(thread.memory.maintenance.export_bytes(UID, format="raw"))
     assert b"question 2" not in left
     assert b"question 3" not in left
     assert len(whole) - len(left) == two.length_bytes + three.length_bytes
     assert [f"question {n}".encode() in left for n in range(6)] == [True, True, False, False, True, True]
     assert left.count(b",") == whole.count(b",") - two_and_three.count(b",")
-    report = thread.memory.upkeep.verify()
+    report = thread.memory.maintenance.verify()
     assert report.ok, report.defects
     assert report.forgotten_bytes == two.length_bytes + three.length_bytes
 
@@ -80,20 +80,20 @@ def test_an_unchanged_document_is_not_read_again_and_a_rebuild_tells_the_same(th
     thread.cut((place.offset_bytes, place.offset_bytes + place.length_bytes))
     before = thread.events()
     assert thread.memory.sync().events == 0
-    thread.memory.upkeep.rebuild("all")
+    thread.memory.maintenance.rebuild("all")
     assert thread.events() == before
     assert [row.revision for row in thread.memory.reader().sources()] == [1]
-    assert thread.memory.upkeep.verify().ok
+    assert thread.memory.maintenance.verify().ok
 
 
 def test_a_document_that_is_gone_as_a_whole_is_proved_and_a_rewrite_begins_anew(thread: Thread) -> None:
     thread.cut((0, 1 << 40))
-    assert thread.memory.upkeep.verify().ok
-    assert b"".join(thread.memory.upkeep.export_bytes(UID, format="raw")) == b""
-    thread.memory.upkeep.rebuild("all")
-    assert thread.memory.upkeep.verify().ok
+    assert thread.memory.maintenance.verify().ok
+    assert b"".join(thread.memory.maintenance.export_bytes(UID, format="raw")) == b""
+    thread.memory.maintenance.rebuild("all")
+    assert thread.memory.maintenance.verify().ok
     thread.messages.append({"role": "user", "messageId": 99, "content": [{"type": "text", "text": "one more"}]})
     thread.write()
     assert thread.memory.sync().events == 1
     assert [row.revision for row in thread.memory.reader().sources()] == [2]
-    assert thread.memory.upkeep.verify().ok
+    assert thread.memory.maintenance.verify().ok

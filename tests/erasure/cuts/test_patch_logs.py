@@ -46,7 +46,7 @@ def test_a_line_behind_a_hole_changes_what_stands_in_it(tmp_path: Path) -> None:
         assert sum("the second question" in text for text in texts) == 1
         assert sum("the first question" in text for text in texts) == 1
         assert [row.revision for row in memory.reader().sources("vscode")] == [1]
-        assert memory.upkeep.verify().ok
+        assert memory.maintenance.verify().ok
         before = list(memory.events(f"vscode:{SESSION}"))
-        memory.upkeep.rebuild("all")
+        memory.maintenance.rebuild("all")
         assert list(memory.events(f"vscode:{SESSION}")) == before

@@ -31,24 +31,24 @@ def test_a_rebuild_tells_the_same_of_evicted_sessions(tmp_path: Path, spared: in
     with work.open() as memory:
         memory.sync()
         for session in sessions[:spared]:
-            memory.upkeep.retention.pin(session.uid)
+            memory.maintenance.retention.pin(session.uid)
     with work.open(raw_soft_cap_bytes=0) as memory:
-        memory.upkeep.retention.evict()
+        memory.maintenance.retention.evict()
         assert sum(s.evicted_at is not None for s in memory.sessions(sync=False).sessions) == 3 - spared
         sessions[2].user("And one more thing about the badger.")
         memory.sync()
         before = told(memory)
-        counted = [(x.path, x.events, x.unknown, x.replays, x.defects) for x in memory.upkeep.verify().ledgers]
+        counted = [(x.path, x.events, x.unknown, x.replays, x.defects) for x in memory.maintenance.verify().ledgers]
         usage = memory.usage.report(by="session")
         found = [len(memory.search(f"{word} rows batched", sync=False).hits) for word in WORDS[:3]]
-        memory.upkeep.rebuild("all")
+        memory.maintenance.rebuild("all")
         after = told(memory)
         assert after.keys() == before.keys()
         for uid, one in before.items():
             assert after[uid] == one
         assert memory.usage.report(by="session") == usage
         assert [len(memory.search(f"{word} rows batched", sync=False).hits) for word in WORDS[:3]] == found
-        report = memory.upkeep.verify()
+        report = memory.maintenance.verify()
         assert report.ok, report.defects[:3]
         assert report.evicted_bytes > 0
         assert [(x.path, x.events, x.unknown, x.replays, x.defects) for x in report.ledgers] == counted

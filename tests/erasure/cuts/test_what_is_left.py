@@ -26,10 +26,10 @@ def results(world: World) -> list[str]:
 
 def test_verify_counts_what_is_gone_and_proves_the_rest(world: World) -> None:
     size = world.one.path.stat().st_size
-    before = world.memory.upkeep.verify()
+    before = world.memory.maintenance.verify()
     ranges = world.large_records(world.one)[:5]
     world.cut(world.one, *ranges)
-    report = world.memory.upkeep.verify()
+    report = world.memory.maintenance.verify()
     assert report.ok
     assert report.defects == ()
     gone = sum(stop - start for start, stop in ranges)
@@ -47,7 +47,7 @@ def test_verify_tells_bytes_that_nobody_took_away_from_those_that_were(world: Wo
     db = apsw.Connection(str(world.home / "memory.db"))
     db.execute("DELETE FROM hole")
     db.close()
-    report = world.memory.upkeep.verify()
+    report = world.memory.maintenance.verify()
     assert not report.ok
     assert "bytes_missing" in {defect.code for defect in report.defects}
 
@@ -60,14 +60,14 @@ def test_damage_beside_a_hole_is_still_found(world: World) -> None:
         if data:
             data[len(data) // 3] ^= 1
             pack.write_bytes(data)
-    assert not world.memory.upkeep.verify().ok
+    assert not world.memory.maintenance.verify().ok
 
 
 def test_export_writes_what_is_there_and_says_what_is_not(world: World, tmp_path: Path) -> None:
     raw = world.one.path.read_bytes()
     ranges = world.large_records(world.one)[2:4]
     world.cut(world.one, *ranges)
-    (file,) = world.memory.upkeep.export(world.one.uid, format="raw", out=tmp_path / "out")
+    (file,) = world.memory.maintenance.export(world.one.uid, format="raw", out=tmp_path / "out")
     (a, b), (c, d) = ranges
     assert Path(file.path).read_bytes() == raw[:a] + raw[b:c] + raw[d:]
     assert file.holes == 2
@@ -75,7 +75,7 @@ def test_export_writes_what_is_there_and_says_what_is_not(world: World, tmp_path
         (a, b - a, "evicted", DAY),
         (c, d - c, "evicted", DAY),
     ]
-    assert b"".join(world.memory.upkeep.export_bytes(world.two.uid, format="raw")) == world.two.path.read_bytes()
+    assert b"".join(world.memory.maintenance.export_bytes(world.two.uid, format="raw")) == world.two.path.read_bytes()
 
 
 def test_a_body_says_how_much_of_it_is_gone_why_and_since_when(world: World) -> None:
@@ -110,7 +110,7 @@ def test_an_unchanged_source_is_not_read_again_and_an_append_goes_on_behind_the_
     last = list(world.memory.events(world.one.uid))[-3:]
     assert [e.turn_index for e in last] == [13, 13, 13]
     assert last[0].parent_id is not None
-    assert world.memory.upkeep.verify().ok
+    assert world.memory.maintenance.verify().ok
     assert world.memory.sync().events == 0
 
 
@@ -121,10 +121,10 @@ def test_a_source_that_is_written_anew_is_a_new_revision_and_the_hole_stays_in_t
     world.memory.sync()
     row = world.source(world.one)
     assert row.revision == 2
-    report = world.memory.upkeep.verify()
+    report = world.memory.maintenance.verify()
     assert report.ok
     assert report.evicted_bytes > 0
-    assert b"".join(world.memory.upkeep.export_bytes(world.one.uid, format="raw")) == world.one.path.read_bytes()
+    assert b"".join(world.memory.maintenance.export_bytes(world.one.uid, format="raw")) == world.one.path.read_bytes()
 
 
 @pytest.mark.parametrize("ranges", [((0, 1 << 40),), ((20_000, 60_000),), ((0, 15_000), (90_000, 1 << 40))])
@@ -135,12 +135,12 @@ def test_a_rebuild_makes_the_same_memory_again(world: World, ranges: tuple[tuple
     world.two.user("and beside it")
     world.memory.sync()
     before, ledger = world.told(), world.source(world.one)
-    world.memory.upkeep.rebuild("all")
+    world.memory.maintenance.rebuild("all")
     assert world.told() == before
     after = world.source(world.one)
     fields = ("revision", "records", "committed_bytes", "head_sha", "tail_sha", "parser_version", "turn_index")
     assert [getattr(after, f) for f in fields] == [getattr(ledger, f) for f in fields]
-    report = world.memory.upkeep.verify()
+    report = world.memory.maintenance.verify()
     assert report.ok
     assert report.evicted_bytes > 0
     world.one.user("and once more")
@@ -157,12 +157,12 @@ def test_from_the_archive_alone_everything_that_is_left_is_the_same(world: World
     for name in ("memory.db", "memory.db-wal", "memory.db-shm"):
         (world.home / name).unlink(missing_ok=True)
     shutil.rmtree(world.home / "index")
-    world.memory.upkeep.rebuild("all")
+    world.memory.maintenance.rebuild("all")
     after = {(e.event_id, e.part): e for e in world.memory.events(world.one.uid)}
     assert after.keys() == before.keys() - gone
     for key, event in after.items():
         assert msgspec.structs.replace(event, seq=0) == msgspec.structs.replace(before[key], seq=0)
-    assert world.memory.upkeep.verify().ok
+    assert world.memory.maintenance.verify().ok
     world.one.user("and it goes on")
     assert world.memory.sync().events == 1
     assert world.source(world.one).revision == 1
@@ -186,7 +186,7 @@ def test_a_newer_parser_reads_what_is_left_anew_and_leaves_what_is_gone(
     kept = [e for e in after if "not available" in str(e.payload)]
     assert kept == [e for e in before if "not available" in str(e.payload)]
     assert list(world.memory.events(world.two.uid)) == of_two
-    assert world.memory.upkeep.verify().ok
+    assert world.memory.maintenance.verify().ok
     assert not any("anew" in note for note in world.memory.sync().notes)
     world.two.user("behind it all")
     assert world.memory.sync().events == 1
@@ -214,7 +214,7 @@ def newer(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_doctor_finds_an_archive_with_holes_sound_and_says_what_is_gone(world: World) -> None:
     world.cut(world.one, (0, 1 << 40))
     world.cut(world.two, (0, 1 << 40))
-    (check,) = [c for c in world.memory.upkeep.doctor().checks if c.name == "archive"]
+    (check,) = [c for c in world.memory.maintenance.doctor().checks if c.name == "archive"]
     assert check.state == "ok"
     assert re.search(r"\d kB were taken away on purpose", check.detail)
 
@@ -237,9 +237,9 @@ def test_damage_keeps_nobody_from_writing_and_the_cut_stays_promised(world: Worl
     with world.memory.writing() as (_, writer, _, _archive, _keys):
         assert [one.source_id for one in writer.removing.holes.waiting()] == [row.source_id]
     pack.write_bytes(data)  # the pack comes back from somewhere
-    assert world.memory.upkeep.repair().ok
+    assert world.memory.maintenance.repair().ok
     with world.memory.writing() as (_, writer, _, _archive, _keys):
         assert writer.removing.holes.waiting() == []
-    report = world.memory.upkeep.verify()
+    report = world.memory.maintenance.verify()
     assert report.ok
     assert report.evicted_bytes > 0

@@ -10,7 +10,7 @@ __all__ = ["shop", "world"]
 
 
 def planned(shop: Shop, **selection: str) -> ForgetReport:
-    return shop.memory.upkeep.forgetting.plan(ForgetSelection(**selection))
+    return shop.memory.maintenance.forgetting.plan(ForgetSelection(**selection))
 
 
 def test_it_names_the_learnings_that_rest_on_what_goes(shop: Shop) -> None:

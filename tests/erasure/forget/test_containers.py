@@ -14,8 +14,8 @@ from tests.erasure.forget.nowhere import holding
 
 def forget(desk: Desk, **selection: Any) -> ForgetReport:
     desk.memory.sync()
-    report = desk.memory.upkeep.forgetting.run(ForgetSelection(**selection))
-    assert desk.is_whole(), desk.memory.upkeep.verify().defects
+    report = desk.memory.maintenance.forgetting.run(ForgetSelection(**selection))
+    assert desk.is_whole(), desk.memory.maintenance.verify().defects
     return report
 
 
@@ -144,7 +144,7 @@ def test_the_archive_alone_gives_what_was_not_forgotten(desk: Desk) -> None:
     desk.memory.close()
     for path in desk.memory.home.glob("memory.db*"):
         path.unlink()
-    desk.memory.upkeep.rebuild("all")
+    desk.memory.maintenance.rebuild("all")
     assert desk.said("one") == ["alpha", "charlie", "delta"]
     assert desk.said("two") == ["alpha", "charlie"]
     desk.put("lines/one.jsonl", "\n".join([*lines, json.dumps(note("n4", "echo"))]) + "\n")

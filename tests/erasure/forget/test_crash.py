@@ -55,8 +55,8 @@ def told(memory: Memory) -> dict[str, Any]:
     sessions = memory.sessions(limit=100, sync=False).sessions
     return {
         s.session_uid: (
-            b"".join(memory.upkeep.export_bytes(s.session_uid, format="raw")),
-            b"".join(memory.upkeep.export_bytes(s.session_uid, format="nodes")),
+            b"".join(memory.maintenance.export_bytes(s.session_uid, format="raw")),
+            b"".join(memory.maintenance.export_bytes(s.session_uid, format="nodes")),
             [repr(event) for event in memory.events(s.session_uid)],
             memory.digest(s.session_uid),
             s.title,
@@ -83,16 +83,16 @@ def test_killed_at_any_step_it_is_finished_by_the_next_sync(world: World, step: 
 
     def forget() -> None:
         with world.again() as again:
-            again.upkeep.forgetting.run(ForgetSelection(session=one.uid))
+            again.maintenance.forgetting.run(ForgetSelection(session=one.uid))
 
     assert killed(forget, STEPS[step])
     memory.sync()
     if step == "tombstones are in no file":  # nothing was forgotten
         assert memory.session(one.uid).event_count > 0
-        memory.upkeep.forgetting.run(ForgetSelection(session=one.uid))
+        memory.maintenance.forgetting.run(ForgetSelection(session=one.uid))
     assert holding(memory, SECRET) == []
     assert told(memory) == {other.uid: before}
-    verified = memory.upkeep.verify()
+    verified = memory.maintenance.verify()
     assert verified.ok, verified.defects
     assert memory.search("capacitor", sync=False).total > 0
 
@@ -129,10 +129,10 @@ def test_for_any_selection_all_else_stays_and_the_forgotten_is_nowhere(
             gone = [f"{one}x{i}x{j}" for i, words in enumerate(sessions) for j, one in enumerate(words)
                     if one == word or i in whole]  # fmt: skip
             touched = {uids[i] for i, words in enumerate(sessions) if word in words or i in whole}
-            memory.upkeep.forgetting.run(ForgetSelection(pattern=f"\\b{word}x"))
+            memory.maintenance.forgetting.run(ForgetSelection(pattern=f"\\b{word}x"))
             for i in sorted(whole & set(range(len(sessions)))):
                 if any(s.session_uid == uids[i] for s in memory.sessions(limit=100, sync=False).sessions):
-                    memory.upkeep.forgetting.run(ForgetSelection(session=uids[i]))
+                    memory.maintenance.forgetting.run(ForgetSelection(session=uids[i]))
             if again:
                 memory.sync(force=True)
                 memory.distilling.run(sessions=[s.session_uid for s in memory.sessions(sync=False).sessions])
@@ -145,5 +145,5 @@ def test_for_any_selection_all_else_stays_and_the_forgotten_is_nowhere(
                 kept = [f"{one}x{i}x{j}" for j, one in enumerate(words) if one != word and i not in whole]
                 text = "".join(after[uids[i]][2]) if uids[i] in after else ""
                 assert all(one in text for one in kept)
-            verified = memory.upkeep.verify()
+            verified = memory.maintenance.verify()
             assert verified.ok, verified.defects

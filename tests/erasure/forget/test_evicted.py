@@ -24,7 +24,7 @@ def evicted(world: World) -> Memory:
     world.memory.close()
     retention = RetentionConfig(raw_max_age_days=0, keep_gone=False)
     memory = world.again(msgspec.structs.replace(Config(), retention=retention))
-    memory.upkeep.retention.evict()
+    memory.maintenance.retention.evict()
     assert all(s.evicted_at is not None for s in memory.sessions(sync=False).sessions)
     return memory
 
@@ -33,18 +33,18 @@ def test_an_evicted_session_is_forgotten(world: World) -> None:
     with evicted(world) as memory:
         uid = world.claude("one").uid
         assert holding(memory, "zanzibarquux")
-        assert memory.upkeep.forgetting.run(ForgetSelection(session=uid)).whole_sessions == 1
+        assert memory.maintenance.forgetting.run(ForgetSelection(session=uid)).whole_sessions == 1
         assert holding(memory, "zanzibarquux") == []
         memory.sync()
         assert holding(memory, "zanzibarquux") == []
         assert memory.search("capacitor", sync=False).total > 0
-        verified = memory.upkeep.verify()
+        verified = memory.maintenance.verify()
         assert verified.ok, verified.defects
 
 
 def test_a_text_goes_out_of_what_an_eviction_left(world: World) -> None:
     with evicted(world) as memory:
-        memory.upkeep.forgetting.run(ForgetSelection(pattern="zanzibarquux"))
+        memory.maintenance.forgetting.run(ForgetSelection(pattern="zanzibarquux"))
         assert holding(memory, "zanzibarquux") == []
         assert memory.search("capacitor", sync=False).total > 0
         memory.sync()

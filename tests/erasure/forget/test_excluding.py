@@ -43,7 +43,7 @@ def test_an_excluded_repository_leaves_nothing_behind(world: World) -> None:
         hidden.assistant("charlie goes on")
         memory.sync()
         assert holding(memory, "alpha of", "charlie goes") == []
-        verified = memory.upkeep.verify()
+        verified = memory.maintenance.verify()
         assert verified.ok, verified.defects
     with excluding(world) as memory:  # not any more: now it is read
         memory.sync()
@@ -57,9 +57,9 @@ def test_what_was_stored_before_stays_until_a_person_forgets_it(world: World) ->
     with excluding(world, "/w/clients/*") as memory:
         memory.sync()
         assert memory.session(one.uid).repo == "acme"
-        (check,) = [c for c in memory.upkeep.doctor().checks if c.id == "excluded"]
+        (check,) = [c for c in memory.maintenance.doctor().checks if c.id == "excluded"]
         assert (check.state, "acme" in check.detail) == ("warn", True)
-        memory.upkeep.forgetting.run(ForgetSelection(repo="/w/clients/*"))
+        memory.maintenance.forgetting.run(ForgetSelection(repo="/w/clients/*"))
         assert holding(memory, "delta came") == []
 
 
@@ -75,7 +75,7 @@ def test_only_the_lines_of_an_excluded_repository_are_left_out_of_a_shared_histo
         memory.sync()
         assert memory.sessions(sync=False).total == 2
         assert holding(memory, "echo said") == []
-        verified = memory.upkeep.verify()
+        verified = memory.maintenance.verify()
         assert verified.ok, verified.defects
 
 
@@ -130,9 +130,9 @@ def test_private_spans_are_nowhere_but_in_the_sealed_archive(world: World) -> No
     assert [place for place in holding(world.memory, "india of mine") if not place.startswith("chunk")] == []
     assert world.memory.search("india", sync=False).total == 0
     for form in ("events", "markdown", "nodes", "claude-jsonl"):
-        exported = b"".join(world.memory.upkeep.export_bytes(one.uid, format=form))  # type: ignore[arg-type]
+        exported = b"".join(world.memory.maintenance.export_bytes(one.uid, format=form))  # type: ignore[arg-type]
         assert b"india of mine" not in exported
-    assert b"india of mine" in b"".join(world.memory.upkeep.export_bytes(one.uid, format="raw"))
+    assert b"india of mine" in b"".join(world.memory.maintenance.export_bytes(one.uid, format="raw"))
 
 
 def test_what_hooks_told_of_a_forgotten_session_leaves_the_spool(world: World) -> None:
@@ -153,7 +153,7 @@ def test_what_hooks_told_of_a_forgotten_session_leaves_the_spool(world: World) -
     drop(2, other, "mike stays")
     world.memory.sync()
     assert holding(world.memory, "lima by")
-    world.memory.upkeep.forgetting.run(ForgetSelection(session=one.uid))
+    world.memory.maintenance.forgetting.run(ForgetSelection(session=one.uid))
     assert holding(world.memory, "lima by") == []
     drop(3, one.session, "lima by hook again")
     drop(4, other, "november follows")

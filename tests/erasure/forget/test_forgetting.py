@@ -19,7 +19,7 @@ SECRET = "zanzibarquux"
 
 
 def forget(memory: Memory, **selection: Any) -> ForgetReport:
-    return memory.upkeep.forgetting.run(ForgetSelection(**selection))
+    return memory.maintenance.forgetting.run(ForgetSelection(**selection))
 
 
 def state(memory: Memory, *uids: str) -> dict[str, Any]:
@@ -27,8 +27,8 @@ def state(memory: Memory, *uids: str) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for uid in uids:
         found[uid] = (
-            b"".join(memory.upkeep.export_bytes(uid, format="raw")),
-            b"".join(memory.upkeep.export_bytes(uid, format="nodes")),
+            b"".join(memory.maintenance.export_bytes(uid, format="raw")),
+            b"".join(memory.maintenance.export_bytes(uid, format="nodes")),
             [json.dumps(event, default=repr) for event in map(repr, memory.events(uid))],
             memory.digest(uid),
         )
@@ -67,7 +67,7 @@ def test_a_whole_session_is_nowhere_and_all_others_are_as_they_were(two: World) 
     assert memory.search(SECRET, sync=False).total == 0
     with pytest.raises(UnknownName):
         memory.session(uid)
-    verified = memory.upkeep.verify()
+    verified = memory.maintenance.verify()
     assert verified.ok, verified.defects
 
 
@@ -92,7 +92,7 @@ def test_neither_sync_nor_rebuild_brings_it_back(two: World, tmp_path: Path) -> 
     (memory.home / "memory.db").unlink()
     for leftover in memory.home.glob("memory.db-*"):
         leftover.unlink()
-    memory.upkeep.rebuild("all")
+    memory.maintenance.rebuild("all")
     assert holding(memory, SECRET) == []
     assert [s.session_uid for s in memory.sessions(sync=False).sessions].count(one.uid) == 0
     memory.sync()
@@ -108,7 +108,7 @@ def test_records_with_a_text_go_and_their_session_stays(two: World) -> None:
     assert "capacitor" not in session.title
     assert [e.kind for e in memory.events(uid)].count("user_message") == 0
     assert [e.kind for e in memory.events(uid)].count("assistant_message") > 0
-    verified = memory.upkeep.verify()
+    verified = memory.maintenance.verify()
     assert verified.ok, verified.defects
     memory.sync()
     assert holding(memory, "flux capacitor") == []
@@ -120,7 +120,7 @@ def test_records_with_a_text_go_and_their_session_stays(two: World) -> None:
 def test_a_dry_run_says_what_would_go_and_changes_nothing(two: World) -> None:
     memory, uid = two.memory, two.claude("one").uid
     before = {p: p.read_bytes() for p in memory.home.rglob("*.pack")}
-    planned = memory.upkeep.forgetting.plan(ForgetSelection(session=uid))
+    planned = memory.maintenance.forgetting.plan(ForgetSelection(session=uid))
     assert planned.state == "planned"
     assert [(s.session_uid, s.is_whole) for s in planned.sessions] == [(uid, True)]
     assert planned.bytes == two.claude("one").path.stat().st_size
@@ -141,7 +141,7 @@ def test_nothing_named_is_an_error_and_nothing_meant_says_so(two: World) -> None
 
 
 def test_the_list_has_counts_and_times_only(two: World) -> None:
-    assert two.memory.upkeep.forgetting.listed().groups == ()
+    assert two.memory.maintenance.forgetting.listed().groups == ()
     forget(two.memory, session=two.claude("one").uid)
-    (group,) = two.memory.upkeep.forgetting.listed().groups
+    (group,) = two.memory.maintenance.forgetting.listed().groups
     assert (group.kind, group.count) == ("session", 1)

@@ -142,7 +142,7 @@ def test_with_a_session_goes_what_was_learned_and_noted_of_it(world: World, lear
 
 
 def test_with_a_text_goes_everything_that_says_it_wherever_it_stands(learned: Memory) -> None:
-    planned = learned.upkeep.forgetting.plan(ForgetSelection(pattern=OTHER))
+    planned = learned.maintenance.forgetting.plan(ForgetSelection(pattern=OTHER))
     assert planned.written == 5
     report = forget(learned, pattern=OTHER)
     assert (report.state, report.partial_sessions + report.whole_sessions) == ("done", 1)
@@ -151,7 +151,7 @@ def test_with_a_text_goes_everything_that_says_it_wherever_it_stands(learned: Me
     assert learned.search(f"kind:fact {SECRET}").total == 2
     with open_database(learned.home, "read") as db:
         assert db.execute("SELECT count(*) FROM document_kept_out").get == 6  # with the one that was held back
-    assert {group.kind: group.count for group in learned.upkeep.forgetting.listed().groups}["written"] == 6
+    assert {group.kind: group.count for group in learned.maintenance.forgetting.listed().groups}["written"] == 6
 
 
 def test_what_no_session_says_is_forgotten_by_its_text_too(learned: Memory) -> None:

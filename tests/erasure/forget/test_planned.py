@@ -66,13 +66,13 @@ def counts(report: ForgetReport) -> dict[str, int]:
 
 def both(memory: Memory, **selection: Any) -> tuple[dict[str, int], dict[str, int]]:
     """Return what the dry run counts, and what the run does."""
-    planned = memory.upkeep.forgetting.plan(ForgetSelection(**selection))
+    planned = memory.maintenance.forgetting.plan(ForgetSelection(**selection))
     assert planned.state == "planned"
     told = [session.events for session in planned.sessions]
     assert (sum(told), len(told)) == (planned.events, planned.whole_sessions + planned.partial_sessions)
-    done = memory.upkeep.forgetting.run(ForgetSelection(**selection))
+    done = memory.maintenance.forgetting.run(ForgetSelection(**selection))
     assert (done.state, done.notes) == ("done", [])
-    assert memory.upkeep.forgetting.plan(ForgetSelection(**selection)).state == "nothing"
+    assert memory.maintenance.forgetting.plan(ForgetSelection(**selection)).state == "nothing"
     return counts(planned), counts(done)
 
 
@@ -91,7 +91,7 @@ def test_a_dry_run_counts_what_the_run_takes(many: World, selection: dict[str, A
     planned, done = both(many.memory, **selection)
     assert planned == done
     assert done["events"]
-    verified = many.memory.upkeep.verify_deep()
+    verified = many.memory.maintenance.verify_deep()
     assert verified.ok, [part for part in verified.deep if not part.ok]
 
 
@@ -107,8 +107,8 @@ def test_a_session_that_loses_a_record_still_tells_where_it_worked(world: World,
     after = world.memory.session(one.uid)
     assert (after.repo, after.cwd, after.git_branch) == (before.repo, before.cwd, before.git_branch)
     assert after.cwd == "/w/payroll"
-    assert world.memory.upkeep.forgetting.plan(ForgetSelection(repo="payroll")).whole_sessions == 1
-    assert world.memory.upkeep.verify_deep().ok
+    assert world.memory.maintenance.forgetting.plan(ForgetSelection(repo="payroll")).whole_sessions == 1
+    assert world.memory.maintenance.verify_deep().ok
 
 
 def test_everything_that_says_a_text_is_counted(many: World) -> None:

@@ -15,8 +15,8 @@ START = datetime(2026, 8, 1, 9, 0, tzinfo=UTC)
 
 
 def forget(memory: Memory, **selection: Any) -> ForgetReport:
-    report = memory.upkeep.forgetting.run(ForgetSelection(**selection))
-    verified = memory.upkeep.verify()
+    report = memory.maintenance.forgetting.run(ForgetSelection(**selection))
+    verified = memory.maintenance.verify()
     assert verified.ok, verified.defects
     return report
 
@@ -62,7 +62,7 @@ def test_what_is_appended_behind_a_forgotten_record_is_taken_in(world: World) ->
     world.memory.sync()
     assert said(world.memory, one.uid) == ["echo stays", "golf comes later"]
     assert holding(world.memory, "foxtrot") == []
-    verified = world.memory.upkeep.verify()
+    verified = world.memory.maintenance.verify()
     assert verified.ok, verified.defects
     one.path.write_bytes(one.path.read_bytes().replace(b"echo stays", b"echo stays on"))  # the agent writes it anew
     world.memory.sync()
@@ -113,7 +113,7 @@ def test_subagents_go_with_the_session_that_they_belong_to(world: World) -> None
     world.memory.sync()
     found = world.memory.sessions(sync=False).sessions
     assert len(found) == 2
-    planned = world.memory.upkeep.forgetting.plan(ForgetSelection(session=parent.uid))
+    planned = world.memory.maintenance.forgetting.plan(ForgetSelection(session=parent.uid))
     assert sorted((s.is_whole, s.because_of) for s in planned.sessions) == [(True, ""), (True, parent.uid)]
     forget(world.memory, session=parent.uid)
     assert holding(world.memory, "oscar", "papa helps") == []
@@ -146,7 +146,7 @@ def test_a_session_in_a_shared_history_takes_its_own_lines_only(world: World) ->
     world.memory.sync()
     assert holding(world.memory, "romeo") == []
     assert said(world.memory, "claude:0b0b0b0b") == ["sierra of a session that is gone", "tango"]
-    verified = world.memory.upkeep.verify()
+    verified = world.memory.maintenance.verify()
     assert verified.ok, verified.defects
 
 

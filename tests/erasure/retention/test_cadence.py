@@ -38,7 +38,7 @@ def test_a_sync_sweeps_when_it_is_due_and_says_so(work: Work) -> None:
         session = work.transcripts[0]
         session.user("Let's keep the otter index instead of dropping it.")
         assert not any("retention" in note for note in memory.sync().notes)  # a day has not passed
-        tomorrow = (memory.upkeep.retention.swept_at() or 0) + DAY_US
+        tomorrow = (memory.maintenance.retention.swept_at() or 0) + DAY_US
         assert RetentionFacet(memory, lambda: tomorrow).sweep().state == "done"
         assert RetentionFacet(memory, lambda: tomorrow).sweep().state == "not_due"
 
@@ -47,16 +47,16 @@ def test_on_hook_waits_for_what_hooks_left(work: Work) -> None:
     (session,) = work.write(1)
     with work.open(cadence="on-hook") as memory:
         memory.sync()
-        assert not memory.upkeep.retention.is_due()
+        assert not memory.maintenance.retention.is_due()
         memory.sync()
-        assert not memory.upkeep.retention.is_due()
+        assert not memory.maintenance.retention.is_due()
         event = {"hook_event_name": "SessionEnd", "session_id": session.session, "cwd": "/w/shop", "reason": "exit"}
         drop = work.home / "spool" / "claude.claude.1900000000000000000.json"
         drop.parent.mkdir(exist_ok=True)
         drop.write_text(json.dumps(event))
         memory.refresh()
         take_changes(memory, None, should_stop=lambda: False)
-        assert memory.upkeep.retention.is_due()
+        assert memory.maintenance.retention.is_due()
 
 
 def test_a_failure_that_persists_is_told_without_its_text(work: Work) -> None:
@@ -67,7 +67,7 @@ def test_a_failure_that_persists_is_told_without_its_text(work: Work) -> None:
     with work.open(notify=(sys.executable, str(script))) as memory:
         memory.sync()
         for times in (8, 16):
-            assert memory.upkeep.retention.tell_failure("analysing", code="store_corrupt", times=times) == ""
+            assert memory.maintenance.retention.tell_failure("analysing", code="store_corrupt", times=times) == ""
     (line,) = told.read_text().splitlines()
     said = json.loads(line)
     assert (said["event"], said["work"], said["code"], said["times"]) == (
@@ -77,8 +77,8 @@ def test_a_failure_that_persists_is_told_without_its_text(work: Work) -> None:
 
 def test_an_empty_home_is_never_due_and_costs_nothing(work: Work) -> None:
     with work.open() as memory:
-        assert memory.upkeep.retention.sweep().state == "not_due"
-        assert memory.upkeep.retention.preview().sessions == []
-        assert memory.upkeep.retention.evict().sessions == []
-        assert memory.upkeep.retention.pins() == ()
+        assert memory.maintenance.retention.sweep().state == "not_due"
+        assert memory.maintenance.retention.preview().sessions == []
+        assert memory.maintenance.retention.evict().sessions == []
+        assert memory.maintenance.retention.pins() == ()
     assert not (work.home / "memory.db").exists()

@@ -138,7 +138,7 @@ def test_asking_changes_nothing(home: Path) -> None:
 def test_doctor_tells_of_a_clock_that_is_doubted(work: Work, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def state() -> str:
         with work.open() as memory:
-            return next(check.state for check in memory.upkeep.doctor().checks if check.name == "clock")
+            return next(check.state for check in memory.maintenance.doctor().checks if check.name == "clock")
 
     assert home.exists()
     assert state() == "ok"

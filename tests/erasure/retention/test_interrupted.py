@@ -43,18 +43,18 @@ def test_what_was_promised_is_made_when_the_memory_is_next_written(
     with monkeypatch.context() as patched, work.open(raw_soft_cap_bytes=0) as memory:
         kill_at(patched, name, after=after)
         if name == "compact" and after:
-            memory.upkeep.retention.evict()
+            memory.maintenance.retention.evict()
         else:
             with pytest.raises(Killed):
-                memory.upkeep.retention.evict()
+                memory.maintenance.retention.evict()
     with work.open(raw_soft_cap_bytes=0) as memory:
-        assert memory.upkeep.verify().ok
-        memory.upkeep.retention.evict()
+        assert memory.maintenance.verify().ok
+        memory.maintenance.retention.evict()
         page = memory.sessions(limit=10, sync=False).sessions
         assert all(session.evicted_at is not None for session in page)
-        verified = memory.upkeep.verify()
+        verified = memory.maintenance.verify()
         assert verified.ok
-        assert memory.upkeep.retention.storage().raw_bytes == 0
+        assert memory.maintenance.retention.storage().raw_bytes == 0
         assert {s.uid: memory.digest(s.uid) for s in sessions} == digests
         assert memory.sync().events == 0
 
@@ -65,10 +65,10 @@ def test_a_sweep_that_is_stopped_goes_on_next_time(work: Work) -> None:
         memory.sync()
     with work.open(raw_soft_cap_bytes=0) as memory:
         asked = iter([False, True])
-        report = memory.upkeep.retention.evict(should_stop=lambda: next(asked, True))
+        report = memory.maintenance.retention.evict(should_stop=lambda: next(asked, True))
         assert (report.state, len(report.sessions)) == ("interrupted", 1)
-        assert memory.upkeep.verify().ok
-        assert len(memory.upkeep.retention.evict().sessions) == 2
+        assert memory.maintenance.verify().ok
+        assert len(memory.maintenance.retention.evict().sessions) == 2
 
 
 def test_two_never_sweep_at_once(work: Work) -> None:
@@ -76,4 +76,4 @@ def test_two_never_sweep_at_once(work: Work) -> None:
     with work.open(raw_soft_cap_bytes=0) as one, Memory.open(work.home, config=one.config, env=work.env) as other:
         one.refresh()
         with one.writing():
-            assert other.upkeep.retention.evict().state == "busy"
+            assert other.maintenance.retention.evict().state == "busy"

@@ -29,7 +29,7 @@ def test_no_raw_byte_goes_before_the_digest_that_covers_it(
     sessions = work.write(3, large=[1] if cut else [])
     with work.open(cadence="weekly") as memory:
         memory.sync()
-        raw = memory.upkeep.retention.storage().raw_bytes
+        raw = memory.maintenance.retention.storage().raw_bytes
     bounds = {"raw_soft_cap_bytes": int(raw * share), "raw_hard_cap_bytes": 1 << 40, "cadence": "weekly"}
     appended = 0
     with work.open(**bounds) as memory:
@@ -46,11 +46,11 @@ def test_no_raw_byte_goes_before_the_digest_that_covers_it(
             elif step == "refresh":
                 take_changes(memory, None, should_stop=lambda: False)
             elif step == "pin" and memory.session(session.uid).evicted_at is None:
-                memory.upkeep.retention.pin(session.uid)
+                memory.maintenance.retention.pin(session.uid)
             elif step == "evict":
                 check_sweep(memory, sessions)
         take_changes(memory, None, should_stop=lambda: False)
-        verified = memory.upkeep.verify()
+        verified = memory.maintenance.verify()
         assert verified.ok, verified.defects
         for session, word in zip(sessions, WORDS, strict=False):
             assert session.uid in {hit.session_uid for hit in memory.search(f"{word} importer slow", sync=False).hits}
@@ -60,10 +60,10 @@ def test_no_raw_byte_goes_before_the_digest_that_covers_it(
 def check_sweep(memory: Memory, sessions: list[ClaudeTranscript]) -> None:
     """Sweep, and see that only what was covered went, and that it means what it meant."""
     waiting = {s.session_uid for s in memory.sessions(sync=False).sessions if not is_covered(memory, s.session_uid)}
-    pinned = {pin.session_uid for pin in memory.upkeep.retention.pins()}
+    pinned = {pin.session_uid for pin in memory.maintenance.retention.pins()}
     digests = {s.uid: memory.digest(s.uid) for s in sessions}
     nodes = {kept.node.id for kept in memory.nodes()}
-    report = memory.upkeep.retention.evict()
+    report = memory.maintenance.retention.evict()
     assert not {s.session_uid for s in report.sessions} & (waiting | pinned)
     assert report.data_loss == 0
     assert {s.uid: memory.digest(s.uid) for s in sessions} == digests
@@ -81,7 +81,7 @@ def check_exports(memory: Memory, sessions: list[ClaudeTranscript]) -> None:
         if not session.path.exists():
             continue
         content = session.path.read_bytes()
-        given_back = b"".join(memory.upkeep.export_bytes(session.uid, format="raw"))
+        given_back = b"".join(memory.maintenance.export_bytes(session.uid, format="raw"))
         lines = content.splitlines(keepends=True)
         # A record that goes leaves the line end that stood between it and the next one.
         strange = [line for line in given_back.splitlines(keepends=True) if line not in lines and line != b"\n"]

@@ -29,7 +29,7 @@ def going(order: Sequence[int], *, at_once: int) -> list[int]:
                     memory.take_in([sessions[number].path for number in numbers])
                     memory.distilling.run()
             uids = [session.uid for session in sessions]
-            return [uids.index(one.session_uid) for one in memory.upkeep.retention.preview().sessions]
+            return [uids.index(one.session_uid) for one in memory.maintenance.retention.preview().sessions]
 
 
 @given(order=st.permutations(range(COUNT)), at_once=st.integers(0, COUNT))

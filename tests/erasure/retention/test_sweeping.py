@@ -37,17 +37,17 @@ def test_an_evicted_session_keeps_its_meaning_and_is_found(work: Work) -> None:
         digests = {s.uid: memory.digest(s.uid) for s in sessions}
         decisions = memory.decisions().decisions
         before = packs_bytes(work.home)
-        index_before = memory.upkeep.retention.storage().tiers.index_bytes
+        index_before = memory.maintenance.retention.storage().tiers.index_bytes
     assert len(decisions) >= len(sessions)
     with work.open(raw_soft_cap_bytes=0) as memory:
-        report = memory.upkeep.retention.evict()
+        report = memory.maintenance.retention.evict()
         assert (report.state, report.data_loss) == ("done", 0)
         assert evicted(memory) == {s.uid for s in sessions} == {s.session_uid for s in report.sessions}
         assert {s.uid: memory.digest(s.uid) for s in sessions} == digests
         assert [view.decision for view in memory.decisions().decisions] == [view.decision for view in decisions]
         assert any("was evicted" in note for note in memory.decisions().notes)
         assert packs_bytes(work.home) < before / 10
-        assert memory.upkeep.retention.storage().tiers.index_bytes < index_before
+        assert memory.maintenance.retention.storage().tiers.index_bytes < index_before
         assert report.freed_bytes >= before - packs_bytes(work.home)
         for session, word in zip(sessions, WORDS, strict=False):
             answer = memory.search(f"{word} importer slow", sync=False)
@@ -56,9 +56,9 @@ def test_an_evicted_session_keeps_its_meaning_and_is_found(work: Work) -> None:
             kept = list(memory.events(session.uid, limit=None))
             assert {event.kind for event in kept} >= {"user_message", "assistant_message"}
             assert 0 < len(kept) < memory.session(session.uid).event_count
-        verified = memory.upkeep.verify()
+        verified = memory.maintenance.verify()
         assert verified.ok, verified.defects
-        assert memory.upkeep.retention.evict().sessions == []
+        assert memory.maintenance.retention.evict().sessions == []
 
 
 def test_what_evicted_events_said_is_found_no_more_nor_given_back(work: Work) -> None:
@@ -68,30 +68,30 @@ def test_what_evicted_events_said_is_found_no_more_nor_given_back(work: Work) ->
         memory.sync()
         assert [hit.session_uid for hit in memory.search(needle, sync=False).hits] == [sessions[0].uid]
     with work.open(raw_soft_cap_bytes=0) as memory:
-        memory.upkeep.retention.evict()
+        memory.maintenance.retention.evict()
         assert memory.search(needle, sync=False).hits == ()
         for session in sessions:
             told = [str(event.payload) for event in memory.events(session.uid, limit=None)]
             assert not any(needle in text for text in told)
-            assert needle.encode() not in b"".join(memory.upkeep.export_bytes(session.uid, format="raw"))
+            assert needle.encode() not in b"".join(memory.maintenance.export_bytes(session.uid, format="raw"))
 
 
 def test_large_results_go_alone_where_that_is_enough(work: Work) -> None:
     _small, large = work.write(2, large=[1])
     with work.open() as memory:
         memory.sync()
-        raw = memory.upkeep.retention.storage().raw_bytes
+        raw = memory.maintenance.retention.storage().raw_bytes
         digest = memory.digest(large.uid)
     with work.open(raw_soft_cap_bytes=raw - 20_000) as memory:
-        report = memory.upkeep.retention.evict()
+        report = memory.maintenance.retention.evict()
         assert [(s.session_uid, s.part, s.reason) for s in report.sessions] == [(large.uid, "large", "budget")]
         assert evicted(memory) == set()
-        assert memory.upkeep.retention.storage().raw_bytes <= raw - 20_000
+        assert memory.maintenance.retention.storage().raw_bytes <= raw - 20_000
         texts = [e.payload.text for e in memory.events(large.uid, limit=None) if isinstance(e.payload, ToolResult)]
         (cut,) = [text for text in texts if "not kept: evicted on" in text]
         assert cut.startswith(output(1, 100_000)[:1000].replace("\r", ""))
         assert memory.session(large.uid).event_count == len(list(memory.events(large.uid, limit=None)))
-        assert memory.upkeep.verify().ok
+        assert memory.maintenance.verify().ok
         memory.distilling.run(sessions=[large.uid])
         assert memory.digest(large.uid) == digest
 
@@ -116,10 +116,10 @@ def test_an_append_to_an_evicted_session_adds_to_what_it_came_to(work: Work) -> 
         assert after.tool_histogram == before.tool_histogram
         assert {kept.node.id for kept in memory.nodes(session=session.uid)} > nodes
         assert [e.seq for e in memory.events(session.uid, limit=None)][: len(seqs)] == seqs
-        assert memory.upkeep.verify().ok
-        assert [s.session_uid for s in memory.upkeep.retention.evict().sessions] == [session.uid]
+        assert memory.maintenance.verify().ok
+        assert [s.session_uid for s in memory.maintenance.retention.evict().sessions] == [session.uid]
         assert memory.digest(session.uid) == after
-        assert memory.upkeep.verify().ok
+        assert memory.maintenance.verify().ok
 
 
 def test_what_the_agent_writes_again_is_known_again(work: Work) -> None:
@@ -133,25 +133,25 @@ def test_what_the_agent_writes_again_is_known_again(work: Work) -> None:
         assert report.events == 0
         assert report.agents["claude"].replays > 0
         assert memory.digest(session.uid) == before
-        assert memory.upkeep.verify().ok
+        assert memory.maintenance.verify().ok
 
 
 def test_a_session_that_is_not_analysed_is_not_taken_below_the_hard_cap(work: Work) -> None:
     (session, *_rest) = work.write(1)
     with work.open(raw_soft_cap_bytes=0) as memory:
         memory.refresh()  # takes in, analyses nothing
-        assert memory.upkeep.retention.preview().sessions == []
-        assert memory.upkeep.retention.evict().sessions == []
-        assert b"".join(memory.upkeep.export_bytes(session.uid, format="raw")) == session.path.read_bytes()
+        assert memory.maintenance.retention.preview().sessions == []
+        assert memory.maintenance.retention.evict().sessions == []
+        assert b"".join(memory.maintenance.export_bytes(session.uid, format="raw")) == session.path.read_bytes()
 
 
 def test_above_the_hard_cap_sessions_are_analysed_first(work: Work) -> None:
     sessions = work.write(2)
     with work.open(raw_soft_cap_bytes=0, raw_hard_cap_bytes=0) as memory:
         memory.refresh()
-        preview = memory.upkeep.retention.preview()
+        preview = memory.maintenance.retention.preview()
         assert {s.reason for s in preview.sessions} == {"overflow"}
-        report = memory.upkeep.retention.evict()
+        report = memory.maintenance.retention.evict()
         assert {s.session_uid for s in report.sessions} == {s.uid for s in sessions}
         assert {s.reason for s in report.sessions} == {"overflow"}
         assert report.data_loss == 0
@@ -176,7 +176,7 @@ def test_what_cannot_be_analysed_goes_last_and_is_told_as_data_loss(
     monkeypatch.setattr(analysing, "draft_of", failing)
     with work.open(raw_soft_cap_bytes=0, raw_hard_cap_bytes=0, notify=(sys.executable, str(script))) as memory:
         memory.refresh()
-        report = memory.upkeep.retention.evict()
+        report = memory.maintenance.retention.evict()
         reasons = [(s.session_uid, s.reason) for s in report.sessions]
         assert reasons == [(first.uid, "overflow"), (second.uid, "data_loss")]
         assert report.data_loss == 1
@@ -184,7 +184,7 @@ def test_what_cannot_be_analysed_goes_last_and_is_told_as_data_loss(
         (entry,) = read_audit(work.home, actions=["data_loss"])
         assert entry.value["event"] == "session_memory.data_loss"
         assert entry.value["session_uid"] == second.uid
-        assert memory.upkeep.verify().ok
+        assert memory.maintenance.verify().ok
     (line,) = told.read_text().splitlines()
     said = json.loads(line)
     assert (said["event"], said["sessions"]) == ("session_memory.data_loss", [second.uid])
@@ -205,14 +205,14 @@ def test_a_pinned_session_stays_whole_and_so_do_those_below_it(work: Work) -> No
     child.assistant("Nothing is wrong there.")
     with work.open(raw_soft_cap_bytes=0, raw_hard_cap_bytes=0, cadence="weekly") as memory:
         memory.refresh()
-        memory.upkeep.retention.pin(first.uid)
-        report = memory.upkeep.retention.evict()
+        memory.maintenance.retention.pin(first.uid)
+        report = memory.maintenance.retention.evict()
         assert evicted(memory) == {second.uid}
         assert any("pinned" in note for note in report.notes)
-        assert b"".join(memory.upkeep.export_bytes(first.uid, format="raw")) == first.path.read_bytes()
-        assert [pin.session_uid for pin in memory.upkeep.retention.pins()] == [first.uid]
-        assert memory.upkeep.retention.unpin(first.uid)
-        memory.upkeep.retention.evict()
+        assert b"".join(memory.maintenance.export_bytes(first.uid, format="raw")) == first.path.read_bytes()
+        assert [pin.session_uid for pin in memory.maintenance.retention.pins()] == [first.uid]
+        assert memory.maintenance.retention.unpin(first.uid)
+        memory.maintenance.retention.evict()
         assert first.uid in evicted(memory)
 
 
@@ -223,24 +223,24 @@ def test_the_only_copy_is_spared_from_age_but_not_from_the_caps(work: Work) -> N
         gone.path.unlink()
         memory.sync()
     with work.open(raw_max_age_days=0) as memory:
-        assert [s.session_uid for s in memory.upkeep.retention.evict().sessions] == [there.uid]
+        assert [s.session_uid for s in memory.maintenance.retention.evict().sessions] == [there.uid]
     with work.open(raw_soft_cap_bytes=0, raw_max_age_days="never", keep_gone="always") as memory:
-        assert memory.upkeep.retention.preview().sessions == []
+        assert memory.maintenance.retention.preview().sessions == []
     with work.open(raw_soft_cap_bytes=0, raw_max_age_days="never") as memory:
-        assert [s.session_uid for s in memory.upkeep.retention.evict().sessions] == [gone.uid]
+        assert [s.session_uid for s in memory.maintenance.retention.evict().sessions] == [gone.uid]
 
 
 def test_a_dry_run_tells_exactly_what_goes_and_changes_nothing(work: Work) -> None:
     work.write(4, large=[2])
     with work.open() as memory:
         memory.sync()
-        raw = memory.upkeep.retention.storage().raw_bytes
+        raw = memory.maintenance.retention.storage().raw_bytes
     with work.open(raw_soft_cap_bytes=raw // 3) as memory:
         before = (work.home / "memory.db").read_bytes()
-        preview = memory.upkeep.retention.preview()
+        preview = memory.maintenance.retention.preview()
         assert preview.is_dry_run
         assert (work.home / "memory.db").read_bytes() == before
-        done = memory.upkeep.retention.evict()
+        done = memory.maintenance.retention.evict()
         assert done.sessions == preview.sessions
         assert done.left_bytes <= raw // 3
 
@@ -250,7 +250,7 @@ def test_what_storage_costs_adds_up(work: Work) -> None:
     with work.open(raw_soft_cap_bytes=1000, raw_hard_cap_bytes=1 << 30, cadence="weekly") as memory:
         memory.refresh()
         memory.distilling.run(sessions=[s.session_uid for s in memory.sessions(sync=False).sessions])
-        cost = memory.upkeep.retention.storage()
+        cost = memory.maintenance.retention.storage()
         assert cost.raw_bytes == cost.evictable_bytes == sum(a.archive_bytes + a.text_bytes for a in cost.agents)
         assert [line.name for line in cost.repos] == ["shop"]
         assert cost.to_soft_cap_bytes == 1000 - cost.raw_bytes < 0 < cost.to_hard_cap_bytes

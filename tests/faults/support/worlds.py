@@ -110,8 +110,8 @@ def state(memory: Memory) -> dict[str, Any]:
 
 def written(memory: Memory) -> dict[str, Any]:
     """Everything else that a person said of the memory, without when."""
-    retention = memory.upkeep.retention
-    revealed = [entry.value for entry in memory.upkeep.reveal.log() if entry.value.get("as") != "export"]
+    retention = memory.maintenance.retention
+    revealed = [entry.value for entry in memory.maintenance.reveal.log() if entry.value.get("as") != "export"]
     return {
         "tags": sorted((tag.name, tag.session_uid) for tag in memory.notes.tags()),
         "pins": sorted(pin.session_uid for pin in retention.pins()),
@@ -191,7 +191,7 @@ def assert_whole(home: Path, world: World, before: Seen = NOTHING) -> Seen:
         return NOTHING
     assert_database_is_sound(home)
     with opened(home, world.env) as memory:
-        report = memory.upkeep.verify()
+        report = memory.maintenance.verify()
         assert report.ok, report.defects[:3]
         sessions = memory.sessions(limit=1000, sync=False).sessions
         paths = world.transcripts()
@@ -199,7 +199,7 @@ def assert_whole(home: Path, world: World, before: Seen = NOTHING) -> Seen:
         events: dict[str, list[tuple[int, str, int]]] = {}
         for session in sessions:
             uid = session.session_uid
-            given = b"".join(memory.upkeep.export_bytes(uid, format="raw"))
+            given = b"".join(memory.maintenance.export_bytes(uid, format="raw"))
             if uid in paths:  # hooks tell of sessions that have no transcript
                 assert paths[uid].read_bytes().startswith(given), f"{uid}: not what the agent wrote"
             raw[uid] = len(given)
@@ -217,7 +217,7 @@ def assert_sound(home: Path, world: World, _before: Seen = NOTHING) -> Seen:
     """As `assert_whole`, where things are taken away on purpose: whatever is left is whole and can be asked."""
     assert_database_is_sound(home)
     with opened(home, world.env) as memory:
-        report = memory.upkeep.verify()
+        report = memory.maintenance.verify()
         assert report.ok, report.defects[:3]
         for session in memory.sessions(limit=1000, sync=False).sessions:
             events = [(e.event_id, e.part) for e in memory.events(session.session_uid)]
@@ -241,7 +241,7 @@ def assert_database_is_sound(home: Path) -> None:
 def assert_same(home: Path, world: World, expected: dict[str, Any]) -> None:
     """A home that was brought to its end is as one where nothing ever went wrong, and nothing is left lying about."""
     with opened(home, world.env) as memory:
-        report = memory.upkeep.verify()
+        report = memory.maintenance.verify()
         assert report.ok, report.defects[:3]
         got = state(memory)
         for part, value in expected.items():

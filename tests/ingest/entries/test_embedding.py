@@ -165,7 +165,7 @@ def test_a_page_of_a_collection_is_followed_until_it_is_taken_out(memory: Memory
 
 def test_a_rebuilt_memory_makes_them_anew_and_another_of_the_same_finds_nothing_to_do(memory: Memory) -> None:
     memory.embedding.run()
-    memory.upkeep.rebuild("all")
+    memory.maintenance.rebuild("all")
     assert memory.embedding.is_stale()
     assert rows_or_none(memory) is None  # those of the other database mean nothing here
     assert memory.embedding.run().entries == 2
@@ -183,7 +183,7 @@ def test_forgotten_text_leaves_no_row_behind(memory: Memory) -> None:
     memory.search("zebrafish")
     memory.embedding.run()
     before = rows_of(memory).count
-    memory.upkeep.forgetting.run(ForgetSelection(pattern="zebrafish"))
+    memory.maintenance.forgetting.run(ForgetSelection(pattern="zebrafish"))
     rows = rows_of(memory)
     assert (rows.count, int(rows.dead().sum())) == (before - 1, 0)
     assert is_in_step(memory) or memory.embedding.run().state == "done"
@@ -356,7 +356,7 @@ def test_doctor_and_figures_say_how_many_entries_are_covered(memory: Memory) -> 
     memory.search("parser")
 
     def told() -> tuple[str, str]:
-        (check,) = [check for check in memory.upkeep.doctor().checks if check.id == "vectors"]
+        (check,) = [check for check in memory.maintenance.doctor().checks if check.id == "vectors"]
         return check.state, check.detail
 
     assert told() == ("warn", "0 of 1 event, 0 of 2 learned, noted and documented covered")

@@ -134,7 +134,7 @@ def test_a_rebuilt_memory_finds_the_same(memory: Memory, what: Any) -> None:
     put(memory.home, draft("diary:gone", "nothing"), LEARNING, DOCUMENT)
     remove(memory.home, "diary:gone")
     before = memory.search("quokkaship")
-    memory.upkeep.rebuild(what)
+    memory.maintenance.rebuild(what)
     after = memory.search("quokkaship")
     assert [(h.session_uid, h.seq, h.score, h.snippet) for h in after.hits] == [
         (h.session_uid, h.seq, h.score, h.snippet) for h in before.hits

@@ -147,7 +147,7 @@ def test_a_rebuild_says_the_same_and_keeps_what_was_revoked_and_added(world: Wor
     before, decided = kept(memory), memory.decisions().decisions
     assert any(revoked_at is not None for _, _, revoked_at in before)
     assert len({recorded_at for _, recorded_at, _ in before}) > 1
-    memory.upkeep.rebuild("all")
+    memory.maintenance.rebuild("all")
     report = memory.distilling.run(stages=PLAIN)
     assert (report.sessions, report.nodes, report.revoked) == (1, 0, 0)
     assert kept(memory) == before
@@ -165,7 +165,7 @@ def test_a_rebuild_without_the_old_database_says_the_same(world: World, memory: 
     memory.close()
     for path in memory.home.glob("memory.db*"):
         path.unlink()
-    memory.upkeep.rebuild("all")
+    memory.maintenance.rebuild("all")
     memory.distilling.run(stages=PLAIN)
     assert kept(memory) == before
 

@@ -29,7 +29,7 @@ def test_work_that_goes_on_failing_is_told_everywhere(tmp_path: Path) -> None:
         persists(FAILED)
         (entry,) = read_audit(memory.home, actions=("failure",))
         assert entry.value == {"work": "taking in", "code": "disk_full", "times": 8}
-        (check,) = (c for c in memory.upkeep.doctor().checks if c.id == "failures")
+        (check,) = (c for c in memory.maintenance.doctor().checks if c.id == "failures")
         assert (check.state, "disk_full" in check.detail) == ("warn", True)
     said = msgspec.json.decode(told.read_bytes())
     assert (said["event"], said["work"], said["code"]) == ("session_memory.failure", "taking in", "disk_full")

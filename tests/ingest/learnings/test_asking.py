@@ -45,7 +45,7 @@ def test_what_happened_before_a_model_was_configured_is_not_sent(world: World) -
     old.user("An old secret of the past that nobody agreed to send anywhere.")
     take_in(world.memory)
     with desk_with(world, FINE, turns=1) as desk:
-        desk.memory.upkeep.rebuild("all")
+        desk.memory.maintenance.rebuild("all")
         desk.learn.run(extractor=OneRule("one@2"))
         desk.learn.ask()
         assert "old secret" not in str([asked.body for asked in desk.server.asked])

@@ -56,7 +56,7 @@ def test_what_rules_and_a_model_find_is_one_learning_with_the_evidence_of_both(
         assert one.text == SAID.removeprefix("fact: ").rstrip(".") or one.text == SAID.removeprefix("fact: ")
         assert one.id == learning_id("fact", "repo", one.repo, "", one.text)
         assert [(e.author, e.quote) for e in one.evidence][1:] == [("assistant", "in Redis")]
-        desk.memory.upkeep.rebuild("all")
+        desk.memory.maintenance.rebuild("all")
         desk.learn.run(extractor=OneRule("one@10"))
         (again,) = desk.learn.learnings(LearningFilter(states=("active", "confirmed", "superseded")))
         assert (again.id, len(again.evidence)) == (one.id, 2)

@@ -121,7 +121,7 @@ def test_live_and_replayed_in_another_order_are_the_same(world: World, tmp_path:
         learn(replayed)
         assert told(replayed) == told(world.memory)
     expected = told(world.memory)
-    world.memory.upkeep.rebuild("all")
+    world.memory.maintenance.rebuild("all")
     assert world.memory.learn.run(extractor=RULE).state == "done"
     assert told(world.memory) == expected
 
@@ -153,7 +153,7 @@ def test_a_persons_word_outlives_whatever_is_derived_anew(world: World) -> None:
     assert only(memory, "nearly").superseded_by == new.id
     memory.learn.run(extractor=OneRule("one@2", without="right"))
     assert states(memory) == expected
-    memory.upkeep.rebuild("all")
+    memory.maintenance.rebuild("all")
     memory.learn.run(extractor=OneRule("one@3"))
     assert states(memory) == expected
     one.user("fact: wrong\nfact: nearly")
@@ -165,9 +165,9 @@ def test_verdicts_are_kept_in_a_backup(world: World, tmp_path: Path) -> None:
     world.claude("one").user("fact: right")
     learn(world.memory)
     world.memory.learn.confirm(only(world.memory, "right").id, reason="seen it")
-    world.memory.upkeep.backup(tmp_path / "backup")
+    world.memory.maintenance.backup(tmp_path / "backup")
     with Memory.open(tmp_path / "other", config=Config(), env={**world.env, "CLAUDE_CONFIG_DIR": "/nowhere"}) as other:
-        other.upkeep.restore(tmp_path / "backup")
+        other.maintenance.restore(tmp_path / "backup")
         assert states(other) == {"right": "confirmed"}
         (verdict,) = other.learn.why(only(other, "right").id).verdicts
         assert (verdict.verdict, verdict.reason) == ("confirm", "seen it")
@@ -275,7 +275,7 @@ def test_what_was_learned_of_events_that_were_evicted_stays(world: World) -> Non
     world.memory.sync()
     world.memory.learn.run(extractor=RULE)
     with world.again(Config(retention=RetentionConfig(raw_soft_cap_bytes=1, raw_max_age_days=1))) as small:
-        report = small.upkeep.retention.evict()
+        report = small.maintenance.retention.evict()
         assert len(report.sessions) == 1
         one.user("fact: new")
         learn(small)
@@ -289,7 +289,7 @@ def test_what_was_learned_of_a_forgotten_session_goes_and_what_others_say_stays_
     one.user("fact: Only Here\nfact: Said In Both")
     two.user("fact: said in both")
     learn(world.memory)
-    world.memory.upkeep.forgetting.run(ForgetSelection(session=one.uid))
+    world.memory.maintenance.forgetting.run(ForgetSelection(session=one.uid))
     world.memory.learn.run(extractor=RULE)
     (left,) = world.memory.learn.learnings()
     assert (left.text, left.features) == ("said in both", {"said": 0.7})

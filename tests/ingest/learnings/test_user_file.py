@@ -82,7 +82,7 @@ def test_a_line_taken_out_by_hand_is_retired_for_good_and_a_line_put_in_stays(wo
     assert lines(path) == ("- speak German", "- my own line")
     world.claude("two").user("preference: use tabs")
     learn(world.memory)
-    world.memory.upkeep.rebuild("all")
+    world.memory.maintenance.rebuild("all")
     learn(world.memory)
     assert states(world.memory)["use tabs"] == "retired"
     assert lines(path) == ("- speak German", "- my own line")

@@ -41,7 +41,7 @@ def stored(manifest: BackupManifest, place: str) -> str:
 
 def test_a_backup_is_read_again_and_private(machine: World, tmp_path: Path) -> None:
     with machine.memory() as memory:
-        report = memory.upkeep.backup(tmp_path / "copy")
+        report = memory.maintenance.backup(tmp_path / "copy")
     assert (report.sessions, report.key, report.in_step, report.form) == (2, "included", True, "folder")
     assert report.chunks == checked(tmp_path / "copy", machine.home) > 0
     paths = [tmp_path / "copy", *(tmp_path / "copy").rglob("*")]
@@ -56,22 +56,22 @@ def test_a_backup_is_read_again_and_private(machine: World, tmp_path: Path) -> N
 
 def test_the_key_can_be_left_out(machine: World, tmp_path: Path) -> None:
     with machine.memory() as memory:
-        report = memory.upkeep.backup(tmp_path / "copy", with_key=False)
+        report = memory.maintenance.backup(tmp_path / "copy", with_key=False)
     assert report.key == "left_out"
     assert [p.name for p in (tmp_path / "copy").rglob("*.key")] == ["data.key"]
 
 
 def test_a_second_backup_copies_what_is_new(machine: World, tmp_path: Path) -> None:
     with machine.memory() as memory:
-        memory.upkeep.backup(tmp_path / "copy")
+        memory.maintenance.backup(tmp_path / "copy")
     pack = tmp_path / "copy" / "packs" / "000001.pack"
     before = pack.stat()
     with machine.memory() as memory:
-        memory.upkeep.backup(tmp_path / "copy")
+        memory.maintenance.backup(tmp_path / "copy")
     assert (pack.stat().st_ino, pack.stat().st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
     machine.grow("more " * 100)
     with machine.memory() as memory:
-        memory.upkeep.backup(tmp_path / "copy")
+        memory.maintenance.backup(tmp_path / "copy")
     assert pack.stat().st_ino == before.st_ino
     assert pack.stat().st_size == (machine.home / "archive" / "packs" / "000001.pack").stat().st_size > before.st_size
     assert checked(tmp_path / "copy", machine.home) > 0
@@ -81,11 +81,11 @@ def test_a_second_backup_copies_what_is_new(machine: World, tmp_path: Path) -> N
 def test_a_pack_that_became_another_one_is_copied_anew(machine: World, tmp_path: Path) -> None:
     """As after the archive was made smaller, or another memory is backed up to the same place."""
     with machine.memory() as memory:
-        memory.upkeep.backup(tmp_path / "copy")
+        memory.maintenance.backup(tmp_path / "copy")
     other = tmp_path / "other"
     with machine.memory(other) as memory:
         memory.sync()
-        memory.upkeep.backup(tmp_path / "copy")
+        memory.maintenance.backup(tmp_path / "copy")
     assert checked(tmp_path / "copy", other) > 0
     assert len(list((tmp_path / "copy" / "packs").iterdir())) == 1
 
@@ -119,7 +119,7 @@ def test_a_backup_goes_on_while_something_is_taken_in(machine: World, tmp_path: 
         for number in range(4):
             assert child.stdout.readline()
             with machine.memory() as memory:
-                sessions.append(memory.upkeep.backup(tmp_path / f"copy{number % 2}").sessions)
+                sessions.append(memory.maintenance.backup(tmp_path / f"copy{number % 2}").sessions)
             assert checked(tmp_path / f"copy{number % 2}", machine.home) > 0
     finally:
         stop.touch()
@@ -135,7 +135,7 @@ def test_a_long_sync_that_keeps_the_lock_does_not_keep_a_backup_waiting(
     lock = IngestLock(machine.home)
     try:
         with machine.memory() as memory:
-            report = memory.upkeep.backup(tmp_path / "copy")
+            report = memory.maintenance.backup(tmp_path / "copy")
     finally:
         lock.release()
     assert not report.in_step
@@ -157,7 +157,7 @@ def test_an_archive_that_is_written_anew_meanwhile_is_looked_at_again(
             lock.release()
             files = list(moments._originals(home))
             with machine.memory() as memory:
-                memory.upkeep.forgetting.run(ForgetSelection(session=machine.one.uid))
+                memory.maintenance.forgetting.run(ForgetSelection(session=machine.one.uid))
             monkeypatch.setattr(moments, "_originals", lambda _home: files if len(looks) == 1 else originals(_home))
         return snapshot
 
@@ -166,14 +166,14 @@ def test_an_archive_that_is_written_anew_meanwhile_is_looked_at_again(
     monkeypatch.setattr(moments, "take_snapshot", take_then_forget)
     lock = IngestLock(machine.home)
     with machine.memory() as memory:
-        report = memory.upkeep.backup(tmp_path / name)
+        report = memory.maintenance.backup(tmp_path / name)
     assert (len(looks), report.sessions, report.in_step) == (2, 1, True)
 
 
 @pytest.mark.parametrize("name", ["memory.db", "archive/journal.log", "archive/packs/000001.pack"])
 def test_one_changed_bit_shows(machine: World, tmp_path: Path, name: str) -> None:
     with machine.memory() as memory:
-        memory.upkeep.backup(tmp_path / "copy")
+        memory.maintenance.backup(tmp_path / "copy")
     manifest = read_manifest(tmp_path / "copy")
     assert manifest is not None
     path = tmp_path / "copy" / stored(manifest, name)
@@ -189,7 +189,7 @@ def test_what_goes_wrong_while_writing_is_found_before_it_counts(
 ) -> None:
     """A disk that keeps other bytes than were written: the manifest never comes, the backup before stays."""
     with machine.memory() as memory:
-        memory.upkeep.backup(tmp_path / "copy")
+        memory.maintenance.backup(tmp_path / "copy")
     before = (tmp_path / "copy" / MANIFEST).read_bytes()
     machine.grow("later")
     from recollect.maintenance.backup import create as backing_up
@@ -203,13 +203,13 @@ def test_what_goes_wrong_while_writing_is_found_before_it_counts(
 
     monkeypatch.setattr(backing_up, "check_folder", spoil_then_check)
     with machine.memory() as memory, pytest.raises(BackupUnusable):
-        memory.upkeep.backup(tmp_path / "copy")
+        memory.maintenance.backup(tmp_path / "copy")
     assert (tmp_path / "copy" / MANIFEST).read_bytes() == before
     assert (tmp_path / "copy" / PARTIAL).exists()
     assert checked(tmp_path / "copy", machine.home) > 0  # packs that grew are still what the manifest says
     monkeypatch.undo()
     with machine.memory() as memory:
-        memory.upkeep.backup(tmp_path / "copy")
+        memory.maintenance.backup(tmp_path / "copy")
     assert checked(tmp_path / "copy", machine.home) > 0
 
 
@@ -227,7 +227,7 @@ def test_killed_at_any_step_a_backup_is_none_or_the_one_before(machine: World, t
         "    real(fd)\n"
         "os.fsync = fsync\n"
         "from pathlib import Path\n"
-        "Memory.open(sys.argv[1], config=Config(), env=dict(os.environ)).upkeep.backup(Path(sys.argv[2]))\n"
+        "Memory.open(sys.argv[1], config=Config(), env=dict(os.environ)).maintenance.backup(Path(sys.argv[2]))\n"
     )
 
     def run(target: Path, steps: int) -> int:
@@ -253,17 +253,17 @@ def test_a_folder_with_something_else_in_it_is_left_alone(machine: World, tmp_pa
     (tmp_path / "mine" / "letter.txt").write_text("dear")
     with machine.memory() as memory:
         with pytest.raises(UsageError, match="something else"):
-            memory.upkeep.backup(tmp_path / "mine")
+            memory.maintenance.backup(tmp_path / "mine")
         with pytest.raises(UsageError, match="inside"):
-            memory.upkeep.backup(machine.home / "copies")
+            memory.maintenance.backup(machine.home / "copies")
         with pytest.raises(UsageError, match="not a folder"):
-            memory.upkeep.backup(tmp_path / "mine" / "letter.txt")
+            memory.maintenance.backup(tmp_path / "mine" / "letter.txt")
     assert [p.name for p in (tmp_path / "mine").iterdir()] == ["letter.txt"]
 
 
 def test_nothing_stored_is_nothing_to_back_up(machine: World, tmp_path: Path) -> None:
     with machine.memory(tmp_path / "empty") as memory, pytest.raises(UsageError, match="nothing is stored"):
-        memory.upkeep.backup(tmp_path / "copy")
+        memory.maintenance.backup(tmp_path / "copy")
     assert not (tmp_path / "copy").exists()
 
 
@@ -273,7 +273,7 @@ def test_two_backups_to_one_folder_do_not_meet(machine: World, tmp_path: Path) -
 
     def one(memory: Memory) -> None:
         try:
-            memory.upkeep.backup(tmp_path / "copy")
+            memory.maintenance.backup(tmp_path / "copy")
             outcomes.append("made")
         except Exception as error:  # noqa: BLE001  whatever it is, the main thread judges it
             outcomes.append(getattr(error, "code", repr(error)))
@@ -291,7 +291,7 @@ def test_two_backups_to_one_folder_do_not_meet(machine: World, tmp_path: Path) -
 
 def test_one_file_is_whole_or_not_there(machine: World, tmp_path: Path) -> None:
     with machine.memory() as memory:
-        report = memory.upkeep.backup(tmp_path / "copy.tar.zst")
+        report = memory.maintenance.backup(tmp_path / "copy.tar.zst")
     assert report.form == "tar.zst"
     assert report.chunks > 0
     assert sorted(p.name for p in tmp_path.iterdir() if "copy" in p.name) == ["copy.tar.zst"]
@@ -300,7 +300,7 @@ def test_one_file_is_whole_or_not_there(machine: World, tmp_path: Path) -> None:
 
 def test_the_manifest_says_no_more_than_it_must(machine: World, tmp_path: Path) -> None:
     with machine.memory() as memory:
-        memory.upkeep.backup(tmp_path / "copy")
+        memory.maintenance.backup(tmp_path / "copy")
     text = (tmp_path / "copy" / MANIFEST).read_text()
     assert "SQLite" not in text
     manifest = msgspec.json.decode(text)

@@ -24,7 +24,7 @@ from tests.maintenance.backup.conftest import World, found, told
 def copied(machine: World, tmp_path: Path, request: pytest.FixtureRequest) -> Path:
     """Return a backup of the memory, in both forms."""
     with machine.memory() as memory:
-        memory.upkeep.backup(tmp_path / request.param)
+        memory.maintenance.backup(tmp_path / request.param)
     return tmp_path / str(request.param)
 
 
@@ -32,7 +32,7 @@ def copied(machine: World, tmp_path: Path, request: pytest.FixtureRequest) -> Pa
 def folder(machine: World, tmp_path: Path) -> Path:
     """Return a backup of the memory that is a folder."""
     with machine.memory() as memory:
-        memory.upkeep.backup(tmp_path / "copy")
+        memory.maintenance.backup(tmp_path / "copy")
     return tmp_path / "copy"
 
 
@@ -41,23 +41,23 @@ def test_a_restored_memory_answers_the_same(machine: World, copied: Path, tmp_pa
         expected = told(memory), found(memory, "zanzibar"), memory.stats().kind_counts
         digests = [memory.digest(uid) for uid in expected[0]]
     with machine.memory(tmp_path / "again") as memory:
-        report = memory.upkeep.restore(copied)
+        report = memory.maintenance.restore(copied)
         assert (report.sessions, report.lost_sessions, report.notes) == (2, 0, ())
         assert (told(memory), found(memory, "zanzibar"), memory.stats().kind_counts) == expected
         assert [memory.digest(uid) for uid in expected[0]] == digests
-        assert memory.upkeep.verify().ok
+        assert memory.maintenance.verify().ok
         assert read_audit(memory.home, actions=("restore",))[0].value["made_at"] == report.made_at
     assert not (tmp_path / "again" / "restore").exists()
 
 
 def test_a_restored_memory_goes_on(machine: World, folder: Path, tmp_path: Path) -> None:
     with machine.memory(tmp_path / "again") as memory:
-        memory.upkeep.restore(folder)
+        memory.maintenance.restore(folder)
         machine.one.user("and then a mammoth came")
         report = memory.sync()
         assert (report.state, report.events) == ("done", 1)
         assert len(found(memory, "mammoth")) == 1
-        assert memory.upkeep.verify().ok
+        assert memory.maintenance.verify().ok
 
 
 def test_a_memory_that_is_there_is_replaced_only_when_told(machine: World, folder: Path) -> None:
@@ -65,10 +65,10 @@ def test_a_memory_that_is_there_is_replaced_only_when_told(machine: World, folde
     with machine.memory() as memory:
         before = told(memory)
         with pytest.raises(UsageError, match="1 of its sessions"):
-            memory.upkeep.restore(folder)
+            memory.maintenance.restore(folder)
         assert told(memory) == before
         assert not (machine.home / "restore").exists()
-        report = memory.upkeep.restore(folder, force=True, keep=True)
+        report = memory.maintenance.restore(folder, force=True, keep=True)
         assert (report.lost_sessions, report.lost_events, report.lost) == (1, 3, (machine.one.uid,))
         assert "under other numbers" in report.notes[-1]
         assert found(memory, "question") == []
@@ -76,13 +76,13 @@ def test_a_memory_that_is_there_is_replaced_only_when_told(machine: World, folde
         assert len(found(memory, "question")) > 0
     with machine.memory(Path(report.aside)) as kept:
         assert told(kept) == before
-        assert kept.upkeep.verify().ok
+        assert kept.maintenance.verify().ok
 
 
 def test_what_is_not_kept_is_deleted(machine: World, folder: Path) -> None:
     machine.grow("a question of after the backup")
     with machine.memory() as memory:
-        report = memory.upkeep.restore(folder, force=True)
+        report = memory.maintenance.restore(folder, force=True)
     assert report.aside == ""
     assert not [p for p in machine.home.iterdir() if "restore" in p.name]
 
@@ -98,11 +98,11 @@ def test_a_damaged_backup_changes_nothing(machine: World, folder: Path) -> None:
             data = path.read_bytes()
             path.write_bytes(bytes([data[0] ^ 1]) + data[1:])
             with pytest.raises(BackupUnusable):
-                memory.upkeep.restore(folder, force=True)
+                memory.maintenance.restore(folder, force=True)
             path.write_bytes(data)
         path.unlink()
         with pytest.raises(BackupUnusable):
-            memory.upkeep.restore(folder, force=True)
+            memory.maintenance.restore(folder, force=True)
         assert told(memory) == before
         assert not (machine.home / "restore").exists()
 
@@ -114,11 +114,11 @@ def test_what_is_no_whole_backup_is_refused(machine: World, copied: Path, tmp_pa
         copied.write_bytes(copied.read_bytes()[:-2000])
     with machine.memory(tmp_path / "again") as memory:
         with pytest.raises(BackupUnusable):
-            memory.upkeep.restore(copied)
+            memory.maintenance.restore(copied)
         with pytest.raises(BackupUnusable, match="not there"):
-            memory.upkeep.restore(tmp_path / "nowhere")
+            memory.maintenance.restore(tmp_path / "nowhere")
         with pytest.raises(BackupUnusable):
-            memory.upkeep.restore(machine.one.path)
+            memory.maintenance.restore(machine.one.path)
 
 
 def test_a_manifest_cannot_lead_out_of_the_home(machine: World, folder: Path, tmp_path: Path) -> None:
@@ -127,7 +127,7 @@ def test_a_manifest_cannot_lead_out_of_the_home(machine: World, folder: Path, tm
         for bad in ("keys/../../../evil", "/etc/evil", "spool/../../evil", "bin/evil"):
             (folder / MANIFEST).write_text(text.replace('"keys/data.key"', f'"{bad}"'))
             with pytest.raises(BackupUnusable, match="no backup has"):
-                memory.upkeep.restore(folder)
+                memory.maintenance.restore(folder)
 
 
 def test_a_backup_of_a_newer_version_is_refused(machine: World, folder: Path, tmp_path: Path) -> None:
@@ -137,48 +137,48 @@ def test_a_backup_of_a_newer_version_is_refused(machine: World, folder: Path, tm
     with machine.memory(tmp_path / "again") as memory:
         (folder / MANIFEST).write_text(text.replace('"format": 1', '"format": 2'))
         with pytest.raises(BackupUnusable, match="newer"):
-            memory.upkeep.restore(folder)
+            memory.maintenance.restore(folder)
         (folder / MANIFEST).write_text(text.replace(f'"schema": {manifest.schema}', '"schema": 9999'))
         with pytest.raises(SchemaTooNew):
-            memory.upkeep.restore(folder)
+            memory.maintenance.restore(folder)
 
 
 def test_without_its_key_a_backup_opens_only_where_the_key_is(machine: World, tmp_path: Path) -> None:
     with machine.memory() as memory:
         expected = told(memory)
-        memory.upkeep.backup(tmp_path / "copy", with_key=False)
+        memory.maintenance.backup(tmp_path / "copy", with_key=False)
     with machine.memory(tmp_path / "again") as memory:
         with pytest.raises(KeyUnavailable, match="no key that opens it"):
-            memory.upkeep.restore(tmp_path / "copy")
+            memory.maintenance.restore(tmp_path / "copy")
         (tmp_path / "again" / "keys").mkdir(parents=True)
         for name in ("wrapping.key", "data.key"):
             shutil.copy(machine.home / "keys" / name, tmp_path / "again" / "keys" / name)
-        memory.upkeep.restore(tmp_path / "copy")
+        memory.maintenance.restore(tmp_path / "copy")
         assert told(memory) == expected
 
 
 def test_the_wrapping_key_alone_is_enough(machine: World, tmp_path: Path) -> None:
     with machine.memory() as memory:
-        memory.upkeep.backup(tmp_path / "copy", with_key=False)
+        memory.maintenance.backup(tmp_path / "copy", with_key=False)
     (tmp_path / "again" / "keys").mkdir(parents=True)
     shutil.copy(machine.home / "keys" / "wrapping.key", tmp_path / "again" / "keys")
     with machine.memory(tmp_path / "again") as memory:
-        assert memory.upkeep.restore(tmp_path / "copy").chunks > 0
-        assert memory.upkeep.verify().ok
+        assert memory.maintenance.restore(tmp_path / "copy").chunks > 0
+        assert memory.maintenance.verify().ok
 
 
 def test_a_memory_at_work_is_left_alone(machine: World, folder: Path) -> None:
     lock = IngestLock(machine.home)
     try:
         with machine.memory() as memory, pytest.raises(StoreLocked):
-            memory.upkeep.restore(folder, force=True)
+            memory.maintenance.restore(folder, force=True)
     finally:
         lock.release()
     (machine.home / "run").mkdir(exist_ok=True)
     daemon = IngestLock(machine.home / "run", name="daemon.lock", work="serving")
     try:
         with machine.memory() as memory, pytest.raises(StoreLocked) as refused:
-            memory.upkeep.restore(folder, force=True)
+            memory.maintenance.restore(folder, force=True)
         assert "up --stop" in refused.value.hint
     finally:
         daemon.release()
@@ -202,18 +202,18 @@ def test_what_was_taken_in_during_the_backup_is_there_after_it(
     lock = IngestLock(machine.home)
     monkeypatch.setattr(moments, "take_snapshot", take_then_sync)
     with machine.memory() as memory:
-        report = memory.upkeep.backup(tmp_path / "copy")
+        report = memory.maintenance.backup(tmp_path / "copy")
     monkeypatch.undo()
     assert not report.in_step
     with machine.memory() as memory:
         expected = told(memory)
     machine.one.path.unlink()
     with machine.memory(tmp_path / "again") as memory:
-        restored = memory.upkeep.restore(tmp_path / "copy")
+        restored = memory.maintenance.restore(tmp_path / "copy")
         assert "derived from it anew" in restored.notes[0]
         assert len(found(memory, "mammoth")) == 2
         assert told(memory) == expected
-        assert memory.upkeep.verify().ok
+        assert memory.maintenance.verify().ok
 
 
 def test_killed_at_any_step_the_memory_is_the_one_of_before_or_the_restored_one(machine: World, folder: Path) -> None:
@@ -244,7 +244,7 @@ def test_killed_at_any_step_the_memory_is_the_one_of_before_or_the_restored_one(
         "    real(*arguments, **named)\n"
         "import recollect.maintenance.backup.restore as copying\n"
         "copying.swap = swap\n"
-        "memory.upkeep.restore(Path(sys.argv[2]), force=True)\n"
+        "memory.maintenance.restore(Path(sys.argv[2]), force=True)\n"
     )
     with machine.memory() as memory:
         later = told(memory)
@@ -256,7 +256,7 @@ def test_killed_at_any_step_the_memory_is_the_one_of_before_or_the_restored_one(
         codes.append(subprocess.run(command, env={**os.environ, **machine.env}, check=False).returncode)
         with machine.memory() as memory:
             memory.sync()
-            assert memory.upkeep.verify().ok
+            assert memory.maintenance.verify().ok
             now = told(memory)
         assert not (machine.home / "restore" / "READY").exists()
         outcomes.append(now == later)
@@ -274,25 +274,25 @@ def test_drops_of_hooks_that_waited_are_taken_in_after_it(machine: World, tmp_pa
     waiting.parent.mkdir(parents=True, exist_ok=True)
     waiting.write_text("{}")
     with machine.memory() as memory:
-        memory.upkeep.backup(tmp_path / "copy")
+        memory.maintenance.backup(tmp_path / "copy")
     with machine.memory(tmp_path / "again") as memory:
-        memory.upkeep.restore(tmp_path / "copy")
+        memory.maintenance.restore(tmp_path / "copy")
     assert (tmp_path / "again" / "spool" / "hooks" / "waiting.json").read_text() == "{}"
 
 
 def test_what_was_forgotten_since_stays_forgotten(machine: World, folder: Path) -> None:
     with machine.memory() as memory:
         assert found(memory, "zanzibar")
-        report = memory.upkeep.forgetting.run(ForgetSelection(session=machine.one.uid))
+        report = memory.maintenance.forgetting.run(ForgetSelection(session=machine.one.uid))
         assert (report.state, report.whole_sessions) == ("done", 1)
-        restored = memory.upkeep.restore(folder, force=True)
+        restored = memory.maintenance.restore(folder, force=True)
         assert (restored.forgotten, restored.sessions, restored.lost_sessions) == (1, 1, 0)
         assert found(memory, "zanzibar") == []
         assert memory.sync().state == "done"
-        memory.upkeep.rebuild("all")
+        memory.maintenance.rebuild("all")
         assert found(memory, "zanzibar") == []
         assert list(told(memory)) == [machine.two.uid]
-        assert memory.upkeep.verify().ok
+        assert memory.maintenance.verify().ok
         assert [entry.action for entry in read_audit(memory.home)] == ["restore", "forget"]
     plain = {path: path.read_bytes() for path in machine.home.rglob("*") if path.is_file()}
     assert not [path for path, data in plain.items() if b"zanzibar" in data]
@@ -300,10 +300,10 @@ def test_what_was_forgotten_since_stays_forgotten(machine: World, folder: Path) 
 
 def test_what_was_forgotten_is_known_also_where_the_database_is_lost(machine: World, folder: Path) -> None:
     with machine.memory() as memory:
-        memory.upkeep.forgetting.run(ForgetSelection(session=machine.one.uid))
+        memory.maintenance.forgetting.run(ForgetSelection(session=machine.one.uid))
     (machine.home / "memory.db").write_bytes(b"garbage" * 1000)
     with machine.memory() as memory:
-        restored = memory.upkeep.restore(folder, force=True)
+        restored = memory.maintenance.restore(folder, force=True)
         assert restored.forgotten == 1
         assert any("cannot be read" in note for note in restored.notes)
         assert list(told(memory)) == [machine.two.uid]
@@ -315,10 +315,10 @@ def test_what_was_written_and_forgotten_since_stays_forgotten(machine: World, tm
         memory.notes.facts.add(NewFact(subject="it", predicate="is called", object="quuxzanzi"))
         memory.notes.facts.add(NewFact(subject="it", predicate="is", object="open"))
         memory.notes.tag(machine.one.uid, ["quuxzanzi"])
-        memory.upkeep.backup(tmp_path / "copy")
-        report = memory.upkeep.forgetting.run(ForgetSelection(pattern="quuxzanzi"))
+        memory.maintenance.backup(tmp_path / "copy")
+        report = memory.maintenance.forgetting.run(ForgetSelection(pattern="quuxzanzi"))
         assert (report.written, report.events) == (3, 0)
-        memory.upkeep.restore(tmp_path / "copy", force=True)
+        memory.maintenance.restore(tmp_path / "copy", force=True)
         assert memory.search("kind:fact open").total == 1
         assert memory.search("quuxzanzi").total == 0
     plain = {path: path.read_bytes() for path in machine.home.rglob("*") if path.is_file()}

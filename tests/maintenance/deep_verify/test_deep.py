@@ -42,7 +42,7 @@ def memory(tmp_path: Path) -> Memory:
 
 def parts(memory: Memory) -> dict[str, DeepPart]:
     memory.close()
-    report = memory.upkeep.verify_deep()
+    report = memory.maintenance.verify_deep()
     assert report.ok == all(part.ok for part in report.deep)
     assert not (memory.home / "verify").exists()
     return {part.name: part for part in report.deep}
@@ -110,7 +110,7 @@ def test_documents_that_are_missing_or_too_many_are_named(memory: Memory) -> Non
         index.delete([gone])
     found = parts(memory)["index"]
     assert [d.detail for d in found.differences] == [f"documents of event key {gone} are missing"]
-    memory.upkeep.rebuild("index")
+    memory.maintenance.rebuild("index")
     assert parts(memory)["index"].ok
     (shard, *_) = memory.reader().shards()
     with IndexWriterSet.open(memory.home / "index" / "text") as index:
@@ -155,19 +155,19 @@ def test_nothing_is_taken_in_meanwhile(memory: Memory) -> None:
     lock = IngestLock(memory.home)
     try:
         with pytest.raises(StoreLocked):
-            memory.upkeep.verify_deep()
+            memory.maintenance.verify_deep()
     finally:
         lock.release()
 
 
 def test_what_was_forgotten_or_evicted_on_purpose_is_no_difference(memory: Memory) -> None:
     one = min(s.session_uid for s in memory.sessions(sync=False).sessions)
-    memory.upkeep.forgetting.run(ForgetSelection(pattern="zanzibar", session=one))
+    memory.maintenance.forgetting.run(ForgetSelection(pattern="zanzibar", session=one))
     found = parts(memory)
     assert {name: part.differences for name, part in found.items() if not part.ok} == {}
     assert found["events"].skipped == found["sessions"].skipped == 1
     memory.config = Config(retention=RetentionConfig(raw_soft_cap_bytes=0))
-    assert memory.upkeep.retention.evict().sessions
+    assert memory.maintenance.retention.evict().sessions
     found = parts(memory)
     assert {name: part.differences for name, part in found.items() if not part.ok} == {}
     assert found["sessions"].skipped

@@ -13,7 +13,7 @@ __all__ = ["world"]
 
 
 def warnings(world: World) -> list[Check]:
-    return [check for check in world.memory.upkeep.doctor().checks if check.id == "deletes"]
+    return [check for check in world.memory.maintenance.doctor().checks if check.id == "deletes"]
 
 
 def test_codewhale_near_its_limit_is_a_warning_while_no_sync_is_scheduled(world: World) -> None:

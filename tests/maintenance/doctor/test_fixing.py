@@ -89,26 +89,26 @@ def memory(world: World) -> Memory:
 def test_what_is_wrong_is_said_then_put_right(memory: Memory, name: str) -> None:
     cause: Callable[[Memory], None] = CAUSES[name]
     cause(memory)
-    before = {check.id for check in memory.upkeep.doctor().checks if check.state != "ok"}
+    before = {check.id for check in memory.maintenance.doctor().checks if check.state != "ok"}
     assert name in before
     said: list[Fix] = []
-    planned = memory.upkeep.fix(is_dry_run=True, say=said.append)
+    planned = memory.maintenance.fix(is_dry_run=True, say=said.append)
     assert {check.id for check in planned.checks if check.state != "ok"} == before
     assert tuple(said) == planned.fixes
     assert {step.state for step in said} == {"would"}
     memory.close()
-    report = memory.upkeep.fix(say=said.append)
+    report = memory.maintenance.fix(say=said.append)
     assert name in {step.id for step in report.fixes}
     assert {step.state for step in report.fixes} == {"done"}
     assert [check for check in report.checks if check.state != "ok"] == []
     assert read_audit(memory.home, actions=("fix",))[0].value["fixes"] == [[s.id, s.state] for s in report.fixes]
-    assert memory.upkeep.fix().fixes == ()
-    assert memory.upkeep.verify().ok
+    assert memory.maintenance.fix().fixes == ()
+    assert memory.maintenance.verify().ok
 
 
 def test_nothing_of_the_memory_is_closed_to_its_owner(memory: Memory) -> None:
     open_to_others(memory)
-    memory.upkeep.fix()
+    memory.maintenance.fix()
     assert stat.S_IMODE((memory.home / "memory.db").stat().st_mode) == 0o600
     assert stat.S_IMODE((memory.home / "archive").stat().st_mode) == 0o700
 
@@ -117,7 +117,7 @@ def test_what_somebody_works_at_is_left_alone(memory: Memory) -> None:
     leave_things_behind(memory)
     lock = IngestLock(memory.home)
     try:
-        states = {step.id: step.state for step in memory.upkeep.fix().fixes}
+        states = {step.id: step.state for step in memory.maintenance.fix().fixes}
     finally:
         lock.release()
     assert states["leftovers"] == "failed"
@@ -125,6 +125,6 @@ def test_what_somebody_works_at_is_left_alone(memory: Memory) -> None:
 
 
 def test_every_check_has_an_id_that_names_no_agent_and_no_file(memory: Memory) -> None:
-    checks = memory.upkeep.doctor().checks
+    checks = memory.maintenance.doctor().checks
     assert all(check.id and check.id.isalpha() for check in checks)
     assert {check.id for check in checks if check.name.startswith("agent ")} == {"agent"}

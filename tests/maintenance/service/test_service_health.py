@@ -19,12 +19,12 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="systemd and cro
 
 def checks(desk: Desk) -> dict[str, Check]:
     with Memory.open(desk.memory, env=desk.env) as memory:
-        return {check.id: check for check in memory.upkeep.doctor().checks if check.id.startswith("service")}
+        return {check.id: check for check in memory.maintenance.doctor().checks if check.id.startswith("service")}
 
 
 def fixed(desk: Desk) -> dict[str, str]:
     with Memory.open(desk.memory, env=desk.env) as memory:
-        return {fix.id: fix.state for fix in memory.upkeep.fix().fixes if fix.id.startswith("service")}
+        return {fix.id: fix.state for fix in memory.maintenance.fix().fixes if fix.id.startswith("service")}
 
 
 def unit(desk: Desk) -> Path:

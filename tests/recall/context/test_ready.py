@@ -329,7 +329,7 @@ def test_damage_in_the_store_never_fails_a_sync(shop: Shop, told: Session) -> No
 
 def test_a_rebuild_leaves_nothing_of_before(shop: Shop, told: Session) -> None:
     before = (shop.memory.home / ready.FOLDER / ready.STAMP).read_bytes()
-    shop.memory.upkeep.rebuild("all")
+    shop.memory.maintenance.rebuild("all")
     assert (shop.memory.home / ready.FOLDER / ready.STAMP).read_bytes() != before
     found = taken(shop.world, shop.path)
     assert found is not None
@@ -426,7 +426,7 @@ class Scene:
         elif what == "own file" and self.is_stored():
             (self.home / ("soul.md", "user.md")[which % 2]).write_text(f"version {self.at_all % 10}\n")
         elif what == "rebuild" and (self.shop.memory.home / "keys").exists():
-            self.shop.memory.upkeep.rebuild("all")
+            self.shop.memory.maintenance.rebuild("all")
 
     @property
     def home(self) -> Path:

@@ -33,7 +33,7 @@ def test_fifty_appends_are_each_taken_in_once(desk: Desk) -> None:
         for talk in talks:
             said = [e.payload.text for e in memory.events(talk.uid) if e.kind == "user_message"]  # type: ignore[union-attr]
             assert len(said) == len(set(said)) == 11
-        assert memory.upkeep.verify().ok
+        assert memory.maintenance.verify().ok
 
 
 def test_a_question_right_behind_an_append_finds_it_or_is_told_that_it_may_be_missing(desk: Desk) -> None:

@@ -56,7 +56,7 @@ def test_after_a_kill_the_next_one_starts_clean_and_nothing_is_lost_or_doubled(d
     with desk.memory() as memory:
         said = [e.payload.text for e in memory.events(talk.uid) if e.kind == "user_message"]  # type: ignore[union-attr]
         assert said == ["before the crash: quokka", "as it died: wombat"]
-        assert memory.upkeep.verify().ok
+        assert memory.maintenance.verify().ok
 
 
 @unix_only
@@ -71,7 +71,7 @@ def test_stopped_in_the_midst_of_taking_in_it_goes_on_with_the_next_start(desk: 
     with desk.memory() as memory:
         assert memory.stats().sessions == 60
         assert sum(1 for e in memory.events(talk.uid) if e.kind == "user_message") == 40
-        assert memory.upkeep.verify().ok
+        assert memory.maintenance.verify().ok
 
 
 def test_a_port_that_is_taken_keeps_nobody_from_being_fresh(desk: Desk) -> None:
@@ -99,14 +99,14 @@ def test_a_port_that_is_free_again_is_taken_then(desk: Desk) -> None:
         assert (daemon.url, f"127.0.0.1:{port}" in daemon.told["http"]) == ("", True)
         assert f"none: cannot listen on 127.0.0.1:{port}" in desk.run("up", "--status").stdout
         with desk.memory() as memory:
-            found = next(check for check in memory.upkeep.doctor().checks if check.id == "daemon")
+            found = next(check for check in memory.maintenance.doctor().checks if check.id == "daemon")
         assert (found.state, str(port) in found.detail) == ("warn", True)
     wait_until(lambda: desk.status().url == f"http://127.0.0.1:{port}")
     daemon.url = desk.status().url
     assert desk.status().http == ""
     assert daemon.get("/healthz").body == b"ok\n"
     with desk.memory() as memory:
-        assert {check.state for check in memory.upkeep.doctor().checks if check.id == "daemon"} == {"ok"}
+        assert {check.state for check in memory.maintenance.doctor().checks if check.id == "daemon"} == {"ok"}
     desk.claude("one").user("afterwards aardvark")
     desk.wait_for("aardvark")
     assert daemon.end()[0] == 0
@@ -166,7 +166,7 @@ def test_one_that_cannot_be_asked_says_why(desk: Desk) -> None:
         mine = place.Place(desk.home)
         mine.show(place.Card(os.getpid(), __version__, 0, no_socket=why))
         try:
-            (check,) = [one for one in memory.upkeep.doctor().checks if one.id == "daemon"]
+            (check,) = [one for one in memory.maintenance.doctor().checks if one.id == "daemon"]
             told = desk.run("up", "--status")
             answer = json.loads(desk.run("up", "--status", "--json").stdout)
         finally:

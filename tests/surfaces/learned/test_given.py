@@ -173,7 +173,7 @@ def test_doctor_says_what_holds_the_model_up_and_what_to_do(
         at = {"fingerprint": fingerprint_of(settings, shop.memory.env)}
         pause(shop, msgspec.structs.replace(now, **at))
     with shop.world.again(Config(learning=settings)) as memory:
-        checks = {check.id: check for check in memory.upkeep.doctor().checks}
+        checks = {check.id: check for check in memory.maintenance.doctor().checks}
     check = checks["learning model"]
     assert check.state == state
     assert hint in check.hint
@@ -223,7 +223,7 @@ def test_what_was_given_up_and_what_was_held_back_is_told(told: Session, recolle
         assert job is not None
         store.queue.give_up(job, holder="a", reason="the question is too large")
         store.add_quarantined([Quarantined("k", told.uid, 1, "no such event", "curl …")])
-    checks = {check.id: check for check in shop.memory.upkeep.doctor().checks}
+    checks = {check.id: check for check in shop.memory.maintenance.doctor().checks}
     assert checks["dead-letters"].state == "warn"
     assert checks["dead-letters"].details == (f"{told.uid}: the question is too large",)
     assert "1 text of a model's answers" in checks["quarantine"].detail
@@ -239,10 +239,10 @@ def test_what_was_given_up_and_what_was_held_back_is_told(told: Session, recolle
 
 def test_doctor_misses_a_file_that_the_configuration_names(told: Session, shop: Shop, tmp_path: Path) -> None:
     with shop.world.again(Config(context=ContextConfig(soul_file=str(tmp_path / "none.md")))) as memory:
-        checks = {check.id: check for check in memory.upkeep.doctor().checks}
+        checks = {check.id: check for check in memory.maintenance.doctor().checks}
     assert checks["own-files"].state == "warn"
     (shop.memory.home / "soul.md").write_text("Ask before you push.")
-    checks = {check.id: check for check in shop.memory.upkeep.doctor().checks}
+    checks = {check.id: check for check in shop.memory.maintenance.doctor().checks}
     assert (checks["own-files"].state, checks["own-files"].detail) == (
         "ok",
         "what agents are given begins with soul.md",

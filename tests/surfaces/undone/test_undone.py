@@ -326,7 +326,7 @@ def test_undone_events_are_marked_wherever_they_are_shown(story: Story) -> None:
 
 
 def exported_as(memory: Memory, uid: str, form: Any) -> str:
-    return b"".join(memory.upkeep.export_bytes(uid, format=form)).decode()
+    return b"".join(memory.maintenance.export_bytes(uid, format=form)).decode()
 
 
 def test_what_agents_ask_is_answered_with_the_mark(story: Story) -> None:
@@ -344,7 +344,7 @@ def test_a_rebuild_marks_the_same_events(story: Story) -> None:
     session = abandoned(story)
     memory = story.learned()
     before = [(event.seq, event.is_undone) for event in memory.events(session.uid)]
-    memory.upkeep.rebuild("all")
+    memory.maintenance.rebuild("all")
     assert [(event.seq, event.is_undone) for event in memory.events(session.uid)] == before
     assert any(is_undone for _, is_undone in before)
 
@@ -391,7 +391,7 @@ def test_what_was_evicted_is_undone_by_a_later_rewind(story: Story) -> None:
     assert story.states()["Never run the tests with xdist."] == "holds"
     config = Config(retention=RetentionConfig(raw_soft_cap_bytes=0))
     with story.world.again(config) as memory:
-        assert memory.upkeep.retention.evict().sessions
+        assert memory.maintenance.retention.evict().sessions
     session.user("Go on with something else.", parentUuid=base)
     session.assistant("All right.")
     assert story.states() == {

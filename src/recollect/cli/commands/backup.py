@@ -57,7 +57,7 @@ def backup(target: Path, without_key: bool) -> CommandResult:
     from recollect.cli.render.progress import ProgressLine
 
     with open_memory() as memory, ProgressLine("copying") as progress:
-        report = memory.upkeep.backup(target, with_key=not without_key, progress=progress.stage_done)
+        report = memory.maintenance.backup(target, with_key=not without_key, progress=progress.stage_done)
     return BACKUP(report)
 
 
@@ -82,7 +82,7 @@ def restore(source: Path, home: Path | None, force: bool, keep: bool) -> Command
     from recollect.cli.render.progress import ProgressLine
 
     with open_memory(home) as memory, ProgressLine("copying") as progress:
-        report = memory.upkeep.restore(source, force=force, keep=keep, progress=progress.stage_done)
+        report = memory.maintenance.restore(source, force=force, keep=keep, progress=progress.stage_done)
     return RESTORED(report)
 
 
@@ -145,7 +145,7 @@ def export(
         files: list[Exported] = []
         for number, uid in enumerate(uids):
             progress.items_done(number, len(uids))
-            files += memory.upkeep.export(uid, format=chosen, out=Path(out or "."), revision=revision)
+            files += memory.maintenance.export(uid, format=chosen, out=Path(out or "."), revision=revision)
     return EXPORTED(files)
 
 
@@ -167,7 +167,7 @@ def _stream(memory: Memory, uids: Sequence[str], form: ExportFormat, revision: i
     if len(uids) > 1 and form not in _STREAMS:
         raise UsageError(f"{form} of several sessions is no one stream", hint="name a folder with --out")
     for uid in uids:
-        for piece in memory.upkeep.export_bytes(uid, format=form, revision=revision):
+        for piece in memory.maintenance.export_bytes(uid, format=form, revision=revision):
             write_bytes(piece)
     return 0 if uids else 1
 

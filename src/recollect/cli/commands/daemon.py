@@ -181,7 +181,7 @@ def install(
       recollect service install --retro-out ~/retros
     """
     with open_memory() as memory:
-        report = memory.upkeep.service.install(
+        report = memory.maintenance.service.install(
             "scheduled" if is_scheduled else "daemon",
             every,
             manager=manager,
@@ -202,7 +202,7 @@ def status() -> CommandResult:
       recollect service status
     """
     with open_memory() as memory:
-        return _service_result(memory.upkeep.service.status())
+        return _service_result(memory.maintenance.service.status())
 
 
 @service.command("remove")
@@ -216,7 +216,7 @@ def remove(is_dry_run: bool) -> CommandResult:
       recollect service remove --dry-run
     """
     with open_memory() as memory:
-        return _service_result(memory.upkeep.service.remove(is_dry_run=is_dry_run))
+        return _service_result(memory.maintenance.service.remove(is_dry_run=is_dry_run))
 
 
 def _service_result(report: ServiceReport) -> CommandResult:

@@ -42,7 +42,7 @@ def evict(dry_run: bool, force: bool) -> CommandResult:
       recollect evict --json
     """
     with open_memory() as memory:
-        retention = memory.upkeep.retention
+        retention = memory.maintenance.retention
         doubt = retention.clock_doubt()
         if doubt and not dry_run and not force:
             raise UsageError(doubt, hint="check the date; if it is right, run `recollect evict --force`")
@@ -72,7 +72,7 @@ def pin(session: str | None, remove: bool) -> CommandResult:
     if remove and session is None:
         raise UsageError("name the session that is to be spared no longer")
     with open_memory() as memory:
-        retention = memory.upkeep.retention
+        retention = memory.maintenance.retention
         is_found = True
         if session is not None and remove:
             is_found = retention.unpin(session)
@@ -129,7 +129,7 @@ def forget(*, dry_run: bool, yes: bool, is_list: bool, as_json: bool, **meant: U
         raise UsageError("--list stands alone", hint="leave the rest out")
     with open_memory() as memory:
         if is_list:
-            found = memory.upkeep.forgetting.listed()
+            found = memory.maintenance.forgetting.listed()
             return TOMBSTONES(found, found=found.groups)
         report = _forget(memory, selection, dry_run=dry_run, yes=yes, as_json=as_json)
     return FORGOTTEN(report, code=FORGET_EXIT_CODES[report.state])
@@ -147,7 +147,7 @@ def _forget(memory: Memory, selection: ForgetSelection, *, dry_run: bool, yes: b
         )
     if is_asking or dry_run:
         with ProgressLine() as progress:
-            planned = memory.upkeep.forgetting.plan(selection, progress=progress.stage_done)
+            planned = memory.maintenance.forgetting.plan(selection, progress=progress.stage_done)
         if dry_run or planned.state == "nothing":
             return planned
         from recollect.cli.render.maintenance import print_forgotten
@@ -156,4 +156,4 @@ def _forget(memory: Memory, selection: ForgetSelection, *, dry_run: bool, yes: b
         if not click.confirm("Forget it for good?", default=False, err=True):
             return msgspec.structs.replace(planned, sessions=[], notes=["nothing was forgotten"])
     with ProgressLine() as progress:
-        return memory.upkeep.forgetting.run(selection, progress=progress.stage_done)
+        return memory.maintenance.forgetting.run(selection, progress=progress.stage_done)

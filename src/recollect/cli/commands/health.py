@@ -41,9 +41,9 @@ def doctor(is_fixing: bool, is_dry_run: bool, as_json: bool) -> CommandResult:
         raise click.UsageError("--dry-run goes with --fix")
     with open_memory() as memory:
         if is_fixing:
-            report = memory.upkeep.fix(is_dry_run=is_dry_run, say=_print_steps(as_json=as_json))
+            report = memory.maintenance.fix(is_dry_run=is_dry_run, say=_print_steps(as_json=as_json))
         else:
-            report = memory.upkeep.doctor()
+            report = memory.maintenance.doctor()
     return DOCTOR(report, code=0 if report.ok else 3)
 
 
@@ -89,9 +89,9 @@ def verify(file: str | None, agent: str | None, deep: bool) -> CommandResult:
 
     with open_memory() as memory, ProgressLine("verifying") as progress:
         if deep:
-            report = memory.upkeep.verify_deep(progress=progress.stage_done)
+            report = memory.maintenance.verify_deep(progress=progress.stage_done)
         else:
-            report = memory.upkeep.verify(progress=progress.bytes_done)
+            report = memory.maintenance.verify(progress=progress.bytes_done)
     return VERIFY(report, code=0 if report.ok else 3)
 
 
@@ -124,5 +124,5 @@ def repair(source: Path | None, is_dry_run: bool, as_json: bool) -> CommandResul
       recollect repair --from /media/disk/memory
     """
     with open_memory() as memory:
-        report = memory.upkeep.repair(source=source, is_dry_run=is_dry_run, say=_print_steps(as_json=as_json))
+        report = memory.maintenance.repair(source=source, is_dry_run=is_dry_run, say=_print_steps(as_json=as_json))
     return REPAIR(report, code=0 if report.ok else 3)

@@ -170,7 +170,7 @@ def rebuild(what: Literal["index", "all"]) -> CommandResult:
     from recollect.cli.render.progress import ProgressLine
 
     with open_memory() as memory, ProgressLine(f"rebuilding {what}") as progress:
-        report = memory.upkeep.rebuild(what, progress=progress.bytes_done)
+        report = memory.maintenance.rebuild(what, progress=progress.bytes_done)
     return REBUILT(report, what=what, code=EXIT_CODES[report.state])
 
 

@@ -51,7 +51,7 @@ def status() -> CommandResult:
       recollect keys status
     """
     with open_memory() as memory:
-        found = memory.upkeep.keys.status()
+        found = memory.maintenance.keys.status()
     return KEY_STATUS(found, code=0 if found.opens else 3)
 
 
@@ -65,7 +65,7 @@ def rotate() -> CommandResult:
       recollect keys rotate
     """
     with open_memory() as memory:
-        return KEY_CHANGE(memory.upkeep.keys.rotate())
+        return KEY_CHANGE(memory.maintenance.keys.rotate())
 
 
 @keys.command("move")
@@ -79,7 +79,7 @@ def move(place: Literal["keyring", "file"]) -> CommandResult:
       recollect keys move keyring
     """
     with open_memory() as memory:
-        return KEY_CHANGE(memory.upkeep.keys.move(place))
+        return KEY_CHANGE(memory.maintenance.keys.move(place))
 
 
 @click.command()
@@ -149,16 +149,16 @@ def reveal(
     """
     with open_memory() as memory:
         if flags["is_log"]:
-            return REVEAL_LOG(memory.upkeep.reveal.log(limit=limit))
+            return REVEAL_LOG(memory.maintenance.reveal.log(limit=limit))
         if session is None:
             raise UsageError("name a session, or an event as hits are cited", hint="recollect reveal claude:5f0c#12")
         events = _events(memory, session, first=first, limit=limit)
         _ask(events, is_agreed=flags["is_agreed"], as_json=as_json)
         if flags["is_raw"]:
-            records = memory.upkeep.reveal.records(events)
+            records = memory.maintenance.reveal.records(events)
             write_bytes(b"".join(record if record.endswith(b"\n") else record + b"\n" for record in records))
             return 0
-        shown = memory.upkeep.reveal.events(events)
+        shown = memory.maintenance.reveal.events(events)
     hide_nothing()  # the original text may say the secret of its session's name
     return REVEALED(shown, found=True)
 

@@ -95,7 +95,7 @@ def storage() -> CommandResult:
       recollect stats storage --json
     """
     with open_memory() as memory:
-        return STORAGE(memory.upkeep.retention.storage())
+        return STORAGE(memory.maintenance.retention.storage())
 
 
 @stats.command("sessions")

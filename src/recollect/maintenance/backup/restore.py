@@ -1,4 +1,4 @@
-"""`memory.upkeep.backup` and `.restore`: one moment of a memory to files, and back."""
+"""`memory.maintenance.backup` and `.restore`: one moment of a memory to files, and back."""
 
 from __future__ import annotations
 
