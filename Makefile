@@ -21,7 +21,8 @@ up: $(VENV)/.models ## install, take in every session on this machine, show what
 test: $(VENV)/.dev ## the whole suite, without network
 	@$(BIN)/python -m pytest -n auto --dist worksteal
 
-soak: $(VENV)/.dev ## kill every command that writes 1,000 times, at random places; RECOLLECT_FAULT_SEED repeats a run
+soak: $(VENV)/.dev ## every property with all its examples, then 1,000 kills at random places (RECOLLECT_FAULT_SEED repeats them)
+	@RECOLLECT_THOROUGH=1 $(BIN)/python -m pytest -n auto --dist worksteal
 	@$(BIN)/python -m benchmarks soak --part faults --dry
 
 check: check-static test ## all that continuous integration checks

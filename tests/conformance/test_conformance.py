@@ -15,14 +15,14 @@ from recollect.testing.fixtures import Fixture, fixtures_in
 from recollect.testing.suite import SHAPES, FixtureOutcome, check_fixture, check_growth, check_rebuild, check_twice
 from tests.conformance.growth import CUTS, telling
 from tests.conformance.meaning import meaning_of
-from tests.examples import IS_CI
+from tests.examples import IS_THOROUGH
 
 FOLDER = Path(__file__).resolve().parent
 FIXTURES = list(fixtures_in(FOLDER / "fixtures"))
 STORIES = ("tool", "half_written", "rewind", "compaction", "setup", "subagent", "fork", "resume")
 """Scenarios that differ in how the files grow; others are a dialogue with another content."""
 GROWING = [f for f in FIXTURES if f.scenario in STORIES or f.agent == "codewhale"]
-GROWING = GROWING[:: 3 if IS_CI else 1]
+GROWING = GROWING[:: 1 if IS_THOROUGH else 3]
 COUNTED = [f for f in FIXTURES if f.scenario in ("usage", "fork")]
 ALSO_KNOWN = (
     "fork", "interruption", "usage", "resume", "setup",
