@@ -30,7 +30,7 @@ from recollect.memory import (
 from recollect.model.insights.signals import HumanIntervention
 from recollect.model.learnings.learnings import LearningKind, Priority, Scope
 from recollect.recall.context import learnings as scoring
-from recollect.recall.context.sources import ContextEvent
+from recollect.recall.context.lines import ContextEvent
 from recollect.store.rows import UsageBy
 from tests.maintenance.service.jobs import job
 

@@ -146,8 +146,6 @@ def test_doctor_and_stats_say_how_much_the_model_has_read(home: Path) -> None:
         with opened(home) as memory:
             checks = memory.maintenance.doctor().checks
             return next(check.detail for check in checks if check.name == "contextual model")
-                check.detail for check in memory.maintenance.doctor().checks if check.name == "contextual model"
-            )
 
     assert told() == "has read 31 of 31 sessions"
     with opened(home) as memory:

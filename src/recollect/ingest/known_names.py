@@ -17,7 +17,7 @@ import msgspec
 from recollect.errors import UnknownName
 from recollect.index.query.grammar import FILTERS
 from recollect.model.tools import TOOL_NAMES
-from recollect.recall.context.sources import folder_of
+from recollect.recall.context.lines import folder_of
 from recollect.store.reader import Reader
 from recollect.store.rows import EventFilter
 from recollect.store.session_facts import SessionFacts, repo_of

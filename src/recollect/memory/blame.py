@@ -14,7 +14,7 @@ from recollect.ingest.known_names import repository_names
 from recollect.model.events import Event
 from recollect.model.insights.nodes import Binding, Decision, EditRef, Episode
 from recollect.recall.blame import Blame, BoundDecision, RecordedEdit, blame
-from recollect.recall.context.sources import folder_of
+from recollect.recall.context.lines import folder_of
 from recollect.store.insights import NodeFilter
 from recollect.store.rows import EventFilter
 

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from recollect.model.insights.nodes import DecisionState
     from recollect.recall.context.builder import ContextBlock
     from recollect.recall.context.facet import ContextFacet
-    from recollect.recall.context.sources import ContextEvent
+    from recollect.recall.context.lines import ContextEvent
     from recollect.recall.decisions import DecisionsAnswer
     from recollect.store.insights import KeptNode
 

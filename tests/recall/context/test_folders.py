@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from recollect.recall.context.sources import folder_of
+from recollect.recall.context.lines import folder_of
 from recollect.store.recent import Folder
 
 

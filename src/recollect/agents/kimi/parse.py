@@ -10,8 +10,8 @@ from recollect.agents.kimi.declare import FACTS
 from recollect.agents.kimi.wire import (
     MAX_PENDING,
     KimiReading,
+    KimiSession,
     KimiState,
-    SessionName,
     Spent,
     add_call,
     add_result,
@@ -501,7 +501,7 @@ class KimiAdapter(KitAdapter[KimiState]):
             read_code(reading)
 
 
-def _origin_of(path: str) -> SessionName:
+def _origin_of(path: str) -> KimiSession:
     """Return whose a file is, told by its path below `sessions`, or below any folder."""
     folders = path.split("/")
     name = folders.pop()
@@ -509,20 +509,20 @@ def _origin_of(path: str) -> SessionName:
     if is_file and len(folders) >= 2 and folders[-2] in ("subagents", "agents"):
         agent, session = folders[-1], folders[-3] if len(folders) >= 3 else ""
         if folders[-2] == "agents" and agent == "main":
-            return SessionName(session)
-        return SessionName(f"{session}/{agent}", session, agent) if session else SessionName(agent)
+            return KimiSession(session)
+        return KimiSession(f"{session}/{agent}", session, agent) if session else KimiSession(agent)
     stem = name.removesuffix(".jsonl").removesuffix(".json")
     if is_file:
         session = folders[-1] if folders else ""
         rotated = _ROTATED.match(stem) if stem.startswith("context") else None
         if rotated is None or not rotated[2]:
-            return SessionName(session)
+            return KimiSession(session)
         agent = f"{rotated[2]}_{rotated[3]}"
-        return SessionName(f"{session}/{agent}", session, agent)
+        return KimiSession(f"{session}/{agent}", session, agent)
     named = _UUID.match(stem)
     if named is None or not named[2] or named[2].isdigit():
-        return SessionName(named[1] if named else stem)
-    return SessionName(f"{named[1]}/{named[2]}", named[1], named[2])
+        return KimiSession(named[1] if named else stem)
+    return KimiSession(f"{named[1]}/{named[2]}", named[1], named[2])
 
 
 def _is_envelope(record: dict[str, Any]) -> bool:

@@ -78,7 +78,7 @@ class KimiState(NamingState, frozen=True, gc=False, omit_defaults=True):
 KimiReading = Reading[KimiState]
 
 
-class SessionName(NamedTuple):
+class KimiSession(NamedTuple):
     """Where a source belongs: its session, the session whose subagent it is ("" for none), and that agent's name."""
 
     session: str

@@ -12,8 +12,7 @@ from recollect.recall.context.compacted import EditedFiles, LastPlan, Requests, 
 from recollect.recall.context.failures import FailuresHere, Fixed, Unfixed
 from recollect.recall.context.history import DecidedHere, DiaryHere, WorkedOn
 from recollect.recall.context.learnings import LearnedHere, PendingActions, sections
-from recollect.recall.context.person_files import Front, PersonFile, fronts, said_in
-from recollect.recall.context.sources import (
+from recollect.recall.context.lines import (
     LINE_TOKENS,
     MISSED,
     ContextEvent,
@@ -21,6 +20,7 @@ from recollect.recall.context.sources import (
     ContextRequest,
     ContextSource,
 )
+from recollect.recall.context.person_files import Front, PersonFile, fronts, said_in
 from recollect.recall.context.tokens import tokens_of
 from recollect.recall.quotes import clean, quoted
 from recollect.store.recent import TOLD_NOTE
@@ -222,6 +222,6 @@ REASON_CHARS = 120
 
 
 def notice(asked: ContextRequest) -> str:
-    """Return the line, "" where nothing is held up. `insights.learnings.queue.pause` says what is worth a line."""
+    """Return the line, "" where nothing is held up. `insights.learnings.pause` says what is worth a line."""
     reason = asked.reader.learning_note(TOLD_NOTE).decode("utf-8", "replace")
     return f"Recollect: learning is paused: {one_line(reason, REASON_CHARS)}; see `recollect doctor`." if reason else ""

@@ -8,7 +8,7 @@ from recollect.model.own import without_own_blocks
 from recollect.model.payloads import FileEdit, Json, ToolCall, UserMessage
 from recollect.model.text import one_line
 from recollect.recall.context.failures import EVENTS, lines_of, open_failures, shortest
-from recollect.recall.context.sources import ContextLine, ContextRequest, SourceLines
+from recollect.recall.context.lines import ContextLine, ContextRequest, SourceLines
 
 REQUEST_CHARS = 300
 PATHS_A_LINE = 6

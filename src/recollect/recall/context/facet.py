@@ -17,8 +17,8 @@ from recollect.errors import RecollectError
 from recollect.files import write_file
 from recollect.paths import DATABASE_NAME
 from recollect.recall.context.builder import ContextBlock, block_of, block_of_files, build, room_of
+from recollect.recall.context.lines import ContextEvent, ContextRequest, folder_of
 from recollect.recall.context.person_files import person_files
-from recollect.recall.context.sources import ContextEvent, ContextRequest, folder_of
 from recollect.store.context_log import ContextLogEntry
 from recollect.store.recent_reader import RecentReader
 from recollect.wire import firings_folder

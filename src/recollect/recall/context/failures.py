@@ -11,7 +11,7 @@ from recollect.model.payloads import FileEdit, ToolCall, ToolResult
 from recollect.model.text import one_line, paths_in
 from recollect.model.time import day_of
 from recollect.recall.context.learnings import LearnedHere
-from recollect.recall.context.sources import SESSIONS, ContextLine, ContextRequest, SourceLines, window
+from recollect.recall.context.lines import SESSIONS, ContextLine, ContextRequest, SourceLines, window
 from recollect.store.recent import RecentEvent
 from recollect.units import plural
 

@@ -11,7 +11,7 @@ from recollect.model.text import one_line
 from recollect.model.time import day_of
 from recollect.recall.answers import Hit, SearchAnswer
 from recollect.recall.context.learnings import LearnedHere, as_words, quotable, says_again
-from recollect.recall.context.sources import ContextLine, ContextRequest, SourceLines, window
+from recollect.recall.context.lines import ContextLine, ContextRequest, SourceLines, window
 from recollect.store.recent import RecentDecision, RecentDiary, RecentSession
 from recollect.units import plural
 

@@ -10,8 +10,8 @@ from recollect.model.learnings.learnings import LearningKind
 from recollect.model.own import without_own_blocks
 from recollect.model.text import one_line
 from recollect.model.time import day_of
+from recollect.recall.context.lines import MISSED, ContextLine, ContextRequest, SourceLines
 from recollect.recall.context.person_files import said_as
-from recollect.recall.context.sources import MISSED, ContextLine, ContextRequest, SourceLines
 from recollect.store.recent import RecentLearning
 
 TEXT_CHARS = 300

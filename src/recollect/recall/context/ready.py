@@ -104,7 +104,7 @@ class ReadyBlocks:
 
     def _missing(self, reader: RecentReader) -> list[tuple[Folder, str]]:
         """Return the folders to make a block for, and where it goes."""
-        from recollect.recall.context.sources import folder_of
+        from recollect.recall.context.lines import folder_of
 
         found: dict[str, Folder] = {}
         for cwd in reader.newest_folders(limit=NEWEST_SESSIONS):
@@ -155,7 +155,7 @@ class ReadyBlocks:
     ) -> tuple[ContextBlock, int | None]:
         """Return what an agent is given in a folder, and until when that holds."""
         from recollect.recall.context.builder import block_of, room_of
-        from recollect.recall.context.sources import ContextRequest
+        from recollect.recall.context.lines import ContextRequest
 
         budget = self._settings.budget_tokens
         asked = ContextRequest(reader, folder, "", room=room_of(budget), agent=agent, now_us=now_us)
