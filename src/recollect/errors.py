@@ -115,7 +115,7 @@ class ArchiveCorrupt(ArchiveError):
 
 
 class RawGone(ArchiveError):
-    """The bytes were taken away on purpose: evicted by retention, or forgotten. Not a defect."""
+    """The bytes were deleted on purpose: evicted by retention, or forgotten. Not a defect."""
 
     code = "raw_gone"
 

@@ -10,10 +10,10 @@ import pytest
 from recollect.cli.commands import documents, erasure, ingest
 from recollect.cli.commands import learnings as learnings_commands
 from recollect.cli.commands import stats as stats_commands
-from recollect.cli.commands.insights import decisions
 from recollect.cli.render import agents, learnings, stats
 from recollect.cli.render.retro_report import INTERVENTIONS
 from recollect.erasure.retention import EvictReason
+from recollect.insights.decisions import decisions
 from recollect.insights.language import answers
 from recollect.insights.learnings.pause import PauseReason
 from recollect.maintenance import doctor as learned

@@ -76,7 +76,7 @@ def test_a_file_in_a_folder_that_says_nothing_is_never_taken_for_another_agents(
 
 
 EMPTY = "is empty"
-UNKNOWN = "is of no known agent"
+UNKNOWN = "belongs to no known agent"
 CLAUDE = (
     '{"type":"user","uuid":"u-1","sessionId":"5f0c","timestamp":"2026-08-01T09:00:00.000Z","cwd":"/w",'
     '"message":{"role":"user","content":"hello"}}\n'

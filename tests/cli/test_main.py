@@ -163,7 +163,7 @@ def test_an_error_cannot_control_the_terminal(capsys: pytest.CaptureFixture[str]
 def test_an_interruption_is_one_line_and_130(capsys: pytest.CaptureFixture[str], fail_with: Any) -> None:
     fail_with(KeyboardInterrupt())
     assert run(["config"]) == 130
-    assert capsys.readouterr().err == "recollect: interrupted; what was stored stays\n"
+    assert capsys.readouterr().err == "recollect: interrupted; what is stored stays\n"
 
 
 def test_a_bug_is_one_line_and_a_log_that_quotes_nothing(

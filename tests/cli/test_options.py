@@ -16,5 +16,5 @@ def test_an_empty_name_is_not_the_working_directory(verb: str, tmp_path: Path) -
     command = [sys.executable, "-m", "recollect", verb, ""]
     done = subprocess.run(command, env=env, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 2
-    assert "an empty name names no file" in done.stderr
+    assert "the file name is empty" in done.stderr
     assert not (tmp_path / "memory").exists()

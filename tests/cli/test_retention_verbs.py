@@ -29,8 +29,8 @@ def test_nothing_goes_below_the_caps(synced: list[str], recollect: Recollect) ->
     assert synced
     dry = recollect("evict", "--dry-run", "--json")
     assert (dry.code, dry.data["sessions"], dry.data["is_dry_run"]) == (0, [], True)
-    assert "nothing would go" in recollect("evict", "--dry-run").out
-    assert "nothing had to go" in recollect("evict").out
+    assert "nothing would be evicted" in recollect("evict", "--dry-run").out
+    assert "nothing had to be evicted" in recollect("evict").out
 
 
 def test_what_a_dry_run_tells_is_what_goes(synced: list[str], recollect: Recollect) -> None:

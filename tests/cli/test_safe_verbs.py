@@ -42,7 +42,7 @@ def test_a_backup_restored_to_another_home_says_the_same(home: Path, recollect: 
 
 def test_what_backup_and_restore_print(home: Path, recollect: Recollect, tmp_path: Path) -> None:
     made = recollect("backup", str(tmp_path / "copy"), "--without-key")
-    assert "the wrapping key is not in it" in made.out
+    assert "it does not contain the wrapping key" in made.out
     assert "every hash as written" in made.out
     refused = recollect("restore", str(tmp_path / "copy"))
     assert refused.code == 2
@@ -71,7 +71,7 @@ def test_a_deep_check_passes_and_fails(home: Path, recollect: Recollect) -> None
     broken = recollect("verify", "--deep")
     assert broken.code == 3
     assert "DIFFERS  usage" in broken.out
-    assert broken.out.endswith("NOT ok: what is derived is not what it is derived from\n")
+    assert broken.out.endswith("NOT ok: derived data differs from the archive\n")
     assert recollect("verify").code == 0
     assert recollect("verify", "--deep", "x.jsonl").code == 2
 
@@ -79,7 +79,7 @@ def test_a_deep_check_passes_and_fails(home: Path, recollect: Recollect) -> None
 def test_doctor_says_what_it_does_before_it_does_it(home: Path, recollect: Recollect) -> None:
     (home / "memory.db").chmod(0o644)
     planned = recollect("doctor", "--fix", "--dry-run")
-    assert "to do: close the home to others" in planned.out
+    assert "to do: make the home private" in planned.out
     assert (home / "memory.db").stat().st_mode & 0o077
     done = recollect("doctor", "--fix")
     assert done.code == 0

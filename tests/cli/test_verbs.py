@@ -206,7 +206,7 @@ def test_a_span_has_the_same_names_everywhere(verb: tuple[str, ...], filled: Pat
     assert found("--until", "2026-09-04") == found("--before", "2026-09-05")  # until: the day is included
     both = recollect(*verb, "--until", "2026-09-04", "--before", "2026-09-05")
     assert both.code == 2
-    assert "give --before or --until, not both" in both.err
+    assert "use --before or --until, not both" in both.err
 
 
 def test_a_session_is_shown_by_a_prefix_of_its_uid(uid: str, recollect: Recollect) -> None:
@@ -301,7 +301,7 @@ def test_sessions_are_exported_by_name_or_by_choice(filled: Path, tmp_path: Path
     [
         ((), "no session named"),
         (("{uid}", "--repo", "x"), "named or chosen, not both"),
-        (("--after", "2001-01-01", "--revision", "1", "--raw", "--out", "x"), "--revision is of one session"),
+        (("--after", "2001-01-01", "--revision", "1", "--raw", "--out", "x"), "--revision needs exactly one session"),
         (("--after", "2001-01-01", "--format", "prov", "--out", "-"), "prov of several sessions is no one stream"),
     ],
 )
@@ -372,7 +372,7 @@ def test_an_agent_that_writes_anywhere_in_a_home_is_not_here_because_the_home_is
 
 
 def test_before_anything_was_learned_the_status_says_so_in_words(isolated_home: Path, recollect: Recollect) -> None:
-    assert recollect("learnings", "status").out == "0 sessions waiting; nothing was learned from yet\n"
+    assert recollect("learnings", "status").out == "0 sessions waiting; no session has been learned from yet\n"
 
 
 def test_an_event_that_was_forgotten_is_not_unknown(recollect: Any, monkeypatch: pytest.MonkeyPatch) -> None:

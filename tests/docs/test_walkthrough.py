@@ -95,7 +95,7 @@ def test_the_fixtures_are_checked_as_the_page_says(tmp_path: Path, log: Path, in
         path.parent.mkdir(parents=True)
         path.write_text(text)
     text = section("Show it with fixtures")
-    assert "2 fixtures, every rule is kept" in run(text, beside=installed, cwd=tmp_path)
+    assert "2 fixtures, the adapter keeps every rule" in run(text, beside=installed, cwd=tmp_path)
     named = re.findall(r"`recollect (conformance [^`]*:[^`]*)`", text)
     assert [program(*words.split(), beside=installed, cwd=tmp_path).returncode for words in named] == [0]
 
@@ -115,7 +115,7 @@ def test_every_container_is_explained() -> None:
 def test_the_template_keeps_every_rule(isolated_home: Path) -> None:
     done = program("conformance", "myagent.parse:MyAgentAdapter", str(TEMPLATE / "fixtures"), beside=TEMPLATE / "src")
     assert (done.returncode, done.stderr) == (0, ""), done.stdout
-    assert done.stdout.endswith("10 fixtures, every rule is kept\n")
+    assert done.stdout.endswith("10 fixtures, the adapter keeps every rule\n")
 
 
 def test_the_tests_of_the_template_pass(tmp_path: Path) -> None:

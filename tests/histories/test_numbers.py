@@ -199,5 +199,5 @@ def test_a_number_under_which_nothing_is_shown_says_why(desk: Desk) -> None:
     shown = {event.seq for event in desk.events()}
     told = {seq: desk.memory.reader().why_missing(UID, seq) for seq, _id, _part in numbers(desk)}
     assert {seq for seq, why in told.items() if not why} == shown
-    assert {*told.values()} >= {"", "another record of the session tells the same"}
+    assert {*told.values()} >= {"", "another record of the session says the same"}
     assert desk.memory.reader().why_missing(UID, max(told) + 1) == ""

@@ -103,7 +103,7 @@ def test_a_search_says_how_much_the_index_lags_behind(memory: Memory, monkeypatc
 def test_a_word_is_said_to_be_nowhere_only_where_everything_was_searched(memory: Memory) -> None:
     answer = memory.search("okapi", sync=False)
     assert answer.abstained
-    assert answer.notes == ("nothing found: nowhere in the memory is okapi",)
+    assert answer.notes == ("nothing found: no event contains  okapi",)
     (memory.home / "ingest.lock").unlink()
     (memory.home / "ingest.lock").mkdir()  # nothing can be ingested
     ClaudeTranscript(Path(memory.env["CLAUDE_CONFIG_DIR"]), "two").user("the okapi is a shy animal")

@@ -223,7 +223,7 @@ def test_an_unsure_answer_says_so_and_what_is_nowhere(memory: MemoryOfTests) -> 
     answer = memory.ask("how did we set up Kubernetes for the umbrella worker")
     assert answer.hits
     assert (answer.abstained, answer.is_unsure) == (False, True)
-    assert answer.notes[0].startswith("no exact match; closest results (nowhere in the memory: ")
+    assert answer.notes[0].startswith("no exact match; closest results (in no event:  ")
     assert {"Kubernetes", "umbrella"} <= set(re.findall(r"\w+", answer.notes[0]))
     assert not memory.ask("zebra worker").is_unsure
 

@@ -224,7 +224,7 @@ class TestDoctor:
         (home / ".claude" / "settings.json").write_bytes(CONFIGURATIONS["claude"][".claude/settings.json"].encode())
         check = doctor()
         assert check["state"] == "warn"
-        assert "9 of 9 settings of ours are lost or edited" in check["detail"]
+        assert "9 of 9 of our settings are missing or edited" in check["detail"]
         assert check["hint"] == "run `recollect setup claude` again"
 
     def test_a_server_that_does_not_start_any_more(
@@ -350,7 +350,7 @@ def test_nothing_is_set_up_where_the_tools_that_write_are_declined(
     assert not (home / "recollect" / "config.toml").exists()
     refused = recollect("claude", "--write", "--remove", "--yes")
     assert refused.code == 2
-    assert "--write and --no-write are for setting up" in refused.err
+    assert "--write and --no-write cannot be used with --remove" in refused.err
 
 
 def test_a_configuration_that_cannot_be_read_is_named(home: Path, recollect: Callable[..., Outcome]) -> None:

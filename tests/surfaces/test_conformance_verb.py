@@ -342,7 +342,7 @@ def test_a_good_adapter_ends_with_0(
 ) -> None:
     every = [path.name for path in sorted((TEMPLATE / "fixtures/myagent/1.0").iterdir())]
     found = recollect("conformance", MODULE, str(fixtures(*every)))
-    assert (found.code, found.out.splitlines()[-1]) == (0, f"{len(every)} fixtures, every rule is kept")
+    assert (found.code, found.out.splitlines()[-1]) == (0, f"{len(every)} fixtures, the adapter keeps every rule")
     assert found.out.splitlines()[0] == "ok       myagent/1.0/dialogue"
 
 

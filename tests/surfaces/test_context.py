@@ -246,7 +246,7 @@ def test_stats_recall_is_shown_to_people_and_programs(shop: Shop, told: Session)
     assert [(g["agent"], g["event"], g["spoke"]) for g in data["given"]] == [("claude", "start", 1)]
     shown = run(shop.world, "stats", "recall").stdout.decode()
     assert "claude" in shown
-    assert "no agent has asked by itself yet" in shown
+    assert "no agent has searched yet" in shown
 
 
 def test_stats_recall_of_an_empty_memory_says_so(world: World) -> None:

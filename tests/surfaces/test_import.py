@@ -344,7 +344,11 @@ def test_a_folder_of_something_else(recollect: Recollect, tmp_path: Path, spool:
     assert outcome.code == 1
     first, *files = outcome.out.splitlines()
     assert first == f"nothing in {tmp_path / 'here'} is of an agent or an export that is known"
-    assert [line.partition(": ")[2] for line in files] == ["is empty", "is of no known agent", "is of no known agent"]
+    assert [line.partition(": ")[2] for line in files] == [
+        "is empty",
+        "belongs to no known agent",
+        "belongs to no known agent",
+    ]
     assert left_in(spool) == []
 
 
@@ -360,7 +364,7 @@ def test_an_archive_of_something_else_names_its_files_as_they_are_in_it(recollec
     archive = zipped(tmp_path / "a.zip", {"data/package.json": {"name": "x"}, "picture.png": b"\x89PNG"})
     outcome = recollect("import", archive)
     assert outcome.code == 1
-    assert f"not taken {archive}/data/package.json: is of no known agent" in outcome.out
+    assert f"not taken {archive}/data/package.json: belongs to no known agent" in outcome.out
 
 
 def test_an_empty_folder_and_an_empty_archive(recollect: Recollect, tmp_path: Path):

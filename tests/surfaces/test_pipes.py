@@ -56,7 +56,7 @@ def test_a_pipe_is_read_as_a_file_is_and_the_answer_says_how_it_was_told(transcr
     assert piped.returncode == named.returncode == 0
     events = [[(e["event_id"], e["kind"]) for e in lines(done.stdout)] for done in (piped, named)]
     assert events[0] == events[1]
-    assert b"told by its content" in named.stderr
+    assert b"recognised by its content" in named.stderr
     assert b"as you said" in recollect("parse", "-", "--as", "claude", stdin=whole).stderr
     assert KEY.encode() not in piped.stdout + piped.stderr
     assert not home_of_the_user().exists()

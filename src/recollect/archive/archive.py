@@ -274,7 +274,7 @@ class Archive:
 
     def _open_chunk(self, place: ChunkPlace, *, is_named_again: bool = True) -> bytes:
         if place.is_hole:
-            raise RawGone(f"{place.plain:,} bytes were taken away (evicted or forgotten)")
+            raise RawGone(f"{place.plain:,} bytes were deleted (evicted or forgotten)")
         plain = self._sealer.open(place.name, self._reader.read(place), is_named_again=is_named_again)
         if len(plain) != place.plain:
             name = place.name.hex()

@@ -31,7 +31,7 @@ _VERSION_OF_KEYRING = 2
 _READS = 5
 """A reader may meet a change of keys half-way: it reads again, at most so often."""
 _BOTH_FROM_BACKUP = "restore both files of the keys folder from the same backup"
-_FROM_BACKUP = "restore the keys folder from a backup of this home; until then what was derived can still be searched"
+_FROM_BACKUP = "restore the keys folder from a backup of this home; until then you can still search"
 
 
 class WrappingKey(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

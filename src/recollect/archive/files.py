@@ -22,8 +22,8 @@ def write_error(error: OSError, path: Path) -> RecollectError:
     reason = error.strerror or str(error)
     if is_no_room(error):
         return DiskFull(
-            f"no room to write {path.name}: {reason}",
-            hint="make room; what was stored stays, and the next sync goes on",
+            f"no space to write {path.name}: {reason}",
+            hint="free some space; what is stored stays, and the next sync continues",
         )
     return ArchiveError(f"cannot write {path}: {reason}")
 
@@ -110,5 +110,5 @@ class AppendFile:
             os.ftruncate(self._fd, size_bytes)
         except OSError as second:
             self.is_torn = True
-            error.add_note(f"and the half-written batch could not be taken back: {second}")
+            error.add_note(f"and the half-written batch could not be removed: {second}")
         raise write_error(error, self.path) from error

@@ -15,7 +15,7 @@ from typing import Any
 
 LEAST_PRIORITY = 1
 """Below it, the library itself does not recommend a keyring: those that keep secrets in a readable file, or nowhere."""
-UNLOCK = "unlock it, usually by logging in to the desktop, and try again; what was derived can still be searched"
+UNLOCK = "unlock it, usually by logging in to the desktop, and try again; you can still search"
 
 
 class KeyringRefused(Exception):
@@ -72,7 +72,7 @@ def _backend() -> Any:
         if backend.priority >= LEAST_PRIORITY:
             return backend
     raise KeyringRefused(
-        f"cannot be used: {_named(found)} keeps nothing safely",
+        f"cannot be used: {_named(found)} does not store keys safely",
         "a desktop session with a keyring is needed: Secret Service, KWallet, Keychain or Credential Manager",
     )
 

@@ -159,7 +159,7 @@ def finish_change(keys_dir: Path) -> tuple[str, ...]:
                 _take_away(keys_dir, place)
             except KeyUnavailable as error:
                 left.append(place)
-                notes.append(f"the old key is still in the keyring ({error}); the next change of keys takes it away")
+                notes.append(f"the old key is still in the keyring ({error}); the next key rotation removes it")
         if left:
             replace(pending, _Pending(tuple(left)))
         else:

@@ -45,7 +45,7 @@ def store(key_id: str, key: bytes) -> None:
     """
     _ask("store", key_id, may_ask=True, value=base64.b64encode(key).decode())
     if _fetched(key_id, may_ask=True) != key:
-        raise KeyUnavailable("the system's keyring gives back another key than it was given")
+        raise KeyUnavailable("the system's keyring returned a different key than was stored")
     _read[key_id] = key
 
 
@@ -65,7 +65,7 @@ def _fetched(key_id: str, *, may_ask: bool) -> bytes:
     if text is None:
         raise KeyUnavailable(
             f"the system's keyring has no entry {_entry(key_id)!r} of {SERVICE!r}",
-            hint="log in as who put it there; until then what was derived can still be searched",
+            hint="log in as the user who stored it; until then you can still search",
         )
     try:
         key = base64.b64decode(str(text), validate=True)
@@ -98,9 +98,9 @@ def _ask(action: str, key_id: str, *, may_ask: bool, value: str = "") -> dict[st
             f"the system's keyring did not answer within {duration(error.timeout)}", hint="unlock it and try again"
         ) from None
     except (OSError, ValueError) as error:
-        raise KeyUnavailable(f"the system's keyring cannot be asked: {error}") from error
+        raise KeyUnavailable(f"the system's keyring cannot be used: {error}") from error
     if not isinstance(answer, dict):
-        raise KeyUnavailable("the system's keyring cannot be asked: no answer")
+        raise KeyUnavailable("the system's keyring does not answer")
     if "problem" in answer:
         raise KeyUnavailable(f"the system's keyring {answer['problem']}", hint=str(answer.get("hint", "")))
     return answer

@@ -63,12 +63,12 @@ def project_name(folder: str) -> ProjectName:
             with open(path, "rb") as handle:
                 said = _said(handle.read(_MAX_BYTES).decode(), is_toml=file in PROJECT_FILES)
         except (OSError, ValueError, RecursionError) as error:
-            problem = problem or f"{file} was passed over: {type(error).__name__}"
+            problem = problem or f"{file} was skipped: {type(error).__name__}"
             continue
         if isinstance(said, str) and is_name(said.strip()):
             return ProjectName(said.strip(), file, problem)
         if said is not None:
-            problem = problem or f"{file} was passed over: what it says can be no name"
+            problem = problem or f"{file} was skipped: it contains no valid name"
     return ProjectName("", "", problem)
 
 
@@ -285,7 +285,7 @@ def _look(
         if item.is_folder and not item.is_link:
             if _is_entered(item, relative, base, stack, rules):
                 if here.levels >= MOST_LEVELS or not _is_utf8(name):
-                    reason = "lies too deep" if _is_utf8(name) else "has a name that is not UTF-8"
+                    reason = "is nested too deeply" if _is_utf8(name) else "has a name that is not UTF-8"
                     yield FoundDocument("listed", _printable(relative), reason), None
                 else:
                     yield None, _Here(item.path, f"{relative}/", stack, here.levels + 1)
@@ -321,7 +321,7 @@ def _file(item: _Item, relative: str, base: str, stack: IgnoreStack, rules: Walk
     if not _is_utf8(item.name):
         return FoundDocument("listed", _printable(relative), "has a name that is not UTF-8")
     if may_hold_secrets(item.name):
-        return FoundDocument("listed", relative, "is never opened: by its name it holds credentials")
+        return FoundDocument("listed", relative, "is never opened: its name says that it contains credentials")
     try:
         info = os.lstat(item.path)
     except OSError:
@@ -329,7 +329,7 @@ def _file(item: _Item, relative: str, base: str, stack: IgnoreStack, rules: Walk
     if item.is_link:
         return FoundDocument("listed", relative, _where_to(item.path), *_marks(info))
     if not stat.S_ISREG(info.st_mode):
-        return FoundDocument("listed", relative, "is no regular file", *_marks(info))
+        return FoundDocument("listed", relative, "is not a regular file", *_marks(info))
     if info.st_size > rules.max_file_bytes:
         return FoundDocument("listed", relative, f"is larger than {rules.max_file_bytes:,} bytes", *_marks(info))
     return FoundDocument("document", relative, "", *_marks(info))

@@ -42,7 +42,7 @@ def read_document(folder: str, relative: str, *, max_bytes: int) -> DocumentByte
     Raises:
         SourceUnavailable: it is gone, or may not be read.
         SourceChanged: it was written, replaced or removed while it was read; the next pass takes it.
-        SourceRefused: it is no regular file, lies outside of the folder, or is larger than `max_bytes`.
+        SourceRefused: it is not a regular file, lies outside of the folder, or is larger than `max_bytes`.
     """
     path = os.path.join(folder, *relative.split("/"))
     _must_be_inside(folder, path)
@@ -53,7 +53,7 @@ def read_document(folder: str, relative: str, *, max_bytes: int) -> DocumentByte
     with os.fdopen(descriptor, "rb", buffering=0) as file:
         before = os.fstat(file.fileno())
         if not stat.S_ISREG(before.st_mode):
-            raise SourceRefused("is no regular file", reason="not a file")
+            raise SourceRefused("is not a regular file", reason="not a file")
         if before.st_size > max_bytes:
             raise SourceRefused(f"is larger than {max_bytes:,} bytes", reason="too large")
         try:
@@ -79,7 +79,7 @@ def text_of(data: bytes) -> str:
     try:
         text = data.decode(encoding)
     except UnicodeDecodeError as error:
-        raise SourceRefused("is no UTF-8 text", reason="binary") from error
+        raise SourceRefused("is not UTF-8 text", reason="binary") from error
     if "\0" in text:
         raise SourceRefused("is binary", reason="binary")
     return text
@@ -99,7 +99,7 @@ def _must_be_inside(folder: str, path: str) -> None:
     """A folder on the way may have become a link since it was listed."""
     real, top = os.path.realpath(os.path.dirname(path)), os.path.realpath(folder)
     if real != top and not real.startswith(top.rstrip(os.sep) + os.sep):
-        raise SourceRefused("lies behind a link that leaves the folder", reason="not allowed")
+        raise SourceRefused("is behind a link that leaves the folder", reason="not allowed")
 
 
 def _state(info: os.stat_result) -> tuple[int, int, int]:

@@ -17,7 +17,7 @@ from recollect.errors import SourceChanged, SourceError
 
 REQUESTS = "requests"
 """The one document of a file of OTLP requests."""
-NO_TABLES = "has none of the tables that are known; the agent may have changed its format"
+NO_TABLES = "has none of the known tables; the agent may have changed its format"
 
 
 class KnownDocument(NamedTuple):

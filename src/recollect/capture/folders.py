@@ -40,7 +40,7 @@ _COMMON = frozenset(
 _MIN_WORD = 3
 _FAMILIAR_COLUMNS = 4
 """So many columns that an agent's tables name tell a database of any other name for its own."""
-_UNKNOWN = "is of no known agent"
+_UNKNOWN = "belongs to no known agent"
 
 
 class Sorted(NamedTuple):
@@ -167,7 +167,7 @@ def _by_schema(file: _File, adapters: Mapping[str, Adapter]) -> FoundSource | Re
     if not slugs:
         return _UNKNOWN
     if len(slugs) > 1:
-        return f"may be of {' or '.join(sorted(slugs))}: say so with --as"
+        return f"may belong to {' or '.join(sorted(slugs))}: choose with --as"
     place = next(p for p in adapters[slugs[0]].facts.places if p.container == "sqlite")
     return _found(slugs[0], file, file.relative, place)
 
@@ -188,7 +188,7 @@ def _as_member(slug: str, file: _File, place: Place) -> FoundSource | str:
         match = re.fullmatch(f"(?:.*/)?(?P<inside>{_whole(glob_of(member.pattern))})", file.relative, re.DOTALL)
         if match is not None:
             return _found(slug, file, match["inside"], place)
-    return "is one file of a folder that belongs together; name the folder above it"
+    return "is one file of a folder that belongs together; name that folder"
 
 
 def _is_at_home(above: str, layout: _Layout) -> bool:

@@ -16,13 +16,13 @@ REASONS = {
     "not_json": "no JSON object",
     "no_session": "names no session",
     "no_event": "names no event",
-    "unknown_agent": "of an agent whose hooks are not known",
+    "unknown_agent": "from an agent whose hooks are unknown",
     "too_large": "larger than a record may be",
     "unreadable": "cannot be read",
-    "foreign": "no drop of a hook",
+    "foreign": "not a spooled event of a hook",
     "torn": "its hook was killed while it wrote",
-    "lost": "its hook could not keep it: no room, too large, or no input",
-    "empty": "its hook was given nothing",
+    "lost": "its hook could not spool it: no space, too large, or no input",
+    "empty": "its hook got no input",
 }
 """What each reason means."""
 

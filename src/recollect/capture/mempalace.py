@@ -55,10 +55,10 @@ def find_palace(folder: Path) -> Palace:
         above = folder.absolute().parent / GRAPH
         beside = above if not graphs and drawers and above.is_file() else None
     except OSError as error:
-        raise SourceUnavailable(f"cannot look into {folder}: {error.strerror}") from error
+        raise SourceUnavailable(f"cannot read {folder}: {error.strerror}") from error
     if not drawers and not graphs:
         raise SourceRefused(
-            f"{folder} is no MemPalace directory: it has none of {CHROMA}, {EXACT}, {GRAPH}", reason="not a palace"
+            f"{folder} is not a MemPalace directory: it has none of {CHROMA}, {EXACT}, {GRAPH}", reason="not a palace"
         )
     return Palace(drawers, graphs[0] if graphs else None, beside)
 
@@ -224,9 +224,7 @@ def _must_have(db: apsw.Connection, path: Path, wanted: dict[str, frozenset[str]
     for table, columns in wanted.items():
         rows: Any = db.execute(f"PRAGMA table_info({table})")
         if not columns <= {row[1] for row in rows}:
-            raise SourceRefused(
-                f"{path} is not laid out as a palace that is known: {table} lacks columns", reason="unknown layout"
-            )
+            raise SourceRefused(f"{path} has an unknown palace layout: {table} lacks columns", reason="unknown layout")
     confine(db, wanted)
 
 
@@ -264,7 +262,7 @@ def read_triples(path: Path) -> Generator[Triple, None, None]:
             found: Any = db.execute(f"PRAGMA table_info({table})").fetchall()
             names = {row[1] for row in found}
             if not columns <= names:
-                raise SourceRefused(f"{path} is no knowledge graph that is known", reason="unknown layout")
+                raise SourceRefused(f"{path} is not a known knowledge graph", reason="unknown layout")
             has |= names & _MAYBE if table == "triples" else set()
         confine(db, {**_WANTED, "triples": _WANTED["triples"] | has})
         confidence = "triples.confidence" if "confidence" in has else "NULL"

@@ -60,7 +60,7 @@ def request_of_protobuf(body: bytes, signal: Signal) -> dict[str, Any]:
     """Return a request given as protobuf, as OTLP's JSON says it. Raises SourceRefused for what is none."""
     message = parsed(body, signal)
     if message is None:
-        raise SourceRefused(f"the request is no protobuf message of {signal}", reason="malformed")
+        raise SourceRefused(f"the request is not a protobuf message of {signal}", reason="malformed")
     return json_of(message)
 
 

@@ -104,7 +104,7 @@ def _target(member: zipfile.ZipInfo, folder: Path, path: Path) -> Path:
     """Return where a file goes; on no platform outside of the folder."""
     inside, on_windows = PurePosixPath(member.filename), PureWindowsPath(member.filename)
     if inside.is_absolute() or on_windows.drive or on_windows.root or ".." in (*inside.parts, *on_windows.parts):
-        raise SourceRefused(f"{path} holds {member.filename}, which leaves its folder", reason="not allowed")
+        raise SourceRefused(f"{path} contains {member.filename}, which leaves its folder", reason="not allowed")
     return folder.joinpath(*inside.parts)
 
 
@@ -131,4 +131,4 @@ def _date(target: Path, member: zipfile.ZipInfo) -> None:
 
 
 def _too_large(path: Path) -> SourceRefused:
-    return SourceRefused(f"{path} unpacks to far more than it should", reason="too large")
+    return SourceRefused(f"{path} unpacks to far more than expected", reason="too large")

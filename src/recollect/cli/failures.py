@@ -44,7 +44,7 @@ def describe_usage(error: click.ClickException) -> tuple[str, str]:
     ctx = getattr(error, "ctx", None)
     path = ctx.command_path if ctx is not None else "recollect"
     line = error.format_message().rstrip(".")
-    return line[:1].lower() + line[1:], f"`{path} --help` shows what can be asked"
+    return line[:1].lower() + line[1:], f"`{path} --help` shows the options"
 
 
 def report_bug(error: Exception, *, as_json: bool) -> int:

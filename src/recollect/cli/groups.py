@@ -100,7 +100,7 @@ class Noun(click.Group):
         path = ctx.command_path
         hint = f"`{path} --help` lists the commands"
         if self._default_takes_words:
-            hint = f"to search for the word: {path} {self.default} {word}"
+            hint = f"to search for the word, run: {path} {self.default} {word}"
         return UnknownName(f"`{path}` command", word, nearest=self._near(word), hint=hint)
 
 

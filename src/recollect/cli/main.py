@@ -19,7 +19,7 @@ from recollect.verbs import GROUPS, VERBS, function_name
 
 INTERRUPTED = 130
 EPILOG = """\b
-Every verb takes --json. Exit codes: 0 ok, 1 nothing found, 2 usage, 3 failed.
+Every command has --json. Exit codes: 0 ok, 1 nothing found, 2 usage, 3 failed.
 Start with: recollect up --once"""
 
 
@@ -90,7 +90,7 @@ def told(error: BaseException, *, as_json: bool) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except (KeyboardInterrupt, click.Abort):
-        sys.stderr.write("recollect: interrupted; what was stored stays\n")
+        sys.stderr.write("recollect: interrupted; what is stored stays\n")
         return INTERRUPTED
     except Exception as bug:  # noqa: BLE001 - the outermost frame: a bug of ours becomes one line and a log
         return report_bug(bug, as_json=as_json)

@@ -25,7 +25,7 @@ class NamedPath(click.Path):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """See `click.ParamType.convert`."""
         if value == "":
-            self.fail("an empty name names no file", param, ctx)
+            self.fail("the file name is empty", param, ctx)
         return super().convert(value, param, ctx)
 
 
@@ -40,20 +40,18 @@ def _when(ctx: click.Context, param: click.Parameter, value: str | None) -> int 
 
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-as_option = click.option(
-    "--as", "agent", metavar="NAME", help="The agent that wrote it, where the content doesn't tell."
-)
+as_option = click.option("--as", "agent", metavar="NAME", help="The agent that wrote it, if the content does not tell.")
 sink_option = click.option(
     "--sink",
     metavar="ndjson:FILE|sqlite:FILE",
-    help="Write there instead of standard output; what was written is never doubled or torn.",
+    help="Write to this file instead of standard output, never twice and never half a line.",
 )
 no_sync_option = click.option(
-    "--no-sync", is_flag=True, help="Answer from what is stored; don't look for changes first."
+    "--no-sync", is_flag=True, help="Answer from what is stored; do not ingest changes first."
 )
 agent_option = click.option("--agent", "agents", multiple=True, metavar="NAME", help="Only this agent (repeatable).")
 repo_option = click.option(
-    "--repo", "repos", multiple=True, metavar="NAME", help="Only repositories whose name has this (repeatable)."
+    "--repo", "repos", multiple=True, metavar="NAME", help="Only repositories whose name contains this (repeatable)."
 )
 
 
@@ -76,7 +74,7 @@ def span_options(default: str) -> Callable[[Command], Command]:
     """Return what adds `--since` (`--after`), `--until` and `--before` of a report."""
 
     def add(command: Command) -> Command:
-        until = "End with this time, which is included; by default now."
+        until = "End with this time, which is included.  [default: now]"
         command = _end_options("until", "End before this time begins.", until)(command)
         return when_option("--since", "Begin with this time.", default=default, also="--after")(command)
 
@@ -89,7 +87,7 @@ def _end_options(wanted: str, before: str, until: str) -> Callable[[Command], Co
     def other(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
         found = _when(ctx, param, value)
         if found is not None and ctx.params.get(wanted) is not None:
-            raise click.UsageError("give --before or --until, not both", ctx=ctx)
+            raise click.UsageError("use --before or --until, not both", ctx=ctx)
         if found is not None:
             ctx.params[wanted] = found
 

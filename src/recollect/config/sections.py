@@ -20,7 +20,7 @@ class DaemonConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Meta(
             ge=0,
             le=65_535,
-            description="Where it listens on 127.0.0.1. 0: any free port, which `recollect up --status` tells.",
+            description="Port on 127.0.0.1. 0: any free port; `recollect up --status` shows it.",
         ),
     ] = 4319
     watch: Annotated[
@@ -35,7 +35,7 @@ class DaemonConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Meta(
             ge=10,
             le=86_400,
-            description="How often everything is looked at again, in case a change was not told (seconds).",
+            description="How often everything is checked again, in case a change was not reported (seconds).",
         ),
     ] = 600
 
@@ -54,7 +54,8 @@ class LearningConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     provider: Annotated[
         Literal["", "anthropic", "openai", "ollama"],
         Meta(
-            description="Whose interface a model is asked by, beside the rules that always run: Anthropic's Messages, "
+            description="Which interface to ask a model by, in addition to the rules that always run: "
+            "Anthropic's Messages, "
             "OpenAI's Chat Completions (many servers understand that) or Ollama's. Redacted text of sessions is sent "
             "to it. Empty: no model."
         ),
@@ -73,7 +74,7 @@ class LearningConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     key_variable: Annotated[
         str,
         Meta(
-            description="Environment variable that holds the key; the key itself never stands here. Empty: "
+            description="Environment variable that holds the key; the key itself is never written here. Empty: "
             "`ANTHROPIC_API_KEY` for anthropic, `OPENAI_API_KEY` for openai's own address, none else."
         ),
     ] = ""
@@ -91,20 +92,23 @@ class LearningConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     input_usd_per_million: Annotated[
         Price,
         Meta(
-            description="What a model costs that is sent text (US dollars per million LLM tokens); 'listed': as the "
-            "price list says. A model that it does not know needs a number, 0 where it is free; ollama is always free."
+            description="Price of the text that is sent (US dollars per million LLM tokens); 'listed': from the "
+            "price list. A model that it does not know needs a number, 0 where it is free; ollama is always "
+            "free."
         ),
     ] = "listed"
     output_usd_per_million: Annotated[
-        Price, Meta(description="As above, of what the model answers. Both are numbers, or none is.")
+        Price, Meta(description="Price of what the model answers. Set both to numbers, or neither.")
     ] = "listed"
     action_days: Annotated[
-        int, Meta(ge=1, le=3650, description="How long an action stays pending where nothing says otherwise (days).")
+        int, Meta(ge=1, le=3650, description="How long an action stays pending by default (days).")
     ] = 14
     most_actions: Annotated[
         int,
         Meta(
-            ge=1, le=1000, description="Pending actions kept of one repository; the least urgent, oldest go (actions)."
+            ge=1,
+            le=1000,
+            description="Most pending actions of one repository; the least urgent and oldest are dropped (actions).",
         ),
     ] = 20
 
@@ -126,14 +130,14 @@ class DocumentsConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     include: Annotated[
         tuple[str, ...],
-        Meta(description="Further files that are documents, in the syntax of .gitignore. Example: ['*.proto']."),
+        Meta(description="More files that are documents, in the syntax of .gitignore. Example: ['*.proto']."),
     ] = ()
     exclude: Annotated[
         tuple[str, ...],
-        Meta(description="Files that are none, as in .gitignore; stronger than `include`. Example: ['drafts/']."),
+        Meta(description="Files that are not documents, as in .gitignore; overrides `include`. Example: ['drafts/']."),
     ] = ()
     max_file_bytes: Annotated[
-        int, Meta(ge=1024, le=1 << 30, description="A larger file is listed and not read (bytes).")
+        int, Meta(ge=1024, le=1 << 30, description="Larger files are listed but not read (bytes).")
     ] = 4 * 1024 * 1024
 
 

@@ -177,7 +177,7 @@ class EmbeddingConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ] = ""
     key_variable: Annotated[
         str,
-        Meta(description="Environment variable that holds the server's key; the key itself never stands here."),
+        Meta(description="Environment variable that holds the server's key; the key itself is never written here."),
     ] = ""
     dimensions: Annotated[
         int,
@@ -344,7 +344,8 @@ class IngestConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         tuple[str, ...],
         Meta(
             description="Folders with transcripts of any agents, in any layout; each file is told by its content. Read "
-            "at every sync; what is of no known agent is listed by `recollect doctor`. Example: ['~/old-transcripts']."
+            "at every sync; what belongs to no known agent is listed by `recollect doctor`. Example: "
+            "['~/old-transcripts']."
         ),
     ] = ()
 

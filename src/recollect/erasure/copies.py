@@ -145,12 +145,12 @@ def renew_index(home: Home, writer: Writer, reader: Reader) -> list[str]:
             with SelectionReader(home.folder) as stored:
                 remake_shards(home, reader, worn, stored.sessions_in(worn))
     except IndexUnavailable as error:
-        return [f"the search index could not be brought in step ({error}); the next sync tries again"]
+        return [f"the search index could not be updated ({error}); the next sync tries again"]
     return []
 
 
 def clear_vectors(home: Home, stored: SelectionReader) -> None:
-    """Take the vectors of what is not stored any more out of their files."""
+    """Take the vectors of what is no longer stored out of their files."""
     if not home.vectors.exists():
         return
     from recollect.index.vectors.writer import keep_only, keep_only_entries

@@ -50,7 +50,7 @@ def forget_selection(
     resume(opened, at=at, tell=tell)
     with SelectionReader(opened.home.folder) as stored:
         chosen = selector_of(opened, stored, progress=looking(tell)).run(selection)
-        notes = [f"not searched from a damaged place on: {path}" for path in sorted(chosen.unread)]
+        notes = [f"not searched after a damaged place: {path}" for path in sorted(chosen.unread)]
         written = _written(stored, selection)
         if chosen.is_empty and not written.marks:
             return ForgetReport("nothing", notes=notes), []
@@ -126,7 +126,7 @@ def _planned(chosen: Chosen) -> ForgetReport:
         (s.ended_at or 0 for uid in (*chosen.whole, *chosen.emptied) if (s := chosen.sessions[uid])), default=0
     )
     if newest > now_us() - _STILL_GOING_US:
-        report.notes.append("a session that goes may still be under way: what its agent adds to it stays out too")
+        report.notes.append("a session to forget may still be running: what its agent adds later stays out too")
     return report
 
 

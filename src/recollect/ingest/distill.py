@@ -56,7 +56,8 @@ class DistillReport(msgspec.Struct):
 
 
 class DistillHealth(msgspec.Struct, frozen=True):
-    """How far distilling is, in sessions. unfit: analysed by other rules than those in force. waited_s: how long the
+    """How far distilling is, in sessions. unfit: analysed under other rules than the current ones. waited_s: how
+    long the
     longest waiting one could have been analysed, 0 without one."""
 
     analysed: int

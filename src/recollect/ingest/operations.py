@@ -81,7 +81,7 @@ def import_(
 
     for path in paths:
         if not path.exists():
-            raise SourceUnavailable(f"{path} is not there")
+            raise SourceUnavailable(f"{path} does not exist")
     archives = [path for path in paths if is_zip(path)]
     plain = [str(path.absolute()) for path in paths if path not in archives]
     request = SyncRequest(home.config, agents=agents, env=home.env, progress=progress, now_us=now_us)
@@ -234,13 +234,13 @@ class Refresher:
             with home.writing(patience_s=0.0) as opened:
                 report = take(opened, request)
         except StoreLocked:
-            home.stale = ("catching up: another process is ingesting, this is what is stored so far",)
+            home.stale = ("catching up: another process is ingesting; this is what is stored so far",)
             return home.stale
         except SchemaTooNew as error:
             home.stale = (f"read only: {error}; {error.hint}",)
             return home.stale
         except RecollectError as error:
-            home.stale = (f"not refreshed, so what changed since the last sync was not searched: {error}",)
+            home.stale = (f"could not ingest first, so changes since the last sync were not searched: {error}",)
             return home.stale
         home.last_sync = report
         if home.index is not None and home.index.damaged:  # found by a question since
@@ -265,9 +265,9 @@ def index_entries(home: OpenHome) -> tuple[str, ...]:
         with home.writing() as opened, IndexWriterSet.open(home.folders.index) as index:
             entries.index_entries(opened.writer, opened.reader, index)
     except StoreLocked:
-        return ("catching up: what was noted last may be missing",)
+        return ("catching up: the latest notes may be missing",)
     except RecollectError as error:
-        return (f"what was noted last is not searchable: {error}",)
+        return (f"the latest notes cannot be searched: {error}",)
     return ()
 
 
@@ -286,8 +286,8 @@ def remake_shards(home: OpenHome, damaged: Sequence[str]) -> str:
             with IndexWriterSet.open(home.folders.index) as index:
                 count = mend_index(opened.writer, opened.reader, index)
     except RecollectError as error:
-        return f"the search index could not be mended: {error}"
-    return f"a damaged part of the search index was made anew: {plural(count, 'event')}"
+        return f"the search index could not be repaired: {error}"
+    return f"a damaged part of the search index was rebuilt:  {plural(count, 'event')}"
 
 
 def _busy(error: StoreLocked) -> SyncReport:
@@ -343,8 +343,8 @@ def _recover(home: OpenHome) -> list[str]:
     add_audit(home.home, "recover", {"sessions": sessions}, at=now_us())
     return [
         f"{error}. It was rebuilt from the archive: {plural(sessions, 'session is', 'sessions are')} back. Notes, "
-        "facts, diaries, pins and decisions that you added were in the database alone: "
-        "`recollect repair --from BACKUP` brings them back",
+        "facts, diaries, pins and decisions that you added were only in the database: `recollect repair --from "
+        "BACKUP` restores them",
         *rebuilt.lost,
     ]
 
@@ -438,7 +438,7 @@ def _make_ready(home: OpenHome, report: SyncReport) -> None:
     try:
         home.ready().make()
     except DAMAGE as error:
-        report.notes.append(f"the context for a session's start could not be made ready: {error}")
+        report.notes.append(f"the context for the start of a session could not be prepared: {error}")
     ContextFacet(home.home, home.env, search=None).take_spooled()
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 SYNC_SECONDS = 30.0
 """How long a sync or the daemon stays at it; the next one goes on."""
-_DISTILLED_CAP = "what was distilled takes {}, more than `retention.distilled_cap_bytes` ({}); it is kept"
+_DISTILLED_CAP = "analysed data takes {}, more than `retention.distilled_cap_bytes` ({}); it is kept"
 
 
 class RetentionFacet:
@@ -153,7 +153,7 @@ class RetentionFacet:
         """Have a session spared, with those below it. Raises UnknownName; UsageError for one that is evicted."""
         session = self._home.session(uid)
         if session.evicted_at is not None:
-            raise UsageError(f"the raw text of {session.session_uid} is gone already: there is nothing to spare")
+            raise UsageError(f"the raw text of {session.session_uid} was already evicted: there is nothing to pin")
         at = self._now_us()
         policy.pin(self._home.home, session.session_uid, at=at)
         return Pin(session.session_uid, at, session.title)
@@ -199,8 +199,9 @@ class RetentionFacet:
             report.notes.append(_DISTILLED_CAP.format(size(report.distilled_bytes), size(cap)))
         if report.data_loss:
             report.notes.append(
-                f"data loss: {plural(report.data_loss, 'session')} went without having been analysed, "
-                "above the hard cap; raise `retention.raw_hard_cap_bytes`, or see what fails with `recollect doctor`"
+                f"data loss: {plural(report.data_loss, 'session')} evicted before analysis, because the archive "
+                "was above the hard cap; raise `retention.raw_hard_cap_bytes`, or see what fails with "
+                "`recollect doctor`"
             )
         if report.state == "done":
             swept(memory.home, now_us=self._now_us())
@@ -216,11 +217,11 @@ def retain_after(home: OpenHome, opened: Opened, report: SyncReport) -> EvictRep
     try:
         done = facet.sweep_with(opened)
     except (StoreError, ArchiveError) as error:
-        report.notes.append(f"retention could not finish ({error}); the next sync goes on")
+        report.notes.append(f"retention could not finish ({error}); the next sync continues")
         return EvictReport("interrupted", sessions=[], notes=[])
     if done.sessions:
         report.notes.append(
-            f"retention: {plural(len(done.sessions), 'session')} evicted, {size(done.freed_bytes)} given back"
+            f"retention: {plural(len(done.sessions), 'session')} evicted, {size(done.freed_bytes)} freed"
         )
     report.notes += done.notes
     return done

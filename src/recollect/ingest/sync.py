@@ -225,7 +225,7 @@ def _mend(writer: Writer, reader: Reader, index: IndexWriterSet, report: SyncRep
         mended = mend_index(writer, reader, index)
     except IndexUnavailable as error:
         report.state = "degraded"
-        report.notes.append(f"the search index could not be mended: {error}")
+        report.notes.append(f"the search index could not be repaired: {error}")
         return
     if mended:
         report.notes.append(f"the search index was brought in step: {plural(mended, 'event')} added")

@@ -96,7 +96,7 @@ def _check(target: SetUpAgent, manifest: Manifest, launches: dict[Launch, Check]
 def _problems(target: SetUpAgent, launches: dict[Launch, Check]) -> Iterator[tuple[str, str]]:
     again = f"run `recollect setup {target.slug}` again"
     if not target.found.is_installed:
-        yield "the agent is gone", f"`recollect setup {target.slug} --remove` takes out what is left"
+        yield "the agent is gone", f"`recollect setup {target.slug} --remove` removes what is left"
         return
     if plugin_turned_on(target.found.install, target.machine):
         hint = f"take one of them out: the plug-in in the agent, or `recollect setup {target.slug} --remove`"
@@ -140,7 +140,7 @@ def _hook_problems(target: SetUpAgent) -> Iterator[tuple[str, str]]:
             yield f"{allowed} of {all_of_them} hooks are allowed in the agent", hooks.trust.step
     off = hooks_turned_off(target.found.install, target.machine)
     if off:
-        yield f"the agent was told to run no hooks: {off}", "turn them on there, or use `--mode pull`"
+        yield f"the agent's settings turn hooks off: {off}", "turn them on there, or use `--mode pull`"
 
 
 def _file_problem(file: FileRecord) -> str:
@@ -156,7 +156,7 @@ def _file_problem(file: FileRecord) -> str:
         return str(error)
     lost = sum(state != "present" for state in states)
     if lost:
-        return f"{file.path} was changed: {lost} of {len(states)} settings of ours are lost or edited"
+        return f"{file.path} was changed: {lost} of {len(states)} of our settings are missing or edited"
     doubled = any(
         isinstance(k.undo.edit, AppendItem) and value_at(data, k.undo.edit.path).count(k.undo.edit.value) > 1
         for k in file.undos
@@ -248,7 +248,7 @@ def soon_deleted(context: DoctorContext, adapter: Adapter) -> Iterator[Check]:
     text = (
         f"{adapter.facts.name} keeps {most} sessions and has {count}: it deletes older ones, and no sync is scheduled"
     )
-    hint = "`recollect service install` syncs by itself; `recollect sync` takes in what is there now"
+    hint = "`recollect service install` schedules it; `recollect sync` ingests what exists now"
     yield Check(f"agent {slug} deletes sessions", "warn", text, hint, id="deletes")
 
 
@@ -267,7 +267,7 @@ def silent_agents(reader: Reader) -> Iterator[Check]:
     events = {agent.agent: agent.events for agent in reader.stats().agents}
     for slug, number in sorted(records.items()):
         if number and not events.get(slug):
-            text = f"{plural(number, 'record')} were read and not one event came of them: its format may have changed"
+            text = f"{plural(number, 'record')} were read but gave no event: its format may have changed"
             hint = "see `recollect agents --drift`; a newer Recollect may read it"
             yield Check(f"agent {slug} gives nothing", "warn", text, hint, id="silent")
 
@@ -278,8 +278,8 @@ def program(context: DoctorContext) -> Check:
     if found:
         return Check("program", "ok", found)
     state: Literal["ok", "warn"] = "warn" if (context.folder / MANIFEST).exists() else "ok"
-    hint = "add the folder that it is installed in to PATH; hooks that were set up call it by its full path"
-    return Check("program", state, "`recollect` is not found on the PATH", hint)
+    hint = "add its folder to PATH; installed hooks call it by its full path"
+    return Check("program", state, "`recollect` is not on the PATH", hint)
 
 
 def set_up(context: DoctorContext) -> Iterator[Check]:
@@ -306,7 +306,9 @@ def hooks(context: DoctorContext) -> Check | None:
     if found is None:
         return None
     if not found.is_writable:
-        return Check("hooks", "fail", f"{spool} cannot be written: hooks keep nothing", f"chmod u+rwx {spool}")
+        return Check(
+            "hooks", "fail", f"{spool} cannot be written, so hooks cannot spool events", f"chmod u+rwx {spool}"
+        )
     age_s = oldest_drop_s(spool, context.now_us)
     waiting = f"{plural(found.waiting, 'event')} of hooks waiting for the next sync"
     if age_s > OLD_DROP_S:
@@ -320,7 +322,11 @@ def hooks(context: DoctorContext) -> Check | None:
     )
     text = f"{waiting}; {plural(sum(found.aside.values()), 'event')} not ingested: {'; '.join(details)}"
     return Check(
-        "hooks", "warn", text, f"what was put aside lies in {spool / BAD_FOLDER}; delete it to forget it", details
+        "hooks",
+        "warn",
+        text,
+        f"rejected events are in {spool / BAD_FOLDER}; delete them if you do not need them",
+        details,
     )
 
 
@@ -339,7 +345,7 @@ def folder_of_files(context: DoctorContext, folder: str) -> Check:
     """Say what of a named folder was not taken, and why; all of it in `details`."""
     name = f"folder {folder}"
     if not os.path.isdir(folder):
-        return Check(name, "warn", "is not there", "mount it, or take it out of [ingest] folders")
+        return Check(name, "warn", "is not there", "mount it, or remove it from [ingest] folders")
     found = sort_out(folder, context.known, known={}, read_head=read_head)
     sources = [source for of_agent in found.sources.values() for source in of_agent]
     unreadable = database_problems(sources)

@@ -79,7 +79,7 @@ def compare_events(
         if session.evicted_at is not None:
             sessions.skipped += 1
         elif other is None:
-            sessions.differs(session.session_uid, "is not in the archive any more")
+            sessions.differs(session.session_uid, "is no longer in the archive")
         else:
             try:
                 is_whole = _compare_events_of(session.session_uid, present, derived, events, cut=cut)
@@ -258,7 +258,7 @@ def _index(memory: OpenHome, home: Home) -> DeepPart:
     reader = memory.reader()
     check = compare_index(home.index, reader.events_for_index(), documents_of)
     if reader.entries.has_changes():
-        check.notes.append("what was noted last is not indexed yet, so that entries were not compared")
+        check.notes.append("the latest notes are not indexed yet, so entries were not compared")
     else:
         for shard in reader.entries.shards():
             batches = in_batches(reader.entries.of_shard(shard))
@@ -329,11 +329,11 @@ def _compare_analysis(analyst: Analyst, kept: InsightReader, uid: str, check: Pa
     found = analyst.analyse(uid)
     check.checked += 1
     if found.draft is None:
-        check.differs(uid, found.note or "is not stored any more")
+        check.differs(uid, found.note or "is no longer stored")
         return
     if _encode(found.draft.digest) != _encode(kept.digest(uid)):
-        check.differs(uid, "its digest comes out differently")
+        check.differs(uid, "its digest is different when derived again")
     mine = {item.node.id for item in kept.nodes(NodeFilter(kinds=_OF_ANALYSES, sessions=(uid,)))}
     again = {node.id for node in found.draft.nodes if kind_of_node(node) in _OF_ANALYSES}
     if mine != again:
-        check.differs(uid, f"{len(mine - again)} of its nodes are not given again, {len(again - mine)} are not kept")
+        check.differs(uid, f"{len(mine - again)} of its nodes are not derived again,  {len(again - mine)} are not kept")

@@ -24,13 +24,13 @@ LONG_S = 24 * 3600
 """A session that could be learned from for so long and is not is worth a warning."""
 MODEL = "learning model"
 _HINTS: dict[PauseReason, str] = {
-    "authentication": "set the key that [learning] key_variable names; the model is then asked again at once",
-    "quota": "see the provider's account, or take [learning] provider out of the configuration",
+    "authentication": "set the variable that [learning] key_variable names; the model is then asked again at once",
+    "quota": "check your account with the provider, or remove [learning] provider from the configuration",
     "configuration": "correct [learning] in the configuration (`recollect config` shows it)",
-    "unusable": "take another [learning] model: this one does not answer in the form that it is asked for",
-    "rate": "nothing is lost: it goes on when the server takes questions again",
+    "unusable": "choose another [learning] model: this one does not answer in the required form",
+    "rate": "nothing is lost: it continues when the server accepts requests again",
     "unavailable": "start the server, or correct [learning] url; nothing is lost",
-    "budget": "nothing is lost: it goes on tomorrow, or when you raise a day_budget of [learning]",
+    "budget": "nothing is lost: it continues tomorrow, or when you raise a day_budget of [learning]",
 }
 
 
@@ -47,7 +47,7 @@ def learning_checks(context: DoctorContext) -> Iterator[Check]:
     if found.dead:
         yield given_up(found)
     if found.held_back:
-        text = f"{plural(found.held_back, 'text')} of a model's answers could not be used; none is given to an agent"
+        text = f"{plural(found.held_back, 'text')} of a model's answers could not be used; agents do not get them"
         yield Check("learning held back", "ok", text, id="quarantine")
     check = own_files(context)
     if check is not None:
@@ -82,7 +82,7 @@ def model(found: LearnStatus) -> Check:
 
 def given_up(found: LearnStatus) -> Check:
     """Say what was tried often enough and never worked."""
-    text = f"{plural(found.dead, 'piece')} of work given up after its last attempt"
+    text = f"{plural(found.dead, 'piece')} of work failed at the last attempt"
     hint = (
         "`recollect doctor --json` lists the newest with the reason; a new version, or a change of the session, retries"
     )
@@ -98,12 +98,12 @@ def own_files(context: DoctorContext) -> Check | None:
     there = [file for file in files if head_of(file.path) is not None]
     missing = [file.path for file, named in zip(files, told, strict=True) if named and file not in there]
     if missing:
-        text = f"{', '.join(missing)} cannot be read, and the configuration names it"
+        text = f"{', '.join(missing)} cannot be read, though the configuration names it"
         return Check("own files", "warn", text, "`recollect context init` writes it", tuple(missing), id="own-files")
     if not there:
         return None
     named = " and ".join(file.name for file in there)
-    return Check("own files", "ok", f"what agents are given begins with {named}", id="own-files")
+    return Check("own files", "ok", f"{named} comes first in what agents are given", id="own-files")
 
 
 def diagnose(context: DoctorContext) -> DoctorReport:

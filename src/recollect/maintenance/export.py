@@ -87,7 +87,7 @@ def raw_files(reader: Reader, session: Session, *, revision: int | None = None) 
 
 
 def raw_bytes(reader: Reader, archive: Archive, file: RawFile) -> Iterator[bytes]:
-    """Yield the exact bytes of one revision of a source; those that were taken away on purpose are left out."""
+    """Yield the exact bytes of one revision of a source; those that were deleted on purpose are left out."""
 
     def places_now() -> list[ChunkPlace]:
         return [place for place, _ in reader.chunks(file.source.source_id, file.revision)]

@@ -156,7 +156,7 @@ def leftovers(context: DoctorContext) -> Check:
     """Say what crashes and older versions left behind, and what a daemon that was killed did not take along."""
     found = [str(path.relative_to(context.folder)) for path in left_behind(context.folder)]
     if context.daemon().is_stale:
-        found.append("run/daemon.json of a daemon that is gone")
+        found.append("run/daemon.json of a daemon that no longer runs")
     if not found:
         return Check("leftovers", "ok", "none")
     text = f"left by a crash or an older version: {', '.join(found)}"
@@ -167,18 +167,18 @@ def daemon(context: DoctorContext) -> Check:
     """Say whether a daemon is at work, whether it is of this version, and whether it serves what it should."""
     seen = context.daemon()
     if not seen.pid:
-        return Check("daemon", "ok", "none is running; hooks and questions keep the memory fresh")
+        return Check("daemon", "ok", "not running; hooks and searches keep the memory up to date")
     if seen.version != PROGRAM:
         text = f"one of version {seen.version} is running (pid {seen.pid}), this is {PROGRAM}"
         return Check("daemon", "warn", text, "`recollect up --stop`, then `recollect up --detach`")
     if seen.no_http and context.config.daemon.http:
         text = f"running (pid {seen.pid}), but without MCP over HTTP and the status page: {seen.no_http}"
-        return Check("daemon", "warn", text, "end what has the port, or name another with [daemon] port; the daemon "
-                     "takes a port that is free again by itself")  # fmt: skip
+        return Check("daemon", "warn", text, "stop the program that uses the port, or set another [daemon] port; "
+        "the daemon takes the port once it is free")  # fmt: skip
     if seen.no_socket:
-        text = f"running (pid {seen.pid}), but hooks and reads cannot ask it: {seen.no_socket}"
-        return Check("daemon", "warn", text, "a home with a shorter path, on a local disk, is within reach "
-                     "(RECOLLECT_HOME); until then hooks and reads do by themselves what they need")  # fmt: skip
+        text = f"running (pid {seen.pid}), but hooks and searches cannot reach it: {seen.no_socket}"
+        return Check("daemon", "warn", text, "set RECOLLECT_HOME to a shorter path on a local disk; until then "
+        "hooks and searches work without the daemon")  # fmt: skip
     return Check("daemon", "ok", f"running (pid {seen.pid})")
 
 
@@ -192,7 +192,7 @@ def backup(context: DoctorContext) -> Check | None:
     if days > BACKUP_DAYS:
         return Check("backup", "warn", text, f"run `recollect backup {last.target}`")
     if not os.path.exists(last.target):
-        return Check("backup", "warn", f"{last.target} is not there now", "mount it, or make another")
+        return Check("backup", "warn", f"{last.target} is not available", "mount it, or make another backup")
     return Check("backup", "ok", text)
 
 
@@ -203,7 +203,7 @@ def _mode(path: Path) -> int:
         return 0
 
 
-_HINT = "`recollect doctor --fix` or `recollect service install` puts it right"
+_HINT = "`recollect doctor --fix` or `recollect service install` repairs it"
 
 
 def service(context: DoctorContext) -> Iterator[Check]:
@@ -211,7 +211,7 @@ def service(context: DoctorContext) -> Iterator[Check]:
     try:
         findings = Service(context.folder, context.env, make_home=lambda: None).findings()
     except RecollectError as error:
-        yield Check("service", "fail", f"what is installed cannot be told: {error}", error.hint or "")
+        yield Check("service", "fail", f"cannot find out what is installed: {error}", error.hint or "")
         return
     if findings is None:
         return
@@ -229,7 +229,7 @@ def service(context: DoctorContext) -> Iterator[Check]:
 
 FAILURES_DAYS = 7
 LOSS_DAYS = 30
-REBUILD = "run `recollect rebuild all`: everything derived is made anew from the archive"
+REBUILD = "run `recollect rebuild all`: it derives everything again from the archive"
 
 
 def lately_checks(context: DoctorContext) -> Iterator[Check]:
@@ -246,24 +246,25 @@ def failures(context: DoctorContext) -> Check:
     since = context.now_us - FAILURES_DAYS * _DAY_US
     found = [entry for entry in read_audit(context.folder, actions=("failure",)) if entry.at >= since]
     if not found:
-        return Check("failures", "ok", f"nothing went on failing in the last {FAILURES_DAYS} days")
+        return Check("failures", "ok", f"nothing kept failing in the last  {FAILURES_DAYS} days")
     kinds = Counter(str(entry.value.get("code") or entry.value.get("what") or "unknown") for entry in found)
     named = ", ".join(f"{kind} ({number:,})" for kind, number in kinds.most_common())
     text = f"{plural(len(found), 'failure')} in the last {FAILURES_DAYS} days: {named}"
-    return Check("failures", "warn", text, "run `recollect sync` and see what it says")
+    return Check("failures", "warn", text, "run `recollect sync` and read its notes")
 
 
 def losses(context: DoctorContext) -> Check:
     """Say what was lost because there was no room for it, or with the database."""
     since = context.now_us - LOSS_DAYS * _DAY_US
     if any(entry.at >= since for entry in read_audit(context.folder, actions=("recover",))):
-        text = f"the database was lost in the last {LOSS_DAYS} days: what only it had is gone (notes, facts, pins …)"
-        return Check("losses", "warn", text, "`recollect repair --from BACKUP` brings it back from a backup")
+        text = f"the database was lost in the last {LOSS_DAYS} days, with everything that only it contained "
+        "(notes, facts, pins …)"
+        return Check("losses", "warn", text, "`recollect repair --from BACKUP` restores it from a backup")
     found = [entry for entry in read_audit(context.folder, actions=("data_loss",)) if entry.at >= since]
     if not found:
-        return Check("losses", "ok", f"nothing was dropped before it was analysed in the last {LOSS_DAYS} days")
-    text = f"original text was dropped before it was analysed, {plural(len(found), 'time')} in {LOSS_DAYS} days"
-    return Check("losses", "warn", text, "raise [retention] raw_hard_cap_bytes, or free some room")
+        return Check("losses", "ok", f"nothing was evicted before it was analysed in the last  {LOSS_DAYS} days")
+    text = f"original text was evicted before it was analysed,  {plural(len(found), 'time')} in {LOSS_DAYS} days"
+    return Check("losses", "warn", text, "raise [retention] raw_hard_cap_bytes, or free some space")
 
 
 def caps(context: DoctorContext) -> Check:

@@ -29,7 +29,7 @@ class SourceLedger(msgspec.Struct, frozen=True):
     open_tail_bytes: int
     is_ok: bool
     hole_bytes: int = 0
-    """Bytes that came in and were taken away on purpose: not in bytes_out, while their records are in records_out."""
+    """Bytes that came in and were deleted on purpose: not in bytes_out, while their records are in records_out."""
 
 
 class DeepDifference(msgspec.Struct, frozen=True):
@@ -69,7 +69,7 @@ class VerifyReport(msgspec.Struct, frozen=True):
     nodes: int = 0
     """Nodes whose evidence was read again."""
     nodes_without_raw: int = 0
-    """Of these, how many rest on bytes that were taken away on purpose. No defect."""
+    """Of these, how many rest on bytes that were deleted on purpose. No defect."""
     evicted_bytes: int = 0
     """Bytes that retention took away after their session was analysed. Not in `bytes`, and never missing."""
     forgotten_bytes: int = 0
@@ -147,7 +147,7 @@ ExportFormat = Literal["raw", "events", "claude-jsonl", "markdown", "nodes", "pr
 
 
 class HoleInFile(msgspec.Struct, frozen=True):
-    """Bytes that a raw file does not have because they were taken away on purpose: what follows them stands that much
+    """Bytes that a raw file does not have because they were deleted on purpose: what follows them stands that much
     earlier in the file than in what the agent wrote. removed_at: UTC microseconds."""
 
     offset_bytes: int

@@ -125,8 +125,8 @@ def archive(context: DoctorContext, reader: Reader) -> Check:
         state: Literal["warn", "fail"] = "warn" if _is_ingesting(context) else "fail"
         return Check("archive", state, text, "run `recollect sync`: it derives them from the archive")
     gone = sum(hole.length for row in rows for hole in row.holes)
-    taken = f"; {size(gone)} were taken away on purpose" if gone else ""
-    return Check("archive", "ok", f"{plural(entries, 'observation')} in the journal, what was opened is whole{taken}")
+    taken = f"; {size(gone)} were deleted on purpose" if gone else ""
+    return Check("archive", "ok", f"{plural(entries, 'observation')} in the journal; what was opened is intact{taken}")
 
 
 def _is_ingesting(context: DoctorContext) -> bool:
@@ -195,7 +195,7 @@ def contextual(context: DoctorContext) -> Check:
 
 
 def parsers(context: DoctorContext, reader: Reader) -> Check:
-    """Say whether everything was read by the parsers of this version."""
+    """Say whether the parsers of this version read everything."""
     known = {slug: a.facts.derived_version for slug, a in context.known.items()}
     read = [s for s in reader.sources() if s.records and s.parser_version]
     stale = [s for s in read if s.parser_version != known.get(s.agent, s.parser_version)]
@@ -203,7 +203,7 @@ def parsers(context: DoctorContext, reader: Reader) -> Check:
         return Check(
             "parsers", "warn", f"{plural(len(stale), 'source')} read by an older parser", "run `recollect sync`"
         )
-    return Check("parsers", "ok", "everything was read by the parsers of this version")
+    return Check("parsers", "ok", "the parsers of this version read everything")
 
 
 def drift(reader: Reader) -> Check:
@@ -215,7 +215,7 @@ def drift(reader: Reader) -> Check:
     for row in found:
         by_agent[row.agent] = by_agent.get(row.agent, 0) + 1
     named = ", ".join(f"{agent} {number}" for agent, number in sorted(by_agent.items()))
-    text = f"{plural(len(found), 'thing')} that no parser knows ({named}); all of it is kept and searchable"
+    text = f"{plural(len(found), 'thing')} that no parser knows ({named}); all of it is stored and searchable"
     return Check("formats", "warn", text, "see `recollect agents --drift`; a newer Recollect may read more")
 
 
@@ -230,7 +230,7 @@ def analyses(context: DoctorContext) -> Check:
     text = f"{plural(found.analysed, 'session')} analysed, {found.waiting:,} waiting"
     text += f", {found.under_way:,} under way" if found.under_way else ""
     if found.unfit:
-        text += f"; {found.unfit:,} by other rules than those in force"
+        text += f"; {found.unfit:,} under other rules than the current ones"
         return Check("analyses", "warn", text, "run `recollect sync`: they are analysed again")
     if found.waited_s > LONG_S:
         text += f"; the longest for {plural(round(found.waited_s / 86_400), 'day')}"
@@ -245,9 +245,9 @@ def detectors(context: DoctorContext) -> Check:
     except RecollectError as error:
         return Check("detectors", "fail", str(error), error.hint)
     if found != detectors_in_force(context.config.privacy):
-        text = "what is stored was redacted by other detectors of secrets than those in force"
+        text = "what is stored was redacted with other detectors than the current ones"
         return Check("detectors", "warn", text, "run `recollect sync`: it is derived anew from the archive")
-    return Check("detectors", "ok", "everything was redacted by the detectors in force")
+    return Check("detectors", "ok", "everything was redacted with the current detectors")
 
 
 def clock(context: DoctorContext, reader: Reader) -> Check:
@@ -261,7 +261,7 @@ def clock(context: DoctorContext, reader: Reader) -> Check:
     if doubted := doubt(context.folder, now_us=context.now_us):
         hint = "check the date; if it is right, wait for a day or run `recollect evict --force`"
         return Check("clock", "warn", doubted, hint)
-    return Check("clock", "ok", "agrees with when this memory last saw it")
+    return Check("clock", "ok", "agrees with the last time this memory recorded")
 
 
 _MANY_SESSIONS = 1_000_000
@@ -271,14 +271,14 @@ def excluded(context: DoctorContext, reader: Reader) -> Check:
     """Say whether sessions of excluded repositories were stored before these were excluded; nothing removes them."""
     patterns = excluded_repos(context.config, context.env)
     if not patterns:
-        return Check("excluded repositories", "ok", "none is excluded", id="excluded")
+        return Check("excluded repositories", "ok", "no repository is excluded", id="excluded")
     sessions, _total = reader.sessions(EventFilter(), limit=_MANY_SESSIONS)
     stored = [s for s in sessions if is_of(patterns, repo=s.repo, repo_root=s.repo_root, cwd=s.cwd)]
     if not stored:
         return Check("excluded repositories", "ok", "nothing of them is stored", id="excluded")
     repos = sorted({s.repo for s in stored})
-    text = f"{plural(len(stored), 'session')} of them came before: {', '.join(repos[:5])}"
-    return Check("excluded repositories", "warn", text, "`recollect forget --repo NAME` takes them out", id="excluded")
+    text = f"{plural(len(stored), 'session')} of them were stored before:  {', '.join(repos[:5])}"
+    return Check("excluded repositories", "warn", text, "`recollect forget --repo NAME` erases them", id="excluded")
 
 
 _NOTHING = DocumentCounts(0, 0, 0, 0)
@@ -305,16 +305,16 @@ def _trouble(one: Collection, counts: DocumentCounts) -> Check | None:
     """Return what is wrong with a collection, as far as its folder shows now; None for nothing."""
     name = f"documents {one.name}"
     if one.folder and not os.path.isdir(one.folder):
-        text = f"{one.folder} is not there; {plural(counts.taken, 'document')} of it can still be found"
+        text = f"{one.folder} does not exist; searches still find {plural(counts.taken, 'document')} of it"
         hint = f"mount it again, or `recollect docs remove {one.name}`"
         return Check(name, "warn", text, hint, id="documents")
     if counts.failed:
         text = f"{plural(counts.failed, 'file')} could not be read"
-        return Check(name, "warn", text, f"`recollect docs show {one.name}` names them", id="documents")
+        return Check(name, "warn", text, f"`recollect docs show {one.name}` lists them", id="documents")
     if not counts.taken:
-        text = "nothing was found in it that is a document"
+        text = "it contains no document"
         if one.folder:
-            text = f"nothing was found in {one.folder} that is a document"
-        hint = "see docs/documents.md for what is one; `[documents] include` adds others"
+            text = f"{one.folder} contains no document"
+        hint = "docs/documents.md says what counts as a document; `[documents] include` adds others"
         return Check(name, "warn", text, hint, id="documents")
     return None

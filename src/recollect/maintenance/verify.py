@@ -90,7 +90,7 @@ def _journal_defects(archive: Archive, rows: list[LedgerRow]) -> list[LedgerDefe
         missing = untold(archive.sizes(), rows)
     except ArchiveError as error:
         return [LedgerDefect("journal_unreadable", str(error), is_loss=True)]
-    detail = "the journal does not tell of all of it: a rebuild would not bring it back"
+    detail = "the journal does not contain all of it: a rebuild would not restore it"
     defects = [
         LedgerDefect("journal_incomplete", detail, row.source_id, row.path, row.revision, is_loss=True)
         for row in missing[:_MAX_DEFECTS]
@@ -127,7 +127,7 @@ class _SourceCheck:
         self.defects: list[LedgerDefect] = []
         self.chunks = 0
         self.taken: Counter[str] = Counter()
-        """Bytes that were taken away on purpose, by the reason."""
+        """Bytes that were deleted on purpose, by the reason."""
         self.ledger: SourceLedger
 
     def run(self) -> None:
@@ -163,7 +163,7 @@ class _SourceCheck:
         )
 
     def _revision(self, row: LedgerRow, places: dict[int, EventPlace]) -> tuple[int, int]:
-        """Check one revision; return how many bytes and records can be given out or were taken away on purpose."""
+        """Check one revision; return how many bytes and records can be given out or were deleted on purpose."""
         chunks = self._places(row)
         self.chunks += sum(not c.is_hole for c in chunks)
         size = sum(c.plain for c in chunks)
@@ -190,9 +190,9 @@ class _SourceCheck:
             self._loss("chunk_unreadable", f"{size:,} of its bytes are damaged: {error}" if size else str(error), row)
             return 0, records
         if size != row.bytes_seen:
-            self._loss("bytes_missing", f"{row.bytes_seen} bytes came in, {size} can be given out", row)
+            self._loss("bytes_missing", f"{row.bytes_seen} bytes were ingested, {size} can be given back", row)
         if records < row.records or (records > row.records and not row.is_refreshing):
-            self._loss("records_missing", f"{row.records} records came in, {records} can be given out", row)
+            self._loss("records_missing", f"{row.records} records were ingested, {records} can be given back", row)
         for index, place in places.items():
             self._loss("record_missing", "an event's record is not in the archive", row, index, place.offset_bytes)
         return size - sum(hole.length for hole in row.holes), records
@@ -208,9 +208,9 @@ class _SourceCheck:
             if reason:
                 self.taken[reason] += length
             else:
-                self._loss("bytes_missing", f"nobody took these {length} bytes away", row, offset=offset)
+                self._loss("bytes_missing", f"no deletion is recorded for these {length} bytes", row, offset=offset)
         for offset, length in said:
-            detail = f"{length} bytes are said to be gone, and are not"
+            detail = f"{length} bytes are recorded as deleted but still exist"
             self._loss("hole_differs", detail, row, offset=offset)
 
     def _gap(self, row: LedgerRow, places: dict[int, EventPlace], first: int, batch: ReplayBatch) -> None:
@@ -224,14 +224,14 @@ class _SourceCheck:
                 continue
             del places[index]
             if not batch.base <= place.offset_bytes < batch.base + gap.length:
-                self._loss("record_differs", "an event's record lies elsewhere", row, index, place.offset_bytes)
+                self._loss("record_differs", "an event's record is in another place", row, index, place.offset_bytes)
 
     def _compare(self, row: LedgerRow, place: EventPlace | None, offset: int, length: int, sha256: bytes) -> None:
         if place is None:
             return
         is_same = (place.offset_bytes, place.length_bytes) == (offset, length) and sha256.startswith(place.sha256)
         if not is_same:
-            self._loss("record_differs", "an event's record is not the bytes it was", row, place.record_index, offset)
+            self._loss("record_differs", "an event's record has changed", row, place.record_index, offset)
 
     def _loss(self, code: str, detail: str, row: LedgerRow, record_index: int = -1, offset: int = -1) -> None:
         if len(self.defects) < _MAX_DEFECTS:

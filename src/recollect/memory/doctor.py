@@ -188,7 +188,7 @@ def _mend_index(home: OpenHome) -> str:
     if still is None:
         return said
     rebuild(home, "index")
-    return "the whole index was made anew"
+    return "the whole index was rebuilt"
 
 
 def _embed(home: OpenHome) -> str:
@@ -220,18 +220,18 @@ def _says(text: str) -> Callable[[OpenHome, Check], str]:
 
 
 REMEDIES: tuple[Remedy, ...] = (
-    Remedy(("permissions", "home"), _says("close the home to others"), _close_to_others),
+    Remedy(("permissions", "home"), _says("make the home private"), _close_to_others),
     Remedy(("keys", "database", "archive"), _says("repair what is damaged"), _repair),
     Remedy(("leftovers",), _says("remove what was left behind"), _remove_leavings),
-    Remedy(("index",), _says("bring the search index in step"), _mend_index),
+    Remedy(("index",), _says("update the search index"), _mend_index),
     Remedy(
         ("hooks", "parsers", "detectors", "analyses"),
-        _says("ingest what waits, and derive anew what older rules made"),
+        _says("ingest what waits, and derive again what older versions derived"),
         _sync,
     ),
-    Remedy(("vectors",), _says("make the vectors that are missing"), _embed),
-    Remedy(("outdated",), _says("write again what an older version set up in an agent's settings"), _set_up_again),
+    Remedy(("vectors",), _says("compute the missing vectors"), _embed),
+    Remedy(("outdated",), _says("update what an older version wrote into an agent's settings"), _set_up_again),
     Remedy(("service",), _says("install the service again"), _install_again),
-    Remedy(("wal",), _says("give free room in the database back"), _give_room_back),
+    Remedy(("wal",), _says("free unused space of the database"), _give_room_back),
 )
 """In this order: what others rest on comes first, giving room back last."""

@@ -117,7 +117,7 @@ class ForgettingFacet:
 
     def _checked(self, selection: ForgetSelection) -> ForgetSelection:
         if selection.is_empty:
-            raise UsageError("nothing is named that should be forgotten", hint="name a session, a repository, a time …")
+            raise UsageError("no option says what to forget", hint="name a session, a repository, a time …")
         if selection.pattern:
             compiled(selection.pattern)
         if selection.session:
@@ -138,9 +138,9 @@ class ForgettingFacet:
         try:
             take_changes(self._home, None)
         except StoreLocked:
-            return ["another process is ingesting; what it has not stored yet is not looked at"]
+            return ["another process is ingesting; what it has not stored yet is not included"]
         except RecollectError as error:
-            return [f"what is new could not be ingested first: {error}"]
+            return [f"could not ingest what is new first: {error}"]
         return []
 
     @contextmanager

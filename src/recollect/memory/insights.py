@@ -282,7 +282,7 @@ def freshen(
     tell("ingesting what changed")
     notes = refresh()
     if not home.config.distill.enabled:
-        return (*notes, "analysing is off (`[distill] enabled`): this is what was found before")
+        return (*notes, "analysis is off (`[distill] enabled`): this is what was found before")
     try:
         return _analysed(home, notes, with_under_way=with_under_way, repos=repos, tell=tell)
     except ArchiveError as error:  # what was analysed before needs no archive, and no key
@@ -306,5 +306,5 @@ def _analysed(
             report = DistillingFacet(home).run(sessions=stale, max_seconds=MAX_SECONDS, progress=show)
             notes = (*notes, *report.notes)
     if report.state == "interrupted":
-        return (*notes, "not every session is analysed yet: `recollect sync` goes on")
+        return (*notes, "not every session is analysed yet: `recollect sync` continues")
     return notes

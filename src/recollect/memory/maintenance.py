@@ -231,7 +231,7 @@ class KeysFacet:
         self._check_there()
         if read_envelope(self._keys).kept == kept:
             where = "in a file" if kept == "file" else "in the keyring"
-            raise UsageError(f"the key is kept {where} already", hint="`recollect keys rotate` makes a new one")
+            raise UsageError(f"the key is already {where}", hint="`recollect keys rotate` makes a new one")
         return self._change(kept)
 
     def _check_there(self) -> None:
@@ -249,7 +249,9 @@ class KeysFacet:
             value = {"key_id": change.key_id, "kept": kept, "before": change.key_id_before, "by": who()}
             add_audit(self._home, "rotate", value, at=now_us())
         except StoreError as error:
-            return msgspec.structs.replace(change, notes=(*change.notes, f"the change could not be logged: {error}"))
+            return msgspec.structs.replace(
+                change, notes=(*change.notes, f"the change could not be written to the log: {error}")
+            )
         return change
 
 

@@ -368,7 +368,9 @@ class Memory(OpenHome):
         try:
             return self._searcher().search(query, limit=limit, now_us=now_us(), zone=self.zone, names=name_of)
         except IndexUnavailable as error:
-            note = f"the search index cannot be read, so nothing was searched ({error}); run `recollect doctor --fix`"
+            note = (
+                f"nothing was searched, because the search index cannot be read ({error}); run `recollect doctor --fix`"
+            )
             return SearchAnswer(query, (), 0, "none", 0, (note,), False, 0.0)
 
     def _searcher(self) -> Searcher:

@@ -139,7 +139,7 @@ class PalaceFacet:
             with closing(read_triples(found.graph)) as triples:
                 run.take_triples(triples)
         elif found.beside is not None:
-            report.notes.append(f"a knowledge graph lies beside it: import {found.beside.parent} to take that too")
+            report.notes.append(f"there is a knowledge graph next to it: import {found.beside.parent} to import both")
         return report
 
 

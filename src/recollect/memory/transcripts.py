@@ -276,7 +276,7 @@ def _read_in_a_memory(path: Path, agent: str | None, config: Config) -> Reading:
                 Defect(row.code, row.detail, row.record_index, row.offset_bytes) for row in memory.reader().defects()
             ]
     if not found:
-        raise SourceRefused(f"{path} holds no transcript of a known agent", reason="not recognised")
+        raise SourceRefused(f"{path} contains no transcript of a known agent", reason="not recognised")
     records = sum(line.records for line in report.agents.values())
     slugs = {uid.partition(":")[0] for uid in found}
     return Reading(str(path), slugs.pop() if len(slugs) == 1 else "", agent is None, records, 0, found, defects)
@@ -398,7 +398,7 @@ def _again(one: Reading, other: Reading) -> FileCheck:
 
 def _bytes(path: Path, found: Recognised) -> tuple[int, FileCheck]:
     """Every byte lies in a record or is white space between records."""
-    name = "every byte lies in a record"
+    name = "every byte belongs to a record"
     with pieces_of(path, _PIECE_BYTES) as pieces:
         data = b"".join(pieces)
     end, left = 0, 0
@@ -433,8 +433,8 @@ def _cut_anywhere(path: Path, found: Recognised, reading: Reading, privacy: Priv
         part, wanted = (data, whole) if length > 1000 else (start, of_start)
         pieces_ = (part[i : i + length] for i in range(0, len(part), length))
         if _encode(read_pieces(path, found, head, pieces_, privacy=privacy).events) != wanted:
-            return [FileCheck("however it is cut, the same events", False, f"pieces of {length} bytes give others")]
-    return [FileCheck("however it is cut, the same events", True)]
+            return [FileCheck("the same events, however it is cut", False, f"pieces of {length} bytes give others")]
+    return [FileCheck("the same events, however it is cut", True)]
 
 
 def _provenance(path: Path, found: Recognised, reading: Reading, nodes: list[Node]) -> FileCheck:

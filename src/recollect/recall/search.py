@@ -118,9 +118,7 @@ class Searcher:
             notes.append("nothing to look for: give at least one word" if not question.has_filter else _ONLY_FILTERS)
             return no_answer(question, notes)
         if question.lost:
-            return no_answer(
-                question, [*notes, f"nothing was searched: `{question.lost}:` names nothing that is known"]
-            )
+            return no_answer(question, [*notes, f"nothing was searched: `{question.lost}:` names nothing known"])
         shards = self._index.shards()
         if not shards:
             return no_answer(question, [*notes, NOT_INDEXED])
@@ -314,13 +312,13 @@ def _is_near(candidate: Candidate) -> bool:
 
 def _unsure_note(wanted: QueryPlan) -> str:
     absent = dict.fromkeys(typed(unit) for unit in absent_of(wanted.units))
-    return "no exact match; closest results" + (f" (nowhere in the memory: {', '.join(absent)})" if absent else "")
+    return "no exact match; closest results" + (f" (in no event:  {', '.join(absent)})" if absent else "")
 
 
 def _nothing_note(missing: Sequence[str], wanted: QueryPlan) -> str:
     absent = [unit.clause.text for group in wanted.must if all(u.is_absent for u in group) for unit in group]
     if missing or absent:
-        return "nothing found: nowhere in the memory is " + ", ".join(dict.fromkeys(missing or absent))
+        return "nothing found: no event contains  " + ", ".join(dict.fromkeys(missing or absent))
     return NOTHING
 
 

@@ -71,7 +71,7 @@ def _route(spool: SpoolFacet, signal: Signal, token: str, limiter: anyio.Capacit
         except SourceRefused as error:
             return _failure(_Refused(413 if error.reason == "too large" else 400, str(error)), is_json=is_json)
         except ClientDisconnect:
-            return _failure(_Refused(400, "the request broke off"), is_json=is_json)
+            return _failure(_Refused(400, "the request ended early"), is_json=is_json)
         except StoreError as error:
             # Whatever keeps it from being stored may pass; the sender keeps it and tries again.
             return _failure(_Refused(503, str(error), code=_UNAVAILABLE), is_json=is_json)
@@ -90,7 +90,7 @@ def _check(request: Request, token: str) -> None:
     if why:
         raise _Refused(403, why, code=_PERMISSION_DENIED)
     if not is_token(request.headers.get("authorization", ""), token):
-        why = "the header Authorization must be: Bearer, and the receiver's token (see docs/otlp.md)"
+        why = "the header Authorization must be `Bearer` and the receiver's token (see docs/otlp.md)"
         raise _Refused(401, why, code=_UNAUTHENTICATED)
     if _media_type(request) not in (_JSON, _PROTOBUF):
         raise _Refused(415, f"the content type must be {_PROTOBUF} or {_JSON}")
@@ -124,7 +124,7 @@ def _unpacked(body: bytes, encoding: str) -> bytes:
             if len(out) > MAX_BYTES:
                 raise _too_large()
             if not member.eof:
-                raise _Refused(400, "the gzipped body is not whole")
+                raise _Refused(400, "the gzipped body is incomplete")
             rest = member.unused_data
     except zlib.error as error:
         raise _Refused(400, "the body is not gzipped as it says") from error

@@ -30,7 +30,7 @@ def home_token(home: Path, name: str = NAME) -> str:
     except (OSError, UnicodeDecodeError) as error:
         raise StoreError(f"cannot read or make the token {path}: {error}") from error
     if len(token) < _MIN_CHARS:
-        raise StoreError(f"{path} holds no token", hint="delete it; it is made anew")
+        raise StoreError(f"{path} contains no token", hint="delete it; a new one is made")
     return token
 
 

@@ -67,7 +67,8 @@ class Visitors:
         cookie = request.cookies.get(COOKIE, "")
         if secrets.compare_digest(cookie.encode("utf-8", "replace"), self._secret.encode()):
             return None
-        text = "this page is for the owner of the memory: `recollect up --status` shows the address that lets you in\n"
+        text = "this page is for the owner of the memory: `recollect up --status` shows the address with the "
+        "access token\n"
         refused = PlainTextResponse(text, 401)
         refused.headers["www-authenticate"] = "Bearer"
         return private(refused)

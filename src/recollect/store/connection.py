@@ -31,10 +31,8 @@ READABLE_FROM = "readable_from"
 Mode = Literal["write", "read"]
 Synchronous = Literal["FULL", "NORMAL"]
 REBUILD_HINT = "run `recollect repair`: everything derived comes from the archive"
-LOST_HINT = (
-    "`recollect sync` rebuilds the sessions from the archive; notes, facts, diaries and pins were in the database "
-    "alone, and `recollect repair --from BACKUP` brings them back"
-)
+LOST_HINT = "`recollect sync` rebuilds the sessions from the archive; notes, facts, diaries and pins were only "
+"in the database; `recollect repair --from BACKUP` restores them"
 _EMPTY_JOURNAL = 24
 _EMPTY_PACK = 8
 _VERSION_AT, _VERSION_END = 60, 64

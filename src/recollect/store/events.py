@@ -519,16 +519,16 @@ def why_missing(db: apsw.Connection, number: int, seq: int) -> str:
     bits: int | None = db.execute("SELECT bits FROM event WHERE key = ?", (key,)).get
     if bits is None:
         next_seq: int = db.execute("SELECT next_seq FROM session WHERE number = ?", (number,)).get
-        return "it was forgotten, or the number was passed over" if 0 <= seq < next_seq else ""
+        return "it was forgotten, or the number was never used" if 0 <= seq < next_seq else ""
     flags = bits >> FLAG_SHIFT
     if flags & FLAG_REPLACED:
         by_key = _standing_for(db, key)
-        return f"a newer version of it is #{by_key & _SEQ_MASK}" if by_key != key else "a newer version stands for it"
+        return f"a newer version of it is #{by_key & _SEQ_MASK}" if by_key != key else "a newer version replaces it"
     if flags & FLAG_EVICTED:
         return "its text was evicted"
     if flags & FLAG_VIEW:
-        return "another record of the session tells the same"
-    return "the newest version of what the agent wrote does not tell it any more" if flags & FLAG_GONE else ""
+        return "another record of the session says the same"
+    return "the newest version of the transcript no longer contains it" if flags & FLAG_GONE else ""
 
 
 def _standing_for(db: apsw.Connection, key: int) -> int:

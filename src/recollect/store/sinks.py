@@ -224,12 +224,12 @@ class LinesSink:
             return mark
         except (OSError, ValueError) as error:
             raise StoreCorrupt(
-                f"{self._mark_path} cannot be read ({error})", hint="delete it, and all that is in the file counts"
+                f"{self._mark_path} cannot be read ({error})", hint="delete it, and everything in the file counts"
             ) from error
         if mark.bytes > size:
             raise StoreCorrupt(
                 f"{self._path} is shorter than what was written to it",
-                hint=f"delete it and {self._mark_path.name} to begin anew",
+                hint=f"delete it and {self._mark_path.name} to start over",
             )
         return mark
 
@@ -244,7 +244,9 @@ def _locked(path: Path) -> IngestLock:
         raise StoreLocked(f"another process is writing to {path}", hint="wait for it, or name another file") from error
     except StoreError as error:
         why = getattr(error.__cause__, "strerror", None) or str(error)
-        raise StoreError(f"{path} cannot be written: {why}", hint="name a file in a folder of yours") from error
+        raise StoreError(
+            f"{path} cannot be written: {why}", hint="name a file in a folder that you can write to"
+        ) from error
 
 
 @contextlib.contextmanager
@@ -290,7 +292,7 @@ class SqliteSink:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise StoreError(f"{path} cannot be made: {error.strerror}") from error
+            raise StoreError(f"{path} cannot be created: {error.strerror}") from error
         with _errors(self._path):
             self._db = apsw.Connection(str(path))
             try:
@@ -332,7 +334,7 @@ class SqliteSink:
             if self._db.pragma("application_id") == APPLICATION_ID:
                 version = self._db.pragma("user_version")
                 if version != SINK_VERSION:
-                    raise StoreError(f"{path} has form {version}, this version writes {SINK_VERSION}")
+                    raise StoreError(f"{path} has version {version}; this Recollect writes version {SINK_VERSION}")
                 return
             if self._db.execute("SELECT count(*) FROM sqlite_schema").get:
                 raise StoreError(f"{path} is the database of another program", hint="name a new file")
@@ -353,7 +355,7 @@ def _told(error: apsw.Error, path: Path) -> StoreError:
     if isinstance(error, apsw.BusyError | apsw.LockedError):
         return StoreLocked(f"another process is writing to {path}", hint="try again in a moment")
     if isinstance(error, apsw.CorruptError | apsw.NotADBError):
-        return StoreCorrupt(f"{path} is no database, or a damaged one", hint="name a new file")
+        return StoreCorrupt(f"{path} is not a database, or it is damaged", hint="name a new file")
     if isinstance(error, apsw.FullError):
         return DiskFull(f"no space left for {path}", hint="free some space and run the same command again")
     return StoreError(f"{path} cannot be used ({error})")

@@ -134,7 +134,7 @@ def test_pipes_sockets_and_folders_with_a_documents_name_block_nothing(
     assert {path: one.kind for path, one in listed.items()} == {
         "notes.md/inside.txt": "document", "pipe.md": "listed", "socket.txt": "listed",
     }  # fmt: skip
-    assert listed["pipe.md"].reason == "is no regular file"
+    assert listed["pipe.md"].reason == "is not a regular file"
 
 
 def test_a_huge_file_is_listed(tmp_path: Path) -> None:

@@ -58,7 +58,7 @@ def empty(**changes: object) -> Retro:
 
 def test_a_retrospective_of_nothing_can_be_written() -> None:
     document = document_of(empty())
-    assert "nobody stepped in" in to_markdown(document)
+    assert "no interventions" in to_markdown(document)
     assert "<table>" in to_page(document, {})
     assert draw(empty()) == ({}, "")
 

@@ -151,7 +151,7 @@ def test_a_timeline_names_the_day_once_and_cites_every_line() -> None:
     assert text.count("2026-08-01") == 1
     assert "codex:1#0\n" in text
     assert "codex:1#1\n" in text
-    assert text.endswith("2 of 9 events · more with --limit, or other ones with --after and --before\n")
+    assert text.endswith("2 of 9 events · see more with --limit, or others with --after and --before\n")
     assert not set(text) & set("\x1b\x07\r\u202e")
 
 

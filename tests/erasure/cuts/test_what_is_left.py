@@ -216,7 +216,7 @@ def test_doctor_finds_an_archive_with_holes_sound_and_says_what_is_gone(world: W
     world.cut(world.two, (0, 1 << 40))
     (check,) = [c for c in world.memory.maintenance.doctor().checks if c.name == "archive"]
     assert check.state == "ok"
-    assert re.search(r"\d kB were taken away on purpose", check.detail)
+    assert re.search(r"\d kB were deleted on purpose", check.detail)
 
 
 def test_damage_keeps_nobody_from_writing_and_the_cut_stays_promised(world: World) -> None:

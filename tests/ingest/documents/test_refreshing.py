@@ -155,7 +155,7 @@ def test_what_is_no_text_empty_or_too_large_is_listed_with_its_reason(desk: Desk
     assert (report.state, report.new, report.listed) == ("done", 1, 4)
     reasons = {left.path: left.reason for left in report.not_taken}
     assert reasons["binary.md"] == "is binary"
-    assert reasons["latin.txt"] == "is no UTF-8 text"
+    assert reasons["latin.txt"] == "is not UTF-8 text"
     assert reasons["empty.md"] == "is empty"
     assert reasons["huge.md"].startswith("is larger than")
     assert {path: row.state for path, row in desk.rows().items() if row.state != "taken"} == dict.fromkeys(

@@ -1,4 +1,4 @@
-"""A machine that is not as it should be gets clear answers; standard output carries the protocol and nothing else."""
+"""A machine that is not as installed gets clear answers; standard output carries the protocol and nothing else."""
 
 from __future__ import annotations
 

@@ -318,7 +318,7 @@ def open_connection(path: str) -> Iterator[apsw.Connection]:
     _check_header(path)
     has_wal, has_shm = (os.path.exists(f"{path}-{suffix}") for suffix in ("wal", "shm"))
     if _has_hot_journal(path):
-        raise SourceChanged(f"{path} is in the midst of a transaction")
+        raise SourceChanged(f"{path} is in the middle of a transaction")
     name = quote(path)
     try:
         if has_shm:
@@ -337,7 +337,7 @@ def open_connection(path: str) -> Iterator[apsw.Connection]:
         finally:
             db.close(True)
     except apsw.NotADBError as error:
-        raise SourceRefused(f"{path} is not a database that can be read", reason="not a database") from error
+        raise SourceRefused(f"{path} is not a readable database", reason="not a database") from error
     except apsw.Error as error:
         raise SourceUnavailable(f"cannot read {path}: {error}") from error
     if not has_shm and (state_of(path) != before or os.path.exists(f"{path}-shm")):

@@ -26,16 +26,17 @@ CONFORMANCE = ResultKind("", "recollect.testing.suite:Result", "agents:print_con
 
 
 @click.command()
-@click.option("--all", "is_all", is_flag=True, help="Also those that are not on this machine.")
-@click.option("--drift", is_flag=True, help="Show what agents wrote that this version does not know.")
+@click.option("--all", "is_all", is_flag=True, help="Also list agents that are not on this machine.")
+@click.option("--drift", is_flag=True, help="Show what agents wrote that this version cannot interpret.")
 @prints
 def agents(is_all: bool, drift: bool) -> CommandResult:
-    """List the agents that can be read and where their history is.
+    """List the agents Recollect reads and where it looks.
 
-    Each with how it writes and how much it says.
+    The list says how each agent stores its history and how much of it can be read.
 
-    With --drift: types, fields and values of records that no parser knows, by agent and version, each with its count
-    and one place; an agent's update that changed its format shows up here. The exit code is 1 when there is none.
+    --drift lists record types, fields and values that no parser knows, by agent and version, each with a count and one
+    place. This is where you see that an agent's update changed its format. The exit code is 1 if there is nothing to
+    list.
 
     \b
     Examples:
@@ -60,32 +61,30 @@ class SetupFlags(TypedDict):
 
 @click.command()
 @click.argument("agents", nargs=-1, metavar="[AGENT]...")
-@click.option("--dry-run", "is_dry_run", is_flag=True, help="Show what would be done and do nothing.")
-@click.option("--remove", "is_removal", is_flag=True, help="Take out what setup wrote.")
+@click.option("--dry-run", "is_dry_run", is_flag=True, help="Show what would be done; change nothing.")
+@click.option("--remove", "is_removal", is_flag=True, help="Remove what setup wrote.")
 @click.option(
     "--mode",
     type=click.Choice(("pull", "push", "both")),
     default="both",
     show_default=True,
-    help="pull: the agent has tools to search. push: it is given context at its events. both: both.",
+    help="pull: the agent gets search tools. push: the agent gets context at its events. both: both.",
 )
-@click.option(
-    "--disable-native-memory", "turns_off", is_flag=True, help="Also turn off the agent's own memory in its settings."
-)
+@click.option("--disable-native-memory", "turns_off", is_flag=True, help="Also turn off the agent's own memory.")
 @click.option(
     "--write/--no-write",
     "writes",
     default=None,
-    help="Give agents the tools that write too (diary, facts, actions), or take them away. Left out, nothing changes.",
+    help="Give agents the tools that write (diary, facts, actions), or remove them. Without this option nothing "
+    "changes.",
 )
-@click.option("--yes", "is_agreed", is_flag=True, help="Don't ask; needs names of agents.")
+@click.option("--yes", "is_agreed", is_flag=True, help="Do not ask; needs names of agents.")
 @prints
 def setup(agents: tuple[str, ...], mode: Mode, as_json: bool, **flags: Unpack[SetupFlags]) -> CommandResult:
-    """Let your agents use this memory, or stop it.
+    """Give your agents access to this memory, or remove it.
 
-    Registers tools, hooks and a skill in the agents' own settings, each as its agent documents it.
-    Everything is shown before it is done, recorded, and can be taken out again. Without names it asks about every
-    agent that is found.
+    Registers tools, hooks and a skill in the agents' own settings, as each agent documents it. It shows every change
+    first, records it, and can remove it again. Without names it asks about every agent that it finds.
 
     \b
     Examples:
@@ -101,7 +100,7 @@ def setup(agents: tuple[str, ...], mode: Mode, as_json: bool, **flags: Unpack[Se
         asks = not (flags["is_agreed"] or is_dry_run)
         _check_asking(chosen, is_named=bool(agents), asks=asks, acts=not is_dry_run, as_json=as_json)
         if is_removal and flags["writes"] is not None:
-            raise UsageError("--write and --no-write are for setting up", hint="leave out --remove")
+            raise UsageError("--write and --no-write cannot be used with --remove", hint="leave out --remove")
         settings: tuple[Step, ...] = ()
         if flags["writes"] is not None:
             settings = (_turn_writing(facet, is_on=flags["writes"], acts=not is_dry_run, asks=asks, as_json=as_json),)
@@ -127,7 +126,9 @@ def _check_asking(chosen: tuple[str, ...], *, is_named: bool, asks: bool, acts: 
     if not is_named and not (asks and can_ask):
         raise UsageError(f"name the agents; found here: {found}", hint=f"recollect setup {chosen[0]} --yes")
     if asks and not can_ask:
-        raise UsageError("there is nobody to ask here", hint="add --yes, or --dry-run to look first")
+        raise UsageError(
+            "cannot ask you: this is not a terminal", hint="add --yes, or --dry-run to see what would be done"
+        )
 
 
 def _turn_writing(facet: SetupFacet, *, is_on: bool, acts: bool, asks: bool, as_json: bool) -> Step:
@@ -181,12 +182,11 @@ def _finish(
 @click.argument("fixtures", type=click.Path(path_type=Path, exists=True, file_okay=False))
 @prints
 def conformance(module: str, fixtures: Path) -> CommandResult:
-    """Check an adapter with its fixtures.
+    """Check an adapter against its fixtures.
 
-    The rules are those that every adapter of Recollect is held to.
-    MODULE is the slug of an agent that is installed or described in your configuration, or `package.module:Adapter`;
-    FIXTURES holds `<slug>/<version>/<scenario>/...`, see docs/adding-an-agent.md. The exit code is 3 when a rule is
-    broken.
+    These are the rules that every adapter of Recollect keeps. MODULE is the slug of an agent that is installed or
+    described in your configuration, or `package.module:Adapter`; FIXTURES holds `<slug>/<version>/<scenario>/...`, see
+    docs/adding-an-agent.md. The exit code is 3 if a rule is broken.
 
     \b
     Example:

@@ -39,15 +39,16 @@ _AT_ONCE = 500
 @click.option(
     "--without-key",
     is_flag=True,
-    help="Leave the wrapping key out: the backup then opens only where that key is, and keeps its secret.",
+    help="Leave out the wrapping key. The backup then opens only where that key is.",
 )
 @prints
 def backup(target: Path, without_key: bool) -> CommandResult:
-    """Copy the memory, as it is at one moment.
+    """Copy the memory, as of one moment.
 
-    TARGET is a folder, or a file whose name ends in .tar.zst. Taking in and searching go on meanwhile. What was written
-    is read again and every chunk opened before it counts; a backup that was interrupted is none. A second one to the
-    same folder copies what is new. Index and vectors are left out: `recollect restore` makes them anew.
+    TARGET is a folder, or a file whose name ends in .tar.zst. You can ingest and search meanwhile. The backup is read
+    back and every chunk is opened before it counts as done. If you interrupt it, no backup exists. A second backup to
+    the same folder copies only what is new. It leaves out the index and the vectors: `recollect restore` rebuilds the
+    index, `recollect embed` the vectors.
 
     \b
     Examples:
@@ -63,17 +64,19 @@ def backup(target: Path, without_key: bool) -> CommandResult:
 
 @click.command()
 @click.argument("source", type=NamedPath(path_type=Path))
-@click.option("--home", type=click.Path(path_type=Path), metavar="FOLDER", help="Restore to this home, not to yours.")
-@click.option("--force", is_flag=True, help="Replace the memory that is there.")
-@click.option("--keep", is_flag=True, help="Keep the memory that is replaced, in a folder of the home.")
+@click.option(
+    "--home", type=click.Path(path_type=Path), metavar="FOLDER", help="Restore to this home instead of yours."
+)
+@click.option("--force", is_flag=True, help="Replace the existing memory.")
+@click.option("--keep", is_flag=True, help="Keep the replaced memory in a folder of the home.")
 @prints
 def restore(source: Path, home: Path | None, force: bool, keep: bool) -> CommandResult:
-    """Let a backup take the memory's place.
+    """Replace the memory with a backup.
 
-    SOURCE is what `recollect backup` made. It is copied and checked whole before anything is touched. What was
-    forgotten since stays forgotten. Where there is a memory already it says what that has and the backup has not, and
-    goes on only with --force. What the agents' files bring back then gets other numbers than it had (SESSION#SEQ):
-    the backup does not know them.
+    SOURCE is a backup made by `recollect backup`. It is copied and checked completely before anything changes. What you
+    forgot since then stays forgotten. If a memory already exists, the command shows what it has that the backup lacks,
+    and continues only with --force. Events that are then ingested again from agents' files get new numbers
+    (SESSION#SEQ), because the backup does not know the old ones.
 
     \b
     Example:
@@ -98,7 +101,9 @@ def restore(source: Path, home: Path | None, force: bool, keep: bool) -> Command
     metavar="DIR|-",
     help="Folder for the files; - writes to standard output.  [default: the current folder; none for --raw]",
 )
-@click.option("--revision", type=click.IntRange(min=1), metavar="N", help="This revision instead of the newest.")
+@click.option(
+    "--revision", type=click.IntRange(min=1), metavar="N", help="Export this revision.  [default: the newest]"
+)
 @prints
 def export(
     sessions: tuple[str, ...],
@@ -111,12 +116,13 @@ def export(
     as_json: bool,
     **within: Unpack[TimeRange],
 ) -> CommandResult | int:
-    """Write sessions to files: redacted, or their exact bytes.
+    """Write sessions to files, redacted or as exact bytes.
 
-    Name sessions, or choose them by agent, repository and time. Every format but `raw` shows what `recollect show`
-    shows: secrets are replaced by markers. `events` is one JSON object a line, `nodes` gives signals, nodes and the
-    digest, `prov` gives nodes as PROV-JSON. `raw` gives the bytes that the agent wrote, secrets included. It needs
-    --out, and the audit log records it. Files are named AGENT_ID, and their time is the end of the session.
+    Name sessions, or select them by agent, repository and time. Every format except `raw` replaces secrets with
+    markers, as `recollect show` does. `events` writes one JSON object per line, `nodes` writes signals, nodes and the
+    digest, and `prov` writes nodes as PROV-JSON. `raw` writes the bytes that the agent wrote, secrets included; it
+    needs --out, and the audit log records it. Files are named AGENT_ID; their modification time is the end of the
+    session.
 
     \b
     Examples:
@@ -128,8 +134,8 @@ def export(
     is_choice = bool(agents or repos or any(value is not None for value in within.values()))
     chosen = _format(form, out, is_raw=raw, is_json=as_json)
     if bool(sessions) == is_choice:
-        message = "sessions are named or chosen, not both" if sessions else "no session named"
-        raise UsageError(message, hint="name sessions, or choose them by --repo, --agent, --after, --before")
+        message = "name sessions or select them, not both" if sessions else "no session named"
+        raise UsageError(message, hint="name sessions, or select them with --repo, --agent, --after, --before")
     from recollect.cli.render.progress import ProgressLine
     from recollect.memory import EventFilter
 
@@ -139,7 +145,7 @@ def export(
         else:
             uids = _chosen(memory, EventFilter(agents, repos), within)
         if len(uids) > 1 and revision is not None:
-            raise UsageError("--revision is of one session", hint="name one session")
+            raise UsageError("--revision needs exactly one session", hint="name one session")
         if out == "-":
             return _stream(memory, uids, chosen, revision)
         files: list[Exported] = []
@@ -155,7 +161,7 @@ def _format(form: ExportFormat | None, out: str | None, *, is_raw: bool, is_json
         raise UsageError(f"--raw and --format {form} exclude each other", hint="leave one out")
     chosen: ExportFormat = "raw" if is_raw else form or "events"
     if chosen == "raw" and out is None:
-        message = "raw bytes contain the session's secrets, so they are written only to a place that you name"
+        message = "raw bytes contain the session's secrets, so you must say where to write them"
         raise UsageError(message, hint="add --out DIR, or --out - for standard output")
     if out == "-" and is_json:
         raise UsageError("--json and --out - both write to stdout", hint="name a folder with --out")
@@ -165,7 +171,7 @@ def _format(form: ExportFormat | None, out: str | None, *, is_raw: bool, is_json
 def _stream(memory: Memory, uids: Sequence[str], form: ExportFormat, revision: int | None) -> int:
     """Write sessions to standard output, one behind the other; return the exit code."""
     if len(uids) > 1 and form not in _STREAMS:
-        raise UsageError(f"{form} of several sessions is no one stream", hint="name a folder with --out")
+        raise UsageError(f"{form} of several sessions cannot be written to one stream", hint="name a folder with --out")
     for uid in uids:
         for piece in memory.maintenance.export_bytes(uid, format=form, revision=revision):
             write_bytes(piece)

@@ -44,8 +44,8 @@ ResultKind("error", "recollect.cli.commands.config:ErrorView")
 
 
 @click.command()
-@click.option("--reference", is_flag=True, help="Print every key with its text and default, ready to edit.")
-@click.option("--path", "only_path", is_flag=True, help="Print where the configuration file is.")
+@click.option("--reference", is_flag=True, help="Print every key with its description and default, ready to edit.")
+@click.option("--path", "only_path", is_flag=True, help="Print the path of the configuration file.")
 @prints
 def config(reference: bool, only_path: bool, as_json: bool) -> CommandResult | int:
     """Show the configuration in force.
@@ -71,7 +71,7 @@ def config(reference: bool, only_path: bool, as_json: bool) -> CommandResult | i
 def _print_config(_: object, view: ConfigView) -> None:
     from recollect.config import config_toml
 
-    origin = "" if view.exists else " (not there: the defaults)"
+    origin = "" if view.exists else " (does not exist: defaults apply)"
     click.echo(f"# {safe(view.path)}{origin}\n# memory: {safe(view.home)}\n\n{config_toml(view.config)}", nl=False)
 
 
@@ -84,7 +84,7 @@ CONFIG = ResultKind("config", "recollect.cli.commands.config:ConfigView", _print
 def schema(name: str) -> CommandResult | int:
     """Print the JSON Schema of a result.
 
-    Without NAME, list the names. The output is always JSON or one name per line; --json makes the list JSON.
+    Without NAME, it lists the names, one per line (as JSON with --json).
 
     \b
     Example:

@@ -34,20 +34,20 @@ def context() -> None:
 
 
 @context.command("show")
-@click.option("--cwd", metavar="DIR", default="", help="Where the agent works; by default the current folder.")
+@click.option("--cwd", metavar="DIR", default="", help="Where the agent works.  [default: the current folder]")
 @click.option(
     "--event",
     type=click.Choice(EVENTS),
     default=None,
-    help="start: what was learned, worked on and what failed here. compact: what a compaction dropped of SESSION. "
-    "prompt: what is known about a prompt, where the configuration turns it on.",
+    help="start: what was learned, worked on and what failed here. compact: what a compaction dropped from "
+    "SESSION. prompt: what is known about a prompt, if the configuration turns that on.",
 )
-@click.option("--session", metavar="SESSION", default="", help="The present session.")
+@click.option("--session", metavar="SESSION", default="", help="The current session.")
 @click.option("--budget", type=click.IntRange(min=1), metavar="N", help="At most this many LLM tokens.")
 @click.option("--hook", "agent", metavar="AGENT", default="", help="Answer a hook of this agent: JSON on stdin.")
 @prints
 def show(cwd: str, event: Event | None, session: str, budget: int | None, *, agent: str) -> CommandResult | int:
-    """Show the block that an agent would be given now.
+    """Show the block that an agent would get now.
 
     \b
     Example:
@@ -66,7 +66,7 @@ def _print_block(_: object, block: ContextBlock) -> None:
     if block.text:
         click.echo(safe(block.text))
     else:
-        click.echo("nothing to say here yet", err=True)
+        click.echo("nothing to show here yet", err=True)
 
 
 BLOCK = ResultKind("context", "ContextBlock", _print_block, is_plain=True)
@@ -77,7 +77,7 @@ BLOCK = ResultKind("context", "ContextBlock", _print_block, is_plain=True)
 @limit_option(20, "blocks")
 @prints
 def log(session: str, limit: int) -> CommandResult:
-    """Show what agents were given, when, and whether it was of use.
+    """Show what agents were given, when, and whether they used it.
 
     \b
     Example:
@@ -91,12 +91,12 @@ def log(session: str, limit: int) -> CommandResult:
 
 
 @context.command("init")
-@click.option("--dry-run", "is_dry_run", is_flag=True, help="Say what would be written, and write nothing.")
+@click.option("--dry-run", "is_dry_run", is_flag=True, help="Show what would be written; write nothing.")
 @prints
 def init(is_dry_run: bool) -> CommandResult:
-    """Write `soul.md` and `user.md`, which lead what agents are given.
+    """Write `soul.md` and `user.md`, which come first in what agents are given.
 
-    A file that is there is never overwritten. Both are yours to edit.
+    An existing file is never overwritten. Both are yours to edit.
 
     \b
     Example:

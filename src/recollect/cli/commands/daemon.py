@@ -26,25 +26,25 @@ SERVICE = ResultKind("service", "ServiceReport", "maintenance:print_service")
 
 
 @click.command()
-@click.option("--once", is_flag=True, help="Take everything in now and return.")
-@click.option("--detach", is_flag=True, help="Start it apart from this terminal and return.")
+@click.option("--once", is_flag=True, help="Ingest everything now and exit.")
+@click.option("--detach", is_flag=True, help="Start it in the background and exit.")
 @click.option("--stop", is_flag=True, help="Stop the one that is running.")
-@click.option("--status", is_flag=True, help="Ask the one that is running how it is.")
+@click.option("--status", is_flag=True, help="Show the state of the one that is running.")
 @click.option(
     "--port",
     type=click.IntRange(0, 65535),
     default=None,
     metavar="N",
-    help="Where to serve MCP and the status page, in place of [daemon] port; 0: any free port.",
+    help="Port for MCP and the status page.  [default: `port` of [daemon]; 0: any free port]",
 )
 @prints
 def up(once: bool, detach: bool, stop: bool, status: bool, port: int | None, as_json: bool) -> CommandResult | int:
-    """Take in what your agents wrote and go on writing.
+    """Ingest what your agents wrote, then keep watching.
 
-    Runs until Ctrl-C: watches what agents write, takes it in at once, analyses sessions that have ended, keeps the
-    memory within its bounds, answers hooks, and serves MCP and a status page on this machine. One runs for each memory.
-    With --once it takes everything in and returns; where no agent has written anything, a small bundled sample then
-    goes into a demo home of its own. --status exits with 1 where none is running.
+    Runs until Ctrl-C. It watches what agents write and ingests it at once, analyses sessions that have ended, applies
+    retention, answers hooks, and serves MCP and a status page on this machine. Each memory has at most one. With --once
+    it ingests everything and exits; if no agent has written anything, it loads a small bundled sample into a separate
+    demo home. --status exits with 1 if none is running.
 
     \b
     Examples:
@@ -55,9 +55,7 @@ def up(once: bool, detach: bool, stop: bool, status: bool, port: int | None, as_
     if once + detach + stop + status > 1:
         raise UsageError("--once, --detach, --stop and --status exclude each other", hint="recollect up --help")
     if port is not None and (once or stop or status):
-        raise UsageError(
-            "--port is for the daemon: it goes alone or with --detach", hint="recollect up --detach --port 4319"
-        )
+        raise UsageError("--port can be used alone or with --detach", hint="recollect up --detach --port 4319")
     if once:
         from recollect.cli.commands.ingest import EXIT_CODES
         from recollect.cli.first_run import run_once
@@ -78,7 +76,7 @@ def _run(port: int | None, *, as_json: bool) -> int:
 
     def tell(started: Started) -> None:
         where = f"MCP and status on {started.url}" if started.url else f"no HTTP: {started.http}"
-        show(LINE(started._asdict(), line=f"keeping {started.home} fresh, {where}; Ctrl-C stops"), as_json=as_json)
+        show(LINE(started._asdict(), line=f"watching for {started.home}, {where}; Ctrl-C stops"), as_json=as_json)
         sys.stdout.flush()
 
     run_daemon(Memory.open(), port=port, tell=tell)  # agents ask it: times count in UTC
@@ -95,7 +93,7 @@ def _detach(port: int | None) -> CommandResult:
         card, is_new = start_detached(memory, ["--port", str(port)] if port is not None else [])
         home = str(memory.home)
     where = f", MCP and status on http://127.0.0.1:{card.port}" if card.port else ""
-    words = "started" if is_new else "was running already"
+    words = "started" if is_new else "is already running"
     line = f"the daemon of {home} {words} (process {card.pid}){where}"
     return LINE({"home": home, "is_new": is_new, **msgspec.structs.asdict(card)}, line=line)
 
@@ -121,16 +119,16 @@ def _status() -> CommandResult:
 
 
 dry_run_option = click.option(
-    "--dry-run", "is_dry_run", is_flag=True, help="Show what would be written and run; do nothing."
+    "--dry-run", "is_dry_run", is_flag=True, help="Show what would be written and run; change nothing."
 )
 
 
 @noun()
 def service() -> None:
-    """Keep the memory fresh by itself, as a service of the system.
+    """Keep the memory up to date with a system service.
 
-    A timer that ingests what is new, or a daemon that watches: with systemd, launchd, cron or the Windows task
-    scheduler, in your own account, at idle priority. What is written is recorded and can be taken out exactly.
+    Installs a timer that ingests what is new, or a daemon that watches, with systemd, launchd, cron or the Windows task
+    scheduler. It runs in your account at idle priority. `remove` deletes exactly what `install` wrote.
 
     \b
     Examples:
@@ -145,26 +143,26 @@ def service() -> None:
     "--scheduled/--daemon",
     "is_scheduled",
     default=True,
-    help="Ingest what is new now and then (the default), or watch all the time.",
+    help="Ingest what is new on a schedule (the default), or watch all the time.",
 )
 @click.option(
     "--every",
     type=click.Choice(("hourly", "daily", "weekly")),
     default="hourly",
     show_default=True,
-    help="How often, where it is scheduled.",
+    help="How often the schedule runs.",
 )
 @click.option(
     "--manager",
     type=click.Choice(("systemd", "launchd", "cron", "schtasks")),
-    help="What runs it; by default what this machine has.",
+    help="What runs it.  [default: what this machine has]",
 )
-@click.option("--linger", "lingers", is_flag=True, help="With systemd: also while you are not logged in.")
+@click.option("--linger", "lingers", is_flag=True, help="With systemd: run even while you are not logged in.")
 @click.option(
     "--retro-out",
     type=click.Path(file_okay=False, path_type=Path),
     metavar="FOLDER",
-    help="Also write a retrospective of every week there.",
+    help="Also write a weekly retrospective to this folder.",
 )
 @dry_run_option
 @prints
@@ -209,7 +207,7 @@ def status() -> CommandResult:
 @dry_run_option
 @prints
 def remove(is_dry_run: bool) -> CommandResult:
-    """Take out exactly what install wrote.
+    """Remove exactly what install wrote.
 
     \b
     Example:

@@ -28,13 +28,13 @@ EXIT_CODES = {"done": 0, "partly": 0, "absent": 3, "failed": 3, "interrupted": 1
 
 @noun(default="list")
 def docs() -> None:
-    """Have the documents of your projects found, too.
+    """Search the documents of your projects too.
 
-    A folder that was added is a collection: its documentation, not its source code, is searched with your sessions, and
-    alone with kind:document. What `.gitignore` and `.recollectignore` leave out stays out. `sync` and `up` ingest
-    changes by themselves.
+    A folder that you add becomes a collection. Searches then cover its documentation, not its source code;
+    kind:document searches only documents. What `.gitignore` and `.recollectignore` exclude stays out. `sync` and `up`
+    ingest changes.
 
-    The exit code is 1 where there is nothing, 3 where something could not be read.
+    The exit code is 1 if there is nothing, 3 if something cannot be read.
 
     \b
     Examples:
@@ -60,8 +60,10 @@ def list_collections() -> CommandResult:
 
 @docs.command("add")
 @click.argument("folder", metavar="DIR")
-@click.option("--collection", metavar="NAME", default="", help="What to call it; else its project or folder says.")
-@click.option("--dry-run", "is_dry_run", is_flag=True, help="Say what would be taken; write nothing.")
+@click.option(
+    "--collection", metavar="NAME", default="", help="Its name.  [default: the name of the project or folder]"
+)
+@click.option("--dry-run", "is_dry_run", is_flag=True, help="Show what would be ingested; write nothing.")
 @prints
 def add(folder: str, collection: str, is_dry_run: bool) -> CommandResult:
     """Add a folder as a collection.
@@ -103,7 +105,7 @@ def show(name: str) -> CommandResult:
 @click.argument("name", metavar="[COLLECTION]", default="")
 @prints
 def refresh(name: str) -> CommandResult:
-    """Ingest what changed, of one collection or of all.
+    """Ingest changes of one collection, or of all.
 
     \b
     Example:
@@ -123,7 +125,7 @@ def refresh(name: str) -> CommandResult:
 @click.argument("name", metavar="COLLECTION")
 @prints
 def remove(name: str) -> CommandResult:
-    """Take a collection out of the memory; the folder stays as it is.
+    """Remove a collection from the memory; the folder is not touched.
 
     \b
     Example:

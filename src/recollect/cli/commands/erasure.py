@@ -25,16 +25,16 @@ EVICT_EXIT_CODES = {"done": 0, "not_due": 0, "interrupted": 130, "busy": 3}
 
 
 @click.command()
-@click.option("--dry-run", is_flag=True, help="Only show what would go, and why.")
-@click.option("--force", is_flag=True, help="Evict although the clock moved by more than a day; check it first.")
+@click.option("--dry-run", is_flag=True, help="Show what would be evicted, and why; delete nothing.")
+@click.option("--force", is_flag=True, help="Evict even though the clock moved by more than a day. Check it first.")
 @prints
 def evict(dry_run: bool, force: bool) -> CommandResult:
-    """Bring the memory within its bounds.
+    """Delete raw text that is over the limits.
 
-    These are the `[retention]` of the configuration (docs/retention.md).
+    The limits are in `[retention]` of the configuration (docs/retention.md).
 
-    Of analysed sessions that are older than may be, or above the soft cap, the raw bytes go; digest, decisions and the
-    events that these rest on stay and are found. Nothing else is taken.
+    Analysed sessions that are too old, or above the soft cap, lose their raw bytes. Their digests, decisions and the
+    events that these rest on stay, and searches find them. Nothing else is deleted.
 
     \b
     Examples:
@@ -54,12 +54,12 @@ def evict(dry_run: bool, force: bool) -> CommandResult:
 
 @click.command()
 @click.argument("session", required=False)
-@click.option("--remove", is_flag=True, help="Spare it no longer.")
+@click.option("--remove", is_flag=True, help="Unpin it.")
 @prints
 def pin(session: str | None, remove: bool) -> CommandResult:
-    """Have a session kept whole.
+    """Pin a session, so that it is never evicted.
 
-    Retention never takes it, nor those of its subagents.
+    Retention then never evicts it or its subagents.
 
     Without SESSION, list what is pinned.
 
@@ -70,7 +70,7 @@ def pin(session: str | None, remove: bool) -> CommandResult:
       recollect pin --json
     """
     if remove and session is None:
-        raise UsageError("name the session that is to be spared no longer")
+        raise UsageError("name the session to unpin")
     with open_memory() as memory:
         retention = memory.maintenance.retention
         is_found = True
@@ -97,22 +97,25 @@ FORGET_EXIT_CODES = {"planned": 0, "done": 0, "nothing": 1, "busy": 3}
 
 
 @click.command()
-@click.option("--session", default="", metavar="UID", help="This session, with its subagents.")
-@click.option("--repo", default="", metavar="NAME|PATTERN", help="A repository, by name or by a pattern of its path.")
-@when_option("--since", "What was from this time on.", also="--after")
-@when_option("--before", "What was before this time begins.", also="--until")
-@click.option("--path", default="", metavar="PATH", help="What is about this file or folder.")
-@click.option("--pattern", default="", metavar="REGEX", help="Every record that has this text.")
-@click.option("--dry-run", is_flag=True, help="Only say what would go.")
+@click.option("--session", default="", metavar="UID", help="This session and its subagents.")
+@click.option(
+    "--repo", default="", metavar="NAME|PATTERN", help="A repository, by its name or by a pattern of its path."
+)
+@when_option("--since", "Only from this time on.", also="--after")
+@when_option("--before", "Only before this time begins.", also="--until")
+@click.option("--path", default="", metavar="PATH", help="Records about this file or folder.")
+@click.option("--pattern", default="", metavar="REGEX", help="Every record that contains this text.")
+@click.option("--dry-run", is_flag=True, help="Show what would be erased; erase nothing.")
 @click.option("--yes", is_flag=True, help="Don't ask.")
-@click.option("--list", "is_list", is_flag=True, help="Show how much was ever forgotten, and when.")
+@click.option("--list", "is_list", is_flag=True, help="Show what was forgotten, how much, and when.")
 @prints
 def forget(*, dry_run: bool, yes: bool, is_list: bool, as_json: bool, **meant: Unpack[ForgetOptions]) -> CommandResult:
-    """Take sessions or records out of the memory, for good.
+    """Erase sessions or records for good.
 
-    What is given narrows: `--repo api --before 2026-01-01` is what happened in that repository before then. It goes
-    from the archive, the database, the search index, vectors, distilled and spooled data; your agents' own files are
-    not touched. What stays is a keyed hash, so that no sync, rebuild or restore brings it back.
+    Options narrow the selection: `--repo api --before 2026-01-01` selects what happened in that repository before that
+    day. Recollect erases it from the archive, the database, the search index, the vectors, and from analysed and
+    spooled data. It does not touch your agents' own files. A keyed hash stays, so that no sync, rebuild or restore
+    brings it back.
 
     \b
     Examples:
@@ -126,7 +129,7 @@ def forget(*, dry_run: bool, yes: bool, is_list: bool, as_json: bool, **meant: U
         meant["session"], meant["repo"], meant["since"], meant["before"], meant["path"], meant["pattern"]
     )
     if is_list and (dry_run or not selection.is_empty):
-        raise UsageError("--list stands alone", hint="leave the rest out")
+        raise UsageError("--list takes no other option", hint="leave the rest out")
     with open_memory() as memory:
         if is_list:
             found = memory.maintenance.forgetting.listed()
@@ -143,7 +146,8 @@ def _forget(memory: Memory, selection: ForgetSelection, *, dry_run: bool, yes: b
     is_asking = not dry_run and not yes
     if is_asking and not selection.is_empty and (as_json or not sys.stdin.isatty()):
         raise UsageError(
-            "this takes data away for good and nobody can be asked", hint="add --yes, or --dry-run to look"
+            "this erases data for good, and this is not a terminal, so it cannot ask you",
+            hint="add --yes, or --dry-run to see what would be erased",
         )
     if is_asking or dry_run:
         with ProgressLine() as progress:
@@ -153,7 +157,7 @@ def _forget(memory: Memory, selection: ForgetSelection, *, dry_run: bool, yes: b
         from recollect.cli.render.maintenance import print_forgotten
 
         print_forgotten(error_console(), planned)
-        if not click.confirm("Forget it for good?", default=False, err=True):
+        if not click.confirm("Erase it for good?", default=False, err=True):
             return msgspec.structs.replace(planned, sessions=[], notes=["nothing was forgotten"])
     with ProgressLine() as progress:
         return memory.maintenance.forgetting.run(selection, progress=progress.stage_done)

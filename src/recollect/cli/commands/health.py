@@ -22,15 +22,15 @@ REPAIR = ResultKind("repair", "RepairReport", "maintenance:print_repair")
 
 
 @click.command()
-@click.option("--fix", "is_fixing", is_flag=True, help="Put right what can safely be put right; say each step first.")
-@click.option("--dry-run", "is_dry_run", is_flag=True, help="With --fix: say what it would do, and do nothing.")
+@click.option("--fix", "is_fixing", is_flag=True, help="Repair what is safe to repair; show each step first.")
+@click.option("--dry-run", "is_dry_run", is_flag=True, help="With --fix: show the steps; change nothing.")
 @prints
 def doctor(is_fixing: bool, is_dry_run: bool, as_json: bool) -> CommandResult:
     """Check the health of the memory.
 
-    Every check is run now, has a name, and says what to do where it is not ok. --fix does what drops nothing that is
-    stored: it closes permissions, ingests what waits, derives anew what older versions made, mends the index, writes
-    the settings of agents again that `recollect setup` wrote, removes what crashes left, and gives room back.
+    Every check runs now and says what to do if it fails. --fix repairs what it can without deleting anything that is
+    stored: it closes permissions, ingests what waits, derives again what older versions derived, repairs the index,
+    restores the agent settings that `recollect setup` wrote, removes what crashes left behind, and frees disk space.
 
     \b
     Examples:
@@ -38,7 +38,7 @@ def doctor(is_fixing: bool, is_dry_run: bool, as_json: bool) -> CommandResult:
       recollect doctor --fix --dry-run
     """
     if is_dry_run and not is_fixing:
-        raise click.UsageError("--dry-run goes with --fix")
+        raise click.UsageError("--dry-run needs --fix")
     with open_memory() as memory:
         if is_fixing:
             report = memory.maintenance.fix(is_dry_run=is_dry_run, say=_print_steps(as_json=as_json))
@@ -60,18 +60,18 @@ def _print_steps(*, as_json: bool) -> Callable[[Fix], None]:
 @click.command()
 @click.argument("file", metavar="[FILE|-]", type=NamedPath(), required=False)
 @as_option
-@click.option("--deep", is_flag=True, help="Also derive everything again, and hold it against what is stored.")
+@click.option("--deep", is_flag=True, help="Also derive everything again and compare it with what is stored.")
 @prints
 def verify(file: str | None, agent: str | None, deep: bool) -> CommandResult:
-    """Prove that every stored byte and record can be given back.
+    """Prove that every stored byte can be given back.
 
-    Reads the whole archive, recomputes every hash, and holds what came in against what can come out. With FILE: checks
-    that transcript alone, without a memory: that every byte is accounted for, and that reading and distilling it give
-    the same however it is cut.
+    Reads the whole archive, recomputes every hash, and compares what was ingested with what can be given back. With
+    FILE, it checks only that transcript and needs no memory: every byte must be accounted for, and parsing and
+    analysing it in pieces must give the same result.
 
-    --deep takes as long as ingesting everything, and nothing is ingested meanwhile: events, token usage and the ledger
-    are derived anew from the archive, beside what is there; the index, the vectors and the digests are held against
-    what is stored.
+    --deep takes as long as ingesting everything, and nothing else can be ingested meanwhile. It derives events, token
+    usage and the ledger again from the archive and compares them with what is stored; it also compares the index, the
+    vectors and the digests.
 
     \b
     Examples:
@@ -81,10 +81,10 @@ def verify(file: str | None, agent: str | None, deep: bool) -> CommandResult:
     """
     if file is not None:
         if deep:
-            raise click.UsageError("--deep goes without a FILE")
+            raise click.UsageError("--deep cannot be used with a FILE")
         return _verify_file(file, agent)
     if agent is not None:
-        raise click.UsageError("--as goes with a FILE")
+        raise click.UsageError("--as needs a FILE")
     from recollect.cli.render.progress import ProgressLine
 
     with open_memory() as memory, ProgressLine("verifying") as progress:
@@ -107,16 +107,20 @@ def _verify_file(file: str, agent: str | None) -> CommandResult:
 
 
 @click.command()
-@click.option("--from", "source", type=NamedPath(path_type=Path), metavar="BACKUP", help="Also take from this backup.")
-@click.option("--dry-run", "is_dry_run", is_flag=True, help="Say what is damaged and what would be done, no more.")
+@click.option(
+    "--from", "source", type=NamedPath(path_type=Path), metavar="BACKUP", help="Also restore from this backup."
+)
+@click.option(
+    "--dry-run", "is_dry_run", is_flag=True, help="Show what is damaged and what would be done; change nothing."
+)
 @prints
 def repair(source: Path | None, is_dry_run: bool, as_json: bool) -> CommandResult:
     """Repair what is damaged in the memory.
 
-    Opens every chunk of the archive, checks keys, journal and database, and says what is damaged before it does
-    anything. Damaged parts of the archive are restored from your agents' files or, with --from, from a backup. A
-    damaged or missing database is derived again from the archive, a damaged journal is written again from the
-    database. Exits with 3 while something is still missing, and says what.
+    Opens every chunk of the archive, checks keys, journal and database, and shows what is damaged before it changes
+    anything. It restores damaged parts of the archive from your agents' files or, with --from, from a backup. It
+    derives a damaged or missing database again from the archive, and rewrites a damaged journal from the database. The
+    exit code is 3 while something is still missing.
 
     \b
     Examples:

@@ -37,18 +37,18 @@ EXIT_CODES = {"done": 0, "interrupted": 130, "busy": 3, "degraded": 3}
 
 @click.command()
 @agent_option
-@click.option("--force", is_flag=True, help="Derive all events again from the archive, also of unchanged sources.")
+@click.option("--force", is_flag=True, help="Derive all events again from the archive, even of unchanged sources.")
 @click.option(
     "--retro-out",
     type=click.Path(file_okay=False, path_type=Path),
     metavar="FOLDER",
-    help="Then write the retrospective of the last whole week there, once.",
+    help="Also write the retrospective of the last full week to this folder, once.",
 )
 @prints
 def sync(agents: tuple[str, ...], force: bool, retro_out: Path | None, as_json: bool) -> CommandResult:
     """Ingest what is new or changed.
 
-    While another process is ingesting into the same memory, nothing is done and the exit code is 3.
+    If another process is ingesting into the same memory, this one does nothing and the exit code is 3.
 
     \b
     Examples:
@@ -82,34 +82,34 @@ class ImportSelection(TypedDict):
 
 @click.command()
 @click.argument("paths", nargs=-1, type=NamedPath(path_type=Path), metavar="[PATH]...")
-@click.option("--as", "agent", metavar="SLUG", help="Whose the files are, where their content doesn't tell.")
-@when_option("--since", f"Only sessions whose last message is of this time or later: {TIME_FORMS}.", also="--after")
+@click.option("--as", "agent", metavar="SLUG", help="The agent that wrote the files, if their content does not tell.")
+@when_option("--since", f"Only sessions whose last message is from this time or later: {TIME_FORMS}.", also="--after")
 @click.option(
     "--min-messages",
     "least",
     type=click.IntRange(min=0),
     metavar="N",
-    help="Sessions with fewer messages of you and the model are archived, but not indexed.  "
+    help="Archive, but do not index, sessions with fewer messages of you and the model.  "
     "[default: `min_messages` of the configuration, 0; 0 for exports and single files]",
 )
-@click.option("--session", metavar="UID", help="Only this session (its uid, or the beginning of it), however short.")
-@click.option("--dry-run", is_flag=True, help="Only say which sessions are new, changed or skipped; write nothing.")
-@click.option("--mempalace", "is_palace", is_flag=True, help="PATH is a MemPalace directory: take that over.")
+@click.option("--session", metavar="UID", help="Only this session (its uid, or a unique prefix of it), however short.")
+@click.option("--dry-run", is_flag=True, help="Show which sessions are new, changed or skipped; write nothing.")
+@click.option("--mempalace", "is_palace", is_flag=True, help="PATH is a MemPalace directory; import it.")
 @prints
 def import_(
     paths: tuple[Path, ...], agent: str | None, *, dry_run: bool, is_palace: bool, **wanted: Unpack[ImportSelection]
 ) -> CommandResult:
-    """Ingest what you name; without PATH, what your agents wrote.
+    """Ingest files and folders that you name.
 
-    Files and folders: transcripts in any layout, and exports of ChatGPT, Claude.ai and Slack.
+    PATH is a file or folder: transcripts in any layout, or an export of ChatGPT, Claude.ai or Slack. Without PATH,
+    Recollect ingests what your agents wrote.
 
-    Each file is told by its content, a database by its tables and columns; zip archives are unpacked for the time.
-    What is of no known agent is listed and left alone; the exit code is 1 when nothing at all could be ingested. A
-    folder without sessions that is a MemPalace directory is taken over as one.
+    Recollect recognises each file by its content, a database by its tables and columns, and unpacks zip archives
+    temporarily. It lists what belongs to no known agent and skips it. The exit code is 1 if nothing could be ingested.
+    It imports a MemPalace directory as a whole.
 
-    With --min-messages, a search doesn't find what was said in shorter sessions; one that grows past that number is
-    indexed whole, and so is one that you name with --session. What changed since the last
-    time is ingested, nothing else: to run it again costs nothing.
+    With --min-messages, searches leave out shorter sessions. A session that grows past that number is indexed whole,
+    and so is one that you name with --session. Run the command again at any time: it ingests only what changed.
 
     \b
     Examples:
@@ -120,7 +120,9 @@ def import_(
     """
     if is_palace:
         if agent is not None or any(wanted.values()):
-            raise UsageError("--mempalace goes with --dry-run and --json only", hint="a palace has no sessions")
+            raise UsageError(
+                "--mempalace can be combined only with --dry-run and --json", hint="a palace has no sessions"
+            )
         return _palace(paths, dry_run=dry_run)
     from recollect.cli.render.progress import ProgressLine
     from recollect.memory import ImportOptions
@@ -136,7 +138,7 @@ def import_(
     is_plain = agent is None and not any(wanted.values()) and report.state == "done"
     if is_plain and len(paths) == 1 and palaces and not any(line.found for line in report.agents.values()):
         return _palace(paths, dry_run=dry_run)
-    report.notes += [f"{path} is a MemPalace directory: --mempalace takes it over" for path in palaces]
+    report.notes += [f"{path} is a MemPalace directory; add --mempalace to import it" for path in palaces]
     code = EXIT_CODES[report.state]
     if not code:
         is_failed = any(skipped.is_failure for skipped in report.untaken)
@@ -159,9 +161,9 @@ def _palace(paths: tuple[Path, ...], *, dry_run: bool) -> CommandResult:
 @click.argument("what", type=click.Choice(("index", "all")), default="index")
 @prints
 def rebuild(what: Literal["index", "all"]) -> CommandResult:
-    """Derive the index, or everything, again from the archive.
+    """Rebuild the index, or everything, from the archive.
 
-    The agents' own files are not needed: what they deleted is rebuilt too.
+    It does not need the agents' own files: what they deleted is rebuilt too.
 
     \b
     Example:
@@ -175,17 +177,19 @@ def rebuild(what: Literal["index", "all"]) -> CommandResult:
 
 
 @click.command()
-@click.option("--anew", is_flag=True, help="Delete this model's vectors first and make all of them again.")
-@click.option("--remove", is_flag=True, help="Delete the vectors of every model; nothing else is touched.")
-@click.option("--max-seconds", type=click.FloatRange(min=0), metavar="S", help="Stop after this time; go on next time.")
+@click.option("--anew", is_flag=True, help="Delete this model's vectors and compute all of them again.")
+@click.option("--remove", is_flag=True, help="Delete the vectors of every model, and nothing else.")
+@click.option(
+    "--max-seconds", type=click.FloatRange(min=0), metavar="S", help="Stop after this time; the next run continues."
+)
 @click.option("--background", is_flag=True, hidden=True)
 @click.option("--home", type=click.Path(path_type=Path), hidden=True)
 @prints
 def embed(anew: bool, remove: bool, max_seconds: float | None, background: bool, home: Path | None) -> CommandResult:
-    """Make the vectors that searching by meaning needs.
+    """Compute the vectors for searching by meaning.
 
-    Only what has none yet is embedded. `sync` starts this by itself in the background. It can be stopped at any time
-    and goes on where it was.
+    Only texts without vectors are embedded. `sync` starts this in the background. You can stop it at any time; it
+    continues where it stopped.
 
     \b
     Examples:

@@ -38,7 +38,7 @@ class Times(TypedDict):
 
 @noun(default="list")
 def decisions() -> None:
-    """Show what was decided and what became of it.
+    """Show decisions and whether they still hold.
 
     Each decision is cited as SESSION#SEQ. Nothing is ingested for this; sessions are analysed when they have ended.
 
@@ -52,34 +52,35 @@ def decisions() -> None:
 
 @decisions.command("list")
 @click.argument("words", metavar="[QUERY]...", nargs=-1)
-@click.option("--repo", metavar="NAME", default="", help="Only repositories whose name has this.")
+@click.option("--repo", metavar="NAME", default="", help="Only repositories whose name contains this.")
 @click.option(
-    "--path", metavar="PATH", default="", help="Only decisions about this file or folder, or that led to edits there."
+    "--path", metavar="PATH", default="", help="Only decisions about this file or folder, or that led to edits in it."
 )
-@click.option("--session", metavar="SESSION", default="", help="Only of this session.")
+@click.option("--session", metavar="SESSION", default="", help="Only in this session.")
 @click.option(
     "--at",
     metavar="WHEN",
     default="",
-    help="What held then: what had been decided by the end of it. Dates as in a search: 2026-08-01, 2026-08, "
-    "yesterday, monday, last week, 7d.",
+    help="What held at that time, to its end: 2026-08-01, 2026-08, yesterday, monday, last week, 7d.",
 )
-@click.option("--known-at", metavar="WHEN", default="", help="What the memory knew then: what it had ingested by then.")
+@click.option(
+    "--known-at", metavar="WHEN", default="", help="What the memory knew at that time, from what it had ingested."
+)
 @click.option(
     "--state", "named_states", multiple=True, type=click.Choice([*_STATES, "all"]), default=("holds", "contradicted"),
-    show_default=True, help="What became of it (repeatable).",
+    show_default=True, help="Only in this state (repeatable).",
 )  # fmt: skip
-@click.option("--sure", "is_sure", is_flag=True, help="Only what a rule establishes or a person added, no `maybe`.")
+@click.option("--sure", "is_sure", is_flag=True, help="Leave out `maybe`: only what a rule proves or a person added.")
 @limit_option(50, "decisions")
 @prints
 def list_decisions(
     words: tuple[str, ...], repo: str, path: str, session: str, *, named_states: tuple[str, ...], is_sure: bool,
     limit: int, **times: Unpack[Times],
 ) -> CommandResult:  # fmt: skip
-    """List decisions, the newest first.
+    """List decisions, newest first.
 
-    QUERY: words that must all stand in a decision, or the id of one (`decision:…`). `maybe`: no rule establishes it;
-    weights learned from labelled turns do, and they err more often (docs/distill.md).
+    QUERY: words that a decision must contain, or its id (`decision:…`). `maybe` marks a decision that no rule proves:
+    learned weights found it, and they err more often (docs/how-decisions-are-found.md).
 
     \b
     Examples:
@@ -106,18 +107,18 @@ def list_decisions(
 
 @decisions.command("add")
 @click.argument("statement", nargs=-1, required=True)
-@click.option("--repo", metavar="NAME", default="", help="The repository that it is about; by default the one here.")
-@click.option("--path", metavar="PATH", default="", help="The file or folder that it is about.")
-@click.option("--session", metavar="SESSION", default="", help="The session in which it was made, or SESSION#SEQ.")
-@click.option("--chosen", metavar="OPTION", multiple=True, help="What was taken (repeatable).")
-@click.option("--rejected", metavar="OPTION", multiple=True, help="What was turned down (repeatable).")
+@click.option("--repo", metavar="NAME", default="", help="Its repository.  [default: the one in the current folder]")
+@click.option("--path", metavar="PATH", default="", help="Its file or folder.")
+@click.option("--session", metavar="SESSION", default="", help="The session of the decision, or SESSION#SEQ.")
+@click.option("--chosen", metavar="OPTION", multiple=True, help="What was chosen (repeatable).")
+@click.option("--rejected", metavar="OPTION", multiple=True, help="What was rejected (repeatable).")
 @click.option("--because", metavar="REASON", default="", help="Why.")
 @prints
 def add_decision(
     statement: tuple[str, ...], repo: str, path: str, session: str, *, chosen: tuple[str, ...],
     rejected: tuple[str, ...], because: str,
 ) -> CommandResult:  # fmt: skip
-    """Keep a decision that no agent heard.
+    """Add a decision that no agent heard.
 
     \b
     Example:
@@ -133,7 +134,8 @@ def add_decision(
         report = memory.distilling.run(sessions=())
         if report.state == "busy":
             click.echo(
-                "not compared with other decisions yet: another process is ingesting; the next sync does", err=True
+                "not compared with other decisions yet: another process is ingesting; the next sync compares it",
+                err=True,
             )
         found = memory.decisions_facet.find(DecisionQuestion(words=(added.decision.id,))).decisions
     return DECISION(found[0] if found else added)
@@ -159,9 +161,9 @@ MAX_FILE_BYTES = 64 * 1024 * 1024
 def blame(place: str, no_sync: bool) -> CommandResult:
     """Show which session, turn and decision led to a line.
 
-    PATH is a file as you would name it here; LINE counts from 1, and its text is read from the file. Without LINE it is
-    the last recorded edit of the file. Told from what recorded edits added and removed; where these do not show it, the
-    answer is "no proof" and the exit code is 1.
+    PATH is a file; LINE counts from 1. Without LINE you get the last recorded edit of the file. The answer comes from
+    the lines that recorded edits added and removed. If they do not prove it, the answer is "no proof" and the exit code
+    is 1.
 
     \b
     Examples:
@@ -210,7 +212,7 @@ def _lines(path: Path, shown: Path) -> list[str]:
         text = path.read_text("utf-8", "replace")
     except OSError as error:
         raise UsageError(
-            f"cannot read {shown}: {error.strerror}", hint="without :LINE, the last edit of the file is told"
+            f"cannot read {shown}: {error.strerror}", hint="leave out :LINE to see the last edit of the file"
         ) from error
     lines = text.split("\n")
     return lines if lines[-1] else lines[:-1]
@@ -223,15 +225,15 @@ def _lines(path: Path, shown: Path) -> list[str]:
     type=click.IntRange(1, 2),
     default=2,
     show_default=True,
-    help="Which form the JSON has. 1: times in microseconds, markers by rule, no active time.",
+    help="Version of the JSON. 1: times in microseconds, markers by rule, no active time.",
 )
 @prints
 def digest(session: str, schema: Literal[1, 2], as_json: bool) -> CommandResult | int:
-    """Show what one session came to.
+    """Summarize one session: outcome, cost, errors.
 
-    That is its outcome with the reasons, cost, tools, errors, first and last words. SESSION is a session's uid or a
-    beginning of it that no other has. Nothing is ingested or analysed for this: a session that is under way, or was
-    never seen, has no digest, and the exit code is 1.
+    The summary gives the outcome and its reasons, cost, tools, errors, and the first and last words. SESSION is a
+    session's uid or a unique prefix of it. This command ingests and analyses nothing. A session that is still running,
+    or was never ingested, has no digest; the exit code is then 1.
 
     \b
     Examples:
@@ -256,12 +258,14 @@ def digest(session: str, schema: Literal[1, 2], as_json: bool) -> CommandResult 
 
 def _why_none(memory: Memory, named: str) -> str:
     """Say why a session has no digest. Raises UnknownName where several sessions begin like that."""
-    unknown = "the session is not known; `recollect sync` ingests what is there"
+    unknown = "no such session; run `recollect sync` to ingest what is new"
     if not memory.home.exists():
         return unknown
     near = memory.reader().nearest_sessions(named)
     if len(near) > 1 and all(named in (uid[: len(named)], uid.partition(":")[2][: len(named)]) for uid in near):
-        raise UnknownName("session", named, nearest=near, hint="several begin like that; write more of it")
+        raise UnknownName(
+            "session", named, nearest=near, hint="several sessions begin like this; write more of the uid"
+        )
     try:
         session = memory.session(named)
     except UnknownName:
@@ -271,7 +275,7 @@ def _why_none(memory: Memory, named: str) -> str:
             f"its raw text was evicted on {day_of(session.evicted_at)}, before it was analysed, because the archive "
             "was over its hard cap; what it came to is lost"
         )
-    return "the session is not analysed yet; `recollect sync` does that once it is over"
+    return "the session is not analysed yet; `recollect sync` analyses it once it has ended"
 
 
 def _gone(memory: Memory, uid: str) -> str:

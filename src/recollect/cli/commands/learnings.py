@@ -47,14 +47,14 @@ EXIT_CODES = {"done": 0, "off": 1, "interrupted": 3, "busy": 3}
 _DAY_US = 24 * 3600 * 1_000_000
 
 id_argument = click.argument("name", metavar="ID")
-reason_option = click.option("--reason", metavar="WORDS", default="", help="Why; kept with it.")
+reason_option = click.option("--reason", metavar="WORDS", default="", help="The reason; stored with the learning.")
 
 
 @noun(default="list")
 def learnings() -> None:
-    """Show what was learned, and say what of it is right.
+    """Show what was learned; confirm or correct it.
 
-    What you confirm, retire, correct or add outlives all that is derived. An ID may be shortened.
+    What you confirm, retire, correct or add is never overwritten by analysis. You can shorten an ID.
 
     \b
     Examples:
@@ -67,15 +67,15 @@ def learnings() -> None:
 
 @learnings.command("list")
 @click.option("--kind", "kinds", multiple=True, type=click.Choice(LEARNING_KINDS), help="Only this kind (repeatable).")
-@click.option("--scope", type=click.Choice(SCOPES), default=None, help="Only what holds so far.")
-@click.option("--repo", metavar="NAME", default="", help="Only of this repository.")
-@click.option("--path", metavar="PATH", default="", help="Only of this file or folder of a repository.")
+@click.option("--scope", type=click.Choice(SCOPES), default=None, help="Only learnings of this scope.")
+@click.option("--repo", metavar="NAME", default="", help="Only in this repository.")
+@click.option("--path", metavar="PATH", default="", help="Only about this file or folder of a repository.")
 @click.option(
     "--state", "states", multiple=True, type=click.Choice([*STATES, ALL]), default=GIVEN_STATES, show_default=True,
-    help="What became of it (repeatable).",
+    help="Only in this state (repeatable).",
 )  # fmt: skip
 @click.option("--status", "statuses", multiple=True, type=click.Choice(STATUSES), help="How it is known (repeatable).")
-@click.option("--query", metavar="WORDS", default="", help="Words that must all stand in it.")
+@click.option("--query", metavar="WORDS", default="", help="Words that it must contain.")
 @limit_option(50, "learnings")
 @prints
 def list_learnings(
@@ -123,7 +123,7 @@ def show_learning(name: str) -> CommandResult:
 @id_argument
 @prints
 def why(name: str) -> CommandResult:
-    """Show what a learning rests on.
+    """Show the evidence of a learning.
 
     \b
     Example:
@@ -182,12 +182,17 @@ def retire(name: str, reason: str) -> CommandResult:
 @learnings.command("add")
 @click.argument("text", nargs=-1)
 @click.option("--kind", type=click.Choice(LEARNING_KINDS), default="fact", show_default=True, help="What it is.")
-@click.option("--scope", type=click.Choice(SCOPES), default=None, help="How far it holds.")
-@click.option("--repo", metavar="NAME", default="", help="The repository that it holds in; by default the one here.")
-@click.option("--path", metavar="PATH", default="", help="The file or folder of a repository that it is about.")
+@click.option("--scope", type=click.Choice(SCOPES), default=None, help="Where it holds.")
+@click.option(
+    "--repo",
+    metavar="NAME",
+    default="",
+    help="The repository where it holds.  [default: the one in the current folder]",
+)
+@click.option("--path", metavar="PATH", default="", help="The file or folder of the repository that it is about.")
 @prints
 def add_learning(text: tuple[str, ...], kind: LearningKind, scope: Scope | None, repo: str, path: str) -> CommandResult:
-    """Write a learning down.
+    """Add a learning.
 
     \b
     Example:
@@ -203,15 +208,17 @@ def add_learning(text: tuple[str, ...], kind: LearningKind, scope: Scope | None,
 
 @learnings.command("ask")
 @click.argument("session", required=False)
-@click.option("--dry-run", is_flag=True, help="Show what SESSION would send and what it may cost; send nothing.")
-@click.option("--older", is_flag=True, help="Ask about sessions from before you named a model, too; the newest first.")
+@click.option(
+    "--dry-run", is_flag=True, help="Show what would be sent about SESSION and its highest cost; send nothing."
+)
+@click.option("--older", is_flag=True, help="Also ask about sessions from before you configured a model, newest first.")
 @range_options
 @prints
 def ask(session: str | None, dry_run: bool, older: bool, as_json: bool, **period: Unpack[TimeRange]) -> CommandResult:
-    """Ask the configured model about all sessions that wait.
+    """Ask the configured model about the sessions that wait.
 
-    With --older also about sessions that began before you named a model, by --after and --before those of a period.
-    What the day's budget does not cover is asked about on the next days.
+    --older also asks about sessions that began before you configured a model; --after and --before limit it to a
+    period. What exceeds the daily budget is asked about on the following days.
 
     \b
     Examples:
@@ -225,7 +232,7 @@ def ask(session: str | None, dry_run: bool, older: bool, as_json: bool, **period
                 raise UsageError("--older asks about all sessions of a period", hint="leave out SESSION and --dry-run")
             return _preview(memory, session, is_dry_run=dry_run)
         if not older and any(at is not None for at in period.values()):
-            raise UsageError("--after and --before say which older sessions are asked about", hint="add --older")
+            raise UsageError("--after and --before select older sessions, so they need --older", hint="add --older")
         return _ask(memory, period if older else None, as_json=as_json)
 
 
@@ -248,7 +255,7 @@ def run_learning() -> CommandResult:
 @learnings.command("status")
 @prints
 def status() -> CommandResult:
-    """Show how learning is.
+    """Show what learning did and what waits.
 
     \b
     Example:
@@ -262,7 +269,7 @@ def status() -> CommandResult:
 @limit_option(50, "answers")
 @prints
 def held_back(limit: int) -> CommandResult:
-    """List what a model answered that cannot be used.
+    """List answers of the model that cannot be used.
 
     \b
     Example:
@@ -289,7 +296,9 @@ def _preview(memory: Memory, session: str | None, *, is_dry_run: bool) -> Comman
     if session is None:
         raise UsageError("name one session", hint="recollect learnings ask SESSION --dry-run")
     if not is_dry_run:
-        raise UsageError("`learnings ask` asks about all that waits", hint="recollect learnings ask SESSION --dry-run")
+        raise UsageError(
+            "`learnings ask` asks about everything that waits", hint="recollect learnings ask SESSION --dry-run"
+        )
     found = memory.learn.preview(session)
     return PREVIEW(found, found=found.questions)
 
@@ -323,7 +332,7 @@ def _ask(memory: Memory, older: TimeRange | None, *, as_json: bool) -> CommandRe
 
 @noun(default="list")
 def actions() -> None:
-    """Show what sessions left to be done, and mark it as done.
+    """Show what sessions left to do; mark it as done.
 
     Agents are given pending actions as suggestions when a session starts; nothing is ever run. An ID may be shortened.
 
@@ -336,15 +345,15 @@ def actions() -> None:
 
 
 @actions.command("list")
-@click.option("--repo", metavar="NAME", default="", help="Only of this repository.")
+@click.option("--repo", metavar="NAME", default="", help="Only in this repository.")
 @click.option(
     "--state", "states", multiple=True, type=click.Choice([*STATES, ALL]), default=GIVEN_STATES, show_default=True,
-    help="What became of it (repeatable).",
+    help="Only in this state (repeatable).",
 )  # fmt: skip
 @limit_option(50, "actions")
 @prints
 def list_actions(repo: str, states: tuple[str, ...], limit: int) -> CommandResult:
-    """List actions, the urgent first.
+    """List pending actions, urgent ones first.
 
     \b
     Example:
@@ -357,10 +366,10 @@ def list_actions(repo: str, states: tuple[str, ...], limit: int) -> CommandResul
 
 @actions.command("done")
 @click.argument("names", metavar="ID...", nargs=-1, required=True)
-@click.option("--reason", metavar="WORDS", default="", help="How; kept with it.")
+@click.option("--reason", metavar="WORDS", default="", help="How it was done; stored with the action.")
 @prints
 def mark_done(names: tuple[str, ...], reason: str) -> CommandResult:
-    """Mark actions as done; no agent is told of them any more.
+    """Mark actions as done. Agents no longer hear of them.
 
     \b
     Example:
@@ -373,15 +382,15 @@ def mark_done(names: tuple[str, ...], reason: str) -> CommandResult:
 
 @actions.command("add")
 @click.argument("text", nargs=-1)
-@click.option("--repo", metavar="NAME", default="", help="The repository that it is about; by default the one here.")
-@click.option("--priority", type=click.Choice(("high", "urgent")), default=None, help="How pressing it is.")
+@click.option("--repo", metavar="NAME", default="", help="Its repository.  [default: the one in the current folder]")
+@click.option("--priority", type=click.Choice(("high", "urgent")), default=None, help="How urgent it is.")
 @click.option(
     "--expires", type=click.IntRange(1, 3650), default=None, metavar="DAYS",
-    help="After how many days it goes by itself; default [learning] action_days.",
+    help="Expire after this many days.  [default: `action_days` of [learning]]",
 )  # fmt: skip
 @prints
 def add_action(text: tuple[str, ...], repo: str, priority: Priority | None, expires: int | None) -> CommandResult:
-    """Leave something to be done.
+    """Add an action.
 
     \b
     Example:

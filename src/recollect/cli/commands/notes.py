@@ -51,25 +51,25 @@ at_option = click.option(
     "--at",
     metavar="WHEN",
     default="",
-    help="What held then: at the end of that day, month or year. Dates as in a search.",
+    help="What held at the end of that day, month or year.",
 )
-holds_in_option = click.option("--repo", metavar="NAME", default="", help="The repository that it holds in.")
-reference_option = click.option("--reference", metavar="SESSION#SEQ", default="", help="The event that it rests on.")
+holds_in_option = click.option("--repo", metavar="NAME", default="", help="Only in this repository.")
+reference_option = click.option("--reference", metavar="SESSION#SEQ", default="", help="The event that supports it.")
 until_option = click.option(
-    "--until", metavar="WHEN", default="", help="Until when it holds; a day or month is included."
+    "--until", metavar="WHEN", default="", help="Until when it holds; that day or month is included."
 )
 
 
 def question_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that say which facts are meant."""
     for option in (
-        click.option("--history", "is_history", is_flag=True, help="Also what ended or never held."),
-        click.option("--known-at", metavar="WHEN", default="", help="As the memory knew it then."),
+        click.option("--history", "is_history", is_flag=True, help="Also facts that ended or never held."),
+        click.option("--known-at", metavar="WHEN", default="", help="What the memory knew at that time."),
         at_option,
-        click.option("--repo", metavar="NAME", default="", help="Only of this repository."),
+        click.option("--repo", metavar="NAME", default="", help="Only in this repository."),
         click.option("--object", "object_", metavar="NAME", default="", help="Only with this object."),
         click.option("--predicate", metavar="NAME", default="", help="Only with this predicate."),
-        click.option("--subject", metavar="NAME", default="", help="Only of this subject."),
+        click.option("--subject", metavar="NAME", default="", help="Only with this subject."),
         click.option("--about", metavar="NAME", default="", help="Only facts with this subject or object."),
     ):
         command = option(command)
@@ -78,7 +78,7 @@ def question_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 @noun(default="list")
 def facts() -> None:
-    """Show and keep facts, each with the time in which it holds.
+    """Keep facts, each with the time in which it holds.
 
     A fact is a subject, a predicate and an object.
 
@@ -98,7 +98,7 @@ def facts() -> None:
 def list_facts(words: tuple[str, ...], limit: int, **options: Unpack[FactOptions]) -> CommandResult:
     """List the facts that hold now, newest first.
 
-    QUERY: words that must all stand in a fact.
+    QUERY: words that a fact must contain.
 
     \b
     Examples:
@@ -122,9 +122,9 @@ def list_facts(words: tuple[str, ...], limit: int, **options: Unpack[FactOptions
 def add_fact(
     subject: str, predicate: str, object_: str, repo: str, begin: str, until: str, reference: str
 ) -> CommandResult:
-    """Keep a fact, and show which facts contradict it.
+    """Add a fact, and show which facts contradict it.
 
-    Put quotes around a name of several words.
+    Put quotes around a name that has several words.
 
     \b
     Example:
@@ -151,7 +151,7 @@ def add_fact(
 @click.argument("predicate")
 @click.argument("object_", metavar="OBJECT")
 @holds_in_option
-@click.option("--at", metavar="WHEN", default="", help="When it took the place of what held; by default now.")
+@click.option("--at", metavar="WHEN", default="", help="When it replaced the old facts.  [default: now]")
 @until_option
 @click.option(
     "--instead-of", "old_object", metavar="OBJECT", default="", help="Replace only the fact with this object."
@@ -161,9 +161,9 @@ def add_fact(
 def replace(
     subject: str, predicate: str, object_: str, *, repo: str, at: str, until: str, old_object: str, reference: str,
 ) -> CommandResult:  # fmt: skip
-    """Replace what holds of a subject and predicate.
+    """Replace the facts of a subject and predicate.
 
-    The old facts end and the new one begins at the same instant.
+    The old facts end when the new one begins.
 
     \b
     Example:
@@ -187,12 +187,12 @@ def replace(
 
 @facts.command("end")
 @click.argument("words", metavar="FACT | SUBJECT PREDICATE OBJECT", nargs=-1, required=True)
-@click.option("--at", metavar="WHEN", default="", help="When it ended; by default now.")
+@click.option("--at", metavar="WHEN", default="", help="When it ended.  [default: now]")
 @prints
 def end_fact(words: tuple[str, ...], at: str) -> CommandResult:
     """Say that a fact has ended.
 
-    FACT: its id, or a beginning of it.
+    FACT: its id, or a unique prefix of it.
 
     \b
     Example:
@@ -210,7 +210,7 @@ def end_fact(words: tuple[str, ...], at: str) -> CommandResult:
 def retract(words: tuple[str, ...]) -> CommandResult:
     """Say that a fact never held.
 
-    FACT: its id, or a beginning of it.
+    FACT: its id, or a unique prefix of it.
 
     \b
     Example:
@@ -225,7 +225,7 @@ def retract(words: tuple[str, ...]) -> CommandResult:
 @click.argument("other")
 @prints
 def means(word: str, other: str) -> CommandResult:
-    """Say that two words mean the same: searches for one find the other.
+    """Declare two words synonyms: a search for one finds the other.
 
     \b
     Example:
@@ -236,11 +236,11 @@ def means(word: str, other: str) -> CommandResult:
 
 
 @facts.command("contradictions")
-@click.option("--repo", metavar="NAME", default="", help="Only of this repository.")
+@click.option("--repo", metavar="NAME", default="", help="Only in this repository.")
 @at_option
 @prints
 def contradictions(repo: str, at: str) -> CommandResult:
-    """List the facts that cannot hold together.
+    """List facts that contradict each other.
 
     \b
     Example:
@@ -253,10 +253,10 @@ def contradictions(repo: str, at: str) -> CommandResult:
 
 
 @facts.command("seed")
-@click.option("--repo", metavar="NAME", default="", help="Only of this repository.")
+@click.option("--repo", metavar="NAME", default="", help="Only in this repository.")
 @prints
 def seed(repo: str) -> CommandResult:
-    """Keep the facts that follow from decisions and learnings.
+    """Add the facts that follow from decisions and learnings.
 
     \b
     Example:
@@ -274,7 +274,7 @@ def seed(repo: str) -> CommandResult:
 def export(words: tuple[str, ...], **options: Unpack[FactOptions]) -> int:
     """Print facts as JSON-LD.
 
-    The output is always JSON; --json is accepted and changes nothing.
+    The output is always JSON; --json changes nothing.
 
     \b
     Example:
@@ -320,7 +320,7 @@ PERSON = "person"
 
 @noun(default="read")
 def diary() -> None:
-    """Read and write the diaries of your agents, and yours.
+    """Read and write diaries: your agents' and yours.
 
     A search finds entries too (kind:diary).
 
@@ -334,16 +334,16 @@ def diary() -> None:
 
 @diary.command("read")
 @click.option("--agent", metavar="SLUG", default="", help="Only this agent's diary.")
-@click.option("--repo", metavar="NAME", default="", help="Only of this repository.")
-@click.option("--session", metavar="SESSION", default="", help="Only what is about this session.")
-@click.option("--history", "is_history", is_flag=True, help="Entries of undone imports too.")
+@click.option("--repo", metavar="NAME", default="", help="Only in this repository.")
+@click.option("--session", metavar="SESSION", default="", help="Only entries about this session.")
+@click.option("--history", "is_history", is_flag=True, help="Also entries of imports that were undone.")
 @range_options
 @limit_option(10, "entries")
 @prints
 def read_diary(
     agent: str, repo: str, session: str, limit: int, *, is_history: bool, **within: Unpack[TimeRange]
 ) -> CommandResult:
-    """Read diaries, the newest entry first.
+    """Read diaries, newest entry first.
 
     \b
     Example:
@@ -359,12 +359,12 @@ def read_diary(
 
 @diary.command("write")
 @click.argument("text", nargs=-1)
-@click.option("--agent", metavar="SLUG", default=PERSON, show_default=True, help="Whose diary; by default yours.")
-@click.option("--repo", metavar="NAME", default="", help="The repository that it is about; by default the one here.")
+@click.option("--agent", metavar="SLUG", default=PERSON, show_default=True, help="Whose diary.  [default: yours]")
+@click.option("--repo", metavar="NAME", default="", help="Its repository.  [default: the one in the current folder]")
 @click.option(
-    "--session", "sessions", metavar="SESSION", multiple=True, help="A session that it is about (repeatable)."
+    "--session", "sessions", metavar="SESSION", multiple=True, help="A session that the entry is about (repeatable)."
 )
-@click.option("--topic", metavar="WORDS", default="", help="What it is about.")
+@click.option("--topic", metavar="WORDS", default="", help="Its topic.")
 @click.option("--decided", metavar="WORDS", multiple=True, help="What was decided (repeatable).")
 @click.option("--discovered", metavar="WORDS", multiple=True, help="What was found out (repeatable).")
 @click.option("--pending", "left_pending", metavar="WORDS", multiple=True, help="What is left to do (repeatable).")
@@ -375,7 +375,7 @@ def write_diary(
 ) -> CommandResult:  # fmt: skip
     """Write an entry.
 
-    TEXT is what it says; without TEXT standard input is read. Secrets are redacted.
+    Without TEXT, the entry is read from standard input. Secrets are redacted.
 
     \b
     Examples:
@@ -401,21 +401,21 @@ def _standard_input() -> str:
         return ""
     data = sys.stdin.buffer.read(_MAX_STDIN_BYTES + 1)
     if len(data) > _MAX_STDIN_BYTES:
-        raise UsageError(f"an entry of a diary is at most {size(_MAX_STDIN_BYTES, binary=True)}")
+        raise UsageError(f"a diary entry can have at most {size(_MAX_STDIN_BYTES, binary=True)}")
     return data.decode("utf-8", "replace")
 
 
 @click.command()
 @click.argument("session", required=False)
 @click.argument("names", nargs=-1, metavar="[NAME...]")
-@click.option("--remove", is_flag=True, help="Take these tags away; without NAME all of the session.")
-@click.option("--list", "name", metavar="NAME", default="", help="List the sessions that have this tag.")
+@click.option("--remove", is_flag=True, help="Remove these tags; without NAME, all tags of the session.")
+@click.option("--list", "name", metavar="NAME", default="", help="List the sessions with this tag.")
 @prints
 def tag(session: str | None, names: tuple[str, ...], remove: bool, name: str) -> CommandResult:
-    """Give sessions tags, to find them again with tag:NAME.
+    """Tag sessions, to find them again with tag:NAME.
 
-    Without NAME, list the tags of a session; without SESSION all tags. Tags are kept in small letters, words joined by
-    a hyphen.
+    Without NAME it lists the tags of a session; without SESSION, all tags. Tags are stored in lower case, with hyphens
+    between words.
 
     \b
     Examples:
@@ -424,7 +424,7 @@ def tag(session: str | None, names: tuple[str, ...], remove: bool, name: str) ->
       recollect tag --list release
     """
     if session is None and remove:
-        raise UsageError("name the session that is to lose its tags")
+        raise UsageError("name the session whose tags to remove")
     if session is not None and name:
         raise UsageError("--list NAME needs no session")
     with open_memory() as memory:
@@ -439,13 +439,14 @@ def tag(session: str | None, names: tuple[str, ...], remove: bool, name: str) ->
 
 @click.command()
 @click.argument("batch", required=False)
-@click.option("--list", "is_list", is_flag=True, help="List what can be undone, and what was.")
+@click.option("--list", "is_list", is_flag=True, help="List what can be undone, and what was undone.")
 @prints
 def undo(batch: str | None, is_list: bool) -> CommandResult:
-    """Retire all that one run learned, derived or imported.
+    """Undo what one run learned, derived or imported.
 
-    BATCH: as the run said it, or a beginning of it. What it added counts no more and is not given to agents; its
-    history is kept. What you confirmed or ended yourself since stays as you said. Harmless when done twice.
+    BATCH is the id that the run printed, or a unique prefix of it. What the run added is retired and no longer given to
+    agents; its history stays. What you confirmed or ended yourself since then stays as you left it. You can run this
+    twice without harm.
 
     \b
     Examples:
@@ -453,7 +454,7 @@ def undo(batch: str | None, is_list: bool) -> CommandResult:
       recollect undo b41c9a02d77e3
     """
     if batch is not None and is_list:
-        raise UsageError("either a batch, or --list")
+        raise UsageError("name a batch or use --list, not both")
     with open_memory() as memory:
         if batch is None:
             return BATCHES(memory.notes.batches.list())

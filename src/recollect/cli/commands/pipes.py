@@ -68,9 +68,9 @@ def piped_options(command: Command) -> Command:
 def meant_options(command: Command) -> Command:
     """Add `--nodes`, `--signals` and `--digest`."""
     for name, key, text in (
-        ("--digest", "digests", "Give the digest of every session."),
-        ("--signals", "signals", "Give test runs, errors, retries, interventions and the like."),
-        ("--nodes", "nodes", "Give what was meant: conversations, decisions, episodes, bindings."),
+        ("--digest", "digests", "Print the digest of every session."),
+        ("--signals", "signals", "Print test runs, errors, retries, interventions and the like."),
+        ("--nodes", "nodes", "Print conversations, decisions, episodes and bindings."),
     ):
         command = click.option(name, key, is_flag=True, help=text)(command)
     return command
@@ -78,7 +78,7 @@ def meant_options(command: Command) -> Command:
 
 def ranked_option(command: Command) -> Command:
     """Add `--ranked`."""
-    text = "With --nodes: also decisions that learned weights find, and what rests on them. Marked `ranked`."
+    text = "With --nodes: also print decisions that learned weights find, marked `ranked`."
     return click.option("--ranked", "is_ranked", is_flag=True, help=text)(command)
 
 
@@ -152,7 +152,7 @@ def open_sink(text: str) -> Sink:
 
 def told_on_stderr(found: Recognised) -> None:
     """Say whose a transcript is and how that was told."""
-    how = "told by its content" if found.is_told_by_content else "as you said"
+    how = "recognised by its content" if found.is_told_by_content else "as you said"
     print(safe_line(f"read as {found.adapter.facts.name} ({found.adapter.facts.slug}), {how}"), file=sys.stderr)
 
 
@@ -161,18 +161,18 @@ def told_on_stderr(found: Recognised) -> None:
 @as_option
 @meant_options
 @ranked_option
-@click.option("--explain", is_flag=True, help="Give every message with the rules that fired on it, and where.")
+@click.option("--explain", is_flag=True, help="Print every message with the rules that matched it, and where.")
 @sink_option
 @ndjson_option
 def parse(
     file: str, agent: str | None, explain: bool, is_ranked: bool, *, sink: str | None,
     **meant: Unpack[Meant],
 ) -> int:  # fmt: skip
-    """Turn a transcript into events, or what they mean.
+    """Turn a transcript into events, or into decisions.
 
-    NDJSON, one item a line, without a memory. FILE: a transcript of any agent, a folder, a database or an export; -
-    reads from a pipe. Redacted like everything Recollect shows. Whose the transcript is, its content tells; standard
-    error says so. --json is accepted and changes nothing.
+    Prints NDJSON, one item per line, and needs no memory. FILE is a transcript of any agent, a folder, a database or an
+    export; - reads from a pipe. Secrets are redacted. Recollect recognises the agent by the content and names it on
+    standard error. --json changes nothing.
 
     \b
     Examples:
@@ -221,16 +221,16 @@ def _print_events(path: Path, agent: str | None) -> int:
 @click.argument("file", metavar="FILE|-", type=NamedPath())
 @piped_options
 @click.option("--steps", type=click.IntRange(1, 1000), default=10, show_default=True, metavar="N",
-              help="At most so many moments, evenly spread over the turns.")  # fmt: skip
-@click.option("--signals", is_flag=True, help="Give signals besides nodes.")
-@click.option("--digest", "digests", is_flag=True, help="Give digests besides nodes.")
+              help="At most this many steps, evenly spread over the turns.")  # fmt: skip
+@click.option("--signals", is_flag=True, help="Also print signals.")
+@click.option("--digest", "digests", is_flag=True, help="Also print digests.")
 @ranked_option
 def replay(file: str, steps: int, signals: bool, digests: bool, *, is_ranked: bool, **piped: Unpack[Piped]) -> int:
-    """Play a transcript back as it grew.
+    """Replay a transcript step by step.
 
-    Gives the nodes that a watcher would have been given, in order, as NDJSON. What changed since the step before is
-    given again; what no longer holds comes as {"node": "retracted"}. The last step gives what one pass over the whole
-    gives. --json is accepted and changes nothing.
+    Prints the nodes that a watcher would have got, in order, as NDJSON. A node that changed since the previous step is
+    printed again; one that no longer holds is printed as {"node": "retracted"}. The last step equals one pass over the
+    whole transcript. --json changes nothing.
 
     \b
     Examples:
@@ -272,22 +272,21 @@ def _name(path: Path, *, signals: bool, digests: bool) -> str:
 @piped_options
 @meant_options
 @ranked_option
-@click.option("--new", "only_new", is_flag=True, help="Leave out what is there already.")
-@click.option("--once", is_flag=True, help="Give what is there and end.")
-@when_option("--since", "Of the memory: begin with what happened from then on.", also="--after")
+@click.option("--new", "only_new", is_flag=True, help="Skip what already exists.")
+@click.option("--once", is_flag=True, help="Print what exists, then exit.")
+@when_option("--since", "Begin with what the memory has from this time on.", also="--after")
 @click.option("--idle", "idle_s", type=click.FloatRange(min=0), default=2.0, show_default=True, metavar="SECONDS",
-              help="How long a file must be quiet before it is distilled.")  # fmt: skip
+              help="How long a file must be quiet before it is analysed.")  # fmt: skip
 def watch(
     paths: tuple[str, ...], only_new: bool, once: bool, since: int | None, idle_s: float, *, is_ranked: bool,
     **options: Unpack[MeantAndPiped],
 ) -> int:  # fmt: skip
-    """Follow the memory, or transcripts, as they grow.
+    """Follow the memory or transcripts as they grow.
 
-    Gives new events, or what they mean, as NDJSON. Without paths: whatever any agent does from now on, or from --since,
-    with its secrets replaced; sessions are distilled when they have ended. With paths no memory is needed: folders are
-    followed with everything in them, also files that come later; --nodes and the like come when a file has been quiet
-    for --idle seconds. Ctrl-C ends it. With --sink, what was written is remembered with how far that was. --json is
-    accepted and changes nothing.
+    Prints new events, or what they mean, as NDJSON. Without paths it follows every agent from now on, or from --since,
+    with secrets redacted; sessions are analysed when they have ended. With paths it needs no memory: it follows files
+    and whole folders, including files that appear later, and prints --nodes and the like once a file has been quiet for
+    --idle seconds. Ctrl-C ends it. --sink remembers how far it wrote. --json changes nothing.
 
     \b
     Examples:
@@ -299,12 +298,12 @@ def watch(
     if not paths:
         return follow_memory(options, since=since, once=once, is_ranked=is_ranked)
     if since is not None:
-        raise UsageError("--since is for the memory: leave the paths out", hint="recollect watch --since today")
+        raise UsageError("--since works only without paths", hint="recollect watch --since today")
     from recollect.memory import Followed, Pace, Wanted, Watcher, as_growing_file, stages_of
 
     missing = [path for path in paths if path != "-" and not Path(path).exists()]
     if missing:
-        raise SourceUnavailable(f"{missing[0]} is not there")
+        raise SourceUnavailable(f"{missing[0]} does not exist")
     config = load_config()
     with ExitStack() as stack:
         followed = [Path(path) for path in paths if path != "-"]
@@ -358,7 +357,9 @@ def follow_memory(options: MeantAndPiped, *, since: int | None, once: bool, is_r
     from recollect.memory import Following, Wanted
 
     if options["agent"] is not None:
-        raise UsageError("--as is for transcripts: the memory knows whose each event is", hint="leave it out")
+        raise UsageError(
+            "--as works only with paths: the memory already knows the agent of each event", hint="leave it out"
+        )
     meant = Wanted(False, options["nodes"], options["signals"], options["digests"], is_ranked)
     found = False
     with open_memory() as memory, writing(options["sink"]) as out:

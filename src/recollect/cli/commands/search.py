@@ -47,7 +47,7 @@ class QueryCommand(click.Command):
 @limit_option(None, "hits")
 @agent_option
 @repo_option
-@click.option("--kind", "kinds", multiple=True, metavar="KIND", help="Only this kind of event (repeatable).")
+@click.option("--kind", "kinds", multiple=True, metavar="KIND", help="Only events of this kind (repeatable).")
 @range_options
 @no_sync_option
 @prints
@@ -57,10 +57,10 @@ def search(
     no_sync: bool,
     **filters: Unpack[Filters],
 ) -> CommandResult:
-    """Find events in everything your agents did.
+    """Search everything your agents did.
 
-    Words, "phrases", OR, -not, *infix*, /regex/, and filters such as repo: kind: tool: path: after: work
-    in the query; the options below only add filters to it. After -- everything is query.
+    A query can have words, "phrases", OR, -not, *infix*, /regex/, and filters such as repo: kind: tool: path: after:
+    (docs/query-language.md). The options below add filters to it. Everything after -- is query.
 
     \b
     Examples:

@@ -28,7 +28,7 @@ REVEAL_LOG = ResultKind("reveal-log", "AuditEntry", "maintenance:print_log", lis
 
 @noun()
 def keys() -> None:
-    """Show, change or move the key that seals the archive.
+    """Show, rotate or move the archive's key.
 
     The archive is sealed by a data key, and that by a wrapping key: in a file of the memory's home, or in the keyring
     of the operating system. Backups that were made before a change open with the keys in them.
@@ -44,7 +44,7 @@ def keys() -> None:
 @keys.command("status")
 @prints
 def status() -> CommandResult:
-    """Show where the wrapping key is and whether it opens the archive.
+    """Show where the wrapping key is, and whether it opens the archive.
 
     \b
     Example:
@@ -58,7 +58,7 @@ def status() -> CommandResult:
 @keys.command("rotate")
 @prints
 def rotate() -> CommandResult:
-    """Make a new wrapping key; nothing of the archive is rewritten.
+    """Make a new wrapping key. The archive is not rewritten.
 
     \b
     Example:
@@ -72,7 +72,7 @@ def rotate() -> CommandResult:
 @click.argument("place", type=click.Choice(("keyring", "file")))
 @prints
 def move(place: Literal["keyring", "file"]) -> CommandResult:
-    """Move the wrapping key to the keyring of the system, or to a file.
+    """Move the wrapping key to the system's keyring, or to a file.
 
     \b
     Example:
@@ -86,10 +86,10 @@ def move(place: Literal["keyring", "file"]) -> CommandResult:
 @click.argument("file", metavar="[FILE|-]", type=NamedPath(), default="-")
 @prints
 def redact(file: str, as_json: bool) -> int:
-    """Write any text with its secrets replaced by markers.
+    """Replace the secrets in a text with markers.
 
-    Reads FILE or a pipe, writes to standard output, and says on standard error what was found; with --json
-    that is JSON. Needs no memory; patterns and exceptions of one's own come from `[privacy]` in the configuration.
+    Reads FILE or a pipe, writes to standard output, and reports what it found on standard error (as JSON with --json).
+    It needs no memory. `[privacy]` in the configuration adds your own patterns and exceptions.
 
     \b
     Examples:
@@ -129,17 +129,17 @@ class RevealFlags(TypedDict):
 @click.argument("session", metavar="[SESSION[#SEQ]]", required=False)
 @limit_option(100, "events")
 @click.option("--from", "first", type=click.IntRange(min=0), default=0, metavar="SEQ", help="Begin with this event.")
-@click.option("--raw", "is_raw", is_flag=True, help="Write the exact bytes of the records instead.")
-@click.option("--log", "is_log", is_flag=True, help="Show what was revealed, when and by whom; newest first.")
+@click.option("--raw", "is_raw", is_flag=True, help="Write the exact bytes of the records.")
+@click.option("--log", "is_log", is_flag=True, help="Show what was revealed, when and by whom, newest first.")
 @click.option("--yes", "is_agreed", is_flag=True, help="Don't ask.")
 @prints
 def reveal(
     session: str | None, limit: int, first: int, as_json: bool, **flags: Unpack[RevealFlags]
 ) -> CommandResult | int:
-    """Show original text, secrets included, and log that.
+    """Show original text, secrets included; this is logged.
 
-    Everywhere else markers stand for secrets. This reads the sealed archive and puts the secrets back: in the whole
-    of a session, or in one event. It asks first and keeps a log; no server offers it.
+    Everywhere else, markers replace secrets. This command reads the sealed archive and shows the secrets of a session,
+    or of one event. It asks first and writes a log entry. No server offers this.
 
     \b
     Examples:
@@ -151,7 +151,7 @@ def reveal(
         if flags["is_log"]:
             return REVEAL_LOG(memory.maintenance.reveal.log(limit=limit))
         if session is None:
-            raise UsageError("name a session, or an event as hits are cited", hint="recollect reveal claude:5f0c#12")
+            raise UsageError("name a session, or an event as SESSION#SEQ", hint="recollect reveal claude:5f0c#12")
         events = _events(memory, session, first=first, limit=limit)
         _ask(events, is_agreed=flags["is_agreed"], as_json=as_json)
         if flags["is_raw"]:
@@ -166,7 +166,7 @@ def reveal(
 def _events(memory: Memory, session: str, *, first: int, limit: int) -> tuple[Event, ...]:
     name, mark, seq = session.partition("#")
     if mark and not seq.isdecimal():
-        raise UsageError(f"{seq!r} is not the number of an event", hint="write SESSION#12, as hits are cited")
+        raise UsageError(f"{seq!r} is not the number of an event", hint="write SESSION#12, as in a search result")
     first, limit = (int(seq), 1) if mark else (first, limit)
     events = tuple(islice(memory.events(name, first_seq=first, limit=limit), limit))
     if not events or (mark and events[0].seq != int(seq)):
@@ -178,7 +178,7 @@ def _ask(events: tuple[Event, ...], *, is_agreed: bool, as_json: bool) -> None:
     if is_agreed:
         return
     if not sys.stdin.isatty() or as_json:
-        raise UsageError("there is nobody to ask here", hint="add --yes")
+        raise UsageError("cannot ask you: this is not a terminal", hint="add --yes")
     what = f"{events[0].session_uid}#{events[0].seq}"
     what += f" to #{events[-1].seq}" if len(events) > 1 else ""
     if not click.confirm(f"Show the original text of {what}, secrets included? This is logged.", default=False):

@@ -25,11 +25,11 @@ DEFAULT_PORT = 4319
 )
 @prints
 def mcp(over_http: bool, port: int | None, as_json: bool) -> int:
-    """Let agents search and read the memory (MCP).
+    """Serve the memory to agents (MCP).
 
-    An agent starts this itself, over standard input and output. With --http it runs until Ctrl-C, answers programs on
-    this machine only, and only with the token that it keeps in the memory's home. Agents can only read, unless you turn
-    the tools on with which they keep a diary and facts (`mcp.writing_tools = true` in the configuration).
+    An agent starts this itself, over standard input and output. With --http it runs until Ctrl-C and answers only
+    programs on this machine that send the token from the memory's home. Agents can only read, unless you turn on the
+    tools for writing diaries and facts (`mcp.writing_tools = true` in the configuration).
 
     \b
     Examples:
@@ -67,9 +67,9 @@ def _over_http(port: int, *, as_json: bool) -> int:
 def otlp(port: int, as_json: bool) -> int:
     """Receive what agents send over OpenTelemetry (OTLP/HTTP).
 
-    It listens on this machine only, until Ctrl-C. A request is on the disk before it is answered, and `recollect sync`
-    ingests it, also while this runs. Senders need the token that the printed file holds. docs/otlp.md says how to tell
-    an agent where to send and with which token, and what the limits are.
+    It listens on this machine only, until Ctrl-C. Each request is on disk before it is answered, and `recollect sync`
+    ingests it, even while this runs. Senders need the token in the file that is printed. docs/otlp.md explains how to
+    configure agents, and the limits.
 
     \b
     Example:
@@ -110,15 +110,15 @@ class _SessionEnd(TypedDict):
 def hook(
     agent: str, event: str | None, spool: str | None, program: str | None, as_json: bool, **options: Unpack[_SessionEnd]
 ) -> int:
-    """Handle one event of an agent: what its hooks call.
+    """Handle one event of an agent. Its hooks call this.
 
-    What stands on stdin is kept for the next sync. `spool` does no more; `start`, `compact` and `prompt` print the
-    agent's answer with context, or its empty answer; `end` tells the daemon. The exit code is always 0. `recollect
-    setup` registers faster commands that do the same.
+    The JSON on stdin is spooled for the next sync. `spool` does nothing else. `start`, `compact` and `prompt` print an
+    answer for the agent, with context or empty. `end` notifies the daemon. The exit code is always 0. `recollect setup`
+    registers faster commands that do the same.
 
-    `recollect hook session-end --export-env` is for programs that follow sessions: it ingests and analyses the session
-    that the hook's JSON on stdin, or --session, names, and prints `export HELIX_…` lines (docs/correlation.md), or
-    nothing where that takes longer than 15 seconds.
+    `recollect hook session-end --export-env` is for programs that follow sessions. It ingests and analyses the session
+    that --session or the JSON on stdin names, and prints `export HELIX_…` lines (docs/correlation.md). It prints
+    nothing if that takes longer than 15 seconds.
 
     \b
     Examples:

@@ -33,7 +33,7 @@ ResultKind("event", "recollect.model.events:Event")
 @repo_option
 @range_options
 @limit_option(20, "sessions")
-@click.option("--offset", type=click.IntRange(min=0), default=0, metavar="N", help="Leave out the first N.")
+@click.option("--offset", type=click.IntRange(min=0), default=0, metavar="N", help="Skip the first N.")
 @no_sync_option
 @prints
 def sessions(
@@ -69,10 +69,10 @@ NEIGHBOURS = 5
 @no_sync_option
 @prints
 def show(session: str, limit: int, first: int, no_sync: bool) -> CommandResult:
-    """Show a session, or one event with its neighbours.
+    """Show a session, or one event and its neighbours.
 
-    SESSION is a session's uid or a beginning of it that no other has; hits are cited as SESSION#SEQ. What was
-    learned, noted, documented or decided is shown by its uid too.
+    SESSION is a session's uid or a unique prefix of it; search results cite SESSION#SEQ. You can also name a learning,
+    a note, a document or a decision by its uid.
 
     \b
     Examples:
@@ -136,14 +136,14 @@ def _parts(session: str) -> tuple[str, int | None]:
     if not mark:
         return name, None
     if not seq.isdecimal():
-        raise UsageError(f"{seq!r} is not the number of an event", hint="write SESSION#12, as hits are cited")
+        raise UsageError(f"{seq!r} is not the number of an event", hint="write SESSION#12, as in a search result")
     return name, int(seq)
 
 
 @click.command()
 @click.option("--session", metavar="SESSION", help="Only this session, in its own order.")
 @agent_option
-@click.option("--repo", metavar="NAME", help="Only repositories whose name has this.")
+@click.option("--repo", metavar="NAME", help="Only repositories whose name contains this.")
 @range_options
 @limit_option(100, "events")
 @no_sync_option
@@ -156,7 +156,7 @@ def timeline(
     no_sync: bool,
     **within: Unpack[TimeRange],
 ) -> CommandResult:
-    """Show what happened, in order, one line per event.
+    """List events in order, one line each.
 
     \b
     Example:

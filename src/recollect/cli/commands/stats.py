@@ -42,7 +42,7 @@ unused_no_sync_option = replaced_option("--no-sync", instead="leave it out")
 
 @noun(default="overview")
 def stats() -> None:
-    """Show what is in the memory, its use, or what sessions came to.
+    """Show how much is stored, how it is used, what it cost.
 
     \b
     Examples:
@@ -71,7 +71,7 @@ def overview() -> CommandResult:
 @unused_no_sync_option
 @prints
 def recall() -> CommandResult:
-    """Show how often agents were given something, used it, and asked by themselves.
+    """Show how often agents were given context, used it, and searched.
 
     \b
     Example:
@@ -86,9 +86,9 @@ def recall() -> CommandResult:
 @unused_no_sync_option
 @prints
 def storage() -> CommandResult:
-    """Show what each tier, agent and repository takes.
+    """Show how much disk space each tier, agent and repository takes.
 
-    It also says how far that is from the caps of `[retention]`.
+    It also shows how far that is from the caps in `[retention]`.
 
     \b
     Example:
@@ -104,9 +104,9 @@ def storage() -> CommandResult:
 @no_sync_option
 @prints
 def session_stats(since: int, until: int | None, repos: tuple[str, ...], no_sync: bool) -> CommandResult:
-    """Show what the sessions of a span came to, as figures.
+    """Show figures about the sessions of a period.
 
-    These are outcomes, cost, errors, retries and decisions; `recollect retro` tells them in words.
+    The figures are outcomes, cost, errors, retries and decisions; `recollect retro` explains them.
 
     \b
     Example:
@@ -120,7 +120,7 @@ def session_stats(since: int, until: int | None, repos: tuple[str, ...], no_sync
 
 
 @click.command()
-@click.option("--by", type=click.Choice(GROUPINGS), default="day", show_default=True, help="What a line stands for.")
+@click.option("--by", type=click.Choice(GROUPINGS), default="day", show_default=True, help="What each line stands for.")
 @agent_option
 @repo_option
 @range_options
@@ -136,8 +136,8 @@ def usage(
 ) -> CommandResult:
     """Show tokens and cost.
 
-    Every response counts once, however often it was written, forked or replayed. Days are local ones, with --json they
-    are UTC days.
+    Each response counts once, however often it was written, forked or replayed. Days are local days; with --json, UTC
+    days.
 
     \b
     Example:
@@ -156,17 +156,20 @@ def usage(
 @click.command()
 @span_options("7d")
 @repo_option
-@click.option("--out", type=click.Path(path_type=Path), metavar="FILE.md|FILE.html", help="Write it to a file.")
+@click.option(
+    "--out", type=click.Path(path_type=Path), metavar="FILE.md|FILE.html", help="Write the report to this file."
+)
 @no_sync_option
 @prints
 def retro(
     since: int, until: int | None, repos: tuple[str, ...], out: Path | None, no_sync: bool, as_json: bool
 ) -> CommandResult:
-    """Look back: outcomes, cost, errors and their fixes, decisions.
+    """Report on a period: outcomes, cost, errors, decisions.
 
-    Markdown on stdout, each line with its evidence (`recollect show` opens it). A page of HTML has plots too, and
-    beside a file of Markdown they are written as images. Each report compares with the period of the same length before
-    it. Says so, with exit code 1, where nothing happened. `recollect sync --retro-out FOLDER` writes one every week.
+    Prints Markdown; each line cites its evidence (`recollect show` opens it). An HTML page contains plots; next to a
+    Markdown file they are written as images. The report compares the period with the one before it, of the same length.
+    If nothing happened, it says so and the exit code is 1. `recollect sync --retro-out FOLDER` writes a report every
+    week.
 
     \b
     Examples:
@@ -179,7 +182,7 @@ def retro(
 
     end = until if until is not None else now_us()
     if end <= since:
-        raise UsageError("--until is not after --since" if until is not None else "--since lies in the future")
+        raise UsageError("--until is not after --since" if until is not None else "--since is in the future")
     with open_memory() as memory, StageLine() as line:
         zone = UTC if as_json else LOCAL
         report = memory.retro(since=since, until=end, repos=repos, sync=not no_sync, tell=line.show, zone=zone)

@@ -36,7 +36,7 @@ def print_agents(out: Console, agents: Sequence[AgentView], *, is_all: bool = Fa
     others = [a.slug for a in agents if a not in here]
     if others:
         out.print()
-        out.print(f"{len(others)} more can be read and are not on this machine: {', '.join(others)}", soft_wrap=True)
+        out.print(f"{len(others)} more can be read but are not on this machine: {', '.join(others)}", soft_wrap=True)
 
 
 def _has_own_root(agent: AgentView) -> bool:
@@ -51,7 +51,7 @@ SHOWN_ROWS = 20
 def print_drift(out: Console, found: Sequence[DriftRow]) -> None:
     """Print a line for each, by agent and version, the most frequent first; the places are files as they were named."""
     if not found:
-        out.print("nothing: every record type, field and value is known")
+        out.print("no drift: every record type, field and value is known")
         return
     for (agent, version), group in groupby(found, key=lambda row: (row.agent, row.version)):
         rows = list(group)
@@ -75,7 +75,7 @@ def print_conformance(console: Console, results: Sequence[Result]) -> None:
             console.print(Text(f"         {safe_line(problem)}"), soft_wrap=True)
     fixtures = sum(result.fixture != ALL for result in results)
     broken = sum(bool(result.problems) for result in results)
-    verdict = f"{broken} broken" if broken else "every rule is kept"
+    verdict = f"{broken} broken" if broken else "the adapter keeps every rule"
     console.print(Text(f"{plural(fixtures, 'fixture')}, {verdict}"))
 
 
@@ -99,9 +99,9 @@ _ACTIONS = {
 _SETUP_STATES: dict[str, tuple[str, str]] = {
     "planned": ("planned", ""),
     "not_found": ("not found on this machine; nothing to do", "dim"),
-    "unchanged": ("nothing to do: everything is as it should be", "green"),
+    "unchanged": ("nothing to do: everything is up to date", "green"),
     "done": ("done", "green"),
-    "incomplete": ("done in part; see above", "yellow"),
+    "incomplete": ("partly done; see above", "yellow"),
     "failed": ("FAILED", "red"),
 }
 _DIFF_STYLES = {"+": "green", "-": "red", "@": "cyan"}

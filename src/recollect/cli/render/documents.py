@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 SHOWN = 20
 """Files named one by one; the rest is counted. `--json` has more, `docs show` all."""
 _STATES = {
-    "interrupted": "interrupted; what was taken stays, again goes on",
-    "partly": "not all of it was taken; the next pass goes on",
+    "interrupted": "interrupted; what was ingested stays; run it again to continue",
+    "partly": "not everything was ingested; the next pass continues",
     "failed": "some files could not be read; the next pass tries again",
 }
 
@@ -42,7 +42,7 @@ def pass_line(at: DocumentProgress) -> str:
 def print_pass(out: Console, reports: Sequence[CollectionReport]) -> None:
     """Print what was taken of each collection, and what was not and why."""
     if not reports:
-        out.print("no folder was added; `recollect docs add DIR` adds one")
+        out.print("no collections yet; `recollect docs add DIR` adds one")
     for report in reports:
         title = f"{report.name}: {report.folder}"
         out.print(Text(safe_line(title), style="bold"), soft_wrap=True)
@@ -52,13 +52,13 @@ def print_pass(out: Console, reports: Sequence[CollectionReport]) -> None:
             out.print(Text(safe_line(f"  would take {path}")), soft_wrap=True)
         if len(report.files) > SHOWN:
             more = report.new + report.changed - SHOWN
-            out.print(Text(f"  would take {count(more)} more; --json names the first thousand", style="dim"))
+            out.print(Text(f"  would ingest {count(more)} more; --json lists the first thousand", style="dim"))
         for left in report.not_taken[:SHOWN]:
             style = "yellow" if left.is_failure else "dim"
             out.print(Text(safe_line(f"  not taken {left.path}: {left.reason}"), style=style), soft_wrap=True)
         if report.listed + report.failed > SHOWN:
             more = report.listed + report.failed - SHOWN
-            out.print(Text(f"  not taken {count(more)} more; `recollect docs show` lists all", style="dim"))
+            out.print(Text(f"  not ingested: {count(more)} more; `recollect docs show` lists all", style="dim"))
         print_notes(out, report.notes)
         if report.state != "absent":  # nothing was looked at: a sum would say that there is nothing
             out.print(Text(f"  {_sum(report)}", style="dim"), soft_wrap=True)
@@ -84,14 +84,14 @@ def _sum(report: CollectionReport) -> str:
     text += f"; {plural(report.redactions, 'secret')} replaced" if report.redactions else ""
     if report.is_dry_run:
         return f"would be: {text}"
-    undo = f"; `recollect undo {report.batch}` takes it out" if report.batch and report.new else ""
+    undo = f"; `recollect undo {report.batch}` removes it" if report.batch and report.new else ""
     return f"{text}; {duration(report.seconds)}{undo}"
 
 
 def print_collections(out: Console, views: Sequence[CollectionView]) -> None:
     """Print the collections, one a line."""
     if not views:
-        out.print("no folder was added; `recollect docs add DIR` adds one")
+        out.print("no collections yet; `recollect docs add DIR` adds one")
         return
     rows = [
         (
@@ -104,7 +104,7 @@ def print_collections(out: Console, views: Sequence[CollectionView]) -> None:
     out.print(plain_table(columns, rows, words=2))
     for view in views:
         if view.absent_since is not None:
-            text = f"{view.name}: {view.folder} is not there since {stamp(view.absent_since)}; what was taken stays"
+            text = f"{view.name}: {view.folder} is missing since {stamp(view.absent_since)}; what was ingested stays"
             out.print(Text(safe_line(text), style="yellow"), soft_wrap=True)
 
 
@@ -122,7 +122,12 @@ def print_files(out: Console, files: CollectionFiles) -> None:
 
 def print_removed(out: Console, removed: CollectionRemoved) -> None:
     """Print what taking a collection out did."""
-    out.print(safe_line(f"{removed.name}: {plural(removed.documents, 'document')} taken out; the folder is as it was"))
+    out.print(
+        safe_line(
+            f"{removed.name}: {plural(removed.documents, 'document')} removed from the memory; the folder was "
+            "not touched"
+        )
+    )
     print_notes(out, removed.notes)
 
 
@@ -155,7 +160,7 @@ def print_palace(out: Console, report: PalaceReport) -> None:
         ("diary entries", report.diary_taken, report.diary_known),
         ("facts", report.facts_taken, report.facts_known),
     )
-    will = "would be taken or are there" if report.is_dry_run else "taken"
+    will = "would be imported or already exist" if report.is_dry_run else "taken"
     for name, taken, known in rows:
         there = f", {count(known)} known" if known else ""
         linked = report.documents_linked if name == "documents" else 0
@@ -164,7 +169,7 @@ def print_palace(out: Console, report: PalaceReport) -> None:
     if report.facts_ended:
         out.print(f"{plural(report.facts_ended, 'fact')} ended, as the palace says now")
     if report.again:
-        out.print(f"{count(report.again)} of them had been undone, and are taken again")
+        out.print(f"{count(report.again)} of them had been undone and are imported again")
     for reason, number in sorted(report.skipped.items()):
         out.print(Text(safe_line(f"skipped {count(number)}: {reason}"), style="dim"), soft_wrap=True)
     wings = ", ".join(f"{name} ({number:,})" for name, number in sorted(report.wings.items()))

@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 SHOWN = 10
 """Skipped sources and defects listed one by one; the rest is counted. `--json` has all."""
 _STATES = {
-    "busy": "another process is ingesting into this memory; nothing was done here",
-    "interrupted": "interrupted; what was stored stays, the next sync goes on",
+    "busy": "another process is ingesting into this memory; nothing was done",
+    "interrupted": "interrupted; what is stored stays, and the next sync continues",
     "degraded": "finished with a part missing; see the notes",
 }
 _REBUILT = {"index": "the index", "all": "the database and the index"}
@@ -64,7 +64,7 @@ def print_sync(out: Console, report: SyncReport, *, written: Path | None = None)
         )
         out.print(plain_table(columns, rows))
     elif report.state != "busy":
-        out.print("no agent history found; `recollect agents` shows where it is looked for")
+        out.print("no agent history found; `recollect agents` shows where Recollect looks")
     for agent in report.agents.values():
         for skipped in agent.skipped[:SHOWN]:
             out.print(Text(safe_line(f"skipped {skipped.path}: {skipped.reason}"), style="dim"), soft_wrap=True)
@@ -115,7 +115,7 @@ def print_import(out: Console, report: SyncReport, *, paths: Sequence[Path]) -> 
         _print_imported(out, report)
         return
     named = ", ".join(map(str, paths))
-    out.print(safe_line(f"nothing in {named} is of an agent or an export that is known"), soft_wrap=True)
+    out.print(safe_line(f"nothing in {named} belongs to a known agent or export"), soft_wrap=True)
     _print_untaken(out, report)
 
 
@@ -141,7 +141,7 @@ def _print_imported(out: Console, report: SyncReport, *, all_of_them: bool = Fal
 
 def print_rebuilt(out: Console, report: SyncReport, *, what: str) -> None:
     """Print that it was done, and what was taken in after it."""
-    out.print(f"rebuilt {_REBUILT[what]} from what is kept")
+    out.print(f"rebuilt {_REBUILT[what]}")
     if report.state in _STATES:
         out.print(Text(_STATES[report.state], style="yellow"), soft_wrap=True)
     print_notes(out, report.notes)
@@ -166,7 +166,7 @@ def print_verify(out: Console, report: VerifyReport) -> None:
         ("evicted before it was analysed", report.lost_bytes),
     ):
         if gone:
-            out.print(f"{size(gone)} {what}: taken away on purpose, not missing", soft_wrap=True)
+            out.print(f"{size(gone)} {what}: deleted on purpose, not missing", soft_wrap=True)
     if report.nodes_without_raw:
         out.print(f"{plural(report.nodes_without_raw, 'node')} of which evidence is gone so", soft_wrap=True)
     losses = [d for d in report.defects if d.is_loss]
@@ -182,7 +182,7 @@ def print_verify(out: Console, report: VerifyReport) -> None:
         print_deep(out, report.deep)
     verdict = "ok: every stored byte and record is there"
     if not all(part.ok for part in report.deep):
-        verdict = "NOT ok: what is derived is not what it is derived from"
+        verdict = "NOT ok: derived data differs from the archive"
     if losses:
         verdict = "NOT ok: stored content is missing or damaged"
     out.print(Text(verdict, style="bold green" if report.ok else "bold red"))
@@ -255,7 +255,7 @@ def print_embedded(out: Console, report: EmbedReport, *, is_log: bool = False) -
             read = f"{plural(report.passages, 'passage')} read by the contextual model"
             out.print(f"{read}, {report.passages_total:,} have its vectors", soft_wrap=True)
     if report.state == "interrupted":
-        out.print("stopped; the next run goes on from here", soft_wrap=True)
+        out.print("stopped; the next run continues from here", soft_wrap=True)
     if report.state == "removed":
         out.print("vectors deleted", soft_wrap=True)
     print_notes(out, report.notes)
@@ -264,7 +264,7 @@ def print_embedded(out: Console, report: EmbedReport, *, is_log: bool = False) -
 def print_file_verify(out: Console, report: FileVerifyReport) -> None:
     """Print what was read, a line for each check, the defects, and the sum."""
     whose = report.agent or "several agents"
-    how = "told by its content" if report.is_told_by_content else "as you said"
+    how = "recognised by its content" if report.is_told_by_content else "as you said"
     out.print(
         safe_line(
             f"{report.path}: {whose}, {how}; {size(report.bytes)}, {plural(report.records, 'record')}, "
@@ -286,7 +286,7 @@ def print_file_verify(out: Console, report: FileVerifyReport) -> None:
 def print_closing(out: Console, report: UpReport, *, now_us: int) -> None:
     """Print what is in the memory, the example, and three lines to type next."""
     if report.demo_home:
-        out.print("No agent history on this machine: a small bundled sample was loaded into a demo home.")
+        out.print("No agent history on this machine. A small bundled sample was loaded into a demo home.")
         out.print(Text(f"demo home: {safe_line(report.demo_home)} (your own memory stays empty)"), soft_wrap=True)
         out.print()
     _print_memory(out, report)
@@ -320,7 +320,9 @@ def _print_memory(out: Console, report: UpReport) -> None:
     stored = size(stats.storage.total_bytes)
     out.print()
     out.print(
-        Text(f"in the memory: {size(stats.source_bytes)} of sources, kept in {stored} at {safe_line(stats.home)}"),
+        Text(
+            f"in the memory: {size(stats.source_bytes)} of transcripts, stored in {stored} at {safe_line(stats.home)}"
+        ),
         soft_wrap=True,
     )
     line = f"this time: {plural(sync.events, 'new event')} from {size(sync.bytes)} in {duration(sync.seconds)}"

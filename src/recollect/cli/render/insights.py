@@ -63,7 +63,7 @@ def print_decision(out: Console, view: DecisionView) -> None:
     if view.repeats:
         more = len(view.repeats) - _CITED
         rest = f" and {more:,} more" if more > 0 else ""
-        said = f"said {count(len(view.repeats) + 1)} times, before in {', '.join(view.repeats[:_CITED])}{rest}"
+        said = f"said {count(len(view.repeats) + 1)} times, earlier in {', '.join(view.repeats[:_CITED])}{rest}"
         out.print(Text(f"    {safe_line(said)}"), soft_wrap=True)
     how = f"confidence {decision.confidence:.2f}" if is_ranked else decision.polarity
     facts = (stamp(decision.ts), view.repo, decision.speaker, how, decision.id)
@@ -151,7 +151,7 @@ def print_blame(out: Console, answer: BlameAnswer, *, number: int | None, now_us
         maybe = "maybe " if bound.status == "ranked" else ""
         _line(out, f"{maybe}decision: {bound.statement}{what}{sure}", "", f"  {citation}", "cyan")
     if not found.decisions:
-        _line(out, "no decision is bound to this edit", "dim")
+        _line(out, "no decision is linked to this edit", "dim")
     _line(out, f"proof: {asked.reason}; {asked.looked_at:,} looked at", "dim")
     print_notes(out, answer.notes)
 

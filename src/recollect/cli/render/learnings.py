@@ -131,9 +131,9 @@ def print_preview(out: Console, preview: AskPreview) -> None:
     prices = f"; prices of {preview.prices_on}" if preview.prices_on else ""
     out.print(Text(safe_line(f"nothing was sent: {total}; {budget}{prices}"), style="dim"), soft_wrap=True)
     if not preview.is_configured:
-        print_notes(out, ["no model is configured: this is what the default one would be sent"])
+        print_notes(out, ["no model is configured: this is what the default model would get"])
     elif not preview.is_key_set:
-        print_notes(out, [f"{preview.key_variable} is not set: it would be refused"])
+        print_notes(out, [f"{preview.key_variable} is not set: the request would be refused"])
 
 
 def print_learn_status(out: Console, status: LearnStatus) -> None:
@@ -142,7 +142,11 @@ def print_learn_status(out: Console, status: LearnStatus) -> None:
         out.print("learning is switched off in the configuration")
     for name, number in sorted(status.learnings.items()):
         out.print(Text(f"  {safe_line(name):<24}{count(number)}"))
-    ran = f"last run {stamp(status.last_run_at)}" if status.last_run_at is not None else "nothing was learned from yet"
+    ran = (
+        f"last run {stamp(status.last_run_at)}"
+        if status.last_run_at is not None
+        else "no session has been learned from yet"
+    )
     out.print(Text(f"{plural(status.sessions_waiting, 'session')} waiting; {ran}"))
     if status.provider:
         waiting = status.turns_waiting + status.turns_running + status.turns_parked
@@ -160,7 +164,7 @@ def print_learn_status(out: Console, status: LearnStatus) -> None:
     for job in status.newest_dead:
         out.print(Text(f"given up: {safe_line(job.session_uid or job.key)}: {safe_line(job.reason)}"), soft_wrap=True)
     if status.dead > len(status.newest_dead):
-        out.print(Text(f"given up in all: {count(status.dead)}", style="dim"))
+        out.print(Text(f"given up: {count(status.dead)}", style="dim"))
     if status.held_back:
         out.print(Text(f"{count(status.held_back)} held back: `recollect learnings held-back`", style="dim"))
 
@@ -172,7 +176,7 @@ def print_held_back(out: Console, found: Sequence[HeldBack]) -> None:
         out.print(line.append(safe_line(held.session_uid), "cyan"), soft_wrap=True)
         out.print(Text(f"    “{safe_line(held.text)}”"), soft_wrap=True)
     if not found:
-        out.print("nothing is held back")
+        out.print("no answer is held back")
 
 
 def _print_undo(out: Console, report: LearnReport) -> None:
@@ -184,8 +188,8 @@ def _print_evidence(out: Console, seen: SeenEvidence) -> None:
     """Print where it was said, by whom, and the words; of an event that is gone what was quoted of it."""
     evidence = seen.evidence
     said = _around(evidence.quote, seen.event)
-    gone = "" if seen.event is not None else "the event is not stored any more"
-    revoked = "its session does not say so any more" if seen.is_revoked else ""
+    gone = "" if seen.event is not None else "the event is no longer stored"
+    revoked = "its session no longer says so" if seen.is_revoked else ""
     facts = (f"{evidence.author}, {stamp(evidence.ts)}", revoked, gone)
     line = Text("    " + "; ".join(fact for fact in facts if fact) + "  ", style="dim")
     out.print(line.append(safe_line(seen.citation), "cyan"), soft_wrap=True)
@@ -207,7 +211,7 @@ def _rests_on(learning: Learning) -> str:
     return f"seen in {plural(sessions, 'session')}" if sessions else ""
 
 
-_WHY = {"single_valued": "has one at a time", "opposite": "says the opposite"}
+_WHY = {"single_valued": "can have only one value at a time", "opposite": "says the opposite"}
 
 
 def print_diary(out: Console, answer: DiaryAnswer) -> None:
@@ -298,7 +302,7 @@ def print_tags(out: Console, tags: Sequence[Tagged]) -> None:
 def print_batches(out: Console, batches: Sequence[Batch]) -> None:
     """Print runs that can be undone, the newest first."""
     if not batches:
-        out.print("no run that could be undone")
+        out.print("no run can be undone")
         return
     rows = [
         (b.id, b.kind, b.about, _counts(b.counts), stamp(b.started_at), stamp(b.undone_at) if b.undone_at else "")
@@ -315,7 +319,7 @@ def print_undone(out: Console, report: UndoReport) -> None:
     )  # fmt: skip
     done = ", ".join(plural(number, one, many) for number, one, many in counts if number)
     if report.was_undone and not done:
-        out.print(f"{report.batch.id} was undone {stamp(report.batch.undone_at)}; nothing is left of it")
+        out.print(f"{report.batch.id} was already undone {stamp(report.batch.undone_at)}")
         return
     out.print(f"undone {report.batch.id} ({safe_line(report.batch.about)}): {done or 'nothing was left of it'}")
 
@@ -332,7 +336,7 @@ def _span(fact: Fact) -> str:
     return f"{begin} {end}".strip()
 
 
-_STATES = {"written": "written", "there": "is there already, left as it is", "missing": "would be written"}
+_STATES = {"written": "written", "there": "exists, not changed", "missing": "would be written"}
 _USE_STYLES = {"opened": "green", "cited": "green", "repeated": "green"}
 
 
@@ -346,10 +350,10 @@ def print_given(out: Console, blocks: Sequence[ShownBlock]) -> None:
         out.print(line, soft_wrap=True)
         out.print(Text(f"    {_size(block)}", style="dim"), soft_wrap=True)
         for shown in block.lines:
-            text = safe_line(shown.text) or "(not stored any more)"
+            text = safe_line(shown.text) or "(no longer stored)"
             out.print(Text(f"    {text}  ").append(safe_line(shown.citation), "cyan"), soft_wrap=True)
     if not blocks:
-        out.print("no agent was given anything yet")
+        out.print("no agent has been given context yet")
 
 
 def print_begun(out: Console, begun: Begun) -> None:
@@ -360,8 +364,8 @@ def print_begun(out: Console, begun: Begun) -> None:
 
 def _size(block: ShownBlock) -> str:
     if block.note:
-        return f"nothing was said: {safe_line(block.note)}"
+        return f"no context: {safe_line(block.note)}"
     if not block.tokens:
-        return "nothing to say"
+        return "no context to give"
     left_out = f", {count(block.left_out)} left out" if block.left_out else ""
     return f"{count(block.tokens)} LLM tokens at most, in {block.took_ms:g} ms{left_out}"

@@ -81,9 +81,9 @@ def print_doctor(out: Console, report: DoctorReport) -> None:
 
 LOST_SHOWN = 10
 _KEYS = {
-    "included": "the key is in it: whoever has the backup can open it",
-    "left_out": "the wrapping key is not in it",
-    "elsewhere": "the wrapping key is not in it: the system's keyring keeps it",
+    "included": "it contains the key: whoever has the backup can open it",
+    "left_out": "it does not contain the wrapping key",
+    "elsewhere": "it does not contain the wrapping key: that is in the system's keyring",
 }
 
 
@@ -98,7 +98,7 @@ def print_backup(out: Console, report: BackupReport) -> None:
         ),
         soft_wrap=True,
     )
-    out.print(f"read again: {plural(report.chunks, 'chunk')} opened, every hash as written", soft_wrap=True)
+    out.print(f"read back: {plural(report.chunks, 'chunk')} opened, every hash matches", soft_wrap=True)
     out.print(_KEYS[report.key], soft_wrap=True)
     print_notes(out, report.notes)
     out.print(Text(f"the memory as of {stamp(report.made_at)}, in {duration(report.seconds)}", style="dim"))
@@ -108,18 +108,18 @@ def print_restored(out: Console, report: RestoreReport) -> None:
     """Print what is there now, and what was there before and is not."""
     sums = f"{plural(report.sessions, 'session')}, {plural(report.events, 'event')}"
     out.print(Text(safe_line(f"{report.home}: {sums}, as of {stamp(report.made_at)}")), soft_wrap=True)
-    out.print(f"{plural(report.chunks, 'chunk')} opened before anything was touched", soft_wrap=True)
+    out.print(f"{plural(report.chunks, 'chunk')} opened before anything changed", soft_wrap=True)
     if report.forgotten:
         out.print(f"{plural(report.forgotten, 'session')} forgotten again", soft_wrap=True)
     if report.lost_sessions:
         lacking = f"{plural(report.lost_sessions, 'session')} ({plural(report.lost_events, 'event')})"
-        out.print(Text(f"not, or not wholly, in the backup: {lacking}", style="yellow"), soft_wrap=True)
+        out.print(Text(f"missing from the backup, or incomplete in it: {lacking}", style="yellow"), soft_wrap=True)
         for uid in report.lost[:LOST_SHOWN]:
             out.print(Text(f"  {safe_line(uid)}", style="dim"), soft_wrap=True)
         if report.lost_sessions > LOST_SHOWN:
             out.print(Text(f"  {report.lost_sessions - LOST_SHOWN:,} more; --json has the first hundred", style="dim"))
     if report.aside:
-        out.print(Text(safe_line(f"the memory of before is kept in {report.aside}")), soft_wrap=True)
+        out.print(Text(safe_line(f"the old memory is in {report.aside}")), soft_wrap=True)
     print_notes(out, report.notes)
 
 
@@ -135,7 +135,7 @@ _KINDS = {
 def print_forgotten(out: Console, report: ForgetReport) -> None:
     """Print the sessions that would go, or what went, and what one should know of it."""
     if report.state == "nothing":
-        out.print("nothing in the memory is meant by this")
+        out.print("nothing in the memory matches")
     elif report.state == "busy":
         out.print(Text("another process is ingesting into this memory; nothing was forgotten", style="yellow"))
     if report.sessions:
@@ -148,7 +148,7 @@ def print_forgotten(out: Console, report: ForgetReport) -> None:
         line = f"not forgotten: {kept} {'goes' if len(report.kept_copies) == 1 else 'go'} on from one that goes"
         out.print(Text(safe_line(f"{line}, and may repeat it"), style="yellow"), soft_wrap=True)
     _print_some(out, "learned and noted that goes with it:", [_note_line(one) for one in report.learned])
-    _print_some(out, "your agents' own files still hold it, and are not touched:", report.files)
+    _print_some(out, "your agents' own files still contain it; they are not touched:", report.files)
     print_notes(out, report.notes)
     if report.state in ("planned", "done"):
         out.print(Text(_sum_line(report), style="dim"), soft_wrap=True)
@@ -171,7 +171,7 @@ def _note_line(one: NoteToForget) -> str:
 def print_tombstones(out: Console, found: ForgottenList) -> None:
     """Print how much was ever forgotten, and when."""
     if not found.groups:
-        out.print("nothing was ever forgotten")
+        out.print("nothing has been forgotten")
         return
     rows = [(stamp(g.forgotten_at), count(g.count), _KINDS[g.kind]) for g in found.groups]
     out.print(plain_table(("when", "tombstones", "of"), rows))
@@ -196,7 +196,7 @@ def _sum_line(report: ForgetReport) -> str:
         what.append(f"{count(report.written)} learned, noted or documented")
     done = {"planned": "would go", "done": "forgotten"}[report.state]
     line = f"{done}: {', '.join(what)}; {size(report.bytes)} of your agents' bytes"
-    return line if report.state == "planned" else f"{line}, {size(max(0, report.freed_bytes))} of disk given back"
+    return line if report.state == "planned" else f"{line}, {size(max(0, report.freed_bytes))} of disk freed"
 
 
 _PLACES = {"file": "in a file of the memory's home (keys/wrapping.key)", "keyring": "in the system's keyring"}
@@ -211,10 +211,10 @@ def print_key_status(out: Console, status: KeyStatus) -> None:
         out.print(Text(safe_line(f"the archive CANNOT be opened: {status.problem}"), style="red"), soft_wrap=True)
         if status.hint:
             out.print(Text(safe_line(status.hint), style="dim"), soft_wrap=True)
-    keyring = f"keyring here: {status.keyring}" if status.keyring else "there is no keyring here that can be used"
+    keyring = f"keyring here: {status.keyring}" if status.keyring else "no usable keyring on this machine"
     out.print(Text(safe_line(keyring), style="dim"), soft_wrap=True)
     if status.is_unfinished:
-        print_notes(out, ("a change of keys was interrupted; `recollect keys rotate` ends it",))
+        print_notes(out, ("a key rotation was interrupted; `recollect keys rotate` finishes it",))
 
 
 def print_key_change(out: Console, change: KeyChange) -> None:
@@ -244,7 +244,7 @@ def print_revealed(out: Console, shown: tuple[RevealedEvent, ...]) -> None:
 def print_log(out: Console, entries: tuple[AuditEntry, ...]) -> None:
     """Print what was revealed, one line each."""
     if not entries:
-        out.print("nothing was ever revealed")
+        out.print("nothing has been revealed")
         return
     rows = [
         (
@@ -263,10 +263,10 @@ def print_log(out: Console, entries: tuple[AuditEntry, ...]) -> None:
 _STATES = {
     "planned": ("nothing was done", "dim"),
     "installed": ("installed", "green"),
-    "unchanged": ("nothing to do: it is installed as it should be", "green"),
+    "unchanged": ("nothing to do: it is already installed", "green"),
     "removed": ("removed", "green"),
-    "not_installed": ("no service is installed; `recollect service install` does that", "dim"),
-    "incomplete": ("not as it should be", "yellow"),
+    "not_installed": ("no service is installed; run `recollect service install`", "dim"),
+    "incomplete": ("not as installed", "yellow"),
     "failed": ("FAILED", "red"),
 }
 _FILES = {"write": "write", "delete": "delete", "none": "leave", "left": "LEAVE"}
@@ -287,7 +287,7 @@ def print_service(out: Console, report: ServiceReport) -> None:
     more = f": {report.detail}" if report.detail else ""
     out.print(Text(safe_line(text + more), style=style), soft_wrap=True)
     if report.logs and report.state in ("installed", "unchanged", "incomplete", "failed"):
-        out.print(Text(safe_line(f"what it does is told by: {report.logs}"), style="dim"), soft_wrap=True)
+        out.print(Text(safe_line(f"its log: {report.logs}"), style="dim"), soft_wrap=True)
     print_notes(out, report.notes)
 
 
@@ -310,7 +310,7 @@ def print_status(out: Console, answer: DaemonAnswer) -> None:
     if answer.is_other_version:
         print_notes(out, ["it was started before an upgrade: `recollect up --stop`, then start it again"])
     if answer.no_socket:
-        without = "hooks and reads cannot ask it, and do by themselves what they need"
+        without = "hooks and searches cannot reach it and work without it"
         print_notes(out, [f"{without}: {answer.no_socket}"])
     if answer.state == "not running":
         out.print("start it: recollect up --detach", highlight=False)

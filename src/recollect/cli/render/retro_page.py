@@ -167,7 +167,7 @@ def write_last_week(
     """
     week = relative_period("last week", now, zone)
     if week is None:
-        raise AssertionError("there is a week before every moment of the calendar")
+        raise AssertionError("every moment of the calendar has a week before it")
     out = folder / f"retro-{name_of_week(week.start_us, zone)}.html"
     if out.exists():
         return None

@@ -323,7 +323,7 @@ def _interventions(retro: Retro) -> Section:
         for line in retro.interventions
     )  # fmt: skip
     tables = _table((("a person …", "text"), ("times", "figure"), ("sessions", "figure")), rows)
-    return Section("Interventions", () if tables else ("nobody stepped in",), tables=tables)
+    return Section("Interventions", () if tables else ("no interventions",), tables=tables)
 
 
 def _files(retro: Retro) -> Section:

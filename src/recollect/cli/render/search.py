@@ -41,7 +41,7 @@ def print_answer(out: Console | Plain, answer: SearchAnswer, *, now_us: int) -> 
     print_notes(out, answer.notes)
     if answer.elsewhere:
         many = plural(answer.elsewhere, "event has", "events have")
-        out.print(f"{many} the words elsewhere: leave the repository or session out")
+        out.print(f"{many} these words elsewhere; search without the repository or session")
     put(out, (footer(answer), "dim"))
 
 

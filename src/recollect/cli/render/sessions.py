@@ -40,7 +40,7 @@ def print_sessions(out: Console, page: SessionPage, *, offset: int) -> None:
         out.print("no sessions")
     print_notes(out, page.notes)
     last = offset + len(page.sessions)
-    more = f" · go on with --offset {last}" if page.sessions and last < page.total else ""
+    more = f" · continue with --offset {last}" if page.sessions and last < page.total else ""
     first = offset + 1 if page.sessions else 0
     if page.total:
         shown = f"{count(first)}-{count(last)} of {plural(page.total, 'session')}{more}"
@@ -91,7 +91,7 @@ def print_session(out: Console, view: SessionView, *, now_us: int, focus: int | 
     out.print()
     if view.events:
         first, last = view.events[0].seq, view.events[-1].seq
-        more = f" · go on with --from {view.next_seq}" if view.next_seq is not None and focus is None else ""
+        more = f" · continue with --from {view.next_seq}" if view.next_seq is not None and focus is None else ""
         silent = f" · {plural(left_out, 'token count')} left out, see `recollect usage`" if left_out else ""
         shown = f"events {first}-{last} of {count(view.session.event_count)}{silent}{more}"
         out.print(Text(shown, style="dim"), soft_wrap=True)
@@ -160,7 +160,7 @@ def print_timeline(out: Console, timeline: Timeline) -> None:
     print_notes(out, timeline.notes)
     shown = len(timeline.entries)
     if timeline.total:
-        more = " · more with --limit, or other ones with --after and --before" if shown < timeline.total else ""
+        more = " · see more with --limit, or others with --after and --before" if shown < timeline.total else ""
         out.print(Text(f"{count(shown)} of {plural(timeline.total, 'event')}{more}", style="dim"), soft_wrap=True)
 
 
@@ -180,6 +180,6 @@ def print_entry(out: Console, view: EntryView, *, now_us: int, focus: int | None
         print_block(out, Text(safe(part.text)))
     print_notes(out, view.notes)
     if view.next_part is not None:
-        more = f"{plural(view.part_count, 'part')} in all · go on with --from {view.next_part}"
+        more = f"{plural(view.part_count, 'part')} in all · continue with --from {view.next_part}"
         out.print()
         out.print(Text(more, style="dim"), soft_wrap=True)

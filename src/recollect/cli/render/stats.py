@@ -107,19 +107,19 @@ def print_recall_stats(out: Console, stats: RecallStats) -> None:
         out.print(plain_table(_GIVEN_COLUMNS, rows, words=2))
         out.print(_GIVEN_NOTE, style="dim", soft_wrap=True)
     else:
-        out.print("nothing was given by hooks yet; `recollect setup` registers them", soft_wrap=True)
+        out.print("hooks have not given any context yet; `recollect setup` registers them", soft_wrap=True)
     out.print()
     if stats.asked:
-        out.print("asked by agents themselves")
+        out.print("searches by agents")
         calls = [(safe_line(a.agent), safe_line(a.tool), count(a.count)) for a in stats.asked]
         out.print(plain_table(("agent", "tool", "calls"), calls))
     else:
-        out.print("no agent has asked by itself yet")
+        out.print("no agent has searched yet")
 
 
 SHOWN = 40
 _WHY = {
-    "age": "older than may be",
+    "age": "too old",
     "budget": "above the soft cap",
     "overflow": "above the hard cap",
     "data_loss": "data loss: above the hard cap and not analysed",
@@ -138,12 +138,12 @@ def print_evicted(out: Console, report: EvictReport) -> None:
     if len(report.sessions) > SHOWN:
         out.print(f"… and {count(len(report.sessions) - SHOWN)} more; --json lists all")
     if report.is_dry_run:
-        what = f"{plural(len(report.sessions), 'session')} would go" if rows else "nothing would go"
+        what = f"{plural(len(report.sessions), 'session')} would go" if rows else "nothing would be evicted"
         out.print(f"{what}: raw {size(report.raw_bytes)} → about {size(report.left_bytes)}{_caps(report)}")
     elif report.state == "busy":
         out.print("nothing was done: another process is writing")
     else:
-        what = f"{plural(len(report.sessions), 'session')} evicted" if rows else "nothing had to go"
+        what = f"{plural(len(report.sessions), 'session')} evicted" if rows else "nothing had to be evicted"
         freed = f", {size(report.freed_bytes)} given back" if rows else ""
         out.print(f"{what}: raw {size(report.raw_bytes)} → {size(report.left_bytes)}{freed}{_caps(report)}")
     print_notes(out, report.notes)
@@ -160,23 +160,23 @@ def print_storage(out: Console, report: StorageReport) -> None:
     t = report.tiers
     rows = [
         ("1 raw", "archive: the exact bytes, sealed", size(t.archive_bytes)),
-        ("1 raw", "what events say", size(t.text_bytes)),
+        ("1 raw", "text of events", size(t.text_bytes)),
         ("2 distilled", "digests, signals, decisions", size(t.distilled_bytes)),
-        ("2 distilled", "what stays of evicted sessions", size(t.skeleton_bytes)),
+        ("2 distilled", "what is kept of evicted sessions", size(t.skeleton_bytes)),
         ("derived", "rows of events and sessions", size(t.rows_bytes)),
         ("derived", "search index", size(t.index_bytes)),
         ("derived", "vectors", size(t.vectors_bytes)),
     ]
     out.print(plain_table(("tier", "what", "takes"), rows, words=2, total=("all", "", size(report.total_bytes))))
     if t.free_bytes:
-        out.print(Text(f"of that, free for use again: {size(t.free_bytes)}", style="dim"))
+        out.print(Text(f"of that, free: {size(t.free_bytes)}", style="dim"))
     out.print()
     out.print(
         f"counted for the caps: {size(report.raw_bytes)}, of which {size(report.evictable_bytes)} could go now; "
         f"soft cap {size(report.soft_cap_bytes)} ({_room(report.to_soft_cap_bytes)}), "
         f"hard cap {size(report.hard_cap_bytes)} ({_room(report.to_hard_cap_bytes)})"
     )
-    swept = f"; last looked after {stamp(report.swept_at)}" if report.swept_at is not None else ""
+    swept = f"; last run {stamp(report.swept_at)}" if report.swept_at is not None else ""
     out.print(
         f"{plural(report.sessions, 'session')}, {count(report.evicted)} evicted, {count(report.pinned)} pinned{swept}"
     )

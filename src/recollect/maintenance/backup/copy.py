@@ -383,18 +383,20 @@ def report_of(made: BackupManifest, target: Path, *, copied: int, chunks: int, s
     """Return what is said of a backup that was made."""
     notes = []
     if sealer is None:
-        notes.append("the archive's key is not at hand: the copy was checked by its hashes alone")
+        notes.append("the archive's key is not available: the copy was checked only by its hashes")
     if made.key == "left_out":
-        notes.append("the wrapping key is not in the backup: keep it elsewhere, without it no original text opens")
+        notes.append(
+            "the backup does not contain the wrapping key: keep it elsewhere; without it no original text opens"
+        )
     if made.key == "elsewhere":
-        notes.append("the wrapping key is kept by the system's keyring and is not in the backup")
+        notes.append("the wrapping key is in the system's keyring, not in the backup")
     if made.damaged:
         notes.append(
-            f"{len(made.damaged):,} chunks of the archive were damaged already, and are missing in the backup: run "
-            "`recollect repair`, then make it again"
+            f"{len(made.damaged):,} chunks of the archive were already damaged and are missing from the backup: "
+            "run `recollect repair`, then back up again"
         )
     if not made.in_step:
-        notes.append("the memory was not held still: what was ingested meanwhile is not in the backup")
+        notes.append("the memory changed during the backup: what was ingested meanwhile is not in it")
     return BackupReport(
         target=str(target), form="tar.zst" if target.name.endswith(m.SUFFIX) else "folder", made_at=made.made_at,
         files=len(made.files), bytes=made.bytes, copied_bytes=copied, chunks=chunks, sessions=made.sessions,

@@ -129,7 +129,7 @@ def back_up(
         raise UsageError(f"nothing is stored in {home} yet", hint="run `recollect up --once` first")
     target, home = target.resolve(), home.resolve()
     if target == home or home in target.parents:
-        raise UsageError(f"{target} is inside of the memory itself", hint="name a folder outside of it")
+        raise UsageError(f"{target} is inside the memory itself", hint="name a folder outside it")
     backup = _Backup(home, target, sealer, with_key, progress)
     if target.name.endswith(m.SUFFIX):
         report = _tried(partial(_to_file, backup), target)
@@ -167,7 +167,7 @@ def _to_folder(backup: _Backup) -> BackupReport:
 def _to_file(backup: _Backup) -> BackupReport:
     target = backup.target
     if target.is_dir():
-        raise UsageError(f"{target} is a folder", hint="name a file that is not there, or that is an earlier backup")
+        raise UsageError(f"{target} is a folder", hint="name a new file, or one that is an earlier backup")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -182,7 +182,7 @@ def _check_target(target: Path) -> None:
         raise UsageError(f"{target} is not a folder", hint=f"name a folder, or a file that ends in {m.SUFFIX}")
     names = {path.name for path in target.iterdir() if not path.name.endswith(DRAFT_SUFFIX)} - {m.LOCK}
     if names and not names & {m.MANIFEST, m.PARTIAL}:
-        raise UsageError(f"{target} holds something else than a backup", hint="name an empty or a new folder")
+        raise UsageError(f"{target} contains something other than a backup", hint="name an empty or a new folder")
 
 
 def _remove_unnamed(target: Path, made: BackupManifest) -> None:
@@ -217,7 +217,7 @@ def _members(tar: tarfile.TarFile, path: Path) -> Iterator[tuple[str, IO[bytes]]
     for member in tar:
         stream = tar.extractfile(member) if member.isreg() else None
         if stream is None or not m.is_stored_name(member.name):
-            raise BackupUnusable(f"{path} holds what no backup holds: {member.name}")
+            raise BackupUnusable(f"{path} contains a file that no backup contains:  {member.name}")
         yield member.name, stream
 
 

@@ -64,7 +64,7 @@ def backup(memory: OpenHome, target: Path, *, with_key: bool = True, progress: P
     except (ArchiveError, StoreError) as error:
         if os.access(memory.home, os.W_OK):
             raise
-        note = f"the memory is read-only, so nothing there says that this backup was made ({error})"
+        note = f"the memory is read-only, so it cannot record that this backup was made ({error})"
         return msgspec.structs.replace(report, notes=(*report.notes, note))
     return report
 
@@ -109,7 +109,7 @@ def restore(
         finally:
             drop_staging(memory.home)
     if is_ahead:
-        notes.append("the archive in the backup was ahead of its database, so everything was derived from it anew")
+        notes.append("the archive in the backup was ahead of its database, so everything was derived again from it")
         rebuild_all(Home(memory.home), staged.keys, memory.config)
     with take_snapshot(memory.home) as snapshot:
         counts = snapshot.counts()
@@ -158,7 +158,7 @@ def _lost(home: Path, new: Path, notes: list[str]) -> Loss:
     try:
         return loss(home, new)
     except StoreError as error:
-        notes.append(f"what the memory here has besides is not known, because it cannot be read: {error}")
+        notes.append(f"what else this memory contains is unknown, because it cannot be read: {error}")
         return Loss({})
 
 
@@ -168,7 +168,9 @@ def _may_replace(memory: OpenHome, staged: Staged, lost: Loss, *, force: bool) -
         return
     moment = minute_of(staged.manifest.made_at, memory.zone)
     what = f"{len(lost.sessions):,} of its sessions are not, or not wholly, in the backup of {moment}"
-    raise UsageError(f"{home} holds a memory already; {what}", hint="--force replaces it; --keep puts it aside besides")
+    raise UsageError(
+        f"{home} holds a memory already; {what}", hint="--force replaces it; --keep also keeps the old one"
+    )
 
 
 def _make_index(memory: OpenHome, staged: Staged) -> None:
@@ -200,7 +202,7 @@ def _forget_again(memory: OpenHome, staged: Staged, notes: list[str]) -> int:
     try:
         copy_authored(memory.home, staged.folder, ("tombstone", "document_kept_out", "audit", "pin"))
     except StoreError as error:
-        notes.append(f"what was forgotten here since the backup is not known, because it cannot be read: {error}")
+        notes.append(f"what was forgotten since the backup is unknown, because this memory cannot be read: {error}")
     with open_writer(staged.folder, domains=memory.config.repos.domains, own_folder=memory.home) as writer:
         forgetting = writer.removing.forgetting
         with forgetting.overwriting(), writer.transaction():
@@ -233,7 +235,7 @@ def _archived_stones(home: Path, staged: Staged, notes: list[str]) -> set[Archiv
     try:
         keys = load_keys(home / "keys")
         if keys.forget_key != staged.keys.forget_key:
-            notes.append("the backup is of another memory: what was forgotten here cannot be told in it")
+            notes.append("the backup is of another memory: what was forgotten here cannot be found in it")
         archive = Archive.open(home / "archive", keys, read_only=True)
         try:
             return set(archive.tombstones())

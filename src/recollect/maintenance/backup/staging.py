@@ -55,7 +55,7 @@ def look_at(source: Path) -> BackupManifest | None:
             raise BackupUnusable(f"{source} {why}: it has no {m.MANIFEST}")
         return manifest
     if not source.exists():
-        raise BackupUnusable(f"{source} is not there")
+        raise BackupUnusable(f"{source} does not exist")
     return None
 
 

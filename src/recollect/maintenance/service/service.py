@@ -214,7 +214,7 @@ class Service:
         done = self._take_out(record, keep=set())
         left = [step.path for step in done.files if step.action == "left"]
         save_service(self._home, None)
-        notes = tuple(f"{path} was changed by somebody since and is left; delete it yourself" for path in left)
+        notes = tuple(f"{path} was changed since then, so it stays; delete it yourself" for path in left)
         return _with(report, state="removed", files=done.files, commands=done.commands, notes=notes)
 
     def _job_of(self, record: ServiceRecord) -> ServiceJob:

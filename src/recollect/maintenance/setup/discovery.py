@@ -157,8 +157,8 @@ def _program(home: Path, env: Mapping[str, str]) -> Program:
     script = str(beside) if beside.is_file() else shutil.which("recollect", path=env.get("PATH", os.defpath))
     if not script or _FLEETING.search(script):
         raise UsageError(
-            "the program `recollect` is not installed to stay: agents would have nothing to start",
-            hint="install it so that it stays, for example with `uv tool install recollect`",
+            "the program `recollect` is not installed permanently: agents could not start it",
+            hint="install it permanently, for example with `uv tool install recollect`",
         )
     hook = Path(__file__).parents[2] / "hook" / "__main__.py"
     return Program(os.path.abspath(script), sys.executable, str(hook), str(home / SPOOL_FOLDER))

@@ -36,7 +36,7 @@ from recollect.maintenance.setup.manifest import (
 from recollect.maintenance.setup.settings import Settings, read_settings, sha256_of, write_problem
 
 Action = Literal["add", "change", "remove", "run", "none", "left", "blocked", "unsupported"]
-"""none: it is as it should be. left: not ours any more, so it stays. blocked: it should be done and can't be."""
+"""none: it is up to date. left: not ours any more, so it stays. blocked: it should be done and can't be."""
 MAX_DIFF_LINES = 400
 
 
@@ -85,7 +85,7 @@ def plan_config(
     recorded = record.undos if record is not None and not is_new else ()
     kinds = tuple(dict.fromkeys(kind for kind, _, _ in parts))
     if record is not None and not is_new and _is_as_wanted(text, parts, recorded):
-        return FilePlan(tuple(Step(kind, "none", path, detail="is as it should be") for kind in kinds), None, record)
+        return FilePlan(tuple(Step(kind, "none", path, detail="is up to date") for kind in kinds), None, record)
     base = take_out(text, form, [k.undo for k in recorded]).text
     undos: list[KindUndo] = []
     for kind, part, edits in parts:
@@ -103,7 +103,7 @@ def plan_config(
     )
     if not is_new and after == before.data:
         kept = new if undos else None
-        return FilePlan(tuple(Step(kind, "none", path, detail="is as it should be") for kind in kinds), None, kept)
+        return FilePlan(tuple(Step(kind, "none", path, detail="is up to date") for kind in kinds), None, kept)
     intent = msgspec.structs.replace(new, undos=(*recorded, *undos), kinds=new.kinds or kinds)
     action: Action = "add" if record is None or is_new else "change"
     return _with_problem(kinds, action, FileChange(before, after, intent, new))
@@ -115,10 +115,10 @@ def plan_own(path: str, kind: Kind, text: str, record: FileRecord | None) -> Fil
     after = text.encode()
     new = msgspec.structs.replace(_record(path, "own", before, record), kinds=(kind,), after_sha256=sha256_of(after))
     if before.data == after:
-        return FilePlan((Step(kind, "none", path, detail="is as it should be"),), None, new if record else None)
+        return FilePlan((Step(kind, "none", path, detail="is up to date"),), None, new if record else None)
     is_ours = before.data is None or (record is not None and before.sha256 == record.after_sha256)
     if not is_ours:
-        detail = "was changed by hand since" if record is not None else "is there already and is not ours"
+        detail = "was changed by hand since" if record is not None else "exists and is not ours"
         return FilePlan((Step(kind, "blocked", path, detail=detail, hint="delete it to get ours"),), None, record)
     action: Action = "add" if before.data is None else "change"
     return _with_problem((kind,), action, FileChange(before, after, new, new))
@@ -132,7 +132,7 @@ def plan_removal(record: FileRecord, *, is_used_elsewhere: bool = False) -> File
     before = read_settings(record.path)
     gone = msgspec.structs.replace(record, kinds=(), undos=())
     if before.data is None or is_used_elsewhere:
-        why = "is gone already" if before.data is None else "stays: another agent that is set up reads it too"
+        why = "no longer exists" if before.data is None else "stays: another agent that is set up reads it too"
         return FilePlan(tuple(Step(kind, "none", record.path, detail=why) for kind in record.kinds), None, gone)
     if record.form == "own":
         if before.sha256 != record.after_sha256:
@@ -143,7 +143,7 @@ def plan_removal(record: FileRecord, *, is_used_elsewhere: bool = False) -> File
     text = taken.text
     after = None if record.made and _is_only_frame(text, record) else text.encode()
     if after == before.data:
-        detail = "holds nothing of ours any more"
+        detail = "no longer contains anything of ours"
         return FilePlan(tuple(Step(kind, "none", record.path, detail=detail) for kind in record.kinds), None, gone)
     return _with_problem(record.kinds, "remove", FileChange(before, after, record, gone))
 
@@ -247,7 +247,7 @@ class SetupPlanner:
         record = manifest.agents.get(self.install.slug) or AgentRecord(options.mode or "both")
         steps = unsupported_steps(self.install, self._kinds(options))
         if options.mode and self._plugin:
-            detail = "our plug-in brings it; turn that off in the agent to have it here"
+            detail = "our plug-in provides it; turn the plug-in off in the agent to set it up here"
             steps = [Step(kind, "none", self._plugin, detail=detail) for kind in KINDS[options.mode]]
         commands, is_registered = self._commands(options, record, steps)
         changes: list[FileChange] = []

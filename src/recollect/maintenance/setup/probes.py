@@ -120,8 +120,8 @@ def probe_hook(found: FoundAgent, machine: Machine) -> Check:
     if code != 0:
         return Check(name, "fail", f"the hook ended with {code}", "run `recollect setup` again")
     if len(kept) != 1:
-        return Check(name, "fail", "the hook kept nothing", "run `recollect setup` again")
-    return Check(name, "ok", "keeps what the agent tells it")
+        return Check(name, "fail", "the hook spooled nothing", "run `recollect setup` again")
+    return Check(name, "ok", "spools what the agent sends")
 
 
 def _run_hook(given: InstallContext, env: Mapping[str, str]) -> int:

@@ -144,7 +144,7 @@ def _check(before: Settings) -> None:
         raise SettingsError(problem, hint="make it writable, or set the agent up by hand")
     if read_settings(before.path).sha256 != before.sha256:
         raise SettingsChanged(
-            f"{before.path} was changed by somebody else meanwhile", hint="run the same command again"
+            f"{before.path} was changed by another program meanwhile", hint="run the same command again"
         )
 
 

@@ -70,7 +70,7 @@ class Carrier:
         for change in plan.changes:
             if read_settings(change.before.path).sha256 != change.before.sha256:
                 raise SettingsChanged(
-                    f"{change.before.path} was changed by somebody else meanwhile", hint="run the same command again"
+                    f"{change.before.path} was changed by another program meanwhile", hint="run the same command again"
                 )
         ran: tuple[Step, ...] = ()
         if plan.commands:
@@ -272,7 +272,7 @@ class AgentSetup:
             server = self._planner.given.server
             yield f"start `{' '.join((server.command, *server.args))}` as it is registered and ask for its tools"
         if "hooks" in kinds and isinstance(self._found.install.hooks, Hooks):
-            yield "run the hook's line once, with a spool of its own"
+            yield "run the hook once, with a separate spool"
 
     def _notes(self) -> Iterator[str]:
         install = self._found.install
@@ -287,7 +287,7 @@ class AgentSetup:
             if install.hooks.trust is not None:
                 yield install.hooks.trust.step
             if off := hooks_turned_off(install, self._machine):
-                yield f"the agent was told to run no hooks: {off}"
+                yield f"the agent's settings turn hooks off: {off}"
             yield from self._cross_reads()
         yield from install.steps
 
