@@ -29,7 +29,7 @@ IN_PLACE = {
 
 MAY_BE_LOST = {
     "archive/condition.py": "how far a sample came is found out again; damage is durable",
-    "cli/demo.py": "the demo is laid out again",
+    "cli/first_run.py": "the demo is laid out again",
     "cli/failures.py": "a log",
     "hook/at_once.py": "an agent waits, and a log entry is no memory",
     "hook/event_file.py": "an agent waits, and its own transcript has what a crash of the machine loses",

@@ -218,7 +218,7 @@ def test_entries_that_found_no_room_are_written_by_the_next_flush(
     archive.record([entry(archive.write([sealer.seal(b"text")]))])
     with monkeypatch.context() as broken:
         broken.setattr(files, "write_all", full)
-        with pytest.raises(DiskFull, match=r"no room to write journal\.log"):
+        with pytest.raises(DiskFull, match=r"no space to write journal\.log"):
             archive.flush()
     archive.flush()
     assert len(list(archive.entries())) == 1

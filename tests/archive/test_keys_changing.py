@@ -74,9 +74,9 @@ def test_another_process_finds_the_key_in_the_keyring(tmp_path: Path, keyrings: 
         ("Locked", "is locked"),
         ("Asking", "the system's keyring"),
         ("Broken", "the service went away"),
-        ("Readable", "keeps nothing safely"),
-        ("keyring.backends.fail.Keyring", "keeps nothing safely"),
-        ("keyring.backends.null.Keyring", "keeps nothing safely"),
+        ("Readable", "does not store keys safely"),
+        ("keyring.backends.fail.Keyring", "does not store keys safely"),
+        ("keyring.backends.null.Keyring", "does not store keys safely"),
         ("no.such.Keyring", "No module named"),
     ],
 )
@@ -175,7 +175,7 @@ def test_a_change_without_room_leaves_the_present_key(tmp_path: Path, monkeypatc
         return write(fd, data)
 
     monkeypatch.setattr(os, "write", full)
-    with pytest.raises(DiskFull, match="no room"):
+    with pytest.raises(DiskFull, match="no space"):
         change_wrapping(tmp_path, "file")
     assert {name: (tmp_path / name).read_bytes() for name in names(tmp_path)} == before
     assert load_keys(tmp_path) == made

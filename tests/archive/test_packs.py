@@ -229,5 +229,5 @@ writer.append([SealedChunk(b"s" * 16, b"small", 5, False)])
 writer.close()
 """
     done = subprocess.run([sys.executable, "-c", script, str(tmp_path)], capture_output=True, text=True, check=True)
-    assert done.stdout.startswith("no room to write 000001.pack")
+    assert done.stdout.startswith("no space to write 000001.pack")
     assert [place.name[:1] for place in scan(pack_path(tmp_path, 1))] == [b"k", b"s"]

@@ -170,7 +170,7 @@ def test_a_database_that_two_agents_write_alike_is_nobodys_until_it_is_said(tmp_
     put(tmp_path / "some" / "copy.bin", path.read_bytes())
     twins = {"one": adapters()["opencode"], "two": adapters()["opencode"]}
     found = sort_out(str(tmp_path / "some"), twins, known={}, read_head=read_head)
-    assert told(found, tmp_path / "some") == {"copy.bin": "may be of one or two: say so with --as"}
+    assert told(found, tmp_path / "some") == {"copy.bin": "may belong to one or two: choose with --as"}
 
 
 def test_credentials_are_taken_in_no_folder(tmp_path: Path) -> None:

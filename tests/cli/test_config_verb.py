@@ -24,7 +24,7 @@ def test_the_configuration_in_force_is_shown_as_toml(capsys: pytest.CaptureFixtu
 def test_without_a_file_the_defaults_are_shown_and_said(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["config"]) == 0
     shown = capsys.readouterr().out
-    assert "the defaults" in shown
+    assert "defaults apply" in shown
     assert parse_config(tomllib.loads(shown)) == Config()
 
 

@@ -63,7 +63,7 @@ def test_all_are_made_anew(synced: Path, recollect: Recollect) -> None:
 
 def test_time_that_is_up_is_told(synced: Path, recollect: Recollect) -> None:
     done = recollect("embed", "--max-seconds", "0")
-    assert (done.code, "goes on from here" in done.out) == (130, True)
+    assert (done.code, "continues from here" in done.out) == (130, True)
 
 
 def test_a_second_process_does_nothing(synced: Path, recollect: Recollect, isolated_home: Path) -> None:

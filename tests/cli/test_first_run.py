@@ -35,7 +35,7 @@ def closing(example: SearchAnswer | None = None, demo_home: str = "") -> str:
 
 def test_it_shows_what_is_in_the_memory_and_how_fast_it_came() -> None:
     text = closing()
-    assert "in the memory: 1.0 MB of sources, kept in 6 B at /h\n" in text
+    assert "in the memory: 1.0 MB of transcripts, stored in 6 B at /h\n" in text
     assert "this time: 40 new events from 1.0 MB in 500 ms, 2.0 MB/s\n" in text
 
 

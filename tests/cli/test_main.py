@@ -26,7 +26,11 @@ from recollect.verbs import GROUPS, VERBS, function_name
 
 NAMES = [verb.name for verb in VERBS]
 assert result_types(), "which loads every command"
-OUTPUTS = {f"{one.schema or one.kind} {one.text}": one for one in results.OUTPUTS if one.kind and one.text}
+OUTPUTS = {
+    f"{one.schema or one.kind} {getattr(one.text, '__name__', one.text)}": one
+    for one in results.OUTPUTS
+    if one.kind and one.text
+}
 
 
 def failing(error: BaseException) -> click.Command:

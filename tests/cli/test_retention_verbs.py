@@ -67,7 +67,7 @@ def test_a_pin_is_kept_listed_and_taken_back(synced: list[str], recollect: Recol
     assert recollect("pin", "--remove").code == 2
     assert recollect("pin", "claude:nobody").code == 2
     recollect("evict")
-    assert "gone already" in recollect("pin", uid).err
+    assert "already evicted" in recollect("pin", uid).err
 
 
 def test_what_everything_takes_is_told(synced: list[str], recollect: Recollect) -> None:

@@ -43,7 +43,7 @@ def test_a_backup_restored_to_another_home_says_the_same(home: Path, recollect: 
 def test_what_backup_and_restore_print(home: Path, recollect: Recollect, tmp_path: Path) -> None:
     made = recollect("backup", str(tmp_path / "copy"), "--without-key")
     assert "it does not contain the wrapping key" in made.out
-    assert "every hash as written" in made.out
+    assert "every hash matches" in made.out
     refused = recollect("restore", str(tmp_path / "copy"))
     assert refused.code == 2
     assert "--force replaces it" in refused.err
@@ -83,7 +83,7 @@ def test_doctor_says_what_it_does_before_it_does_it(home: Path, recollect: Recol
     assert (home / "memory.db").stat().st_mode & 0o077
     done = recollect("doctor", "--fix")
     assert done.code == 0
-    assert done.out.index("to do: close the home") < done.out.index("done: close the home")
+    assert done.out.index("to do: make the home private") < done.out.index("done: make the home private")
     assert not (home / "memory.db").stat().st_mode & 0o077
     report = msgspec.json.decode(recollect("doctor", "--fix", "--json").out, type=result_types()["doctor"])
     assert "permissions" not in {step.id for step in report.fixes}

@@ -300,9 +300,12 @@ def test_sessions_are_exported_by_name_or_by_choice(filled: Path, tmp_path: Path
     ("words", "said"),
     [
         ((), "no session named"),
-        (("{uid}", "--repo", "x"), "named or chosen, not both"),
+        (("{uid}", "--repo", "x"), "select them, not both"),
         (("--after", "2001-01-01", "--revision", "1", "--raw", "--out", "x"), "--revision needs exactly one session"),
-        (("--after", "2001-01-01", "--format", "prov", "--out", "-"), "prov of several sessions is no one stream"),
+        (
+            ("--after", "2001-01-01", "--format", "prov", "--out", "-"),
+            "prov of several sessions cannot be written to one stream",
+        ),
     ],
 )
 def test_a_choice_that_cannot_be_exported_is_refused(

@@ -16,7 +16,7 @@ from tests.ingest.conftest import World
 
 PROGRAM = """
 import os, sys
-from recollect.ingest.worker import process
+from recollect.ingest.worker import pool as process
 from recollect.ingest.worker import worker
 take = worker.Worker.take
 def odd(self, task):

@@ -42,7 +42,7 @@ def test_a_read_only_home_is_searched_and_backed_up(tmp_path: Path, has_log: boo
     word, part, unknown, backup = (json.loads(line) for line in run.stdout.splitlines())
     assert (len(word["hits"]), len(part["hits"]), unknown["hits"], unknown["abstained"]) == (1, 1, [], False)
     assert unknown["notes"][0] == "nothing found in what was searched"
-    assert "not refreshed" in unknown["notes"][1]
+    assert "could not ingest first" in unknown["notes"][1]
     assert backup["sessions"] == 1
     assert any("read-only" in note for note in backup["notes"])
     assert {path: path.stat().st_mtime_ns for path in home.rglob("*")} == before

@@ -101,8 +101,8 @@ def test_any_question_is_answered(home: Path, question: str) -> None:
 
 
 def test_without_the_model_words_answer_and_the_answer_says_so(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("model", "client"):
-        monkeypatch.setattr(f"recollect.index.passages.{module}.weights_path", lambda: None)
+    for module in ("contextual", "passage_process"):
+        monkeypatch.setattr(f"recollect.index.vectors.{module}.weights_path", lambda: None)
     with opened(home) as memory:
         answer = memory.search(QUESTION, sync=False)
         assert answer.hits

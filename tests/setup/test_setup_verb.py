@@ -164,7 +164,7 @@ def test_where_our_plugin_is_turned_on_nothing_is_written_twice(home: Path, reco
     plugin = b'{"enabledPlugins": {"recollect@recollect": true},'
     path.write_bytes(path.read_bytes().replace(b"{", plugin, 1))
     report = recollect("claude", "--yes")
-    assert (report.code, "our plug-in brings it" in report.out) == (0, True)
+    assert (report.code, "our plug-in provides it" in report.out) == (0, True)
     original = CONFIGURATIONS["claude"][".claude/settings.json"].encode()
     assert path.read_bytes() == original.replace(b"{", plugin, 1)
     assert b"recollect" not in (home / ".claude.json").read_bytes()
@@ -266,8 +266,8 @@ class TestDoctor:
         path = home / ".claude" / "settings.json"
         path.write_text('{"disableAllHooks": true}')
         told = recollect("claude", "--mode", "push", "--yes")
-        assert f"told to run no hooks: `disableAllHooks` in {path}" in told.out
-        assert "told to run no hooks" in doctor()["detail"]
+        assert f"turn hooks off: `disableAllHooks` in {path}" in told.out
+        assert "turn hooks off" in doctor()["detail"]
 
     def test_an_agent_that_is_gone(
         self, home: Path, recollect: Callable[..., Outcome], doctor: Callable[[], Any]

@@ -286,7 +286,7 @@ def test_one_day_of_a_channel_says_what_to_name(recollect: Recollect, tmp_path: 
     for named in (path, path.parent):
         outcome = recollect("import", named)
         assert outcome.code == 1
-        assert "name the folder above" in outcome.out
+        assert "name that folder" in outcome.out
 
 
 def test_transcripts_of_an_agent_come_in_by_the_same_door(recollect: Recollect, tmp_path: Path, spool: Path):
@@ -325,7 +325,7 @@ def one_line(outcome: Outcome) -> str:
 
 def test_a_path_that_is_not_there(recollect: Recollect, tmp_path: Path, spool: Path):
     outcome = recollect("import", tmp_path / "missing.zip")
-    assert (outcome.code, "is not there" in one_line(outcome)) == (3, True)
+    assert (outcome.code, "does not exist" in one_line(outcome)) == (3, True)
     assert left_in(spool) == []
 
 
@@ -343,7 +343,7 @@ def test_a_folder_of_something_else(recollect: Recollect, tmp_path: Path, spool:
     outcome = recollect("import", tmp_path / "here")
     assert outcome.code == 1
     first, *files = outcome.out.splitlines()
-    assert first == f"nothing in {tmp_path / 'here'} is of an agent or an export that is known"
+    assert first == f"nothing in {tmp_path / 'here'} belongs to a known agent or export"
     assert [line.partition(": ")[2] for line in files] == [
         "is empty",
         "belongs to no known agent",
@@ -380,7 +380,7 @@ def bomb(path: Path) -> Path:
 def test_a_bomb(recollect: Recollect, tmp_path: Path, spool: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(unpack, "MAX_RATIO", 20)
     outcome = recollect("import", bomb(tmp_path / "bomb.zip"))
-    assert (outcome.code, "far more than it should" in one_line(outcome)) == (3, True)
+    assert (outcome.code, "far more than expected" in one_line(outcome)) == (3, True)
     assert left_in(spool) == []
 
 

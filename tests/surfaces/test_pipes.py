@@ -208,7 +208,7 @@ def test_what_cannot_be_a_sink_is_told_by_its_name(transcript: ClaudeTranscript,
         assert b"memory" not in done.stderr
     if kind == "sqlite":
         done = recollect("parse", transcript.path, "--nodes", "--sink", f"sqlite:{tmp_path / 'notes'}")
-        assert (done.returncode, b"no database" in done.stderr, b"memory" in done.stderr) == (3, True, False)
+        assert (done.returncode, b"not a database" in done.stderr, b"memory" in done.stderr) == (3, True, False)
     assert (tmp_path / "notes").read_text() == "not ours"
 
 

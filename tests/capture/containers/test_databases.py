@@ -94,7 +94,7 @@ def test_a_database_in_the_midst_of_a_transaction_waits_for_the_next_pass(desk: 
         agent.run("PRAGMA cache_size = 1", "BEGIN IMMEDIATE", "UPDATE note SET body = hex(zeroblob(500000))")
         line = desk.sync()
         assert [(s.reason.partition(" is ")[2], s.is_failure) for s in line.skipped] == [
-            ("in the midst of a transaction", False)
+            ("in the middle of a transaction", False)
         ]
         assert line.gone == 0
         agent.run("ROLLBACK", note("n2", "two", at=2))

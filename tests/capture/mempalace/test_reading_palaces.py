@@ -95,7 +95,7 @@ def test_what_is_no_palace_is_refused(tmp_path: Path) -> None:
     db = apsw.Connection(str(other))
     db.execute("CREATE TABLE collections (id TEXT, name TEXT)")
     db.close()
-    with pytest.raises(SourceRefused, match="laid out"):
+    with pytest.raises(SourceRefused, match="unknown palace layout"):
         list(read_kept(other))
     other.write_bytes(b"no database at all")
     with pytest.raises(SourceRefused, match="not a SQLite database"):

@@ -93,7 +93,7 @@ def test_a_project_says_what_its_collection_is_called(tmp_path: Path) -> None:
     assert project_name(str(tmp_path)) == ("handbook", ".recollect.toml", "")
     (tmp_path / "recollect.toml").write_text("[documents\n")
     assert project_name(str(tmp_path)).name == "handbook"
-    assert "recollect.toml was passed over" in project_name(str(tmp_path)).problem
+    assert "recollect.toml was skipped" in project_name(str(tmp_path)).problem
 
 
 @pytest.mark.parametrize(

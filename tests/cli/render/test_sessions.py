@@ -56,7 +56,7 @@ def test_a_wide_terminal_gets_one_line_per_session() -> None:
 
 
 def test_more_sessions_say_how_to_go_on() -> None:
-    assert listed(session(), total=40, offset=20).endswith("21-21 of 40 sessions · go on with --offset 21\n")
+    assert listed(session(), total=40, offset=20).endswith("21-21 of 40 sessions · continue with --offset 21\n")
 
 
 def test_the_last_page_says_no_more() -> None:
@@ -121,7 +121,7 @@ def test_an_answer_without_text_is_one_line() -> None:
 
 
 def test_a_page_says_how_to_go_on() -> None:
-    assert read(next_seq=7).endswith("events 0-6 of 340 · go on with --from 7\n")
+    assert read(next_seq=7).endswith("events 0-6 of 340 · continue with --from 7\n")
 
 
 def test_the_facts_of_a_session_stand_on_top() -> None:

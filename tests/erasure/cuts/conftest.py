@@ -13,7 +13,6 @@ from recollect.erasure.cuts import compact
 from recollect.memory import Memory
 from recollect.store.slices import SourceRow
 from recollect.testing.builders import ClaudeTranscript
-from recollect.testing.fixtures import Cut
 from tests.erasure.cuts.lines import cut
 
 DAY = 1_795_219_200_000_000
@@ -44,7 +43,7 @@ class World:
         """Evict ranges of a transcript's newest revision, for good."""
         row = self.source(transcript)
         with self.memory.writing() as (_, writer, _, archive, _keys):
-            cut(archive, writer, [Cut(row.source_id, row.revision, ranges)], reason="evicted", at=DAY)
+            cut(archive, writer, row.source_id, row.revision, ranges, reason="evicted", at=DAY)
             compact(archive, writer)
 
     def large_records(self, transcript: ClaudeTranscript) -> list[tuple[int, int]]:

@@ -12,7 +12,6 @@ from recollect.config import Config
 from recollect.erasure.cuts import compact
 from recollect.memory import Memory
 from recollect.model.events import Event
-from recollect.testing.fixtures import Cut
 from tests.erasure.cuts.conftest import DAY
 from tests.erasure.cuts.lines import cut
 
@@ -44,7 +43,7 @@ class Thread:
     def cut(self, *ranges: tuple[int, int]) -> None:
         (row,) = self.memory.reader().sources()
         with self.memory.writing() as (_, writer, _, archive, _keys):
-            cut(archive, writer, [Cut(row.source_id, row.revision, ranges)], reason="forgotten", at=DAY)
+            cut(archive, writer, row.source_id, row.revision, ranges, reason="forgotten", at=DAY)
             compact(archive, writer)
 
 

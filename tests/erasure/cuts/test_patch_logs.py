@@ -8,7 +8,6 @@ from pathlib import Path
 from recollect.config import Config
 from recollect.erasure.cuts import compact
 from recollect.memory import Memory
-from recollect.testing.fixtures import Cut
 from tests.agents.vscode.chats import SESSION, request, said
 from tests.erasure.cuts.conftest import DAY
 from tests.erasure.cuts.lines import cut
@@ -35,7 +34,7 @@ def test_a_line_behind_a_hole_changes_what_stands_in_it(tmp_path: Path) -> None:
         events = sum(1 for _ in memory.events(f"vscode:{SESSION}"))
         assert events >= 3
         with memory.writing() as (_, writer, _, archive, _keys):
-            cut(archive, writer, [Cut(row.source_id, 1, ((0, 1 << 40),))], reason="evicted", at=DAY)
+            cut(archive, writer, row.source_id, 1, ((0, 1 << 40),), reason="evicted", at=DAY)
             compact(archive, writer)
         second = request("request_2", said("the second answer"), text="the second question")
         with path.open("a") as file:

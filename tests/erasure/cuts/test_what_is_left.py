@@ -14,7 +14,6 @@ from recollect.agents.claude.parse import ClaudeAdapter
 from recollect.agents.registry import adapters
 from recollect.errors import ArchiveCorrupt
 from recollect.model.payloads import AssistantMessage, ToolResult
-from recollect.testing.fixtures import Cut
 from tests.erasure.cuts.conftest import DAY, World
 from tests.erasure.cuts.lines import cut
 
@@ -229,9 +228,8 @@ def test_damage_keeps_nobody_from_writing_and_the_cut_stays_promised(world: Worl
         damaged[at] ^= 1
     pack.write_bytes(damaged)
     world.one.path.unlink()  # nothing gives its bytes back
-    wanted = [Cut(row.source_id, 1, ((20_000, 30_000),))]
     with world.memory.writing() as (_, writer, _, archive, _keys), pytest.raises(ArchiveCorrupt):
-        cut(archive, writer, wanted, reason="evicted", at=DAY)
+        cut(archive, writer, row.source_id, 1, [(20_000, 30_000)], at=DAY)
     world.two.user("what follows is taken in all the same")
     assert world.memory.sync().events == 1
     with world.memory.writing() as (_, writer, _, _archive, _keys):

@@ -30,7 +30,7 @@ STEPS: dict[str, tuple[Any, str]] = {
     "bytes are gone": (ForgetWriter, "overwriting"),
     "some rows are gone": (ForgetWriter, "remove_source"),
     "rows are gone": (running, "remake_shards"),
-    "the index is made anew": (running, "_clear_vectors"),
+    "the index is made anew": (running, "clear_vectors"),
     "vectors are gone": (running, "compact"),
     "packs are written anew": (ForgetWriter, "rewrite"),
     "the database is written anew": (ForgetWriter, "finish"),

@@ -80,4 +80,4 @@ def test_an_empty_memory_has_nothing_to_forget() -> None:
 def test_who_names_nothing_is_told_to_name_something(one: ClaudeTranscript) -> None:
     for arguments in ((), ("--yes",), ("--dry-run",)):
         refused = recollect("forget", *arguments)
-        assert (refused.returncode, "nothing is named" in refused.stderr) == (2, True)
+        assert (refused.returncode, "no option says what to forget" in refused.stderr) == (2, True)

@@ -252,7 +252,7 @@ def test_a_folder_with_something_else_in_it_is_left_alone(machine: World, tmp_pa
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "letter.txt").write_text("dear")
     with machine.memory() as memory:
-        with pytest.raises(UsageError, match="something else"):
+        with pytest.raises(UsageError, match="something other than a backup"):
             memory.maintenance.backup(tmp_path / "mine")
         with pytest.raises(UsageError, match="inside"):
             memory.maintenance.backup(machine.home / "copies")

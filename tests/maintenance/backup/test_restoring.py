@@ -115,7 +115,7 @@ def test_what_is_no_whole_backup_is_refused(machine: World, copied: Path, tmp_pa
     with machine.memory(tmp_path / "again") as memory:
         with pytest.raises(BackupUnusable):
             memory.maintenance.restore(copied)
-        with pytest.raises(BackupUnusable, match="not there"):
+        with pytest.raises(BackupUnusable, match="does not exist"):
             memory.maintenance.restore(tmp_path / "nowhere")
         with pytest.raises(BackupUnusable):
             memory.maintenance.restore(machine.one.path)
@@ -210,7 +210,7 @@ def test_what_was_taken_in_during_the_backup_is_there_after_it(
     machine.one.path.unlink()
     with machine.memory(tmp_path / "again") as memory:
         restored = memory.maintenance.restore(tmp_path / "copy")
-        assert "derived from it anew" in restored.notes[0]
+        assert "derived again from it" in restored.notes[0]
         assert len(found(memory, "mammoth")) == 2
         assert told(memory) == expected
         assert memory.maintenance.verify().ok
@@ -227,7 +227,7 @@ def test_killed_at_any_step_the_memory_is_the_one_of_before_or_the_restored_one(
         "from pathlib import Path\n"
         "from recollect.config import Config\n"
         "from recollect.memory import Memory\n"
-        "from recollect.maintenance.backup import staging as swapping\n"
+        "from recollect.ingest import swap as swapping\n"
         "left = [int(sys.argv[3])]\n"
         "def dying(real):\n"
         "    def call(*arguments, **named):\n"

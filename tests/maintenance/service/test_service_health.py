@@ -121,7 +121,7 @@ def test_a_manager_that_does_not_answer_is_told(cron_desk: Desk) -> None:
     cron_desk.programs.set(fails=["crontab -l"])
     found = checks(cron_desk)["service"]
     assert found.state == "fail"
-    assert "cannot be told" in found.detail
+    assert "cannot find out" in found.detail
 
 
 def test_a_damaged_record_is_told(desk: Desk) -> None:

@@ -323,7 +323,7 @@ def test_damage_in_the_store_never_fails_a_sync(shop: Shop, told: Session) -> No
     shutil.rmtree(shop.memory.home / ready.FOLDER)
     report = shop.memory.sync()
     assert report.state == "done"
-    assert [note for note in report.notes if "could not be made ready" in note] != []
+    assert [note for note in report.notes if "could not be prepared" in note] != []
     assert taken(shop.world, shop.path) is None
 
 

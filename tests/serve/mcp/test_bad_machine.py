@@ -157,7 +157,7 @@ def test_a_part_of_the_index_that_is_damaged_is_said_and_mended_beside_the_answe
     async def body(caller: Caller) -> str:
         for _ in range(5000):
             text = (await caller.fresh("search", query="flaky checkout", scope="all")).text
-            if "was made anew" in text:
+            if "was rebuilt" in text:
                 return (await caller.call("search", query="flaky checkout", scope="all")).text
             assert "damaged" in text or "Fix the flaky checkout test" in text
         raise AssertionError("it was never mended")

@@ -255,8 +255,8 @@ def test_a_folder_that_vanished_is_told_by_doctor_and_loses_nothing(recollect: R
     assert (synced.count("is not there, or empty"), "0 new, 0 changed" in synced) == (1, False)
     assert uids(recollect, "quagga") == ["document:shop/README.md"]
     (check,) = [c for c in recollect("doctor", "--json").data["checks"] if c["id"] == "documents"]
-    assert (check["state"], "is not there" in check["detail"]) == ("warn", True)
-    assert "is not there since" in recollect("docs").out
+    assert (check["state"], "does not exist" in check["detail"]) == ("warn", True)
+    assert "is missing since" in recollect("docs").out
 
 
 def test_a_search_counts_what_it_finds_in_documents_as_hits(recollect: Recollect, shop: Path) -> None:
@@ -286,7 +286,7 @@ def test_a_folder_without_documents_is_told(recollect: Recollect, tmp_path: Path
     (tmp_path / "code/main.py").write_text("x = 1\n")
     assert recollect("docs", "add", tmp_path / "code").code == 1
     (check,) = [c for c in recollect("doctor", "--json").data["checks"] if c["id"] == "documents"]
-    assert (check["state"], "nothing was found" in check["detail"]) == ("warn", True)
+    assert (check["state"], "contains no document" in check["detail"]) == ("warn", True)
 
 
 def test_the_shapes_are_those_of_their_schemas(recollect: Recollect, shop: Path) -> None:

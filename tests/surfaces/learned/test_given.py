@@ -245,5 +245,5 @@ def test_doctor_misses_a_file_that_the_configuration_names(told: Session, shop: 
     checks = {check.id: check for check in shop.memory.maintenance.doctor().checks}
     assert (checks["own-files"].state, checks["own-files"].detail) == (
         "ok",
-        "what agents are given begins with soul.md",
+        "soul.md comes first in what agents are given",
     )

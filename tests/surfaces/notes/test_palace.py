@@ -201,7 +201,7 @@ def test_a_palace_is_told_by_its_content(recollect: Recollect, palace: PalaceBui
     session.assistant("It was; all tests pass.")
     both = recollect("import", palace.folder, "--json").data
     assert (both["agents"]["claude"]["sessions"], "documents_known" in both) == (1, False)
-    assert [note for note in both["notes"] if "--mempalace takes it over" in note] == both["notes"]
+    assert [note for note in both["notes"] if "add --mempalace to import it" in note] == both["notes"]
     other = tmp_path / "other"
     other.mkdir()
     database = apsw.Connection(str(other / "chroma.sqlite3"))
@@ -213,5 +213,5 @@ def test_a_palace_is_told_by_its_content(recollect: Recollect, palace: PalaceBui
 def test_what_is_no_palace_is_told(recollect: Recollect, tmp_path: Path) -> None:
     outcome = recollect("import", "--mempalace", tmp_path)
     assert outcome.code == 3
-    assert "no MemPalace directory" in outcome.err
+    assert "not a MemPalace directory" in outcome.err
     assert recollect("import", "--mempalace").code == 2
