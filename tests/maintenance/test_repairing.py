@@ -187,9 +187,9 @@ def test_a_rebuild_leaves_a_damaged_source_as_the_database_has_it(machine: Machi
 def test_a_backup_made_beside_damage_says_what_is_missing_and_can_be_restored(machine: Machine) -> None:
     machine.damage(machine.one)
     made = machine.memory.maintenance.backup(machine.root / "backup")
-    assert any("1 chunks of the archive were damaged already" in note for note in made.notes)
+    assert any("1 chunks of the archive were already damaged" in note for note in made.notes)
     packed = machine.memory.maintenance.backup(machine.root / "backup.tar.zst")
-    assert any("damaged already" in note for note in packed.notes)
+    assert any("already damaged" in note for note in packed.notes)
     for source in ("backup", "backup.tar.zst"):
         with Memory.open(machine.root / f"of-{source}", config=Config(), env=dict(machine.memory.env)) as other:
             assert other.maintenance.restore(machine.root / source).sessions == 2

@@ -61,7 +61,7 @@ def test_a_program_that_will_be_cleaned_away_is_not_registered(
 ) -> None:
     monkeypatch.setattr(sys, "executable", str(tmp_path / "nowhere" / "python"))
     monkeypatch.setattr("shutil.which", lambda *_, **__: f"{place}/recollect")
-    with pytest.raises(UsageError, match="not installed to stay"):
+    with pytest.raises(UsageError, match="not installed permanently"):
         this_machine(tmp_path, {})
 
 

@@ -110,14 +110,14 @@ class ForgottenList(msgspec.Struct, frozen=True):
 
 
 EvictReason = Literal["age", "budget", "overflow", "data_loss"]
-"""age: older than `raw_max_age_days`; budget: above the soft cap; overflow: above the hard cap: analysed for that, or
-spared until then; data_loss: above the hard cap, and it could not be analysed."""
+"""Why a session went, see `EvictedSession`."""
 
 
 class EvictedSession(msgspec.Struct, frozen=True):
     """One session that went, or would go.
 
-    part: all of its raw
+    reason: age (older than `raw_max_age_days`), budget (above the soft cap), overflow (above the hard cap: analysed for
+    that, or spared until then), data_loss (above the hard cap, and it could not be analysed). part: all of its raw
     bytes, or only large results and images. bytes: about what that frees. Times in UTC microseconds.
     """
 

@@ -75,7 +75,7 @@ class VSCodeAdapter(KitAdapter[VSCodeState]):
         A folder's `workspace.json` and a state database belong to no session: theirs is named after the folder.
         """
         if info.role == SAVED:
-            return session_of(info)
+            return session_of(info) or first_line_name(head)
         if info.role in (STATE, WORKSPACE):
             folder = info.path.rpartition("/")[0].rpartition("/")[2]
             return f"{info.role}:{folder or 'User'}"
