@@ -61,12 +61,12 @@ def agents_page() -> str:
     claims = ("timestamps", "usage", "thinking", "edits", "lineage", "session_end")
     lines = ["# Agents", "", HEADER, "", "What Recollect reads of each agent, and how much each agent says.", ""]
     lines += table(
-        ("agent", "slug", "container", "history", *(c.replace("_", " ") for c in claims), "verified"),
+        ("agent", "slug", "container", "history", *(c.replace("_", " ") for c in claims), "verified", "by"),
         (
             (
                 f.name, f"`{f.slug}`", f.capabilities.container,
                 "rewritten" if f.capabilities.rewrites_history else "append",
-                *(str(getattr(f.capabilities, c)) for c in claims), verified(f),
+                *(str(getattr(f.capabilities, c)) for c in claims), verified(f), f.capabilities.verified_by,
             )
             for f in known
         ),
@@ -75,6 +75,10 @@ def agents_page() -> str:
         "",
         "exact: the agent writes it. partly: it has to be inferred, or is there only sometimes. no: the agent doesn't",
         "say. Adding one: [adding-an-agent.md](adding-an-agent.md).",
+        "",
+        "by: the best evidence that the adapter was held against. recording: transcripts that the agent wrote for",
+        "somebody's work. capture: sanitised, trimmed or test transcripts of the agent. source: the types or the schema",
+        "that its producer publishes. documentation: descriptions and other readers' tests; trust such an adapter less.",
     ]
     for facts in known:
         lines += ["", *section(facts)]

@@ -121,6 +121,11 @@ class Root(msgspec.Struct, frozen=True):
     is_database: bool = False
 
 
+Verification = Literal["recording", "capture", "source", "documentation"]
+"""recording: transcripts that the agent wrote for somebody's work. capture: sanitised, trimmed or test transcripts of
+it. source: the types or the schema that its producer publishes. documentation: descriptions, other readers' tests."""
+
+
 class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
     """Facts about an agent's transcripts. No defaults: a new question makes every agent answer it."""
 
@@ -139,6 +144,8 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
     verified_version: str
     verified_on: str
     evidence: str
+    verified_by: Verification = "documentation"
+    """The best evidence that the adapter was held against. Has a default, so that adapters of other packages load."""
 
 
 WITNESS_LANE = 8

@@ -33,6 +33,7 @@ FACTS = AgentFacts(
         verified_version="0.86",
         verified_on="2026-11-21",
         evidence="format notes: Aider; 1,129 recorded chats of 2024 to 2025",
+        verified_by="recording",
     ),
     is_per_repository=True,
     parser_version=2,

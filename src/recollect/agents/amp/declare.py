@@ -29,6 +29,7 @@ FACTS = AgentFacts(
         verified_version="0.0.1772237000",
         verified_on="2026-11-21",
         evidence="format notes: Amp; trimmed captures of two threads",
+        verified_by="capture",
     ),
     parser_version=1,
 )

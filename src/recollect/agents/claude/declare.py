@@ -87,6 +87,7 @@ FACTS = AgentFacts(
         verified_version="2.1.278",
         verified_on="2026-11-20",
         evidence="format notes: Claude Code; recorded transcripts of 1.0 to 2.1",
+        verified_by="recording",
     ),
     carries_text=False,
     hooks=HookFacts(shares_call_ids=True, subagent="{session}/agent-{agent}"),

@@ -35,6 +35,7 @@ FACTS = AgentFacts(
         verified_version="SDK session format 1",
         verified_on="2026-11-21",
         evidence="format notes: Cline / Roo / Kilo; producer types; recorded sessions of the SDK; synthetic task logs",
+        verified_by="recording",
     ),
     parser_version=2,
 )

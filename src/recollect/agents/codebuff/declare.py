@@ -47,6 +47,7 @@ FACTS = AgentFacts(
         verified_version="unverified",
         verified_on="2026-11-21",
         evidence="format notes: other agents; the sources of Codebuff (chat types)",
+        verified_by="source",
     ),
     parser_version=1,
 )

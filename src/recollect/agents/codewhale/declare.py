@@ -57,6 +57,7 @@ FACTS = AgentFacts(
         verified_version="0.9.10",
         verified_on="2026-11-21",
         evidence="format notes: CodeWhale; reference: recall and MCP, section 5; one session of the agent's own tests",
+        verified_by="capture",
     ),
     hooks=HookFacts(shares_call_ids=True),
     keeps_sessions=50,

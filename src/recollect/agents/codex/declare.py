@@ -59,6 +59,7 @@ FACTS = AgentFacts(
         verified_version="0.146.0",
         verified_on="2026-11-20",
         evidence="format notes: Codex",
+        verified_by="recording",
     ),
     carries_text=False,
     hooks=HookFacts(shares_call_ids=True),

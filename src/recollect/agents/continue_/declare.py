@@ -38,6 +38,7 @@ FACTS = AgentFacts(
         verified_version="unverified",
         verified_on="2026-11-21",
         evidence="format notes: Continue; a trimmed capture of the CLI",
+        verified_by="capture",
     ),
     parser_version=1,
 )

@@ -50,6 +50,7 @@ FACTS = AgentFacts(
         verified_version="1.0.77",
         verified_on="2026-11-21",
         evidence="format notes: GitHub Copilot CLI; sanitised streams of 0.0.420, 1.0.11, 1.0.45, 1.0.71 and 1.0.77",
+        verified_by="capture",
     ),
     hooks=HookFacts(shares_call_ids=False),
     parser_version=2,

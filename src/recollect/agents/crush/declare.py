@@ -57,6 +57,7 @@ FACTS = AgentFacts(
         verified_version="unverified",
         verified_on="2026-11-21",
         evidence="format notes: Crush (other agents); Crush's published schema",
+        verified_by="source",
     ),
     is_per_repository=True,
     parser_version=1,

@@ -37,6 +37,7 @@ FACTS = AgentFacts(
         verified_version="0.81.0",
         verified_on="2026-11-21",
         evidence="format notes: other agents; captured sessions of droid 0.5x and 0.81; readers of 0.229",
+        verified_by="capture",
     ),
     parser_version=1,
 )

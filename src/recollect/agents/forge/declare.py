@@ -55,6 +55,7 @@ FACTS = AgentFacts(
         verified_version="unverified",
         verified_on="2026-11-21",
         evidence="format notes: Forge; the agent's published record types",
+        verified_by="source",
     ),
     parser_version=1,
 )

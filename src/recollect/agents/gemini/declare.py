@@ -43,6 +43,7 @@ FACTS = AgentFacts(
         verified_version="0.40.0",
         verified_on="2026-11-21",
         evidence="format notes: Gemini CLI; recorded sessions of 0.16 to 0.22, sanitised ones of 0.40",
+        verified_by="recording",
     ),
     hooks=HookFacts(shares_call_ids=False),
     parser_version=2,

@@ -67,6 +67,7 @@ FACTS = AgentFacts(
         verified_version="sessions.db schema 17",
         verified_on="2026-11-21",
         evidence="format notes: goose; the agent's published schema; fixtures of deja-vu",
+        verified_by="source",
     ),
     hooks=HookFacts(shares_call_ids=False),
     parser_version=1,

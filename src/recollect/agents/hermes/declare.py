@@ -157,6 +157,7 @@ FACTS = AgentFacts(
         verified_version="state.db schema 30",
         verified_on="2026-11-21",
         evidence="format notes: Hermes Agent; the published schema; fixtures of agent-sessions, moraine, deja-vu",
+        verified_by="source",
     ),
     hooks=HookFacts(shares_call_ids=False),
     parser_version=2,

@@ -71,6 +71,7 @@ FACTS = AgentFacts(
         verified_version="wire protocol 1.4 and 1.10",
         verified_on="2026-11-21",
         evidence="format notes: Kimi CLI; recorded contexts of 2025-10, fixtures of Kimi Code; kimi_cli/wire/types.py",
+        verified_by="recording",
     ),
     hooks=HookFacts(shares_call_ids=True),
     parser_version=1,

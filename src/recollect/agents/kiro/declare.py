@@ -68,6 +68,7 @@ FACTS = AgentFacts(
         verified_version="unverified",
         verified_on="2026-11-21",
         evidence="format notes: Kiro; types of the CLI's open predecessor; synthetic files of other readers",
+        verified_by="source",
     ),
     parser_version=1,
 )

@@ -41,6 +41,7 @@ FACTS = AgentFacts(
         verified_version="format version 3",
         verified_on="2026-11-21",
         evidence="format notes: pi and others; fixtures of format version 3",
+        verified_by="capture",
     ),
     parser_version=2,
 )

@@ -99,6 +99,7 @@ FACTS = AgentFacts(
         verified_version="1.3.17",
         verified_on="2026-11-21",
         evidence="format notes: opencode; fixtures of git-ai, agent-sessions, deja-vu and moraine",
+        verified_by="capture",
     ),
     hooks=HookFacts(shares_call_ids=True),
     parser_version=2,

@@ -58,6 +58,7 @@ FACTS = AgentFacts(
         verified_version="1.11.5",
         verified_on="2026-11-21",
         evidence="format notes: OpenHands; a recorded state of 1.11.5, completion logs of 1.0.0; openhands/sdk/event",
+        verified_by="recording",
     ),
     parser_version=1,
 )

@@ -39,6 +39,7 @@ FACTS = AgentFacts(
         verified_version="semantic conventions 1.38",
         verified_on="2026-11-21",
         evidence="format notes: OTel GenAI; recorded traces of Visual Studio 18.6, made-up flat records",
+        verified_by="recording",
     ),
     parser_version=1,
 )

@@ -45,6 +45,7 @@ FACTS = AgentFacts(
         verified_version="0.7.29 and format version 3",
         verified_on="2026-11-21",
         evidence="format notes: pi; one recorded session of 1,019 records of format version 1, fixtures of version 3",
+        verified_by="recording",
     ),
     hooks=HookFacts(shares_call_ids=True),
     parser_version=2,

@@ -46,6 +46,7 @@ FACTS = AgentFacts(
         verified_version="0.21.13",
         verified_on="2026-11-21",
         evidence="format notes: Qwen Code; synthetic and sanitised transcripts of 0.19 to 0.21",
+        verified_by="capture",
     ),
     hooks=HookFacts(shares_call_ids=True, has_other_prompts=True),
     parser_version=1,

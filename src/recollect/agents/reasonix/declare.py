@@ -62,6 +62,7 @@ FACTS = AgentFacts(
         verified_version="schema 1",
         verified_on="2026-11-21",
         evidence="format notes: other agents; the agent's published types and file names",
+        verified_by="source",
     ),
     parser_version=2,
 )

@@ -79,6 +79,7 @@ FACTS = AgentFacts(
         verified_version="unverified",
         verified_on="2026-11-21",
         evidence="format notes: other agents; the agent's published types and queries",
+        verified_by="source",
     ),
     parser_version=1,
 )

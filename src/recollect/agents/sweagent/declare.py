@@ -38,6 +38,7 @@ FACTS = AgentFacts(
         verified_version="1.0",
         verified_on="2026-11-21",
         evidence="13 recorded trajectories of 0.7 to 1.0; sweagent/types.py. There is no page of format notes",
+        verified_by="recording",
     ),
     parser_version=1,
 )

@@ -49,6 +49,7 @@ FACTS = AgentFacts(
         verified_version="unverified",
         verified_on="2026-11-21",
         evidence="format notes: other agents; the sources of Mistral Vibe; sessions of its readers",
+        verified_by="capture",
     ),
     parser_version=1,
 )

@@ -72,6 +72,7 @@ FACTS = AgentFacts(
         verified_version="1.119.0",
         verified_on="2026-11-21",
         evidence="format notes: VS Code Copilot Chat; recorded sessions of the extension 0.31, 0.37 and 0.47",
+        verified_by="recording",
     ),
     hooks=HookFacts(shares_call_ids=True),
     parser_version=2,

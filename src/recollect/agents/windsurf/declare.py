@@ -51,6 +51,7 @@ FACTS = AgentFacts(
         verified_version="unverified",
         verified_on="2026-11-21",
         evidence="format notes: Windsurf; one recorded transcript",
+        verified_by="recording",
     ),
     hooks=HookFacts(shares_call_ids=False),
     parser_version=1,

@@ -97,5 +97,6 @@ TASK_CAPABILITIES = Capabilities(
     verified_version="unverified",
     verified_on="2026-11-21",
     evidence="format notes: Cline / Roo / Kilo; producer types; synthetic task logs",
+    verified_by="source",
 )
 """What the logs of a fork can give that has tasks and no sessions of the SDK."""
