@@ -77,8 +77,8 @@ def agents_page() -> str:
         "say. Adding one: [adding-an-agent.md](adding-an-agent.md).",
         "",
         "by: the best evidence that the adapter was held against. recording: transcripts that the agent wrote for",
-        "somebody's work. capture: sanitised, trimmed or test transcripts of the agent. source: the types or the schema",
-        "that its producer publishes. documentation: descriptions and other readers' tests; trust such an adapter less.",
+        "somebody's work. capture: sanitised, trimmed or test transcripts of the agent. source: the types or the",
+        "schema that its producer publishes. documentation: descriptions and other readers' tests; trust it less.",
     ]
     for facts in known:
         lines += ["", *section(facts)]
