@@ -13,7 +13,7 @@ import msgspec
 from recollect.archive.archive import Archive
 from recollect.archive.keys import load_keys
 from recollect.erasure.forget import Opened, StageProgress
-from recollect.erasure.plan import forget_selection, looking, plan_of
+from recollect.erasure.forget_plan import forget_selection, looking, plan_of
 from recollect.erasure.reports import (
     ForgetReport,
     ForgetSelection,
