@@ -1,5 +1,5 @@
 """What looks after a large memory: `python -m benchmarks upkeep [--quick] [--dry]`."""
 
-from benchmarks.maintenance.verbs import measure
+from benchmarks.upkeep.verbs import measure
 
 __all__ = ["measure"]
