@@ -229,7 +229,7 @@ def _lines(path: Path, shown: Path) -> list[str]:
 )
 @prints
 def digest(session: str, schema: Literal[1, 2], as_json: bool) -> CommandResult | int:
-    """Summarize one session: outcome, cost, errors.
+    """Summarise one session: outcome, cost, errors.
 
     The summary gives the outcome and its reasons, cost, tools, errors, and the first and last words. SESSION is a
     session's uid or a unique prefix of it. This command ingests and analyses nothing. A session that is still running,
