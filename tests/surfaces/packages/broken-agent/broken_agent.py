@@ -1,5 +1,5 @@
 """An adapter that cannot be imported: it was written against a module that is not there."""
 
-from recollect.agents.base import Adapter
+from recollect.agents.kit.gone import Adapter
 
 __all__ = ["Adapter"]
