@@ -6,7 +6,6 @@ from typing import Literal
 
 import msgspec
 
-from recollect.insights.learnings.pause import Pause
 from recollect.model.records import LedgerDefect
 
 
@@ -121,26 +120,6 @@ class DoctorReport(msgspec.Struct, frozen=True):
     ok: bool
     checks: tuple[Check, ...]
     fixes: tuple[Fix, ...] = ()
-
-
-class LearningHealth(msgspec.Struct, frozen=True):
-    """How learning is. sessions_waiting: for the rules; turns_waiting, turns_parked: for a model. learnings: that hold.
-
-    dead: pieces of work that were given up; newest_dead: of the newest of them the session and the reason. held_back:
-    texts of a model's answers that cannot be used. waited_s: how long the longest waiting piece could have been done.
-    """
-
-    enabled: bool
-    provider: str
-    learnings: int
-    sessions_waiting: int
-    turns_waiting: int
-    turns_parked: int
-    dead: int
-    newest_dead: tuple[str, ...]
-    held_back: int
-    waited_s: float
-    pause: Pause | None = None
 
 
 ExportFormat = Literal["raw", "events", "claude-jsonl", "markdown", "nodes", "prov"]

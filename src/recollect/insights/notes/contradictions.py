@@ -98,9 +98,7 @@ def contradictions_among(facts: Iterable[Fact], single: frozenset[str] = SINGLE_
     by_subject: dict[str, list[Fact]] = {}
     for fact in facts:
         by_subject.setdefault(normal_name(fact.subject), []).append(fact)
-    newest_first = (
-        sorted(same, key=lambda f: (-(f.valid_from or f.recorded_at), f.id)) for same in by_subject.values()
-    )
+    newest_first = (sorted(same, key=_newest_first) for same in by_subject.values())
     return [
         Contradiction(one, other, why)
         for same in newest_first
