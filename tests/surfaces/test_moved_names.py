@@ -61,7 +61,8 @@ def test_a_plug_in_of_the_last_release_gets_the_classes_that_we_use(tmp_path: Pa
 
 
 def test_what_never_was_is_not_found_under_an_old_name_either() -> None:
-    with pytest.raises(ModuleNotFoundError, match=r"recollect\.distill\.nonsense"):
+    with warnings.catch_warnings(), pytest.raises(ModuleNotFoundError, match=r"recollect\.distill\.nonsense"):
+        warnings.simplefilter("ignore", DeprecationWarning)
         importlib.import_module("recollect.distill.nonsense")
 
 
