@@ -24,7 +24,7 @@ from benchmarks import (
 )
 from benchmarks.distilling import bindings, outcomes, quality, scored, speed
 from benchmarks.learning import quality as learned_quality
-from benchmarks.serving import live
+from benchmarks.serving import clients, live
 from benchmarks.support.places import parser, places
 from benchmarks.support.results import ORDER, publish
 
@@ -42,6 +42,7 @@ SCRIPTS = {
     "hooks": hooks.measure,
     "mcp": mcp.measure,
     "live": live.measure,
+    "clients": clients.measure,
     "distill_outcomes": outcomes.measure,
     "distill_quality": quality.measure,
     "distill_scored": scored.measure,

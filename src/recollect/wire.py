@@ -10,7 +10,7 @@ empty file for a payload that could not be kept.
 **The socket.** One line of JSON each way. Question: `{"version": 1, "kind", "agent", "event", "session", "cwd",
 "source", "prompt"}`; all are texts, "" if the payload did not say. Answer: `{"version": 1, "text": "…"}`, "" if there
 is nothing to say. A daemon answers a kind that it does not know with an empty text; whoever asks treats an answer that
-it does not understand as none.
+it does not understand as none. What else stands in a `request` and in its answer, `recollect.client` says.
 
 The socket is `<home>/run/hook.sock`. The folder and the socket belong to the user, and the folder is closed to others
 (0700). Otherwise nothing is sent: a prompt must not reach anybody else.
@@ -61,6 +61,8 @@ KIND_SETTLE = "settle"
 """Answered when everything that was noticed by then can be found, with what is missing."""
 KIND_STATUS = "status"
 """Answered with the daemon's status as JSON."""
+KIND_REQUEST = "request"
+"""Asks what is in the memory, see `recollect.client`."""
 MAX_QUESTION_BYTES = 256 * 1024
 _STEP_BYTES = 65_536
 
@@ -101,6 +103,14 @@ def ask(
     home: str, question: Mapping[str, object], *, connect_s: float, answer_s: float, max_bytes: int
 ) -> str | None:  # fmt: skip
     """Return the daemon's text. None if there is no daemon, it is not ours, or it is too slow. Never raises OSError."""
+    line = ask_line(home, encoded(question), connect_s=connect_s, answer_s=answer_s, max_bytes=max_bytes)
+    return texts_of(line).get("text") if line else None
+
+
+def ask_line(home: str, question: bytes, *, connect_s: float, answer_s: float, max_bytes: int) -> bytes | None:
+    """Send a line and return the daemon's. None if nobody of ours listens; b"" if the listener gives no whole line in
+    time. Never raises OSError.
+    """
     import socket
 
     from recollect.paths import SocketPath
@@ -113,21 +123,24 @@ def ask(
             channel.settimeout(connect_s)
             with SocketPath(path) as short:
                 channel.connect(short)
-            channel.settimeout(answer_s)
-            channel.sendall(encoded(question))
-            line = _read_line(channel, answer_s, max_bytes)
         except OSError:
             return None
-    return texts_of(line).get("text")
+        try:
+            channel.settimeout(answer_s)
+            channel.sendall(question)
+            return _read_line(channel, answer_s, max_bytes)
+        except OSError:
+            return b""
 
 
 def _read_line(channel: socket, seconds: float, max_bytes: int) -> bytes:
-    """Return one line within the time; what comes after it is not read."""
+    """Return one line within the time, b"" where there is no whole one; what comes after it is not read."""
     import time
 
-    line = b""
+    parts: list[bytes] = []
+    size = 0
     ends = time.monotonic() + seconds
-    while b"\n" not in line and len(line) <= max_bytes:
+    while size <= max_bytes:
         left = ends - time.monotonic()
         if left <= 0:
             raise TimeoutError
@@ -135,8 +148,11 @@ def _read_line(channel: socket, seconds: float, max_bytes: int) -> bytes:
         part = channel.recv(_STEP_BYTES)
         if not part:
             break
-        line += part
-    return line.partition(b"\n")[0]
+        parts.append(part)
+        if b"\n" in part:
+            return b"".join(parts).partition(b"\n")[0]
+        size += len(part)
+    return b""
 
 
 def _is_private(path: str) -> bool:

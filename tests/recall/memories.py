@@ -65,6 +65,9 @@ class MemoryOfTests:
         self._writers.commit()
         return Searcher(TextIndex.open(self.folder), self).search(query, limit=limit, now_us=NOW_US)
 
+    def hit_texts(self) -> MemoryOfTests:
+        return self
+
     def related(self, keys: Sequence[int]) -> Mapping[int, Mapping[str, HitText]]:
         return {}
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 import click
 
-from recollect.cli.local_time import LOCAL
 from recollect.clock import now_us
+from recollect.local_time import LOCAL
 from recollect.model.time import TIME_FORMS, parse_time
 
 if TYPE_CHECKING:

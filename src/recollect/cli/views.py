@@ -5,17 +5,6 @@ from __future__ import annotations
 import msgspec
 
 from recollect.memory import SearchAnswer, Stats, SyncReport
-from recollect.model.events import Event
-from recollect.model.sessions import Session
-
-
-class SessionView(msgspec.Struct, frozen=True):
-    """A page of a session. `next_seq`: where to go on with `--from`; None at the end."""
-
-    session: Session
-    events: tuple[Event, ...]
-    next_seq: int | None
-    notes: tuple[str, ...] = ()
 
 
 class UpReport(msgspec.Struct, frozen=True):

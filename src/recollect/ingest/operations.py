@@ -11,6 +11,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from recollect.client import UNANSWERED
 from recollect.clock import now_us
 from recollect.errors import IndexUnavailable, RecollectError, SchemaTooNew, SourceUnavailable, StoreError, StoreLocked
 from recollect.index.text.shards import TextIndex
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from recollect.erasure.forget import Opened
     from recollect.erasure.reports import EvictReport
     from recollect.ingest.imports import ImportOptions
+    from recollect.ingest.quick_look import QuickLook
     from recollect.ingest.rebuild import Progress
     from recollect.ingest.report import ProgressCallback, SyncReport
     from recollect.ingest.sync import SyncRequest
@@ -34,6 +36,8 @@ if TYPE_CHECKING:
 REFRESH_EVERY_S = 0.4
 """A process looks for new bytes at most this often when it reads: what was written half a second ago is found, or the
 answer says that it is catching up."""
+QUICK_EVERY_S = 0.1
+"""The same where a look at the state of files tells that nothing changed."""
 REFRESH_BYTES = 64_000_000
 """A refresh on read takes in at most this much, the newest first; the rest waits for `sync`."""
 LARGE_SYNC_BYTES = 64_000_000
@@ -199,13 +203,15 @@ class Refresher:
         self._home = home
         self._refreshing = threading.Lock()
         self._looked_at = -REFRESH_EVERY_S
+        self._quick: QuickLook | None = None
+        """Once everything was looked at and nothing was left."""
 
     def refresh(self) -> tuple[str, ...]:
         """See `Memory.refresh`."""
         home = self._home
         told = home.keeper() if home.keeper is not None else settled(home.home)
         if told is not None:
-            home.stale = (*told, *index_entries(home))
+            home.stale = told
             if self.looks_again():  # the daemon may have met new names
                 self._looked_at = time.monotonic()
                 hide_secret_names(home.home)
@@ -213,25 +219,30 @@ class Refresher:
         if not self._refreshing.acquire(blocking=False):
             return ()
         try:
+            unanswered = (UNANSWERED,) if is_alive(home.home) else ()
             if not self.looks_again():
-                return index_entries(home)
+                return (*unanswered, *index_entries(home))
             self._looked_at = time.monotonic()  # before it looks: what is written meanwhile may have been passed by
-            return self._take()
+            if self._quick is not None and self._quick.is_same():
+                return (*unanswered, *index_entries(home))
+            return (*unanswered, *self._take())
         finally:
             self._refreshing.release()
 
     def looks_again(self) -> bool:
         """Tell whether a refresh would look for changes now."""
-        return time.monotonic() - self._looked_at >= REFRESH_EVERY_S
+        return time.monotonic() - self._looked_at >= (REFRESH_EVERY_S if self._quick is None else QUICK_EVERY_S)
 
     def _take(self) -> tuple[str, ...]:
+        from recollect.ingest.quick_look import quick_look
         from recollect.ingest.sync import SyncRequest
         from recollect.ingest.sync import sync as take
 
-        home = self._home
+        home, self._quick = self._home, None
         request = SyncRequest(home.config, env=home.env, max_bytes=REFRESH_BYTES, now_us=now_us)
         try:
             with home.writing(patience_s=0.0) as opened:
+                quick = quick_look(home)
                 report = take(opened, request)
         except StoreLocked:
             home.stale = ("catching up: another process is ingesting; this is what is stored so far",)
@@ -246,6 +257,10 @@ class Refresher:
         if home.index is not None and home.index.damaged:  # found by a question since
             report.notes.append(remake_shards(home, home.index.damaged))
         home.stale = tuple(report.notes) if report.state != "done" else ()
+        is_whole = report.state == "done" and not report.notes and not any(a.skipped for a in report.agents.values())
+        if quick is not None and is_whole:
+            quick.done()
+            self._quick = quick
         return tuple(report.notes)
 
 

@@ -125,6 +125,7 @@ if TYPE_CHECKING:
         Hit,
         SearchAnswer,
         SessionPage,
+        SessionView,
         Stats,
         StorageStats,
         Timeline,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, tzinfo
-from functools import cache, cached_property, partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -30,6 +30,7 @@ from recollect.store.rows import EventFilter
 if TYPE_CHECKING:
     from recollect.ingest.distill import DistillingFacet
     from recollect.ingest.imports import ImportOptions
+    from recollect.ingest.known_names import KnownNames
     from recollect.ingest.learnings.run import LearnFacet
     from recollect.ingest.report import ProgressCallback, SyncReport
     from recollect.ingest.spool import SpoolFacet
@@ -145,20 +146,22 @@ class Memory(OpenHome):
     # Asking
 
     def search(
-        self, query: str, *, limit: int | None = None, sync: bool = True, folders: Sequence[str] | None = None
-    ) -> SearchAnswer:
+        self, query: str, *, limit: int | None = None, sync: bool = True, folders: Sequence[str] | None = None,
+        zone: tzinfo | None = None,
+    ) -> SearchAnswer:  # fmt: skip
         """Answer a query (see docs/query-language.md). Any text is a valid query.
 
         sync: take in what has changed first. folders: where who asks works, by default where this process does: its
-        repository may be new. An index that cannot be read gives an answer without hits whose notes say so, and so do
-        those of an answer to a query that names an agent, a repository or the like that nobody knows.
+        repository may be new. zone: in which days of the query begin, by default the memory's. An index that cannot be
+        read gives an answer without hits whose notes say so, and so do those of an answer to a query that names an
+        agent, a repository or the like that nobody knows.
         """
         notes = self.refresh() if sync else ()
         wanted = limit if limit is not None else self.config.search.limit
-        answer = self._ask(query, wanted, folders)
+        answer = self._ask(query, wanted, folders, zone or self.zone)
         if sync and self.index is not None and self.index.damaged:
             notes = (*notes, remake_shards(self, self.index.damaged))
-            answer = self._ask(query, wanted, folders)
+            answer = self._ask(query, wanted, folders, zone or self.zone)
         answer = partly(answer, self.stale)
         return msgspec.structs.replace(answer, notes=tuple(dict.fromkeys((*answer.notes, *notes))))
 
@@ -359,14 +362,16 @@ class Memory(OpenHome):
 
     # Inside
 
-    def _ask(self, query: str, limit: int, folders: Sequence[str] | None) -> SearchAnswer:
-        known = cache(partial(self.known_names, folders))  # made where a query has a name in it
+    def _ask(self, query: str, limit: int, folders: Sequence[str] | None, zone: tzinfo) -> SearchAnswer:
+        known: list[KnownNames] = []  # made where a query has a name in it
 
         def name_of(field: str, name: str) -> str:
-            return known()(field, name)
+            if not known:
+                known.append(self.known_names(folders))
+            return known[0](field, name)
 
         try:
-            return self._searcher().search(query, limit=limit, now_us=now_us(), zone=self.zone, names=name_of)
+            return self._searcher().search(query, limit=limit, now_us=now_us(), zone=zone, names=name_of)
         except IndexUnavailable as error:
             note = (
                 f"nothing was searched, because the search index cannot be read ({error}); run `recollect doctor --fix`"

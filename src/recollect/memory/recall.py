@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, tzinfo
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
@@ -15,10 +16,10 @@ from recollect.errors import UnknownName
 from recollect.index.query.grammar import Question, parse
 from recollect.ingest.known_names import repository_names
 from recollect.model.capabilities import Capabilities
-from recollect.model.sessions import Session
+from recollect.model.sessions import Session, gone_note
 from recollect.model.time import required_time
 from recollect.model.usage import UsageReport
-from recollect.recall.answers import EntryView, entry_view
+from recollect.recall.answers import EntryView, SessionView, entry_view
 from recollect.recall.coverage import Coverage, lagging
 from recollect.recall.overview import Overview, overview
 from recollect.store.rows import DriftRow, EventFilter, UsageBy
@@ -71,6 +72,17 @@ class RecallFacet:
             return {}
         found, _total = self._home.reader().sessions(EventFilter(sessions=uids), limit=len(uids))
         return {session.session_uid: session for session in found}
+
+    def page(self, uid: str, *, first: int = 0, limit: int = 100, notes: tuple[str, ...] = ()) -> SessionView:
+        """Return a session with its events from number `first` on. notes: go before those of the page's own.
+
+        Raises UnknownName.
+        """
+        reader, found = self._home.reader(), self._home.session(uid)
+        events = tuple(islice(reader.events(found.session_uid, first_seq=first, limit=limit + 1), limit + 1))
+        next_seq = events[limit].seq if len(events) > limit else None
+        gone = gone_note(found.evicted_at)
+        return SessionView(found, events[:limit], next_seq, (*notes, gone) if gone else notes)
 
     def entry(self, uid: str, *, first: int = 0, limit: int | None = None) -> EntryView:
         """Return what was learned, noted or documented, by its uid or a unique beginning of it, part by part.
@@ -172,11 +184,12 @@ class UsageFacet:
         after: int | None = None,
         before: int | None = None,
         zone: tzinfo = UTC,
+        folders: Sequence[str] | None = None,
     ) -> UsageReport:
         """Return tokens and cost grouped by session, day, repo, domain, model, agent or in total.
 
-        after/before: UTC microseconds, [after, before). zone: in which days count.
+        after/before: UTC microseconds, [after, before). zone: in which days count. folders: as in `Memory.search`.
         Forks, replays and repeated lines count once. Raises UnknownName.
         """
-        where = self._home.known_names().filter(where or EventFilter())
+        where = self._home.known_names(folders).filter(where or EventFilter())
         return self._home.reader().usage(by=by, where=where, after=after, before=before, zone=zone)

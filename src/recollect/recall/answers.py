@@ -7,6 +7,7 @@ from typing import Literal
 
 import msgspec
 
+from recollect.model.events import Event
 from recollect.model.learnings.entries import ENTRY_KINDS
 from recollect.model.sessions import Session
 from recollect.store.entries import EntryReader
@@ -108,6 +109,15 @@ class SessionPage(msgspec.Struct, frozen=True):
 
     sessions: tuple[Session, ...]
     total: int
+    notes: tuple[str, ...] = ()
+
+
+class SessionView(msgspec.Struct, frozen=True):
+    """A page of a session. `next_seq`: where to go on with `--from`; None at the end."""
+
+    session: Session
+    events: tuple[Event, ...]
+    next_seq: int | None
     notes: tuple[str, ...] = ()
 
 

@@ -84,7 +84,7 @@ class ResultPage:
     def __init__(
         self, store: Reader, question: Question, wanted: QueryPlan, ranked: Sequence[Ranked], found: Findings
     ) -> None:
-        self._store = store
+        self._texts = store.hit_texts()
         self._question = question
         self._wanted = wanted
         self._ranked = ranked
@@ -148,7 +148,7 @@ class ResultPage:
                     batch.append(item)
             fetched += len(batch)
             keys = [item.candidate.key for item in batch]
-            texts = self._store.texts([key for key in keys if key not in found.texts])
+            texts = self._texts.texts([key for key in keys if key not in found.texts])
             for item, key in zip(batch, keys, strict=True):
                 text = found.texts.get(key) or texts.get(key)
                 if text is not None:
@@ -230,7 +230,7 @@ class ResultPage:
         """Return the hits, the first of them with what belongs to them; what is a hit itself is not said again."""
         first = [item.ranked.candidate.key for item in shown[:RELATED_HITS]]
         said = {item.ranked.candidate.key for item in shown[:READ_HITS]}
-        related = self._store.related(first)
+        related = self._texts.related(first)
         told = []
         for hit, key in zip(hits, first, strict=False):
             parts = []

@@ -12,11 +12,13 @@ from functools import partial
 import msgspec
 
 from recollect.index.query.candidates import POOL, Candidate, CandidateSearch, QueryPlan
+from recollect.index.query.clauses import UnitClauses
 from recollect.index.query.filters import Confinement
 from recollect.index.query.grammar import Clause, Names, Question, as_written, parse
 from recollect.index.query.ranking import WEIGHTS, Ranked, Weights, is_question, rank
 from recollect.index.query.units import Unit, UnitReader, alternatives_of
 from recollect.index.text.engine import DamagedShard
+from recollect.index.text.schema import INSTRUCTIONS, TEXT
 from recollect.index.text.shards import Shard, TextIndex
 from recollect.model.learnings.entries import APART_KINDS, ENTRY_KINDS
 from recollect.recall.abstention import (
@@ -56,7 +58,7 @@ every name in it: one that is not about the question is worse than none."""
 
 
 class Searcher:
-    """Answers queries over one index and one store. Thread safe if the store is.
+    """Answers queries over one index and one store, one at a time.
 
     glossary: gives, for a time, the names that mean the same as a name, all in normal form. unsearched: tells, of the
     parts of the index that are there and those that are damaged, what a search cannot find now.
@@ -80,6 +82,8 @@ class Searcher:
         self._weights = weights
         self._glossary = glossary
         self._unsearched = unsearched
+        self._shards: Sequence[Shard] = ()
+        """As of the present question."""
 
     def search(
         self, query: str, *, limit: int = 10, now_us: int, zone: tzinfo = UTC, names: Names = as_written
@@ -95,6 +99,7 @@ class Searcher:
         question = parse(query, now_us, zone, names=names)
         while True:
             try:
+                self._shards = self._index.shards()
                 answer = self._answer(question, max(1, min(limit, MAX_LIMIT)), now_us)
                 if answer.abstained:
                     answer = self._inside_words(question, max(1, min(limit, MAX_LIMIT)), now_us) or answer
@@ -105,7 +110,7 @@ class Searcher:
                     raise
         if learned and answer.abstained:
             answer = msgspec.structs.replace(answer, abstained=False, notes=(*question.notes, _ONLY_LEARNED))
-        searched = [shard.name for shard in self._index.shards()]
+        searched = [shard.name for shard in self._shards]
         answer = partly(answer, self._unsearched(searched, self._index.damaged))
         wide = self._answer(question.unconfined, 1, now_us) if question.is_confined and not answer.with_words else None
         answer = msgspec.structs.replace(answer, elsewhere=wide.with_words if wide else 0)
@@ -119,7 +124,7 @@ class Searcher:
             return no_answer(question, notes)
         if question.lost:
             return no_answer(question, [*notes, f"nothing was searched: `{question.lost}:` names nothing known"])
-        shards = self._index.shards()
+        shards = self._shards
         if not shards:
             return no_answer(question, [*notes, NOT_INDEXED])
         shards = parts_for(question, shards)
@@ -157,12 +162,12 @@ class Searcher:
     def _beside(self, question: Question, now_us: int) -> tuple[Hit, ...]:
         """Return what was learned and noted that is surely about a question. It is as rare as in the whole memory."""
         asked = beside(question)
-        shards = self._index.shards()
+        shards = self._shards
         notes = [shard for shard in shards if shard.name == NOTE_SHARD]
         if asked is None or not notes or not question.asks_something or question.lost:
             return ()
         wanted, _notes = self._wanted(asked, shards, now_us)
-        if not wanted.all_units:
+        if not wanted.all_units or not may_be_sure(wanted, notes):
             return ()
         searched = CandidateSearch(notes, wanted, pool=BESIDE_POOL)
         ranked, keys = self._rank(asked, wanted, searched.run(), now_us)
@@ -342,6 +347,16 @@ def beside(question: Question) -> Question | None:
     if question.kinds or question.tools or where.sessions or where.branches or where.is_subagent or not kinds:
         return None
     return replace(question, kinds=kinds, not_kinds=())
+
+
+def may_be_sure(wanted: QueryPlan, notes: Sequence[Shard]) -> bool:
+    """Tell whether notes have so many of the words, each anywhere in them, that one of them may have enough."""
+    if wanted.must:
+        return True
+    clauses = UnitClauses((INSTRUCTIONS, TEXT) if wanted.confinement.with_instructions else (TEXT,), ())
+    units = wanted.all_units
+    there = sum(1 << i for i, u in enumerate(units) if any(clauses.found(shard, u) is not None for shard in notes))
+    return covered_by((there,), units) >= SURE
 
 
 def sure_ones(ranked: Sequence[Ranked], wanted: QueryPlan, question: str) -> tuple[list[Ranked], float]:

@@ -24,7 +24,9 @@ from recollect.hook.forms import form_of, shortened, takes_context
 from recollect.memory import ContextBlock, ContextEvent, Memory
 from recollect.model.ids import session_uid
 from recollect.paths import SocketPath
+from recollect.serve.answerers import Answerers
 from recollect.serve.daemon_control import DaemonLog, leave_terminal
+from recollect.serve.requests import Responder
 from recollect.wire import MAX_QUESTION_BYTES, encoded, texts_of
 
 if TYPE_CHECKING:
@@ -39,6 +41,7 @@ READ_S = 1.0
 _STEP_BYTES = 65_536
 
 Answer = Callable[[Mapping[str, str]], str]
+LineAnswer = Callable[[bytes], bytes]
 
 
 class AskSocket:
@@ -47,13 +50,17 @@ class AskSocket:
     Systems without Unix sockets have none of this: hooks and reads then do by themselves what they need.
     """
 
-    def __init__(self, path: Path, answers: Mapping[str, Answer], log: Callable[[str], None]) -> None:
-        """answers: by kind; the texts of the question are given, and what is raised becomes an empty text.
+    def __init__(
+        self, path: Path, answers: Mapping[str, Answer], log: Callable[[str], None], *, request: LineAnswer
+    ) -> None:
+        """answers: by kind; the texts of the question are given, and what is raised becomes an empty text. request:
+        answers the line of a request with a line.
 
         The caller has made sure that the folder is private and that nobody else listens there. Raises OSError, also
         for a path that is longer than a socket's may be, where the system knows no way around that (`SocketPath`).
         """
         self._answers = answers
+        self._request = request
         self._log = log
         self._threads = ThreadPoolExecutor(PARALLEL, thread_name_prefix="asked")
         self._listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -101,21 +108,21 @@ class AskSocket:
         with channel:
             try:
                 channel.settimeout(READ_S)
-                question = texts_of(_read_line(channel))
-                text = self._text(question)
-                channel.sendall(encoded({"text": text}))
+                channel.sendall(self._line(_read_line(channel)))
             except OSError:
                 return  # whoever asked is gone, or never asked
 
-    def _text(self, question: Mapping[str, str]) -> str:
-        answer = self._answers.get(question.get("kind", ""))
-        if answer is None:
-            return ""
+    def _line(self, line: bytes) -> bytes:
+        question = texts_of(line)
+        kind = question.get("kind", "")
+        answer = self._answers.get(kind)
         try:
-            return answer(question)
+            if kind == wire.KIND_REQUEST:
+                return self._request(line)
+            return encoded({"text": answer(question) if answer is not None else ""})
         except Exception as error:  # noqa: BLE001 - a hook: an agent never waits for, or fails by, its memory
-            self._log(f"a question of kind {question['kind']} was not answered: {type(error).__name__}")
-            return ""
+            self._log(f"a question of kind {kind} was not answered: {type(error).__name__}")
+            return encoded({"text": ""})
 
 
 def _read_line(channel: socket.socket) -> bytes:
@@ -201,6 +208,9 @@ def _within(block: ContextBlock, max_chars: int) -> ContextBlock:
 
 STOP_S = 1.5
 """How long work under way may take after a signal. Then it is killed, which loses nothing that was stored."""
+SWITCH_S = 0.0005
+"""How long a thread that computes keeps others out. With Python's 5 ms a hook's question waits that long at each of its
+steps while something is being analysed."""
 GUARD_EVERY_S = 2.0
 PORT_AGAIN_S = (2.0, 60.0)
 """A port that is taken is tried again after so long, then after ever longer, up to so long."""
@@ -242,6 +252,7 @@ class _Daemon:
         self._url = ""
         self._http = ""
         self._no_socket = ""
+        self._answerers: Answerers | None = None
         self._has_begun = False
         self._stopped_at = 0.0
         self._ended = threading.Event()
@@ -249,6 +260,7 @@ class _Daemon:
     def run(self, port: int | None, tell: Callable[[Started], None]) -> None:
         """Run until a signal comes, then stop within two seconds."""
         self._log(f"started, version {__version__}")
+        sys.setswitchinterval(SWITCH_S)
         wanted = self._memory.config.daemon.port if port is None else port
         has_http = self._memory.config.daemon.http or port is not None
         bound = self._listen(wanted) if has_http else None
@@ -274,6 +286,8 @@ class _Daemon:
         finally:
             if asked is not None:
                 asked.close()
+            if self._answerers is not None:
+                self._answerers.close()
             self._end()
             for number, handler in before.items():
                 signal.signal(number, handler)
@@ -326,7 +340,9 @@ class _Daemon:
             return None
         try:
             answers = DaemonAnswers(self._memory, self._keeper, self.status)
-            return AskSocket(self._place.socket, answers.by_kind(), self._log)
+            requests = Responder(self._memory, self._keeper.started_at)
+            self._answerers = Answerers(requests, self._memory, self._keeper, self._log)
+            return AskSocket(self._place.socket, answers.by_kind(), self._log, request=self._answerers.answer)
         except OSError as error:
             self._no_socket = f"{self._place.socket}: {error.strerror or error}"
             self._log(f"no socket for hooks and reads: {self._no_socket}")

@@ -19,7 +19,14 @@ from recollect.errors import ArchiveError, RawGone, StoreCorrupt
 from recollect.model.events import Event, SourceLocation
 from recollect.model.payloads import KINDS, Payload, Unknown
 from recollect.model.text import searchable, summary_of
-from recollect.store.bodies import BlockEntry, decode_entry, hydrate, is_whole, open_frame
+from recollect.store.bodies import (
+    BlockEntry,
+    decode_entry,
+    hydrate,
+    is_whole,
+    open_frame,
+    payload_without_record,
+)
 from recollect.store.connection import REBUILD_HINT
 from recollect.store.keys import (
     EVICTED_BLOCK,
@@ -338,10 +345,11 @@ class EventReader:
             )
         return found
 
-    def texts(self, rows: Sequence[EventRow]) -> dict[int, HitText]:
-        """Return what search shows and verifies of events, by key."""
+    def texts(self, rows: Sequence[EventRow], *, with_closing: bool = True) -> dict[int, HitText]:
+        """Return what search shows and verifies of events, by key. with_closing: tell which replies close a turn."""
         found = {}
-        closing = read_closing(self._db, [row.key for row in rows if kind_of_bits(row.bits) == "assistant_message"])
+        replies = [row.key for row in rows if with_closing and kind_of_bits(row.bits) == "assistant_message"]
+        closing = read_closing(self._db, replies)
         for row in rows:
             entry = self._entry(row)
             payload = self._payload(row, entry)
@@ -371,6 +379,11 @@ class EventReader:
         """Yield rows with their whole, redacted payloads."""
         for row in rows:
             yield row, self._payload(row, self._entry(row))
+
+    def light_payloads(self, rows: Iterable[EventRow]) -> Iterator[tuple[EventRow, Payload]]:
+        """Yield rows with their payloads as the database alone has them: strings that lie in the archive are empty."""
+        for row in rows:
+            yield row, payload_without_record(self._entry(row).body)
 
     def index_events(self, rows: Sequence[EventRow]) -> Iterator[IndexEvent]:
         """Yield events for the index. They come session by session, so what is known of many before is let go of."""

@@ -48,6 +48,34 @@ def open_reader(home: Path, archive: ChunkReader | None, redactor: TextRedactor 
     return Reader(home, archive, redactor)
 
 
+class HitTexts:
+    """Texts of events and of what belongs to them, for one answer: what neighbours share is read once.
+
+    Which replies close a turn is not told.
+    """
+
+    def __init__(self, db: apsw.Connection, events: EventReader) -> None:
+        self._db = db
+        self._events = events
+
+    def texts(self, keys: Sequence[int]) -> dict[int, HitText]:
+        """Return what search shows and verifies of events, by key; unknown keys are left out."""
+        with store_errors():
+            texts = self._events.texts(self._events.by_key(keys), with_closing=False)
+            return {**texts, **read_entry_texts(self._db, keys)}
+
+    def related(self, keys: Sequence[int]) -> dict[int, dict[str, HitText]]:
+        """Return, by key, what belongs to an event in its turn, by label: see `recall.answers.RelatedEvent`."""
+        with store_errors():
+            places = {key: read_related(self._events, self._db, key) for key in keys if key >> SEQ_BITS < ENTRY_BASE}
+            wanted = {place for found in places.values() for place in found.values()}
+            texts = self._events.texts(self._events.by_key(wanted), with_closing=False)
+        return {
+            key: {label: texts[place] for label, place in found.items() if place in texts}
+            for key, found in places.items()
+        }
+
+
 class Reader(SessionReader, SourceReader):
     """Many at once, never blocked by the writer. Thread safe. entries: what was learned, noted and documented.
 
@@ -99,16 +127,10 @@ class Reader(SessionReader, SourceReader):
             reader = self._events()
             return {**reader.texts(reader.by_key(keys)), **read_entry_texts(db, keys)}
 
-    def related(self, keys: Sequence[int]) -> dict[int, dict[str, HitText]]:
-        """Return, by key, what belongs to an event in its turn, by label: see `recall.answers.RelatedEvent`."""
+    def hit_texts(self) -> HitTexts:
+        """Return what reads the texts of one answer, in one thread."""
         with self._reading() as db:
-            reader = self._events()
-            places = {key: read_related(reader, db, key) for key in keys if key >> SEQ_BITS < ENTRY_BASE}
-            texts = reader.texts(reader.by_key({place for found in places.values() for place in found.values()}))
-            return {
-                key: {label: texts[place] for label, place in found.items() if place in texts}
-                for key, found in places.items()
-            }
+            return HitTexts(db, self._events())
 
     def timeline(
         self,

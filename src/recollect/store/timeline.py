@@ -150,13 +150,11 @@ def _near_keys(db: apsw.Connection, key: int, kinds: str, limit: int, *, is_afte
 
 def _prompt(reader: EventReader, db: apsw.Connection, key: int, *, is_after: bool) -> int | None:
     """Return the nearest message of a person after or before an event; what a harness injects is none."""
-    near = _near_keys(db, key, codes_of("user_message"), _PROMPTS_LOOKED_AT, is_after=is_after)
-    said = {
-        row.key
-        for row, payload in reader.payloads(reader.by_key(near))
-        if isinstance(payload, UserMessage) and payload.origin != "injected"
-    }
-    return next((one for one in near if one in said), None)
+    for one in _near_keys(db, key, codes_of("user_message"), _PROMPTS_LOOKED_AT, is_after=is_after):
+        for _, payload in reader.light_payloads(reader.by_key([one])):
+            if isinstance(payload, UserMessage) and payload.origin != "injected":
+                return one
+    return None
 
 
 def _other_half(reader: EventReader, db: apsw.Connection, row: EventRow) -> int | None:
@@ -170,7 +168,7 @@ def _other_half(reader: EventReader, db: apsw.Connection, row: EventRow) -> int 
 
 
 def _call_id_of(reader: EventReader, row: EventRow) -> str:
-    payload = next(payload for _, payload in reader.payloads([row]))
+    payload = next(payload for _, payload in reader.light_payloads([row]))
     return payload.call_id if isinstance(payload, ToolCall | ToolResult) else ""
 
 

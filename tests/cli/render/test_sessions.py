@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from recollect.cli.render.sessions import print_session, print_sessions, print_timeline
-from recollect.cli.views import SessionView
-from recollect.memory import SessionPage, Timeline, TimelineEntry
+from recollect.memory import SessionPage, SessionView, Timeline, TimelineEntry
 from recollect.model.payloads import (
     AssistantMessage,
     Compaction,

@@ -168,7 +168,7 @@ def test_without_a_daemon_reads_look_themselves(desk: Desk) -> None:
         assert memory.last_sync is not None
 
 
-def ask_mcp(daemon: Daemon, **arguments: str) -> str:
+def call_mcp(daemon: Daemon, **arguments: str) -> str:
     async def call() -> str:
         headers = {"Authorization": f"Bearer {daemon.token}"}
         async with (
@@ -189,7 +189,7 @@ def test_a_client_of_mcp_finds_what_was_just_written(desk: Desk) -> None:
     daemon = desk.up()
     talk.user("tell nobody of the quokka")
     desk.wait_for("quokka")
-    assert talk.uid in ask_mcp(daemon, query="quokka")
+    assert talk.uid in call_mcp(daemon, query="quokka")
     assert daemon.end() == (0, ""), "a client that has just been there does not keep it from stopping"
 
 
@@ -198,7 +198,7 @@ def test_times_that_an_agent_names_count_in_utc_wherever_the_daemon_runs(desk: D
     talk.user("the quokka sleeps")  # at 09:00 UTC
     desk.env["TZ"] = "America/Los_Angeles"
     daemon = desk.up()
-    assert talk.uid in ask_mcp(daemon, query="quokka", after="2026-08-01T05:00")
+    assert talk.uid in call_mcp(daemon, query="quokka", after="2026-08-01T05:00")
 
 
 def test_what_wrote_the_log_says_nothing_of_transcripts(desk: Desk) -> None:

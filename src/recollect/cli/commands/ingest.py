@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Literal, TypedDict, Unpack
 
 import click
 
-from recollect.cli.local_time import LOCAL
 from recollect.cli.options import NamedPath, agent_option, open_memory, when_option
 from recollect.cli.results import CommandResult, ResultKind, prints
 from recollect.clock import now_us
 from recollect.errors import UsageError
+from recollect.local_time import LOCAL
 from recollect.model.time import TIME_FORMS
 
 if TYPE_CHECKING:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import islice
 from typing import Unpack
 
 import click
@@ -21,7 +20,7 @@ from recollect.clock import now_us
 from recollect.errors import EventMissing, UnknownName, UsageError
 
 SESSIONS = ResultKind("sessions", "SessionPage", "sessions:print_sessions")
-SESSION = ResultKind("show", "recollect.cli.views:SessionView", "sessions:print_session")
+SESSION = ResultKind("show", "SessionView", "sessions:print_session")
 ENTRY = ResultKind("show-entry", "EntryView", "sessions:print_entry")
 TIMELINE = ResultKind("timeline", "Timeline", "sessions:print_timeline")
 ResultKind("session", "recollect.model.sessions:Session")
@@ -88,7 +87,6 @@ def show(session: str, limit: int, first: int, no_sync: bool) -> CommandResult:
         from recollect.cli.commands.insights import show_decision
 
         return show_decision(session)
-    from recollect.cli.views import SessionView
     from recollect.model.sessions import gone_note
 
     name, focus = _parts(session)
@@ -96,15 +94,12 @@ def show(session: str, limit: int, first: int, no_sync: bool) -> CommandResult:
         first, limit = max(0, focus - NEIGHBOURS), 2 * NEIGHBOURS + 1
     with open_memory() as memory:
         notes = () if no_sync else memory.refresh()
-        found = memory.session(name)
-        stream = memory.events(found.session_uid, first_seq=first, limit=limit + 1)
-        events = tuple(islice(stream, limit + 1))
-        is_missing = focus is not None and all(event.seq != focus for event in events[:limit])
+        view = memory.recall.page(name, first=first, limit=limit, notes=notes)
+        found = view.session
+        is_missing = focus is not None and all(event.seq != focus for event in view.events)
         why = memory.reader().why_missing(found.session_uid, focus or 0) if is_missing else ""
-    next_seq = events[limit].seq if len(events) > limit else None
-    gone = gone_note(found.evicted_at)
-    view = SessionView(session=found, events=events[:limit], next_seq=next_seq, notes=(*notes, gone) if gone else notes)
     if is_missing:
+        gone = gone_note(found.evicted_at)
         hint = f"`recollect show {found.session_uid}` lists its events"
         hint = f"{gone}; {hint}" if gone else hint
         if why:

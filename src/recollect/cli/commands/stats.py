@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Unpack
 import click
 
 from recollect.cli.groups import noun, replaced_option
-from recollect.cli.local_time import LOCAL
 from recollect.cli.options import (
     TimeRange,
     agent_option,
@@ -24,6 +23,7 @@ from recollect.cli.results import CommandResult, ResultKind, prints
 from recollect.cli.terminal import write_bytes
 from recollect.clock import now_us
 from recollect.errors import UsageError
+from recollect.local_time import LOCAL
 
 if TYPE_CHECKING:
     from recollect.memory import Retro, UsageBy

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from recollect.cli.local_time import LOCAL
 from recollect.cli.terminal import Plain, put, safe_line
+from recollect.local_time import LOCAL
 from recollect.model.time import in_zone, minute_of
 from recollect.units import size
 

@@ -16,8 +16,7 @@ from recollect.model.undone import UNDONE
 from recollect.units import count, plural
 
 if TYPE_CHECKING:
-    from recollect.cli.views import SessionView
-    from recollect.memory import EntryView, SessionPage, Timeline
+    from recollect.memory import EntryView, SessionPage, SessionView, Timeline
     from recollect.model.events import Event
     from recollect.model.sessions import Session
 

@@ -7,7 +7,8 @@ Then, for the best of all and their neighbours in their sessions, which units ea
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cache, cached_property
@@ -67,7 +68,7 @@ _SEQ_MASK = (1 << SEQ_BITS) - 1
 _Note = tuple[Literal["has", "exact", "together"], int]
 
 
-@dataclass
+@dataclass(slots=True)
 class Candidate:
     """One event that may answer. has, exact: bit i is set when it has units[i], in any form or as typed."""
 
@@ -131,9 +132,16 @@ class _First(NamedTuple):
 
 
 class _Look(NamedTuple):
-    """What one look at a shard gave: its best by key, and how many match for sure or may match."""
+    """What one look at a shard gave: its best hits, which of them were read, and how many match for sure or may match.
 
-    best: dict[int, _First]
+    hits: of score and address, best first; with `is_scored` False the scores say nothing. best: None where it is not
+    known which events these are.
+    """
+
+    shard: int
+    hits: Sequence[tuple[float, tantivy.DocAddress]]
+    is_scored: bool
+    best: Mapping[int, _First] | None
     certain: int
     unverified: int
 
@@ -198,7 +206,8 @@ class CandidateSearch:
         """
         pool = self._first_round()
         # Ties by time and place, not by the session's number, which follows the order of arrival.
-        best = sorted(pool, key=lambda key: (-pool[key].score, -pool[key].ts, key & _SEQ_MASK, key))[: self._pool]
+        placed = sorted((-first.score, -first.ts, key & _SEQ_MASK, key) for key, first in pool.items())
+        best = [key for _, _, _, key in placed[: self._pool]]
         is_strict = bool(self._wanted.must or self._wanted.must_not)
         by_shard: dict[int, set[int]] = {}
         core: set[int] = set()
@@ -270,46 +279,72 @@ class CandidateSearch:
             candidate.score = scores.get(key, 0.0) if is_scored else min(last, candidate.score)
 
     def _first_round(self) -> dict[int, _First]:
+        looks = [look for some in self._on_shards(self._look_at, range(len(self._shards))) for look in some]
+        self.certain += sum(look.certain for look in looks)
+        self.unverified += sum(look.unverified for look in looks)
+        scores = sorted((score for look in looks if look.is_scored for score, _ in look.hits), reverse=True)
+        # Of many shards most hits are not among the best of all. Twice as many as are kept are read, since an event
+        # may have several documents; where that is too few, all are.
+        enough = 2 * self._pool
+        pool = self._pool_of(looks, scores[enough - 1] if len(scores) > enough else 0.0)
+        return pool if len(pool) >= self._pool or len(scores) <= enough else self._pool_of(looks, 0.0)
+
+    def _pool_of(self, looks: Sequence[_Look], least: float) -> dict[int, _First]:
+        """Return the best of all looks with at least this score, by key."""
         pool: dict[int, _First] = {}
-        for looks in self._on_shards(self._look_at, range(len(self._shards))):
-            for look in looks:
-                self.certain += look.certain
-                self.unverified += look.unverified
-                for key, first in look.best.items():
-                    if key not in pool or first.score > pool[key].score:
-                        pool[key] = first
+        for look in looks:
+            best = look.best
+            if best is None:
+                hits = look.hits[: bisect_right(look.hits, -least, key=lambda hit: -hit[0])]
+                with engine_errors("searching", self._shards[look.shard].name):
+                    best = self._read(look.shard, hits, is_scored=look.is_scored)
+            for key, first in best.items():
+                if key not in pool or first.score > pool[key].score:
+                    pool[key] = first
         return pool
 
     def _look_at(self, number: int) -> list[_Look]:
         looks: list[_Look] = []
         for one in self._passes:
             # Tool output comes after what was said, so that it is only counted where that is plenty already.
-            is_plenty = one.voice == "output" and bool(looks) and len(looks[0].best) >= self._pool
+            is_plenty = one.voice == "output" and bool(looks) and len(looks[0].best or ()) >= self._pool
             looks.append(self._search(number, one, limit=1 if is_plenty else self._pool))
         return looks
 
     def _search(self, number: int, one: _Pass, *, limit: int) -> _Look:
         shard = self._shards[number]
         scored = self._scored(shard)
+        is_scored = bool(scored) and limit > 1
         result = shard.searcher.search(
             self._restricted(shard, scored if limit > 1 else (), one),
             limit=limit,
             count=not one.in_period,
-            order_by_field=TS if not scored or limit == 1 else None,
+            order_by_field=None if is_scored else TS,
         )
-        addresses = [address for _, address in result.hits]
+        hits: Sequence[tuple[float, tantivy.DocAddress]] = result.hits
+        count = 0 if one.in_period else total_of(result)
+        best = None
+        if len(self._passes) > 1 or not is_scored or count == len(hits):
+            best = self._read(number, hits, is_scored=is_scored)
+            # A very long text has several documents; they are told apart from events where all are at hand.
+            count = len(best) if count == len(hits) else count
+        return _Look(number, hits, is_scored, best, count if one.is_certain else 0, 0 if one.is_certain else count)
+
+    def _read(
+        self, number: int, hits: Sequence[tuple[float, tantivy.DocAddress]], *, is_scored: bool
+    ) -> dict[int, _First]:
+        """Return which events some hits in a shard are, by key."""
+        shard = self._shards[number]
+        addresses = [address for _, address in hits]
         keys = [int(key or 0) for key in shard.searcher.fast_field_values(KEY, addresses)]
         if 0 in keys:  # session numbers begin at 1: the columns are not what was written
             raise DamagedShard(f"part {shard.name} of the search index has events without keys", shard=shard.name)
         stamps = shard.searcher.fast_field_values(TS, addresses)
         best: dict[int, _First] = {}
-        for (score, _), key, ts in zip(result.hits, keys, stamps, strict=True):
+        for (score, _), key, ts in zip(hits, keys, stamps, strict=True):
             # Best first: of an event with several documents the first counts.
-            best.setdefault(key, _First(0.0 if not scored or limit == 1 else float(score), int(ts or 0), number))
-        count = 0 if one.in_period else total_of(result)
-        # A very long text has several documents; they are told apart from events where all are at hand.
-        count = len(best) if count == len(keys) else count
-        return _Look(best, count if one.is_certain else 0, 0 if one.is_certain else count)
+            best.setdefault(key, _First(float(score) if is_scored else 0.0, int(ts or 0), number))
+        return best
 
     def _second_round(self, shard: Shard, keys: Sequence[int], scores: Mapping[int, float]) -> dict[int, Candidate]:
         """Return what is known of events of a shard. scores: those that are known from the first round."""
@@ -321,8 +356,10 @@ class CandidateSearch:
             # Not required: events between that have none of the words tell how far apart the others are.
             bits = (Query.const_score_query(query, float(1 << i)) for i, (_, query) in enumerate(asked))
             result = shard.searcher.search(asked_besides(events, bits), len(keys) * 4, count=False)
+            notes = [note for note, _ in asked]
             for (score, _), candidate in zip(result.hits, self._candidates(shard, result, found), strict=True):
-                _note_bits(candidate, [note for note, _ in asked], int(score))
+                if score:  # most neighbours have nothing
+                    _note_bits(candidate, notes, int(score))
         given = sum(1 << i for i, unit in enumerate(self._units) if unit in self._given)
         same = sum(1 << i for i, unit in enumerate(self._units) if has_one_form(unit))
         for candidate in found.values():
@@ -352,7 +389,7 @@ class CandidateSearch:
             if unit not in self._given:
                 for is_typed, query in self._clauses.leaves(shard, unit):
                     asked.append((("exact" if is_typed else "has", 1 << i), query))
-        pairs: list[tuple[_Note, Query]] = [(("together", 1), pair) for pair in self._pairs()]
+        pairs: list[tuple[_Note, Query]] = [(("together", 1), pair) for pair in self._pairs]
         # Of a long question not all pairs are counted together: the weights were chosen with units and pairs asked
         # in a row, _MASK_BITS at a time, and the most of one time counts.
         first = -len({note for note, _ in asked}) % _MASK_BITS
@@ -364,25 +401,21 @@ class CandidateSearch:
         groups += [pairs[at : at + _MASK_BITS] for at in range(first, len(pairs), _MASK_BITS)]
         return [group for group in groups if group]
 
-    def _candidates(
-        self, shard: Shard, result: tantivy.SearchResult, found: dict[int, Candidate]
-    ) -> Iterator[Candidate]:
-        """Yield the candidate of each hit, made where it is new; documents of one event are one candidate."""
+    def _candidates(self, shard: Shard, result: tantivy.SearchResult, found: dict[int, Candidate]) -> list[Candidate]:
+        """Return the candidate of each hit, made where it is new; documents of one event are one candidate."""
         addresses = [address for _, address in result.hits]
         columns = [shard.searcher.fast_field_values(name, addresses) for name in (KEY, SESSION, VOICE, TS)]
         around = self._wanted.around
+        hits: list[Candidate] = []
         for key, session, voice, ts in zip(*columns, strict=True):
-            number = int(key or 0)
-            if number not in found:
-                found[number] = Candidate(
-                    number,
-                    int(session or 0),
-                    0.0,
-                    VOICES[int(voice or 0)],
-                    None if ts is None else int(ts),
-                    in_period=around is not None and ts is not None and around.start_us <= ts < around.end_us,
-                )
-            yield found[number]
+            candidate = found.get(key or 0)
+            if candidate is None:
+                candidate = Candidate(key or 0, session or 0, 0.0, VOICES[voice or 0], ts)
+                if around is not None and ts is not None:
+                    candidate.in_period = around.start_us <= ts < around.end_us
+                found[candidate.key] = candidate
+            hits.append(candidate)
+        return hits
 
     def _scored(self, shard: Shard) -> list[Query]:
         """Return what gives scores; nothing where no unit is in the shard, or only patterns that are required."""
@@ -391,6 +424,7 @@ class CandidateSearch:
             self._scored_queries[shard.name] = [q for unit in units for q in self._clauses.scores(shard, unit)]
         return self._scored_queries[shard.name]
 
+    @cached_property
     def _pairs(self) -> list[Query]:
         words = [unit.terms[0][0] for unit in self._units if unit.terms and not unit.is_absent]
         return [Query.phrase_query(schema(), PROSE, [a, b], slop=NEAR_SLOP) for a, b in pairwise(words)]
@@ -428,7 +462,7 @@ class CandidateSearch:
 
 def _note_bits(candidate: Candidate, notes: Sequence[_Note], mask: int) -> None:
     together = 0
-    while mask:  # most neighbours have nothing
+    while mask:
         low = mask & -mask
         what, bit = notes[low.bit_length() - 1]
         mask ^= low

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import tantivy
@@ -322,7 +322,8 @@ def nearest_term(word: str, shards: Sequence[Shard]) -> str | None:
     """
     if len(word) < MIN_LETTERS or not (word.isascii() and word.isalpha()):
         return None
-    found = _most_frequent(set(_one_change(word)), shards)
+    near = set(_one_change(word))
+    found = _most_frequent({term for shard in shards for term in _there(near, word[:_PREFIX_LETTERS], shard)}, shards)
     if found is None and len(word) >= TWO_CHANGES_FROM:
         found = _most_frequent(_two_changes(word, shards), shards)
     return found
@@ -332,6 +333,18 @@ def _most_frequent(terms: set[str], shards: Sequence[Shard]) -> str | None:
     counts = {term: sum(shard.searcher.doc_freq(TEXT, term) for shard in shards) for term in terms}
     best = min(counts, key=lambda term: (-counts[term], term), default=None)
     return best if best is not None and counts[best] >= MIN_FREQUENCY else None
+
+
+def _there(terms: Collection[str], prefix: str, shard: Shard) -> set[str]:
+    """Return which of some terms a shard has.
+
+    Most of them are nowhere: those with the prefix are looked up among all that have it, as far as these can be listed.
+    """
+    listed = shard.searcher.terms_with_prefix(TEXT, prefix, limit=_PREFIX_LIMIT)
+    is_whole = len(listed) < _PREFIX_LIMIT
+    found = {term for term, _ in listed if term in terms}
+    apart = (term for term in terms if not (is_whole and term.startswith(prefix)))
+    return found | {term for term in apart if shard.searcher.doc_freq(TEXT, term)}
 
 
 def _one_change(word: str) -> Iterator[str]:

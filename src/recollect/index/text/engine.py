@@ -30,6 +30,7 @@ SPARE_BYTES = 8 * 1024 * 1024
 """What may be free at the end of a heap."""
 
 _FORMAT_FILE = "format"
+META = "meta.json"
 _MAKING_FILE = "making"
 """Names the shards that are being made whole, as long as they are."""
 _SET_ASIDE = ".damaged"
@@ -68,9 +69,11 @@ def engine_errors(doing: str, shard: str) -> Iterator[None]:
 
 def shard_names(folder: Path) -> list[str]:
     """Return the shards that exist under the folder, in order."""
-    if not folder.is_dir():
+    try:
+        names = os.listdir(folder)
+    except OSError:
         return []
-    return sorted(p.parent.name for p in folder.glob("*/meta.json") if not p.parent.name.endswith(_SET_ASIDE))
+    return sorted(n for n in names if not n.endswith(_SET_ASIDE) and os.path.exists(os.path.join(folder, n, META)))
 
 
 def check_format(folder: Path) -> bool:
@@ -176,7 +179,7 @@ def dead_share(path: Path) -> float:
     segment its documents and how many of them are deleted.
     """
     try:
-        segments = msgspec.json.decode((path / "meta.json").read_bytes())["segments"]
+        segments = msgspec.json.decode((path / META).read_bytes())["segments"]
         documents = sum(segment["max_doc"] for segment in segments)
         dead = sum((segment.get("deletes") or {}).get("num_deleted_docs", 0) for segment in segments)
     except (OSError, ValueError, KeyError, TypeError):

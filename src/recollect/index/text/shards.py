@@ -14,7 +14,7 @@ import tantivy
 from tantivy import Occur, Query
 
 from recollect.errors import IndexUnavailable
-from recollect.index.text.engine import check_format, engine_errors, open_shard, open_unwritable, shard_names
+from recollect.index.text.engine import META, check_format, engine_errors, open_shard, open_unwritable, shard_names
 from recollect.index.text.schema import IDENT, KEY, SESSION, TEXT_FIELDS, plain_analyzer, schema
 from recollect.index.text.vocabulary import ShardVocabulary, commit_id, matching_terms
 
@@ -171,7 +171,7 @@ class TextIndex:
     def _current(self, name: str) -> tuple[_Stamp, tantivy.Index, Shard]:
         path = self._folder / name
         try:
-            status = (path / "meta.json").stat()
+            status = (path / META).stat()
         except OSError as error:
             raise IndexUnavailable(f"shard {name} vanished") from error
         stamp = (status.st_mtime_ns, status.st_size, status.st_ino)

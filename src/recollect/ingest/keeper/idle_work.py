@@ -12,6 +12,7 @@ from recollect.errors import RecollectError, StoreLocked, where_raised
 from recollect.ingest.daemon import Failure
 from recollect.ingest.distill import DistillingFacet
 from recollect.ingest.learnings.run import LearnFacet
+from recollect.ingest.operations import index_entries
 from recollect.ingest.retention import RetentionFacet
 
 if TYPE_CHECKING:
@@ -142,6 +143,7 @@ class IdleWork:
         now = time.monotonic()
         if report.changed:
             self._ready.want(now + READY_AFTER_S)
+            index_entries(self._home)  # else whoever asks next waits for it
         if report.state in ("interrupted", "busy"):
             self._learn.due_at = now + READY_AFTER_S
         elif report.next_at is None:

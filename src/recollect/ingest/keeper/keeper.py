@@ -23,7 +23,7 @@ from recollect.ingest.keeper.idle_work import Attempts, IdleWork
 from recollect.ingest.keeper.notices import LatestPaths, Noticed, Notices, SecondLooks
 from recollect.ingest.learnings.run import LearnFacet
 from recollect.ingest.learnings.status import learning_now
-from recollect.ingest.operations import take_changes
+from recollect.ingest.operations import index_entries, take_changes
 from recollect.ingest.sources import repositories_of
 from recollect.ready import PROGRAM
 
@@ -68,7 +68,8 @@ class Keeper:
         self._counters = Counters()
         self._delays: deque[float] = deque(maxlen=_LATEST)
         self._phase: Phase = "starting"
-        self._started_at = now_us()
+        self.started_at = now_us()
+        """UTC microseconds."""
         self._last_pass_at: int | None = None
         self._last_full_at: int | None = None
         self._full_due = 0.0
@@ -102,9 +103,10 @@ class Keeper:
         return not self._thread.is_alive()
 
     def settle(self, seconds: float = SETTLE_S) -> tuple[str, ...]:
-        """Wait until what was noticed is searchable; return notes on what is missing.
+        """Wait a moment until what was noticed is searchable; return notes on what is missing.
 
-        What the system has not told of yet is noticed too where it changed the files that changed last.
+        What the system has not told of yet is noticed too where it changed the files that changed last. What was
+        learned or noted by another process is made searchable here.
         """
         if changed := self._latest.changed():
             self._notices.add(changed)
@@ -113,7 +115,7 @@ class Keeper:
         failure = self._taking.failure
         if failure is not None and not self._taking.was_busy:
             notes = (*notes, f"not refreshed: {failure.message}")
-        return (*notes, *(self._notes if self._is_degraded else ()))
+        return (*notes, *(self._notes if self._is_degraded else ()), *index_entries(self._home))
 
     def notice_agent(self, agent: str, *, has_ended: bool = False) -> None:
         """Look at everything of an agent now: it said that it has just written. has_ended: a session of it is over.
@@ -139,7 +141,7 @@ class Keeper:
         in_s = max(0.0, self._full_due - time.monotonic())
         return LiveStatus(
             pid=os.getpid(), version=PROGRAM, home=str(self._home.home), phase=self._phase,
-            started_at=self._started_at, now=self._now_us(), counters=self._count(), url=url, http=http,
+            started_at=self.started_at, now=self._now_us(), counters=self._count(), url=url, http=http,
             waiting_paths=self._notices.count(), last_pass_at=self._last_pass_at, last_full_at=self._last_full_at,
             next_full_at=self._now_us() + round(in_s * 1e6) if self._last_full_at is not None else None,
             last_sweep_at=self._last_sweep_at(), delay=_delay_of(sorted(self._delays)),

@@ -35,7 +35,8 @@ class Notices:
         self._is_everything = False
         self._since = 0.0
         self._held_until = 0.0
-        self._is_taken = False
+        self._taken_since: float | None = None
+        """When the first was noticed of what is being taken in; None while nothing is."""
         self._is_ending = False
 
     def add(self, paths: Collection[str]) -> None:
@@ -72,13 +73,13 @@ class Notices:
                 return None
             found = Noticed(frozenset(self._paths), self._is_everything, self._since)
             self._paths, self._is_everything = set(), False
-            self._is_taken = True
+            self._taken_since = self._since
             return found
 
     def taken(self) -> None:
         """Say that what was taken is searchable."""
         with self._changed:
-            self._is_taken = False
+            self._taken_since = None
             self._changed.notify_all()
 
     def put_back(self, noticed: Noticed, *, seconds: float) -> None:
@@ -88,7 +89,7 @@ class Notices:
             self._is_everything = self._is_everything or noticed.is_everything
             self._since = noticed.since
             self._held_until = time.monotonic() + seconds
-            self._is_taken = False
+            self._taken_since = None
             self._changed.notify_all()
 
     def is_waiting(self) -> bool:
@@ -102,11 +103,18 @@ class Notices:
             return len(self._paths)
 
     def settle(self, seconds: float) -> bool:
-        """Wait until nothing is waiting or being taken in; False where that takes longer."""
+        """Wait until nothing is waiting or being taken in; False where the first of it was noticed so long ago.
+
+        So only what has just changed is waited for: a pass that takes long keeps nobody waiting.
+        """
         with self._changed:
-            return self._changed.wait_for(
-                lambda: self._is_ending or not (self._has_any() or self._is_taken), timeout=seconds
-            )
+            while not self._is_ending and (self._has_any() or self._taken_since is not None):
+                since = self._since if self._taken_since is None else self._taken_since
+                left = since + seconds - time.monotonic()
+                if left <= 0:
+                    return False
+                self._changed.wait(left)
+            return True
 
     def end(self) -> None:
         """Let nobody wait any more."""

@@ -17,9 +17,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.cli.local_time import LOCAL
 from recollect.cli.options import when_option
 from recollect.cli.render.layout import stamp
+from recollect.local_time import LOCAL
 from recollect.model.time import parse_iso, parse_time
 from recollect.testing.builders import ClaudeTranscript
 

@@ -1,0 +1,151 @@
+"""What asks from outside the daemon: a search of another process, with a daemon and without, and eight clients at once.
+
+Every query is another one, so that nothing is answered twice; a client reads the whole answer.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import random
+import shutil
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from benchmarks.serving.live import Daemon, wait_for_first_look
+from benchmarks.support import corpora
+from benchmarks.support.corpora import Corpus
+from benchmarks.support.measuring import spread
+from benchmarks.support.places import Places, parser, places
+from benchmarks.support.results import Section, publish
+from recollect import Memory
+from recollect.client import SearchRequest, ask_daemon
+from recollect.config import DaemonConfig, config_toml
+from recollect.recall.answers import SearchAnswer
+
+SEARCHES = 60
+CLIENTS = 8
+SECONDS = 15.0
+WARM_S = 8.0
+"""Until the processes that answer several clients have started."""
+BAR_FRESH_MS = 3.0
+AIM_A_SECOND = 1000
+
+
+def distinct_queries(corpus: Corpus) -> list[str]:
+    """Return pairs of words of the corpus, none twice, in the same order each time."""
+    words = corpus.manifest()["queries"]
+    some = [*words["rare"], *words["common"], *(w for q in words["medium"] for w in q.split())]
+    pairs = [f"{a} {b}" for a, b in itertools.permutations(sorted(set(some)), 2)]
+    random.Random(7).shuffle(pairs)
+    return pairs
+
+
+def one_at_a_time(home: Path, queries: Sequence[str]) -> dict[str, Any]:
+    """Ask an open memory, which looks for what changed first or does not, and, where one is at work, the daemon."""
+    taken: dict[str, list[float]] = {"memory": [], "memory, looking first": [], "daemon": []}
+    env = {"RECOLLECT_HOME": str(home)}
+    with Memory.open(home) as memory:
+        has_daemon = memory.live.is_alive()
+        for number, query in enumerate(queries[: SEARCHES + 5]):
+            for name, times in taken.items():
+                started = time.perf_counter()
+                if name == "daemon" and not has_daemon:
+                    continue
+                if name == "daemon":
+                    told = ask_daemon(SearchRequest(query), SearchAnswer, env=env)
+                    if told.value is None:
+                        raise RuntimeError(f"the daemon gave no answer: {told.note}")
+                else:
+                    memory.search(query, sync=name != "memory")
+                if number >= 5:
+                    times.append((time.perf_counter() - started) * 1000)
+    return {name: spread(times) for name, times in taken.items() if times}
+
+
+def many_at_once(home: Path, queries: Sequence[str]) -> dict[str, Any]:
+    """Have clients ask as fast as they can; what the processes need to start is not counted."""
+    left = iter(queries)
+    lock = threading.Lock()
+    taken: list[tuple[float, float]] = []
+    ends = time.perf_counter() + WARM_S + SECONDS
+    env = {"RECOLLECT_HOME": str(home)}
+
+    def ask() -> None:
+        while time.perf_counter() < ends:
+            with lock:
+                query = next(left)
+            started = time.perf_counter()
+            told = ask_daemon(SearchRequest(query), SearchAnswer, env=env)
+            if told.value is None:
+                raise RuntimeError(f"the daemon gave no answer: {told.note}")
+            taken.append((started, time.perf_counter() - started))
+
+    clients = [threading.Thread(target=ask) for _ in range(CLIENTS)]
+    for client in clients:
+        client.start()
+    for client in clients:
+        client.join()
+    counted = [seconds * 1000 for started, seconds in taken if started >= ends - SECONDS]
+    return {"answers_a_second": round(len(counted) / SECONDS, 1), **spread(counted)}
+
+
+def measure(at: Places, options: argparse.Namespace) -> list[Section]:
+    """Measure every corpus; returns one section for each."""
+    chosen = [corpora.generated(folder.resolve()) for folder in options.corpus]
+    chosen = chosen or [corpora.generate(at, megabytes=300, sessions=600, seed=7)]
+    return [_of(at, corpus) for corpus in chosen]
+
+
+def _of(at: Places, corpus: Corpus) -> Section:
+    print(f"clients: {corpus.name}", file=sys.stderr)
+    home = at.home(f"clients-{corpus.folder.name}")
+    shutil.rmtree(home, ignore_errors=True)
+    config = msgspec.structs.replace(corpus.config(), daemon=DaemonConfig(rescan_seconds=86_400))
+    with Memory.open(home, config=config) as memory:
+        memory.sync()
+    (home / "config.toml").write_text(config_toml(config), "utf-8")
+    queries = distinct_queries(corpus)
+    figures: dict[str, Any] = {"without": one_at_a_time(home, queries)}
+    daemon = Daemon(home)
+    try:
+        wait_for_first_look(home)
+        figures["with"] = one_at_a_time(home, queries[SEARCHES + 5 :])
+        figures["clients"] = many_at_once(home, queries[2 * (SEARCHES + 5) :])
+    finally:
+        daemon.stop()
+    shutil.rmtree(home, ignore_errors=True)
+    return Section(f"clients/{corpus.name}", f"Clients: {corpus.name}", figures, render(figures))
+
+
+def render(figures: dict[str, Any]) -> str:
+    """Return one corpus's figures as Markdown."""
+    lines = ["| search of another process | p50 ms | p95 ms |", "|---|--:|--:|"]
+    for which in ("without", "with"):
+        for name, one in figures[which].items():
+            lines.append(f"| {which} a daemon: {name} | {one['p50_ms']} | {one['p95_ms']} |")
+    clients = figures["clients"]
+    fresh = figures["with"]["memory, looking first"]["p50_ms"] - figures["with"]["memory"]["p50_ms"]
+    lines += [
+        "",
+        f"Looking first costs {fresh:.1f} ms with a daemon (bar: {BAR_FRESH_MS:g} ms). {CLIENTS} clients of the "
+        f"daemon, distinct queries: {clients['answers_a_second']} answers a second (aim: {AIM_A_SECOND:,}), "
+        f"p50 {clients['p50_ms']} ms, p95 {clients['p95_ms']} ms.",
+    ]
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Measure and publish."""
+    options = parser(__doc__).parse_args()
+    publish(measure(places(options), options), dry=options.dry)
+
+
+if __name__ == "__main__":
+    main()

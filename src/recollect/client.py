@@ -1,0 +1,154 @@
+"""Asks the daemon at work what is in the memory, instead of opening the memory here.
+
+A question is one line of JSON on the daemon's socket (`recollect.wire`), `RequestLine`; so is its answer, `ReplyLine`.
+The daemon answers only who would get the same answer from the disk: of the same version, with the same configuration
+and in the same time zone. A question that raises an error is not answered: whoever asks reads the disk and raises it
+too.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping
+from typing import Generic, Literal, NamedTuple, TypeVar
+
+import msgspec
+
+from recollect import wire
+from recollect.paths import CONFIG_NAME, config_text, home_of_store, home_text
+from recollect.ready import PROGRAM
+
+T = TypeVar("T")
+Zone = tuple[int, int, str, str]
+
+CONNECT_S = 0.2
+ANSWER_S = 5.0
+"""A daemon that takes longer hangs, or has no time: the disk answers sooner."""
+MAX_BYTES = 64 * 1024 * 1024
+UNANSWERED = "the daemon at work did not answer; this was read from the disk"
+
+
+class SearchRequest(msgspec.Struct, frozen=True, tag_field="verb", tag="search"):
+    """`Memory.search`, answered with a `SearchAnswer`; an unknown name in a filter is an error."""
+
+    query: str
+    limit: int | None = None
+    sync: bool = True
+
+
+class SessionsRequest(msgspec.Struct, frozen=True, tag_field="verb", tag="sessions"):
+    """`Memory.sessions`, answered with a `SessionPage`. after/before: UTC microseconds, [after, before)."""
+
+    agents: tuple[str, ...] = ()
+    repos: tuple[str, ...] = ()
+    after: int | None = None
+    before: int | None = None
+    limit: int = 20
+    offset: int = 0
+    sync: bool = True
+
+
+class ShowRequest(msgspec.Struct, frozen=True, tag_field="verb", tag="show"):
+    """`RecallFacet.page`, answered with a `SessionView`. session: a uid or a unique beginning of one."""
+
+    session: str
+    first: int = 0
+    limit: int = 100
+    sync: bool = True
+
+
+class EntryRequest(msgspec.Struct, frozen=True, tag_field="verb", tag="show-entry"):
+    """`RecallFacet.entry`, answered with an `EntryView`."""
+
+    uid: str
+    first: int = 0
+    limit: int | None = None
+    sync: bool = True
+
+
+class UsageRequest(msgspec.Struct, frozen=True, tag_field="verb", tag="usage"):
+    """`UsageFacet.report`, answered with a `UsageReport`. is_local: days are those of the time zone, not of UTC."""
+
+    by: Literal["day", "session", "repo", "domain", "model", "agent", "total"] = "day"
+    agents: tuple[str, ...] = ()
+    repos: tuple[str, ...] = ()
+    after: int | None = None
+    before: int | None = None
+    is_local: bool = False
+    sync: bool = True
+
+
+Request = SearchRequest | SessionsRequest | ShowRequest | EntryRequest | UsageRequest
+
+
+class RequestLine(msgspec.Struct, frozen=True):
+    """A question, and who asks. config: the file with the configuration. folder: where who asks works."""
+
+    request: Request
+    program: str
+    config: str
+    zone: Zone
+    folder: str
+    version: int = wire.VERSION
+    kind: str = wire.KIND_REQUEST
+
+
+class ReplyLine(msgspec.Struct, Generic[T], frozen=True):
+    """An answer. text: why there is none. A reply without either is that of a question that raised an error."""
+
+    version: int = wire.VERSION
+    text: str = ""
+    reply: T | msgspec.UnsetType | None = msgspec.UNSET
+    """Unset: of a daemon that knows no such question."""
+
+
+class DaemonReply(NamedTuple, Generic[T]):
+    """What the daemon said. value: None where the disk is to be read; note: what is then said of that, "" for nothing,
+    as where no daemon is at work."""
+
+    value: T | None
+    note: str = ""
+
+
+def ask_daemon(
+    request: Request, kind: type[T], *, env: Mapping[str, str] | None = None, folder: str | None = None
+) -> DaemonReply[T]:
+    """Ask the daemon of the user's memory. kind: of the answer. folder: where who asks works, by default this
+    process's. Never raises OSError.
+    """
+    home = os.path.abspath(home_text(env))
+    question = RequestLine(request, PROGRAM, config_path(home, env), local_zone(), folder or working_folder())
+    line = wire.ask_line(
+        home, msgspec.json.encode(question) + b"\n", connect_s=CONNECT_S, answer_s=ANSWER_S, max_bytes=MAX_BYTES
+    )
+    if line is None:
+        return DaemonReply(None)
+    try:
+        reply = msgspec.json.decode(line, type=ReplyLine[kind])  # type: ignore[valid-type]
+    except ValueError:
+        return DaemonReply(None, UNANSWERED)
+    if isinstance(reply.reply, msgspec.UnsetType):
+        return DaemonReply(None, f"{UNANSWERED} ({reply.text})" if reply.text else UNANSWERED)
+    return DaemonReply(reply.reply)
+
+
+def config_path(home: str, env: Mapping[str, str] | None = None) -> str:
+    """Return the configuration file that `Memory.open` reads for the home that the environment names."""
+    values = os.environ if env is None else env
+    own = os.path.join(home, CONFIG_NAME)
+    is_own = home == home_of_store(values) and os.path.exists(own)
+    return own if is_own else os.path.abspath(config_text(values))
+
+
+def local_zone() -> Zone:
+    """Return what tells the time zone of this process from others."""
+    return (time.timezone, time.altzone, *time.tzname)
+
+
+def working_folder() -> str:
+    """Return the folder of this process, "" where it was removed."""
+    try:
+        return os.getcwd()
+    except OSError:
+        return ""

@@ -1,0 +1,126 @@
+"""Answers requests on the daemon's socket, see `recollect.client`: a function of the memory for each kind."""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, tzinfo
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from recollect import __version__, wire
+from recollect.client import (
+    EntryRequest,
+    ReplyLine,
+    RequestLine,
+    SearchRequest,
+    SessionsRequest,
+    ShowRequest,
+    UsageRequest,
+    local_zone,
+)
+from recollect.errors import RecollectError
+from recollect.local_time import LOCAL
+from recollect.memory import EventFilter, Memory
+from recollect.visible import safe_json
+
+if TYPE_CHECKING:
+    from recollect.memory import EntryView, SearchAnswer, SessionPage, SessionView, UsageReport
+
+CHANGED = "its configuration was changed since it started"
+
+
+class Responder:
+    """The answers of one daemon to requests. Safe from many threads."""
+
+    def __init__(self, memory: Memory, started_at: int) -> None:
+        """started_at: of the daemon, UTC microseconds."""
+        self._memory = memory
+        self._started_at = started_at
+        self._encode = msgspec.json.Encoder().encode
+        self._decode = msgspec.json.Decoder(RequestLine).decode
+
+    def answer(self, line: bytes) -> bytes:
+        """Return the line that answers one. Raises nothing of the memory's own errors: who asks meets them himself."""
+        try:
+            asked = self._decode(line)
+        except ValueError:
+            return self._encode(ReplyLine(text="it does not know this question")) + b"\n"
+        if refused := self._refused(asked):
+            return self._encode(ReplyLine(text=refused)) + b"\n"
+        try:
+            reply: ReplyLine[object] = ReplyLine(reply=self._answer(asked))
+        except RecollectError:
+            reply = ReplyLine(reply=None)
+        return safe_json(self._encode(reply)) + b"\n"  # who asks knows no hidden names
+
+    def _refused(self, asked: RequestLine) -> str:
+        """Return why who asks might get another answer from the disk, "" where that cannot be."""
+        if asked.version != wire.VERSION or asked.program != __version__:
+            return f"it is of version {__version__}"
+        if asked.zone != local_zone():
+            return "it runs in another time zone"
+        return CHANGED if self._has_other_config(asked.config) else ""
+
+    def _has_other_config(self, path: str) -> bool:
+        """Tell whether a configuration file is not what this memory was opened with."""
+        own = self._memory.config_path
+        if own is None or os.path.abspath(own) != path:
+            return True
+        try:
+            return own.stat().st_mtime_ns // 1000 > self._started_at
+        except OSError:
+            return False
+
+    def _answer(self, asked: RequestLine) -> object:
+        request, folders = asked.request, (asked.folder,) if asked.folder else ()
+        memory = self._memory
+        match request:
+            case SearchRequest():
+                return search(memory, request, folders, LOCAL)
+            case SessionsRequest():
+                return sessions(memory, request, folders)
+            case ShowRequest():
+                return show(memory, request)
+            case EntryRequest():
+                return show_entry(memory, request)
+            case UsageRequest():
+                return usage(memory, request, folders, LOCAL if request.is_local else UTC)
+
+
+def search(memory: Memory, request: SearchRequest, folders: tuple[str, ...], zone: tzinfo) -> SearchAnswer:
+    """Answer a query. Raises UnknownName for a name in it that nobody knows."""
+    answer = memory.search(request.query, limit=request.limit, sync=request.sync, folders=folders, zone=zone)
+    memory.recall.check_names(request.query, folders=folders)
+    return answer
+
+
+def sessions(memory: Memory, request: SessionsRequest, folders: tuple[str, ...]) -> SessionPage:
+    """List sessions. Raises UnknownName."""
+    return memory.sessions(
+        where=EventFilter(agents=request.agents, repos=request.repos), after=request.after, before=request.before,
+        limit=request.limit, offset=request.offset, sync=request.sync, folders=folders,
+    )  # fmt: skip
+
+
+def show(memory: Memory, request: ShowRequest) -> SessionView:
+    """Show a page of a session. Raises UnknownName."""
+    notes = memory.refresh() if request.sync else ()
+    return memory.recall.page(request.session, first=request.first, limit=request.limit, notes=notes)
+
+
+def show_entry(memory: Memory, request: EntryRequest) -> EntryView:
+    """Show an entry. Raises UnknownName."""
+    notes = memory.refresh() if request.sync else ()
+    view = memory.recall.entry(request.uid, first=request.first, limit=request.limit)
+    return msgspec.structs.replace(view, notes=notes)
+
+
+def usage(memory: Memory, request: UsageRequest, folders: tuple[str, ...], zone: tzinfo) -> UsageReport:
+    """Report tokens and cost. Raises UnknownName."""
+    if request.sync:
+        memory.refresh()
+    return memory.usage.report(
+        by=request.by, where=EventFilter(agents=request.agents, repos=request.repos), after=request.after,
+        before=request.before, zone=zone, folders=folders,
+    )  # fmt: skip
