@@ -84,7 +84,7 @@ class LabelledTurn(NamedTuple):
 
 def once(features: TurnFeatures) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return sentence and place of every feature, each once."""
-    found = np.unique(features.owners << 32 | features.places)
+    found = np.unique(features.owners.astype(np.int64) << 32 | features.places)
     return found >> 32, found & 0xFFFFFFFF
 
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import gc
 import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import msgspec
 
 from recollect.config import Config
 from recollect.errors import ArchiveError, ConfigError, StoreCorrupt, StoreError, where_raised
+from recollect.ingest.runs import nothing_collected
 from recollect.model.events import SourceLocation
 from recollect.model.insights.nodes import CommandRef, EditRef, Episode, Evidence, Node, RunOfTests
 from recollect.model.insights.signals import Signal
@@ -54,7 +53,7 @@ class Analyst:
 
     def analyse(self, uid: str) -> Analysed:
         """Return what a session comes to, or a note on why that is not known. Raises StoreError, ConfigError."""
-        with _nothing_collected():
+        with nothing_collected():
             return self._analyse(uid)
 
     def _analyse(self, uid: str) -> Analysed:
@@ -101,18 +100,6 @@ def rules_of(config: Config) -> list[GateRule]:
     from recollect.insights.stages import GateRule
 
     return [GateRule(rule.id, rule.category, rule.pattern, rule.strength) for rule in config.gate.rules]
-
-
-@contextmanager
-def _nothing_collected() -> Iterator[None]:
-    """Do without looking for garbage in cycles, a twentieth of the cost of an analysis, which makes none."""
-    is_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if is_on:
-            gc.enable()
 
 
 def _left_out(source: AnalysisInput) -> str:

@@ -95,8 +95,11 @@ def test_the_places_of_features_are_the_same_on_every_machine() -> None:
     """Whoever changes them trains new weights: `python -m benchmarks.distilling.train --write`."""
     turn = Turn("Nimm lieber SQLite. 用 Redis! See `a.py` …\n- keep it", "human", "Which one?", "Done.", is_edited=True)
     features = features_of(turn)
-    told = ",".join(f"{owner}:{place}" for owner, place in zip(features.owners, features.places, strict=True))
-    assert zlib.crc32(told.encode()) == 1297300969
+    told = ",".join(
+        f"{owner}:{place}"
+        for owner, place in sorted(set(zip(features.owners.tolist(), features.places.tolist(), strict=True)))
+    )
+    assert zlib.crc32(told.encode()) == 3420332498
 
 
 @given(TEXTS, SPEAKERS, TEXTS, TEXTS)
@@ -133,3 +136,17 @@ def test_nothing_that_rules_establish_changes_and_what_rests_on_weights_is_marke
 )
 def test_of_a_message_few_are_told(sentences: list[str]) -> None:
     assert len(ranked(("assistant", PROPOSAL), ("human", ". ".join(sentences)))) <= OF_A_TURN
+
+
+TURNS = st.lists(st.builds(Turn, TEXTS, SPEAKERS, TEXTS, TEXTS, st.booleans()), max_size=40)
+
+
+@settings(max_examples=50)
+@given(TURNS)
+def test_turns_are_scored_together_as_they_are_one_by_one(turns: list[Turn]) -> None:
+    scorer = SentenceScorer()
+    together = list(scorer.scores_of(turns, ("decision", "learning")))
+    assert together == [scorer.scores(turn, ("decision", "learning")) for turn in turns]
+    likely = [[(scores["decision"], one) for one, scores in of_turn] for of_turn in together]
+    sure = [[(score, one) for score, one in of_turn if scorer.confidence("decision", score)] for of_turn in likely]
+    assert list(scorer.likely_of(turns, "decision")) == sure

@@ -14,6 +14,7 @@ import msgspec
 
 from recollect.errors import ArchiveError, StoreCorrupt, StoreError, where_raised
 from recollect.ingest.learnings.keep import Keeping, changes_of
+from recollect.ingest.runs import nothing_collected
 from recollect.insights.learnings.identity import id_everywhere, is_models
 from recollect.insights.learnings.pause import wait_us
 from recollect.ready import PROGRAM
@@ -170,8 +171,9 @@ class Extracting:
 
     def _read(self, job: Job) -> None:
         try:
-            source = self._feed.read(job.session_uid)
-            found = [] if source is None else self._found(source)
+            with nothing_collected():
+                source = self._feed.read(job.session_uid)
+                found = [] if source is None else self._found(source)
         except (StoreCorrupt, ArchiveError) as error:
             self._failed(job, f"{job.session_uid} could not be learned from: {error}")
             return

@@ -10,7 +10,6 @@ from recollect.insights.language.reader import languages, words_of
 from recollect.insights.language.substance import names_something
 from recollect.insights.scorer import SentenceScorer
 from recollect.insights.scorer.features import TokenSentence, TurnOfEvent, turns_of
-from recollect.insights.scorer.scorer import ScoredSentence
 from recollect.insights.stream import SessionEvents, evidence_of
 from recollect.model.insights.nodes import Decision, Polarity, node_id
 from recollect.privacy.sentences import tells_credential
@@ -38,20 +37,17 @@ class DecisionRanker:
                 taken.setdefault((piece.event_id, piece.part), []).append((piece.start, piece.end))
         found: list[Decision] = []
         turns = list(turns_of(session))
-        of_turns = self._scorer.scores_of([one.turn for one in turns], ("decision",))
-        for one, scored in zip(turns, of_turns, strict=True):
-            found += self._of_turn(one, scored, taken.get((one.event.event_id, one.event.part), []))
+        of_turns = self._scorer.likely_of([one.turn for one in turns], "decision")
+        for one, likely in zip(turns, of_turns, strict=True):
+            if likely:
+                found += self._of_turn(one, likely, taken.get((one.event.event_id, one.event.part), []))
         return found
 
     def _of_turn(
-        self, one: TurnOfEvent, scored: Sequence[ScoredSentence], taken: Sequence[tuple[int, int]]
+        self, one: TurnOfEvent, likely: Sequence[tuple[int, TokenSentence]], taken: Sequence[tuple[int, int]]
     ) -> list[Decision]:
-        likely = [
-            (scores["decision"], sentence)
-            for sentence, scores in scored
-            if self._scorer.confidence("decision", scores["decision"]) and not _overlaps(sentence, taken)
-        ]
-        best = sorted(likely, key=lambda scored: -scored[0])[:OF_A_TURN]
+        new = [scored for scored in likely if not _overlaps(scored[1], taken)]
+        best = sorted(new, key=lambda scored: -scored[0])[:OF_A_TURN]
         found = (
             _decision(one, sentence, self._scorer.confidence("decision", score) / 100)
             for score, sentence in sorted(best, key=lambda scored: scored[1].start)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import cache, lru_cache
+from itertools import repeat
 from typing import Final
 
 from recollect.insights.language.sentences import Words
@@ -72,7 +73,7 @@ def _tokens(low: str) -> list[str]:
 
 def spoken(low: str, packs: tuple[Words, ...]) -> list[Words]:
     """Return those packs of Latin script that a text may be written in, the likeliest first; all if nothing tells."""
-    return list(_leading(sum(filter(None, map(_known(packs).get, _tokens(low)))), packs))
+    return list(_leading(sum(map(_known(packs).get, _tokens(low), repeat(0))), packs))
 
 
 @lru_cache(maxsize=4096)

@@ -31,8 +31,10 @@ _LISTS: Final = ("reported", "undecided", "hypothetical", "reasons", "reasons_ne
 """The fixed lists whose words are looked for anywhere in a sentence."""
 
 _WORD: Final = re.compile(r"[\w-]+")
+_BEHIND_LINE: Final = r"(?:[^\S\n]*\n|(?![\s*]*[^\W\d_]))"
+_LINE_END: Final = re.compile(rf"\n{_BEHIND_LINE}")
 _CUT: Final = re.compile(
-    r"[.!?…。！？\n](?:(?<=\n)(?:[^\S\n]*\n|(?![\s*]*[^\W\d_]))"
+    rf"[.!?…。！？\n](?:(?<=\n){_BEHIND_LINE}"
     r"|(?<=[.!?…])[.!?…]*[\"')\]]*(?=\s|$)|(?<=[。！？])[。！？]*[」』）]?)"
 )
 """The end of a sentence (as in `sentences`), or a line's end that none goes beyond: of an empty line, or where no
@@ -42,6 +44,8 @@ _COVERED: Final = ("`", '"', "://", "“", "„", "«", "「", "『")
 _ABBREVIATED: Final = frozenset(abbreviation[-3:] for abbreviation in ABBREVIATED)
 """How what may be no end of a sentence ends."""
 _NO_WORD: Final = re.compile(r"[^\w-]")
+_BEYOND: Final = re.compile(r"[^\x00-\x7f]+")
+_LETTER: Final = re.compile(r"\w")
 _MARK: Final = re.compile(r"[,;!?]|:\s|\s-\s")
 """What stands in no slot (`patterns`)."""
 _CJK_MARK: Final = re.compile(r"[,;!?，。；：！？、]|:\s")
@@ -87,40 +91,25 @@ class Said:
     def __init__(self, low: str) -> None:
         self.low = low
         self.flat = flat = low.replace("\n", " ").replace("*", " ")  # emphasis is none of the prose
-        self.spaced = flat.translate(_BLANKS) if flat.isascii() else _NO_WORD.sub(" ", flat)
+        self.spaced = _spaced(flat)
         """The same with a blank for whatever is of no word; what a hyphen or underscore joins is one word."""
 
     @cached_property
     def stretches(self) -> list[Place]:
         """What no sentence leaves, in order."""
-        return list(self._mixed()) if _may_cover(self.low) else self._plain()
+        return list(self._mixed()) if _may_cover(self.low) else _between_ends(self.low)
 
     @cached_property
     def starts(self) -> list[int]:
         """Where each stretch begins."""
         return [start for start, _ in self.stretches]
 
-    def _plain(self) -> list[Place]:
-        """Return the ranges between the ends of sentences."""
-        low, start, found = self.low, 0, []
-        for mark in _CUT.finditer(low):
-            at, end = mark.span()
-            if low[at] == "\n":
-                end = at
-            elif low[end - 3 : end] in _ABBREVIATED:
-                continue
-            found.append((start, end))
-            start = end
-        found.append((start, len(low)))
-        return found
-
     def _mixed(self) -> Iterator[Place]:
         """Yield the ranges, cut at the ends of sentences only in lines where no mark can be one that is covered up."""
         low, start = self.low, 0
-        for mark in _CUT.finditer(low):
-            if low[mark.start()] == "\n":
-                yield from self._line(start, mark.start())
-                start = mark.start()
+        for mark in _LINE_END.finditer(low):
+            yield from self._line(start, mark.start())
+            start = mark.start()
         yield from self._line(start, len(low))
 
     def _line(self, start: int, end: int) -> Iterator[Place]:
@@ -128,7 +117,7 @@ class Said:
         if _may_cover(line):
             yield start, end
         else:
-            yield from ((start + first, start + last) for first, last in Said(line)._plain())
+            yield from ((start + first, start + last) for first, last in _between_ends(line))
 
     def may_begin(self, position: int, within: Place, openings: frozenset[str]) -> bool:
         """Return whether a clause may begin at a position. openings: the last words of what may stand before one."""
@@ -139,6 +128,33 @@ class Said:
             return True
         last = _LAST_WORD.search(before[before.rfind(" ") + 1 :])
         return last is None or last[0] in openings
+
+
+def _spaced(flat: str) -> str:
+    """Return a text with a blank for whatever is of no word."""
+    if not flat.isascii():
+        # Mostly only dashes, quotes and the like are beyond ASCII. Without these, it takes a fraction of the time.
+        beyond = set(_BEYOND.findall(flat))
+        if _LETTER.search(" ".join(beyond)):
+            return _NO_WORD.sub(" ", flat)
+        for marks in beyond:
+            flat = flat.replace(marks, " " * len(marks))
+    return flat.translate(_BLANKS)
+
+
+def _between_ends(low: str) -> list[Place]:
+    """Return the ranges between the ends of sentences."""
+    start, found = 0, []
+    for mark in _CUT.finditer(low):
+        at, end = mark.span()
+        if low[at] == "\n":
+            end = at
+        elif low[end - 3 : end] in _ABBREVIATED:
+            continue
+        found.append((start, end))
+        start = end
+    found.append((start, len(low)))
+    return found
 
 
 def _may_cover(text: str) -> bool:
@@ -305,29 +321,34 @@ class Places:
         return {number: [p for p in positions if raw[p] == covered[p]] for number, positions in found.items()}
 
 
+class _Needing(NamedTuple):
+    """A pattern with the groups that it needs, as bits."""
+
+    groups: int
+    candidate: Candidate
+
+
 class _Wanted:
     """Patterns by their keys. keys: the rarest group of each, as bits."""
 
     def __init__(self, number: int) -> None:
         """number: of all keys."""
         self.keys = 0
-        self._by_key: list[list[tuple[int, Candidate]]] = [[] for _ in range(number + 1)]
-        """Patterns with the groups that they need, as bits, by the number of their key and one."""
+        self._by_key: list[list[_Needing]] = [[] for _ in range(number + 1)]
+        """Patterns by the number of their key and one."""
 
     def add(self, candidate: Candidate, key: int) -> None:
         """Take a pattern in."""
         self.keys |= 1 << key
-        self._by_key[key + 1].append((reduce(or_, (1 << number for number in candidate.groups)), candidate))
+        self._by_key[key + 1].append(_Needing(reduce(or_, (1 << number for number in candidate.groups)), candidate))
 
-    def among(self, groups: int) -> list[Candidate]:
+    def among(self, groups: int) -> list[_Needing]:
         """Return the patterns whose groups are all among some, given as bits."""
-        keys, absent, found = groups & self.keys, ~groups, list[Candidate]()
+        keys, absent, found = groups & self.keys, ~groups, list[_Needing]()
         while keys:
             key = keys & -keys
             keys ^= key
-            for needed, candidate in self._by_key[key.bit_length()]:
-                if not needed & absent:
-                    found.append(candidate)
+            found += [one for one in self._by_key[key.bit_length()] if not one[0] & absent]
         return found
 
 
@@ -377,18 +398,24 @@ class Prefilter:
     def possible(self, said: Said) -> Iterator[tuple[Stretch, list[Candidate]]]:
         """Yield the stretches of a message that hold all words of some patterns, and those."""
         matches = self._search.find_matches_as_indexes(f" {said.spaced} ", overlapping=True)
-        if not matches:
+        found_in = self._found
+        # Most messages nowhere hold all words of a pattern, and where one does, most of what is found is of others.
+        phrases = {match[0]: found_in[match[0]][0] for match in matches}
+        wanted = self._wanted.among(reduce(or_, phrases.values(), 0))
+        if not wanted:
             return
-        wanted, found_in = self._wanted, self._found
-        stretches = said.stretches
+        needed = reduce(or_, [one.groups for one in wanted])
+        matches = [match for match in matches if phrases[match[0]] & needed]
+        stretches, starts = said.stretches, said.starts
         first, number, groups, limit = 0, -1, 0, -1
         for place, (phrase, at, _) in enumerate((*matches, _BEHIND)):
             bits, is_shifted = found_in[phrase]
             if at - is_shifted >= limit:  # by the blank in front
-                if groups & wanted.keys and (found := wanted.among(groups)):
+                absent = ~groups
+                if found := [candidate for needs, candidate in wanted if not needs & absent]:
                     told = [one for match in matches[first:place] for one in self._told[match[0]]]
                     yield Stretch(said, self, stretches[number], told), found
-                number = bisect_right(said.starts, at - is_shifted) - 1
+                number = bisect_right(starts, at - is_shifted) - 1
                 first, groups, limit = place, 0, stretches[number][1]
             groups |= bits
 

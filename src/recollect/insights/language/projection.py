@@ -24,8 +24,7 @@ _REMEMBERED_CHARACTERS: Final = 8_192
 
 _FENCE: Final = re.compile(r"[ \t]*(```+|~~~+)")
 _TAG: Final = re.compile(r"[ \t]*<([A-Za-z][\w.-]{1,40})(?:\s[^<>\n]{0,200})?>")
-_LINE: Final = re.compile(
-    r"""
+_CODE: Final = r"""
       \s{0,3}>                                              # quotation
     | \s*\|                                                 # table
     | \s{0,3}\#{1,6}\s                                      # heading
@@ -34,22 +33,21 @@ _LINE: Final = re.compile(
     | \s*(?:diff\s--git|index\s[0-9a-f]{6,}|@@\s|\+\+\+\s|---\s[ab]/|<{5,}|>{5,}|={5,})
     | \s*[+-](?!\s)\S*[(){};=<>]                            # changed line of code
     | \s*[+-]\s+(?:\#|//|/\*)\s                            # changed comment
-    | \s*\[?\d{4}-\d\d-\d\d[T\s]\d\d:                       # log
+    | \s*\[?\d{4}-\d\d-\d\d[t\s]\d\d:                       # log
     | \s*\[?\d\d:\d\d:\d\d
-    | \s*(?-i:WARN|ERR|ERROR|INFO|DEBUG|TRACE|FATAL)\s{2,}\S
     | \s*\[(?:info|warn|warning|error|debug|trace)\]
     | \s*(?:error|warn|warning|fatal|info|debug|note|help)(?:\[\w+\])?:\s
     | \s*\[?(?:fehler|warnung|hinweis|erreur|avertissement|erro|aviso|advertencia|ошибка|предупреждение)\]?\s?[:：]
     | \s*\[?(?:错误|錯誤|警告|エラー)\]?\s?[:：]
     | \s*\[(?:fehler|warnung|erreur|erro|ошибка|错误|錯誤|警告|エラー)\]
-    | \s*(?:npm\s(?:warn|err!)|\(node:\d+\)|\w*(?:Deprecation|User|Future|Runtime|Syntax)Warning:|eslint:)
+    | \s*(?:npm\s(?:warn|err!)|\(node:\d+\)|\w*(?:deprecation|user|future|runtime|syntax)warning:|eslint:)
     | \s*(?:todo|fixme|xxx|hack)(?:\([\w-]+\))?:\s             # notes in code
     | \s*\S{1,120}:\d+:\d+:?\s                              # place in a file
     | \s*(?:\w{1,20}\s)?                                    # message of a tool, with its place
       (?:error|warning|fehler|warnung|erreur|avertissement|erro|aviso|advertencia|ошибка|предупреждение)
       \s(?:\w{1,8}\s)?\S{1,120}:\d+:?\s*(?:\(\w{1,40}\):?)?$
     | \s*(?:npm|yarn|pnpm)\s(?:warn|err!|error|notice)
-    | \s*(?:Traceback\s\(|File\s"|at\s\S+\s?\(|\w+(?:\.\w+)*(?:Error|Exception):)
+    | \s*(?:traceback\s\(|file\s"|at\s\S+\s?\(|\w+(?:\.\w+)*(?:error|exception):)
     | \s*[{}\[\]]+[,;]?\s*$                                 # JSON
     | \s*"[^"\n]{1,80}"\s*:
     | \s*(?://|/\*|\*/|\#!|\#include|<\?|<!--)
@@ -60,11 +58,24 @@ _LINE: Final = re.compile(
     | \s*(?:const|let|var|val)\s\w+\s*(?::\s*\w+\s*)?=
     | \s*@\w+(?:\([^)]*\))?\s*$
     | \s*\w[\w.\[\]'"]*\s[:+*/-]?=\s\S                      # assignment
-    """,
-    re.VERBOSE | re.IGNORECASE,
+    """
+"""How lines of code, logs, tables and diffs begin, in lower case."""
+_LOW_LINE: Final = re.compile(_CODE, re.VERBOSE)
+_LINE: Final = re.compile(_CODE, re.VERBOSE | re.IGNORECASE)
+"""The same in any case, which takes several times as long. Only of ASCII is the lower case the same."""
+_LEVEL: Final = re.compile(r"(?:WARN|ERR|ERROR|INFO|DEBUG|TRACE|FATAL)\s{2,}\S")
+_WORDS: Final = re.compile(
+    r"(?:[-*+•]\s+|\d{1,2}[.)]\s+)?[*`]{0,3}"
+    r"(?!diff|index|warn|err|info|debug|trace|fatal|npm|yarn|pnpm|import|from|return)[^\W\d_][^:：=(){\[;\"]*\Z",
+    re.IGNORECASE,
 )
+"""What none of these surely matches: it begins with a letter, or an item does, and it holds none of the marks without
+which nothing above is that begins so. Most prose is such, and this is told in a fraction of the time."""
 _MARKS: Final = re.compile(r'[{}\[\]()<>|;="\\/^$&]')
 """Punctuation of code."""
+_COVERED: Final = '`"/“„«「『'
+"""What `_INLINE` matches has one of these in it, and does not go beyond its line."""
+_COVERING: Final = re.compile(f"[{_COVERED}]")
 _INLINE: Final = re.compile(
     r"(`{1,2})[^`\n]{1,300}\1|https?://[^\s<>\"')\u3000-\u9fff\uff00-\uffef]+|\"[^\"\n]{1,400}\"|“[^”\n]{1,400}”|„[^“”\n]{1,400}[“”]|«[^»\n]{1,400}»"
     r"|「[^」\n]{1,400}」|『[^』\n]{1,400}』|(?a:(?<![\w.])@?(?:[\w.~-]{0,60}/){1,12}[\w.<>*-]{0,79}[\w<>*-])"
@@ -118,10 +129,15 @@ def _prose(text: str, of_human: bool) -> str:
     if of_human:
         _cover_mails(lines, is_prose)
         _leave_ends_of_document(lines, is_prose)
-    shown = "".join(line if prose else _blank(line) for line, prose in zip(lines, is_prose, strict=True))
-    if any(c in shown for c in '`"/“„«「『'):
-        shown = _INLINE.sub(lambda m: OPAQUE * len(m[0]), shown)
+    shown = "".join([line if prose else _blank(line) for line, prose in zip(lines, is_prose, strict=True)])
+    if any(mark in shown for mark in (_COVERED[:3] if shown.isascii() else _COVERED)):
+        shown = "\n".join(map(_covered, shown.split("\n")))
     return shown.replace("*", " ") if "*" in shown else shown
+
+
+def _covered(line: str) -> str:
+    """Return a line of prose with inline code, links and what is in double quotes covered up."""
+    return _INLINE.sub(lambda m: OPAQUE * len(m[0]), line) if _COVERING.search(line) else line
 
 
 _remembered: Final = lru_cache(_REMEMBERED)(_prose)
@@ -180,9 +196,13 @@ def _closing_tags(lines: list[str]) -> dict[str, int]:
 
 
 def _is_code(line: str) -> bool:
-    if _LINE.match(line):
-        return True
     body = line.strip()
+    if not body:
+        return False
+    if not _WORDS.match(body) and (
+        (_LOW_LINE.match(line.lower()) if line.isascii() else _LINE.match(line)) or _LEVEL.match(body)
+    ):
+        return True
     if len(body) < 24:
         return False
     most = 0.14 * len(body)
@@ -192,6 +212,8 @@ def _is_code(line: str) -> bool:
 
 def _cover_code_blocks(lines: list[str], is_prose: list[bool]) -> None:
     """Cover what stands indented among lines of code: comments and calls between them look like prose."""
+    if all(is_prose):
+        return
     start = 0
     while start < len(lines):
         end = start

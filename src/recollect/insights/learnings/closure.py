@@ -26,7 +26,7 @@ from recollect.model.learnings.learnings import Author, Learning, LearningEviden
 from recollect.model.payloads import AssistantMessage, ToolCall, ToolResult, UserMessage
 
 _CODE = re.compile(r"`([^`\n]{2,200})`")
-_NOT_DONE = re.compile(
+_LEFT = (
     r"\b(?:not|never|isn't|wasn't|hasn't|todo|still|yet|should|must|need|needs|will|would|going to|later|if|when"
     r"|have to|has to|had to|want to|wants to|being|\w+ed (?:me|us|him|her|them)|whether|once|until"
     r"|before|after|tr(?:y|ied|ying)|fail\w*|couldn't|can't|cannot|almost|nearly|partly|partially|half|said"
@@ -34,9 +34,11 @@ _NOT_DONE = re.compile(
     r"|undo|undid|revert\w*"
     r"|again|nicht|noch|kein|keine|sollte|sollten|muss|müssen|werde|wird|später|wenn|sobald|bis|ob|bevor|nachdem|fast|beinahe"
     r"|teilweise|halb|versucht|gescheitert|sagt|sagte|meint|meinte|angeblich|letzte\w* (?:woche|monat|jahr|mal))\b"
-    r"|\?|n't\b",
-    re.IGNORECASE,
+    r"|\?|n't\b"
 )
+_LOW_NOT_DONE = re.compile(_LEFT)
+_NOT_DONE = re.compile(_LEFT, re.IGNORECASE)
+"""The same in any case, which takes several times as long. Only of ASCII is the lower case the same."""
 _PREFIX = re.compile(r"\s*(?:[a-z]+(?:\([^)\n]*\))?!?:\s+|\[[^\]\n]{1,20}\]\s+)")
 """What conventions put before the words of a commit."""
 _UNFINISHED = re.compile(
@@ -49,14 +51,11 @@ _MESSAGE_OPTIONS = ("-m", "--message", "-am")
 
 
 class _Report(NamedTuple):
-    """What an event says: the words of sentences that say of something that it is done, a command that ended well, the
-    words of a commit that it made; what the user says in one word ("rotated")."""
+    """What an event says: a text, or a command that ended well; what the user says in one word ("rotated")."""
 
     event: Event
     text: str
-    sentences: Sequence[Worded] = ()
     command: str = ""
-    commits: Sequence[Worded] = ()
     verb: str = ""
 
 
@@ -70,17 +69,20 @@ def closed_actions(of_session: Observed, pending: Sequence[Learning]) -> list[Le
         return []
     turns = {(event.event_id, event.part): event.turn_index for event in events}
     found: dict[str, Learning] = {}
-    for told in _tellings(of_session, [words for _, _, _, words in actions]):
+    every = [words for _, _, _, words in actions]
+    for told in _tellings(of_session):
         event = told.event
         later = [one for one in actions if one[0].id not in found and _is_later(event, one[0], one[1], turns)]
         if event.ts is None or not later:
             continue
+        done = () if told.command else tuple(_done_sentences(told.text, event, every))
+        commits = tuple(_commits_in(told.command))
         of_verb = {words.stems for one, _, _, words in later if one.done_at is None and told.verb in words.stems}
         for action, _, commands, words in later:
             is_done = (
                 normalised(told.command) in commands
-                or any(is_told_done(words, said) for said in told.sentences)
-                or any(names_action(words, said) for said in told.commits)
+                or any(is_told_done(words, said) for said in done)
+                or any(names_action(words, said) for said in commits)
                 or (of_verb == {words.stems} and _is_meant(words, told, of_session))
             )
             if is_done:
@@ -99,19 +101,18 @@ def _is_meant(action: Worded, told: _Report, of_session: Observed) -> bool:
     return True
 
 
-def _tellings(of_session: Observed, actions: Sequence[Worded]) -> Iterator[_Report]:
+def _tellings(of_session: Observed) -> Iterator[_Report]:
     """Yield what people and agents say, and the commands that ended well, at the event of their result."""
     calls: dict[str, str] = {}
     for event in of_session.events:
         payload = event.payload
         if isinstance(payload, UserMessage):
             if payload.origin == "human":
-                sentences = tuple(_done_sentences(payload.text, event, actions))
-                is_short = len(payload.text) <= _ONE_WORD and not _NOT_DONE.search(payload.text)
-                yield _Report(event, payload.text, sentences, verb=is_bare(worded(payload.text)) if is_short else "")
+                is_short = len(payload.text) <= _ONE_WORD and not _is_left(payload.text)
+                yield _Report(event, payload.text, verb=is_bare(worded(payload.text)) if is_short else "")
         elif isinstance(payload, AssistantMessage):
             if not event.is_sidechain:
-                yield _Report(event, payload.text, tuple(_done_sentences(payload.text, event, actions)))
+                yield _Report(event, payload.text)
         elif isinstance(payload, ToolCall):
             command = _command_of(payload)
             if command:
@@ -119,7 +120,7 @@ def _tellings(of_session: Observed, actions: Sequence[Worded]) -> Iterator[_Repo
         elif isinstance(payload, ToolResult):
             command = calls.pop(payload.call_id, "")
             if command and payload.ok is not False and not payload.exit_code and (payload.ok or payload.exit_code == 0):
-                yield _Report(event, command, command=command, commits=tuple(_commits_in(command)))
+                yield _Report(event, command, command=command)
 
 
 def _commits_in(command: str) -> Iterator[Worded]:
@@ -132,7 +133,7 @@ def _commits_in(command: str) -> Iterator[Worded]:
             continue
         for option, message in pairwise(words):
             subject = _PREFIX.sub("", message.partition("\n")[0])
-            if option in _MESSAGE_OPTIONS and not (_UNFINISHED.search(subject) or _NOT_DONE.search(subject)):
+            if option in _MESSAGE_OPTIONS and not (_UNFINISHED.search(subject) or _is_left(subject)):
                 yield worded(subject)
                 break
 
@@ -156,10 +157,16 @@ def _done_sentences(text: str, event: Event, actions: Sequence[Worded]) -> Itera
     prose = project(text, of_human=event.kind == "user_message")
     for start, end in sentences(prose):
         sentence = text[start:end] if prose[start:end].strip() else ""
-        if sentence and not _NOT_DONE.search(sentence):
+        if sentence and not _is_left(sentence):
             said = worded(sentence)
             if said.says_done or said.past:
                 yield said
+
+
+def _is_left(text: str) -> bool:
+    """Tell whether words say of something that it is left to do, or leave it open."""
+    found = _LOW_NOT_DONE.search(text.lower()) if text.isascii() else _NOT_DONE.search(text)
+    return found is not None
 
 
 def _is_later(event: Event, action: Learning, asked_at: int, turns: dict[tuple[str, int], int]) -> bool:

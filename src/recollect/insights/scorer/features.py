@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-import zlib
-from collections.abc import Iterator
-from functools import lru_cache
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache, lru_cache
+from itertools import chain
+from struct import Struct
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, get_args
+from zlib import crc32
 
 from recollect.insights.language.projection import OPAQUE, folded, project
 from recollect.insights.stream import SessionEvents
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    _Found = tuple[NDArray[np.uint32], NDArray[np.uint32]]
+    """The hashes of some features, and the number of the sentence that each is of."""
 
 SENTENCES: Final = 80
 """Sentences of a message that are looked at, at most."""
@@ -26,18 +30,20 @@ TOKENS: Final = 160
 NUMBER: Final = "0"
 """Stands for every number."""
 
-_LINE: Final = r"\n[ \t]*(?:[-*+•]|\d{1,2}[.)])?[ \t]*"
+_ITEM: Final = r"[ \t]*(?:[-*+•]|\d{1,2}[.)])?[ \t]*"
 _TOKEN: Final = re.compile(
-    rf"[a-z0-9_'\u00c0-\u024f\u0400-\u04ff]+|[\u3040-\u30ff\u3400-\u9fff]|{OPAQUE}+|{_LINE}|[?!:;,.()…。！？、，；：-]"
+    rf"[a-z0-9_'\u00c0-\u024f\u0400-\u04ff]+|[\u3040-\u30ff\u3400-\u9fff]|{OPAQUE}+|\n{_ITEM}"
+    r"|[?!:;,().…。！？、，；：-]"
 )
-_END: Final = re.compile(rf"{_LINE}|[?!。！？…]|\.(?!\S)")
-"""What ends a sentence: a line's end, which is in none, or a mark, which is its last token."""
+_END: Final = re.compile(rf"[\n?!。！？….](?:(?<=\n){_ITEM}|(?<![\n.])|(?<=\.)(?!\S))")
+"""What ends a sentence: a line's end, which is in none, or a mark, which is its last token. It begins with a set of
+characters, so that the rest is not tried at every place."""
 
 
 class TokenSentence(NamedTuple):
-    """The tokens of a sentence, and its range in characters of the message."""
+    """The tokens of a sentence, as they are written, and its range in characters of the message."""
 
-    tokens: tuple[str, ...]
+    tokens: list[str]
     start: int
     end: int
 
@@ -47,25 +53,20 @@ def sentences_of(text: str, speaker: Speaker) -> list[TokenSentence]:
     low = folded(project(text, of_human=speaker == "human"))
     found: list[TokenSentence] = []
     start = 0
-    while start < len(low) and len(found) < SENTENCES:
-        mark = _END.search(low, start)
-        end, after = (len(low), len(low)) if mark is None else mark.span()
-        piece = low[start : end if end < after and low[end] == "\n" else after]
+    for end, after in (*(mark.span() for mark in _END.finditer(low)), (len(low), len(low))):
+        piece = low[start : end if low[end : end + 1] == "\n" else after]
         tokens = _TOKEN.findall(piece)
-        plain = tuple(map(_plain, tokens))
-        if any(map(str.isalnum, plain)):
+        if any(map(str.isalnum, tokens)):
             begin, last = piece.find(tokens[0]), piece.rfind(tokens[-1]) + len(tokens[-1])
-            found.append(TokenSentence(plain[:TOKENS], start + begin, start + last))
+            found.append(TokenSentence(tokens[:TOKENS], start + begin, start + last))
+            if len(found) == SENTENCES:
+                break
         start = after
     return found
 
 
-def tokens_of(text: str) -> tuple[str, ...]:
-    """Return the tokens of a piece of text, lines as marks left out."""
-    return tuple(_plain(token) for token in _TOKEN.findall(folded(text)) if token[0] != "\n")
-
-
 def _plain(token: str) -> str:
+    """Return what a token stands for: all numbers for one, and so all that is covered up."""
     if token[0] == OPAQUE:
         return OPAQUE
     return NUMBER if token.isdigit() else token
@@ -82,6 +83,9 @@ _NEXT_CHARACTERS: Final = 100
 _SHORT: Final = 120
 """Characters up to which a turn is short: an answer rather than an order."""
 _A, _B, _C = 0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D
+_SPEAKERS: Final[tuple[Speaker, ...]] = get_args(Speaker)
+_MOST: Final[Mapping[str, int]] = {"length": 8, "of": 6, "at": 3, "code": 3}
+"""What counts of a sentence, and the greatest count of each that is told from others."""
 
 
 class Turn(NamedTuple):
@@ -96,11 +100,14 @@ class Turn(NamedTuple):
 
 
 class TurnFeatures(NamedTuple):
-    """The sentences of turns, the places of their features, and the number of the sentence that each is of."""
+    """The sentences of turns, the places of their features, and the number of the sentence that each is of.
+
+    A sentence may have a place several times.
+    """
 
     sentences: list[TokenSentence]
-    places: NDArray[np.int64]
-    owners: NDArray[np.int64]
+    places: NDArray[np.uint32]
+    owners: NDArray[np.uint32]
     counts: list[int]
     """Sentences of each turn."""
 
@@ -113,86 +120,175 @@ def features_of(*turns: Turn) -> TurnFeatures:
     counts = [len(of_one) for of_one in of_turns]
     sentences = [one for of_one in of_turns for one in of_one]
     if not sentences:
-        return TurnFeatures([], np.zeros(0, np.int64), np.zeros(0, np.int64), counts)
-    lengths = np.array([len(one.tokens) for one in sentences])
-    of = np.repeat(np.arange(len(sentences)), lengths)
-    words = np.array([_number(token) for one in sentences for token in one.tokens], np.uint32)
-    speakers = np.array([_number(turn.speaker) for turn in turns], np.uint32)
-    mine = np.repeat(np.repeat(speakers, counts), lengths)
+        return TurnFeatures([], np.zeros(0, np.uint32), np.zeros(0, np.uint32), counts)
+    at = _Positions(turns, counts, sentences)
+    places, owners = zip(*_of_words(sentences, at), *_of_shape(sentences, at), _of_turns(turns, counts), strict=True)
+    return TurnFeatures(sentences, np.concatenate(places) & np.uint32(PLACES - 1), np.concatenate(owners), counts)
+
+
+class _Positions:
+    """Where sentences stand among those of their turn, as an array for each question; and who says them."""
+
+    def __init__(self, turns: Sequence[Turn], counts: Sequence[int], sentences: Sequence[TokenSentence]) -> None:
+        import numpy as np
+
+        self.numbers = np.arange(len(sentences), dtype=np.uint32)
+        self.speakers = np.repeat([_SPEAKERS.index(turn.speaker) for turn in turns], counts)
+        self.lengths = np.array([len(one.tokens) for one in sentences])
+        self.at = self.numbers - np.repeat(np.cumsum(counts) - counts, counts)
+        self.of = np.repeat(counts, counts)
+        self.is_last = self.at + 1 == self.of
+
+
+def _of_words(sentences: Sequence[TokenSentence], at: _Positions) -> Iterator[_Found]:
+    """Yield what depends on single words: those of a sentence, and the first ones of the sentences beside it."""
+    import numpy as np
+
+    of = np.repeat(at.numbers, at.lengths)
+    of_tokens = map(_HASHES_OF.__getitem__, chain.from_iterable([one.tokens for one in sentences]))
+    words, previous, following, is_covered = _unpacked(of_tokens, _TOKEN_HASHES)
+    mine = np.array([_number(name) for name in _SPEAKERS], np.uint32)[at.speakers][of]
     pairs, is_pair = words[:-1] * np.uint32(_A) + words[1:], of[:-1] == of[1:]
     triples, is_triple = pairs[:-1] * np.uint32(_A) + words[2:], of[:-2] == of[2:]
-    pairs, of_pairs, of_triples = pairs[is_pair], of[:-1][is_pair], of[:-2][is_triple]
-    places = [
-        _mixed(words, "word"),
-        _mixed(words ^ mine, "own word"),
-        _mixed(pairs, "pair"),
-        _mixed(pairs ^ mine[:-1][is_pair], "own pair"),
-        _mixed(triples[is_triple], "triple"),
-    ]
-    around: list[int] = []
-    of_around: list[int] = []
-    first = 0
-    for turn, of_one in zip(turns, of_turns, strict=True):
-        if of_one:
-            _add_around(turn, of_one, first, around, of_around)
-            first += len(of_one)
-    return TurnFeatures(
-        sentences,
-        np.concatenate([*places, np.array(around, np.uint32)]).astype(np.int64) % PLACES,
-        np.concatenate([of, of, of_pairs, of_pairs, of_triples, np.array(of_around, np.int64)]),
-        counts,
+    pairs, of_pairs = pairs[is_pair], of[:-1][is_pair]
+    yield _mixed(words, "word"), of
+    yield _mixed(words ^ mine, "own word"), of
+    yield _mixed(pairs, "pair"), of_pairs
+    yield _mixed(pairs ^ mine[:-1][is_pair], "own pair"), of_pairs
+    yield _mixed(triples[is_triple], "triple"), of[:-2][is_triple]
+    is_near = np.arange(len(of)) - np.repeat(np.cumsum(at.lengths) - at.lengths, at.lengths) < _BEGINNING
+    yield from _beside(previous[is_near], following[is_near], of[is_near], at)
+    covered = np.add.reduceat(is_covered, np.cumsum(at.lengths) - at.lengths)
+    yield _counted("code", covered, at)
+
+
+def _of_shape(sentences: Sequence[TokenSentence], at: _Positions) -> Iterator[_Found]:
+    """Yield how a sentence begins and ends, how long it is, and where it stands."""
+    *own, previous, following = _unpacked(map(_of_edges, sentences, at.speakers.tolist()), _EDGE_HASHES)
+    yield from ((hashes, at.numbers) for hashes in own)
+    yield from _beside(previous, following, at.numbers, at)
+    yield _counted("length", at.lengths // 4, at)
+    yield _counted("of", at.of, at)
+    yield _counted("at", at.at, at)
+    yield _table("last", "False", "True")[at.speakers, at.is_last.astype(int)], at.numbers
+
+
+def _counted(name: str, counts: NDArray[Any], at: _Positions) -> _Found:
+    """Return what a count of each sentence tells; counts above a bound are one."""
+    import numpy as np
+
+    most = _MOST[name]
+    return _table(name, *map(str, range(most + 1)))[at.speakers, np.minimum(counts, most)], at.numbers
+
+
+def _beside(
+    previous: NDArray[np.uint32], following: NDArray[np.uint32], of: NDArray[np.uint32], at: _Positions
+) -> Iterator[_Found]:
+    """Yield features of some sentences as those of the one behind and of the one before them in their turn.
+
+    previous, following: as what they count there. of: the sentences' numbers.
+    """
+    import numpy as np
+
+    has_next, has_previous = ~at.is_last[of], at.at[of] > 0
+    yield previous[has_next], of[has_next] + np.uint32(1)
+    yield following[has_previous], of[has_previous] - np.uint32(1)
+
+
+def _of_turns(turns: Sequence[Turn], counts: Sequence[int]) -> _Found:
+    """Return what is the same for all sentences of a turn."""
+    import numpy as np
+
+    found = [_of_turn(turn) if count else () for turn, count in zip(turns, counts, strict=True)]
+    owners = np.repeat(np.arange(sum(counts), dtype=np.uint32), np.repeat([len(of_one) for of_one in found], counts))
+    hashes = chain.from_iterable(of_one * count for of_one, count in zip(found, counts, strict=True))
+    return np.fromiter(hashes, np.uint32, len(owners)), owners
+
+
+def _of_turn(turn: Turn) -> tuple[int, ...]:
+    tail = turn.before.rstrip()[-_TAIL_CHARACTERS:]
+    return (
+        *_of_answer(tail, turn.speaker, "short" if len(turn.text) < _SHORT else "long"),
+        *_of_tokens(_tokens_of(turn.after[:_NEXT_CHARACTERS])[:_NEXT], "after", turn.speaker),
+        _number("edited", turn.speaker, str(turn.is_edited)),
     )
 
 
-def _add_around(turn: Turn, sentences: list[TokenSentence], first: int, places: list[int], owners: list[int]) -> None:
-    """Add what does not depend on single words: the places and the sentence of each. first: the first one's number."""
-    of_turn = _of_turn(turn)
-    beginnings = [_beginning(one.tokens) for one in sentences]
-    for at, sentence in enumerate(sentences):
-        own = [
-            *(_place("start", turn.speaker, *sentence.tokens[:count]) for count in (1, 2, 3)),
-            _place("end", turn.speaker, sentence.tokens[-1]),
-            _place("length", turn.speaker, str(min(len(sentence.tokens) // 4, 8))),
-            _place("of", turn.speaker, str(min(len(sentences), 6))),
-            _place("at", turn.speaker, str(min(at, 3))),
-            _place("last", turn.speaker, str(at == len(sentences) - 1)),
-            _place("code", turn.speaker, str(min(sentence.tokens.count(OPAQUE), 3))),
-            *of_turn,
-        ]
-        if at:
-            own += (_place("previous", name) for name in beginnings[at - 1])
-        if at + 1 < len(sentences):
-            own += (_place("next", name) for name in beginnings[at + 1])
-        places += own
-        owners += [first + at] * len(own)
+@lru_cache(256)
+def _of_answer(tail: str, speaker: Speaker, length: str) -> tuple[int, ...]:
+    """Return what tells what a turn answers. tail: the end of what the other side said last."""
+    return (
+        _number("answers", speaker, str(bool(tail))),
+        _number("asked", speaker, length, str(tail.endswith(("?", "？")))),
+        *_of_tokens(_tokens_of(tail)[-_TAIL:], "before", speaker, length),
+    )
 
 
-def _of_turn(turn: Turn) -> list[int]:
-    """Return what is the same for all sentences of a turn."""
-    tail = turn.before.rstrip()[-_TAIL_CHARACTERS:]
-    length = "short" if len(turn.text) < _SHORT else "long"
-    return [
-        _place("answers", turn.speaker, str(bool(tail))),
-        _place("asked", turn.speaker, length, str(tail.endswith(("?", "？")))),
-        *(_place("before", turn.speaker, length, token) for token in tokens_of(tail)[-_TAIL:]),
-        *(_place("after", turn.speaker, token) for token in tokens_of(turn.after[:_NEXT_CHARACTERS])[:_NEXT]),
-        _place("edited", turn.speaker, str(turn.is_edited)),
-    ]
+def _tokens_of(text: str) -> list[str]:
+    """Return the tokens of a piece of text, lines as marks left out."""
+    return [token for token in _TOKEN.findall(folded(text)) if token[0] != "\n"]
 
 
-@lru_cache(4096)
-def _beginning(tokens: tuple[str, ...]) -> tuple[str, ...]:
-    return (*tokens[:_BEGINNING], " ".join(tokens[:2]) + " …")
+def _of_tokens(tokens: Iterable[str], *names: str) -> list[int]:
+    behind = _number(*names, "")
+    return [crc32(_plain(token).encode(), behind) for token in tokens]
 
 
-@lru_cache(1 << 16)
-def _number(token: str) -> int:
-    return zlib.crc32(token.encode("utf-8", "replace"))
+class _TokenHashes(dict[str, bytes]):
+    """The hashes of each token: its own, and what it counts in the sentence behind and in the one before; and whether
+    it is covered up. Asking costs half as much as with `lru_cache`."""
+
+    def __missing__(self, token: str) -> bytes:
+        if len(self) >= _KNOWN_TOKENS:
+            self.clear()
+        plain = _plain(token).encode()
+        hashes = crc32(plain), crc32(plain, _PREVIOUS), crc32(plain, _NEXT_ONE), token[0] == OPAQUE
+        found = self[token] = _TOKEN_HASHES.pack(*hashes)
+        return found
 
 
-@lru_cache(1 << 16)
-def _place(*names: str) -> int:
-    return zlib.crc32("\0".join(names).encode("utf-8", "replace"))
+def _of_edges(sentence: TokenSentence, speaker: int) -> bytes:
+    """Return the hashes of a sentence's first three tokens and of its last one, and what the first two count in the
+    sentence behind and in the one before."""
+    tokens = sentence.tokens
+    words = [_plain(token).encode() for token in tokens[:3]]
+    one = crc32(words[0], _START[speaker])
+    two = crc32(b"\0" + words[1], one) if len(words) > 1 else one
+    three = crc32(b"\0" + words[2], two) if len(words) > 2 else two
+    last = crc32(_plain(tokens[-1]).encode(), _STOP[speaker])
+    opening = b" ".join(words[:2]) + _AND_SO_ON
+    return _EDGE_HASHES.pack(one, two, three, last, crc32(opening, _PREVIOUS), crc32(opening, _NEXT_ONE))
+
+
+@cache
+def _table(name: str, *values: str) -> NDArray[np.uint32]:
+    """Return the hashes of the values that a feature can have, a row for each speaker."""
+    import numpy as np
+
+    return np.array([[_number(name, who, value) for value in values] for who in _SPEAKERS], np.uint32)
+
+
+def _unpacked(found: Iterable[bytes], form: Struct) -> NDArray[np.uint32]:
+    """Return what a form packed, a row for each of its numbers."""
+    import numpy as np
+
+    return np.frombuffer(b"".join(found), np.uint32).reshape(-1, form.size // 4).T
+
+
+def _number(*names: str) -> int:
+    """Return the hash of names. With "" as the last one, that of what comes behind them begins with it."""
+    return crc32("\0".join(names).encode())
+
+
+_PREVIOUS: Final = _number("previous", "")
+_NEXT_ONE: Final = _number("next", "")
+_START: Final = [_number("start", who, "") for who in _SPEAKERS]
+_STOP: Final = [_number("end", who, "") for who in _SPEAKERS]
+_AND_SO_ON: Final = " …".encode()
+_TOKEN_HASHES: Final = Struct("=4I")
+_EDGE_HASHES: Final = Struct("=6I")
+_KNOWN_TOKENS: Final = 1 << 16
+_HASHES_OF: Final = _TokenHashes()
 
 
 def _mixed(values: NDArray[np.uint32], name: str) -> NDArray[np.uint32]:

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
-from itertools import islice
-from typing import Final, NamedTuple
+from itertools import islice, pairwise
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from recollect.insights.scorer.features import BITS, TokenSentence, Turn, features_of
+from recollect.insights.scorer.features import BITS, PLACES, TokenSentence, Turn, TurnFeatures, features_of
 from recollect.insights.scorer.weights import Subject, WeightTables, weights
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    _Sums = tuple[TurnFeatures, list[NDArray[np.int64]]]
 
 _AT_ONCE: Final = 32
 """Turns that are scored together. More would not save time; 32 times 80 sentences have numbers of 12 bits."""
@@ -43,38 +50,56 @@ class SentenceScorer:
 
     def scores_of(self, turns: Sequence[Turn], subjects: Sequence[Subject]) -> Iterator[list[ScoredSentence]]:
         """Yield the scored sentences of each turn, as `scores` returns them."""
-        for start in range(0, len(turns), _AT_ONCE):
-            yield from self._scored(turns[start : start + _AT_ONCE], subjects)
+        for features, sums in self._sums_of(turns, subjects):
+            scored = zip(features.sentences, zip(*(column.tolist() for column in sums), strict=True), strict=True)
+            for count in features.counts:
+                yield [
+                    ScoredSentence(sentence, dict(zip(subjects, scores, strict=True)))
+                    for sentence, scores in islice(scored, count)
+                ]
 
-    def _scored(self, turns: Sequence[Turn], subjects: Sequence[Subject]) -> Iterator[list[ScoredSentence]]:
+    def likely_of(self, turns: Sequence[Turn], subject: Subject) -> Iterator[list[tuple[int, TokenSentence]]]:
+        """Yield the sentences of each turn whose score has a confidence, with the score, in order."""
+        import numpy as np
+
+        for features, (sums,) in self._sums_of(turns, (subject,)):
+            places = np.flatnonzero(sums >= self._least(subject))
+            found = [(score, features.sentences[at]) for at, score in zip(places, sums[places].tolist(), strict=True)]
+            ends = np.searchsorted(places, np.cumsum(features.counts)).tolist()
+            yield from (found[start:end] for start, end in pairwise((0, *ends)))
+
+    def _sums_of(self, turns: Sequence[Turn], subjects: Sequence[Subject]) -> Iterator[_Sums]:
+        """Yield some turns at a time with their sentences' scores, an array for each subject. Without weights, the
+        turns have no sentences."""
         import numpy as np
 
         about = self._weights.about
-        features = features_of(*turns) if about is not None else None
-        if about is None or features is None or not features.sentences:
-            yield from ([] for _ in turns)
-            return
-        # Of a sentence every place counts once: so they are told apart with the number of the sentence in front.
-        keys = np.sort((features.owners << BITS | features.places).astype(np.int32))
-        once = keys[np.concatenate(([True], keys[1:] != keys[:-1]))]
-        owners, places = once >> BITS, once & (1 << BITS) - 1
-        # The sums are of whole numbers, which floats add exactly.
-        sums = [
-            (np.bincount(owners, self._weights.tables[subject][places], len(features.sentences))).astype(np.int64)
-            + about.tables[subject].bias
-            for subject in subjects
-        ]
-        scored = zip(features.sentences, zip(*(column.tolist() for column in sums), strict=True), strict=True)
-        for count in features.counts:
-            yield [
-                ScoredSentence(sentence, dict(zip(subjects, scores, strict=True)))
-                for sentence, scores in islice(scored, count)
-            ]
+        for start in range(0, len(turns), _AT_ONCE):
+            features = features_of(*turns[start : start + _AT_ONCE])
+            if about is None or not features.sentences:
+                yield features._replace(sentences=[]), [np.zeros(0, np.int64) for _ in subjects]
+                continue
+            # Of a sentence every place counts once: so they are told apart with the number of the sentence in front.
+            keys = np.sort(features.owners << np.uint32(BITS) | features.places)
+            once = keys[np.concatenate(([True], keys[1:] != keys[:-1]))]
+            owners, places = (once >> np.uint32(BITS)).astype(np.int32), once & np.uint32(PLACES - 1)
+            # The sums are of whole numbers, which floats add exactly.
+            yield (
+                features,
+                [
+                    np.bincount(owners, self._weights.tables[subject][places], len(features.sentences)).astype(np.int64)
+                    + about.tables[subject].bias
+                    for subject in subjects
+                ],
+            )
+
+    def _least(self, subject: Subject) -> float:
+        """Return the least score that makes sure at all."""
+        levels = self._weights.about.tables[subject].levels if self._weights.about is not None else ()
+        return levels[0][0] if levels else math.inf
 
     def confidence(self, subject: Subject, score: int) -> int:
         """Return how sure a score makes, in hundredths; 0: not at all."""
-        about = self._weights.about
-        levels = about.tables[subject].levels if about is not None else ()
-        if not levels or score < levels[0][0]:  # as of most sentences
+        if score < self._least(subject) or self._weights.about is None:  # as of most sentences
             return 0
-        return max(hundredths for least, hundredths in levels if score >= least)
+        return max(hundredths for least, hundredths in self._weights.about.tables[subject].levels if score >= least)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final, assert_never
+from typing import Final, NamedTuple, assert_never
 
 import msgspec
 
@@ -15,13 +15,14 @@ from recollect.insights.learnings.extraction.places import named_path, root_of
 from recollect.insights.learnings.extraction.scored import ScoredMessage, WorthKeeping
 from recollect.insights.learnings.extraction.spoken import Said, priority_of, statement_in, things_said
 from recollect.insights.learnings.extraction.stated import left_to_do, names_of_tests, versions
-from recollect.insights.scorer import SentenceScorer
+from recollect.insights.scorer import SentenceScorer, Turn
 from recollect.model.events import Event
 from recollect.model.learnings.learnings import Author, Learning, LearningEvidence, LearningKind, Priority
 from recollect.model.own import INTERNAL_ORIGINATOR, without_own_blocks
 from recollect.model.payloads import AssistantMessage, ToolCall, UserMessage
 from recollect.model.text import one_line, summary_of
 
+_TALK: Final = frozenset((UserMessage, AssistantMessage, ToolCall))
 _OF_PEOPLE: Final = ("human", "queued")
 _AUTHORS: Final[tuple[Author, Author]] = ("user", "assistant")
 
@@ -63,30 +64,46 @@ def _spoken(observed: Observed, scorer: SentenceScorer | None) -> Iterator[Draft
     if observed.session.parent_session:
         return  # an agent wrote its prompts
     root = root_of(observed)
+    messages = list(_messages(observed))
+    scored = None if scorer is None else ScoredMessage.each(scorer, [one.turn for one in messages])
+    for event, turn, before, asked in messages:
+        heard = things_said(turn.text, after_work=before is not None)
+        if scored is not None:
+            found = next(scored)
+            heard = [said for said in heard if found.agrees(said)]
+            yield from (_draft_of_worth(worth, turn.text, event, root) for worth in found.worth_keeping(heard))
+        for said in heard:
+            if said.text:
+                yield _draft_of(said, event, before, root)
+            elif (meant := _meant(said, event, (asked, before))) is not None:
+                yield meant
+
+
+class _Message(NamedTuple):
+    """What a person typed. before: what the assistant said or did last; asked: the person's message before it."""
+
+    event: Event
+    turn: Turn
+    before: Event | None
+    asked: Event | None
+
+
+def _messages(observed: Observed) -> Iterator[_Message]:
     before: Event | None = None
     asked: Event | None = None
     answered = ""
     for event in observed.events:
         payload = event.payload
+        if type(payload) not in _TALK or event.is_sidechain:
+            continue
         if isinstance(payload, UserMessage):
-            if payload.origin in _OF_PEOPLE and payload.text and not event.is_sidechain:
-                text = without_own_blocks(payload.text)
-                heard = things_said(text, after_work=before is not None)
-                if scorer is not None:
-                    scored = ScoredMessage(scorer, text, answered)
-                    heard = [said for said in heard if scored.agrees(said)]
-                    yield from (_draft_of_worth(worth, text, event, root) for worth in scored.worth_keeping(heard))
-                for said in heard:
-                    if said.text:
-                        yield _draft_of(said, event, before, root)
-                    elif (meant := _meant(said, event, (asked, before))) is not None:
-                        yield meant
+            if payload.origin in _OF_PEOPLE and payload.text:
+                yield _Message(event, Turn(without_own_blocks(payload.text), "human", answered), before, asked)
                 asked = event
-        elif (
-            (isinstance(payload, AssistantMessage) and payload.text) or isinstance(payload, ToolCall)
-        ) and not event.is_sidechain:
+        elif isinstance(payload, ToolCall):
             before = event
-            answered = payload.text if isinstance(payload, AssistantMessage) else answered
+        elif isinstance(payload, AssistantMessage) and payload.text:
+            before, answered = event, payload.text
 
 
 def _draft_of_worth(worth: WorthKeeping, text: str, event: Event, root: str) -> Draft:

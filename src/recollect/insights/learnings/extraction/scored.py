@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from recollect.insights.language.substance import is_for_all_in_any, makes_sense
@@ -32,10 +32,17 @@ class WorthKeeping(NamedTuple):
 class ScoredMessage:
     """A message of a person as the weights see it. Without weights, rules alone count."""
 
-    def __init__(self, scorer: SentenceScorer, text: str, before: str) -> None:
+    def __init__(self, scorer: SentenceScorer, text: str, found: Sequence[ScoredSentence]) -> None:
+        """found: its sentences."""
         self._scorer = scorer
         self._text = text
-        self._found = scorer.scores(Turn(text, "human", before), ("learning", "action", *KINDS))
+        self._found = found
+
+    @classmethod
+    def each(cls, scorer: SentenceScorer, turns: Sequence[Turn]) -> Iterator[ScoredMessage]:
+        """Yield the messages of a session: together they cost a third of what they cost one by one."""
+        of_turns = scorer.scores_of(turns, ("learning", "action", *KINDS))
+        return (cls(scorer, turn.text, found) for turn, found in zip(turns, of_turns, strict=True))
 
     def agrees(self, said: Said) -> bool:
         """Tell whether what a rule found may be a learning: the weights don't speak against it."""
@@ -54,11 +61,13 @@ class ScoredMessage:
             return []
         likely: list[tuple[int, WorthKeeping]] = []
         for one in self._found:
+            kind, hundredths = self._kind_of(one)
+            if not hundredths:
+                continue
             _, start, end = one.sentence
             text = self._text[start:end]
-            kind, hundredths = self._kind_of(one)
             is_known = any(other.start < end and start < other.end for other in said)
-            if not hundredths or is_known or not is_stated(text) or not makes_sense(text) or tells_credential(text):
+            if is_known or not is_stated(text) or not makes_sense(text) or tells_credential(text):
                 continue
             sure = min(MOST_CONFIDENCE, hundredths / 100)
             likely.append((hundredths, WorthKeeping(start, end, kind, sure, is_for_all_in_any(text))))

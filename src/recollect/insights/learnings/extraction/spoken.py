@@ -181,8 +181,8 @@ def _may_have_markers(low: str) -> bool:
     It is where it is not English, and English where a word stands in it by which they know a ban or a change of mind.
     """
     words = _PLAIN_WORD.findall(low, 0, 1_500)
-    english = sum(word in _ENGLISH for word in words)
-    others = sum(word in _NOT_ENGLISH for word in words)
+    english = sum(map(_ENGLISH.__contains__, words))
+    others = sum(map(_NOT_ENGLISH.__contains__, words))
     return english <= others or (not low[:1_500].isascii() and english < 4) or _BANS.search(low) is not None
 
 
