@@ -64,14 +64,14 @@ def test_every_chunk_keeps_within_its_limits(lengths: list[int], tail: int) -> N
 
 
 def test_a_chunk_closes_at_the_first_chosen_record_after_the_minimum() -> None:
-    ends = [50 * KIB, 100 * KIB, 150 * KIB, 200 * KIB]
-    assert closed_boundaries(200 * KIB, ends, [CHOSEN, CHOSEN, UNCHOSEN, CHOSEN]) == [200 * KIB]
+    ends = [100 * KIB, 200 * KIB, 300 * KIB, 400 * KIB]
+    assert closed_boundaries(400 * KIB, ends, [CHOSEN, CHOSEN, UNCHOSEN, CHOSEN]) == [400 * KIB]
 
 
-def test_without_a_chosen_record_a_chunk_closes_before_512_kib() -> None:
-    ends = list(range(KIB, 600 * KIB, KIB))
+def test_without_a_chosen_record_a_chunk_closes_before_1_mib() -> None:
+    ends = list(range(KIB, 1200 * KIB, KIB))
     assert closed_boundaries(ends[-1], ends, [UNCHOSEN] * len(ends)) == [FORCE_BYTES]
-    assert FORCE_BYTES < 512 * KIB
+    assert FORCE_BYTES < HARD_BYTES
 
 
 def test_a_record_longer_than_1_mib_is_cut_at_exactly_1_mib() -> None:
@@ -95,7 +95,7 @@ def test_boundaries_are_found_again_after_a_change_in_the_middle() -> None:
     assert len(moved.intersection(after)) > len(before) / 3
 
 
-def test_chunks_of_common_records_are_about_256_kib() -> None:
+def test_chunks_of_common_records_are_about_512_kib() -> None:
     ends = list(accumulate(200 + 4000 * (i * 7919 % 101) // 100 for i in range(40_000)))
     boundaries = closed_boundaries(ends[-1], ends, hashes_of(len(ends)))
-    assert 224 * KIB < ends[-1] / len(boundaries) < 288 * KIB
+    assert 400 * KIB < ends[-1] / len(boundaries) < 576 * KIB

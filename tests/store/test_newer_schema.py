@@ -73,7 +73,7 @@ def test_what_a_newer_version_added_to_does_not_keep_anybody_from_reading(
     [
         "DROP TABLE digest",
         "ALTER TABLE session RENAME COLUMN shard TO part_of",
-        f"INSERT INTO meta VALUES ('readable_from', {SCHEMA_VERSION + 1})",
+        f"INSERT OR REPLACE INTO meta VALUES ('readable_from', {SCHEMA_VERSION + 1})",
     ],
 )
 def test_what_a_newer_version_took_away_or_forbids_is_not_read(memory: Memory, statement: str) -> None:

@@ -10,7 +10,6 @@ import pytest
 
 from recollect.config import Config
 from recollect.errors import StoreError, StoreLocked
-from recollect.store.notes import FactFilter
 from recollect.store.rows import EventFilter
 from recollect.store.store import Store
 from tests.store.slices import Line, make_slices, write_all
@@ -23,17 +22,6 @@ def test_every_reader_of_a_store_sees_what_its_writer_wrote(home: Path) -> None:
         sessions, total = store.reader.sessions(EventFilter())
         assert (total, [one.session_uid for one in sessions]) == (1, ["claude:one"])
         assert store.feed.sessions_newest_first() == [1]
-        assert store.session_feed().read("claude:one") is not None
-        assert store.insights.digest("claude:one") is None
-        assert store.learnings.counts() == store.entries.counts() == {}
-        with store.notes.reading() as notes:
-            assert notes.facts(FactFilter()) == []
-        with store.documents("read") as documents:
-            assert documents.collections() == []
-        assert store.spending.spent_on(0).calls == 0
-        recent = store.recent()
-        assert recent.has_failures(["claude:one"]) == frozenset()
-        recent.close()
 
 
 def test_a_closed_store_says_so_and_may_be_closed_again(home: Path) -> None:

@@ -6,8 +6,10 @@ record end that is
 - at least MIN_BYTES from the boundary, and its hash is chosen (1 in 128; from AIM_BYTES on 1 in 16), or
 - at least FORCE_BYTES from the boundary, whatever its hash;
 
-and exactly HARD_BYTES from the boundary where no record end closed it before. The mean is about 256 KiB.
-FORCE_BYTES lies so far below 512 KiB that a chunk is longer than that only if a record of over 128 KiB crosses it.
+and exactly HARD_BYTES from the boundary where no record end closed it before. The mean is about 512 KiB.
+FORCE_BYTES lies so far below 1 MiB that a chunk is cut hard only if a record of over 256 KiB crosses that.
+Chunks of half the length take 3 % more room at the same processor time; to read one record of one takes half as long
+(.4 ms).
 
 Each decision looks at one record end, its hash and its distance from the boundary, never at what follows. So it is
 final when the record is known, and the boundaries are the same however the stream was split into feeds: nothing has
@@ -73,9 +75,9 @@ class Hole(NamedTuple):
     removed_at: int
 
 
-MIN_BYTES = 128 << 10
-AIM_BYTES = 256 << 10
-FORCE_BYTES = 384 << 10
+MIN_BYTES = 256 << 10
+AIM_BYTES = 512 << 10
+FORCE_BYTES = 768 << 10
 HARD_BYTES = 1 << 20
 _EARLY_MASK = 0x7F
 _LATE_MASK = 0x0F

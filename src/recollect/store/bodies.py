@@ -23,7 +23,7 @@ import msgspec
 
 from recollect.errors import ArchiveError, BrokenInvariant, StoreCorrupt, StoreError
 from recollect.model.payloads import Json, Payload
-from recollect.store.compression import DAMAGED, compress, decompress
+from recollect.store.compression import compress, unpack
 
 LARGE_CHARS = 2048
 """Strings of at least this many characters are read from the archive."""
@@ -268,7 +268,6 @@ FRAME_BYTES = 128 * 1024
 """A frame is closed when its entries reach this size."""
 SMALL_FRAME_BYTES = 32 * 1024
 """The writer extends a session's newest frame while it is smaller than this."""
-_MAX_PLAIN_BYTES = 1 << 30
 
 
 class BlockEntry(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -335,7 +334,7 @@ def block_frames(block: bytes) -> list[Frame]:
     try:
         return _decode_frames(block)
     except ValueError as error:
-        raise StoreCorrupt(f"a block of event bodies is damaged: {error}", hint=_HINT) from error
+        raise StoreCorrupt(f"{_BLOCK} damaged: {error}", hint=_HINT) from error
 
 
 def decode_block(block: bytes) -> list[BlockEntry]:
@@ -350,18 +349,12 @@ def decode_frame(data: bytes) -> list[BlockEntry]:
 
 def decode_bodies_at_once(data: bytes) -> list[BlockBody]:
     """Return the bodies of one frame, for readers that want all of them and nothing else. Raises StoreCorrupt."""
-    try:
-        return _decode_bodies(decompress(data, _MAX_PLAIN_BYTES))
-    except (DAMAGED, ValueError) as error:
-        raise StoreCorrupt(f"a block of event bodies is damaged: {error}", hint=_HINT) from error
+    return unpack(data, _decode_bodies, _BLOCK, hint=_HINT)
 
 
 def open_frame(data: bytes) -> list[msgspec.Raw]:
     """Return the undecoded entries of one frame, for readers that want few of them. Raises StoreCorrupt."""
-    try:
-        return _decode_frame(decompress(data, _MAX_PLAIN_BYTES))
-    except (DAMAGED, ValueError) as error:
-        raise StoreCorrupt(f"a block of event bodies is damaged: {error}", hint=_HINT) from error
+    return unpack(data, _decode_frame, _BLOCK, hint=_HINT)
 
 
 def decode_entry(entry: msgspec.Raw) -> BlockEntry:
@@ -377,4 +370,5 @@ def _frame(entries: Sequence[BlockEntry]) -> Frame:
     return Frame(len(entries), len(plain), compress(plain))
 
 
+_BLOCK = "a block of event bodies is"
 _HINT = "run `recollect rebuild all`: everything derived comes from the archive"

@@ -20,12 +20,12 @@ _Class = TypeVar("_Class")
 
 APPLICATION_ID = 0x5245_434C
 """`RECL`: tells `file` and other tools whose database this is."""
-SCHEMA_VERSION = 8
+SCHEMA_VERSION = 9
 """How many migrations there are. They themselves are loaded where one is to be run: a hook never does."""
 PAGE_BYTES = 4096
 BUSY_TIMEOUT_MS = 5_000
-CACHE_KIB = 32 * 1024
-"""Page cache of the writer; readers have a quarter of it."""
+CACHE_KIB = 16 * 1024
+"""Page cache of the writer, whose rows lie together session by session; readers have half of it."""
 READABLE_FROM = "readable_from"
 """The key in `meta` of the oldest schema whose programs can read this database; without it, the tables tell."""
 Mode = Literal["write", "read"]
@@ -258,7 +258,7 @@ def _connect(path: Path, flags: int, *, synchronous: Synchronous, immutable: boo
     connection = apsw.Connection(address, flags=flags | uri, statementcachesize=200)
     connection.set_busy_timeout(BUSY_TIMEOUT_MS)
     is_writer = bool(flags & apsw.SQLITE_OPEN_READWRITE)
-    cache = CACHE_KIB if is_writer else CACHE_KIB // 4
+    cache = CACHE_KIB if is_writer else CACHE_KIB // 2
     connection.execute(f"PRAGMA cache_size = -{cache}")
     connection.execute("PRAGMA temp_store = MEMORY")
     if is_writer:

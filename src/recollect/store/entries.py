@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 import apsw
 import msgspec
 
-from recollect.errors import BrokenInvariant, StoreCorrupt
+from recollect.errors import BrokenInvariant
 from recollect.model.learnings.entries import ENTRY_KINDS, ENTRY_PART_CHARS, EntryDraft, EntryKind
-from recollect.store.compression import DAMAGED, compress, decompress
+from recollect.store.compression import compress, unpack
 from recollect.store.connection import PooledReader, store_errors
 from recollect.store.keys import ENTRY_BASE, SEQ_BITS
 from recollect.store.rows import EventFilter, HitText, SessionKey
@@ -120,7 +120,6 @@ def key_of_entry(number: int, part: int) -> int:
     return (ENTRY_BASE + number) << SEQ_BITS | part
 
 
-_MAX_PLAIN_BYTES = 1 << 24
 _HINT = "write the learning, note or document again, or restore a backup"
 
 
@@ -131,10 +130,7 @@ def pack_part(text: str) -> bytes:
 
 def unpack_part(data: bytes) -> str:
     """Return the text of its stored form. Raises StoreCorrupt."""
-    try:
-        return decompress(data, _MAX_PLAIN_BYTES).decode()
-    except (DAMAGED, UnicodeDecodeError) as error:
-        raise StoreCorrupt(f"the text of an entry is damaged: {error}", hint=_HINT) from error
+    return unpack(data, bytes.decode, "the text of an entry is", hint=_HINT)
 
 
 def read_glossary(db: apsw.Connection, *, now_us: int) -> dict[str, tuple[str, ...]]:

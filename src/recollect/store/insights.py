@@ -6,18 +6,17 @@ A session is named by its uid, a node by its id; what was found outlives the eve
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import apsw
 import msgspec
 
-from recollect.errors import StoreCorrupt
 from recollect.model.insights.digests import Digest
 from recollect.model.insights.nodes import NODE_KINDS, Decision, Episode, Link, Node
 from recollect.model.insights.signals import SIGNAL_KINDS, Signal
 from recollect.model.sessions import Session
-from recollect.store.compression import DAMAGED, compress, decompress
+from recollect.store.compression import compress, unpack
 from recollect.store.connection import REBUILD_HINT, PooledReader
 from recollect.store.recent import taken_back, taken_back_at
 from recollect.store.sessions import containing
@@ -137,10 +136,9 @@ class KeptSignals(NamedTuple):
     signals: list[Signal]
 
 
-_MAX_PLAIN_BYTES = 1 << 28
 _encode = msgspec.json.Encoder().encode
-_decode_node: msgspec.json.Decoder[Node] = msgspec.json.Decoder(Node)
-_decode_signals: msgspec.json.Decoder[list[Signal]] = msgspec.json.Decoder(list[Signal])
+_decode_node: Callable[[bytes], Node] = msgspec.json.Decoder(Node).decode
+_decode_signals = msgspec.json.Decoder(list[Signal]).decode
 
 
 def pack_node(node: Node) -> bytes:
@@ -150,10 +148,7 @@ def pack_node(node: Node) -> bytes:
 
 def unpack_node(data: bytes) -> Node:
     """Return the node of its stored form. Raises StoreCorrupt."""
-    try:
-        return _decode_node.decode(decompress(data, _MAX_PLAIN_BYTES))
-    except (DAMAGED, ValueError) as error:
-        raise StoreCorrupt(f"a stored node is damaged: {error}", hint=REBUILD_HINT) from error
+    return unpack(data, _decode_node, "a stored node is", hint=REBUILD_HINT)
 
 
 def pack_signals(signals: list[Signal]) -> bytes:
@@ -163,10 +158,7 @@ def pack_signals(signals: list[Signal]) -> bytes:
 
 def unpack_signals(data: bytes) -> list[Signal]:
     """Return signals of their stored form. Raises StoreCorrupt."""
-    try:
-        return _decode_signals.decode(decompress(data, _MAX_PLAIN_BYTES))
-    except (DAMAGED, ValueError) as error:
-        raise StoreCorrupt(f"stored signals are damaged: {error}", hint=REBUILD_HINT) from error
+    return unpack(data, _decode_signals, "stored signals are", hint=REBUILD_HINT)
 
 
 MAX_RELATED = 20_000

@@ -195,7 +195,6 @@ def _words(text: str) -> str:
     return " ".join(text.casefold().split()).strip(" .!")
 
 
-_MAX_PLAIN_BYTES = 1 << 28
 DECISIONS_LOOKED_AT = 400
 """The newest decisions of repositories of that name, from which those of the folder are taken."""
 _OUTDONE = (
@@ -241,7 +240,7 @@ def held_decisions(
 
 def _decision(data: bytes | str) -> Decision:
     try:
-        text = decompress(data, _MAX_PLAIN_BYTES) if isinstance(data, bytes) else data
+        text = decompress(data) if isinstance(data, bytes) else data
         return msgspec.json.decode(text, type=Decision)
     except (DAMAGED, ValueError) as error:
         raise StoreCorrupt(f"a stored decision is damaged: {error}", hint=REBUILD_HINT) from error

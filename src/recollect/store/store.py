@@ -1,4 +1,4 @@
-"""One home's database: readers that share their connections, small authored writes, and the one writer."""
+"""One home's database: readers that share their connections, and the one writer."""
 
 from __future__ import annotations
 
@@ -8,22 +8,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from recollect.store.connection import Mode, ReadPool, Synchronous
+from recollect.store.connection import ReadPool, Synchronous
 from recollect.store.home import Home, LazyArchive, LazyRedactor
 from recollect.store.rows import ChunkReader, TextRedactor
 
 if TYPE_CHECKING:
     from recollect.config import PrivacyConfig
-    from recollect.store.documents import DocumentStore
-    from recollect.store.entries import EntryReader
     from recollect.store.feed import TextFeed
-    from recollect.store.insight_feed import SessionFeed
-    from recollect.store.insights import InsightReader
-    from recollect.store.jobs import SpendingLedger
-    from recollect.store.learnings import LearningReader
-    from recollect.store.notes import NoteStore
     from recollect.store.reader import Reader
-    from recollect.store.recent_reader import RecentReader
     from recollect.store.writer import Writer
 
 
@@ -77,63 +69,12 @@ class Store:
 
         return Reader(self._pool, self._archive, self._redactor)
 
-    @property
-    def entries(self) -> EntryReader:
-        """What was learned, noted and documented, as a search finds it."""
-        return self.reader.entries
-
-    @cached_property
-    def insights(self) -> InsightReader:
-        """Digests, signals and nodes."""
-        from recollect.store.insights import InsightReader
-
-        return InsightReader(self._pool)
-
-    @cached_property
-    def learnings(self) -> LearningReader:
-        """Learnings and the work of learning."""
-        from recollect.store.learnings import LearningReader
-
-        return LearningReader(self._pool)
-
     @cached_property
     def feed(self) -> TextFeed:
         """Every text, for consumers of the change log."""
         from recollect.store.feed import TextFeed
 
         return TextFeed(self._pool, self._archive, self._redactor)
-
-    def session_feed(self) -> SessionFeed:
-        """Return the sessions to analyse, for the thread that asks."""
-        from recollect.store.insight_feed import SessionFeed
-
-        return SessionFeed(self._pool, self._archive, self._redactor)
-
-    @property
-    def notes(self) -> NoteStore:
-        """Facts, diaries, tags and batches, read and written."""
-        from recollect.store.notes import NoteStore
-
-        return NoteStore(self.home)
-
-    def documents(self, mode: Mode = "write") -> DocumentStore:
-        """Return the project documents, on a connection of their own; close it."""
-        from recollect.store.documents import DocumentStore
-
-        return DocumentStore(self.home, mode)
-
-    def recent(self) -> RecentReader:
-        """Return what a context is made of, on a connection of its own; close it."""
-        from recollect.store.recent_reader import RecentReader
-
-        return RecentReader(self.home)
-
-    @property
-    def spending(self) -> SpendingLedger:
-        """The ledger of what asking models costs."""
-        from recollect.store.jobs import SpendingLedger
-
-        return SpendingLedger(self.home)
 
     def writer(
         self, *, domains: Mapping[str, str] | None = None, synchronous: Synchronous = "FULL",

@@ -10,6 +10,7 @@ from recollect.store.migrations import (
     m0006_holes_and_tombstones,
     m0007_learned,
     m0008_arrangements,
+    m0009_small_values,
 )
 from recollect.store.migrations import m0003_own_and_context_log as m0003_own_and_context_log
 
@@ -22,6 +23,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
     m0006_holes_and_tombstones.STATEMENTS,
     m0007_learned.STATEMENTS,
     m0008_arrangements.STATEMENTS,
+    m0009_small_values.STATEMENTS,
 )
 """Each is a tuple of single SQL statements; its position + 1 is the schema version that it makes."""
 
