@@ -7,12 +7,14 @@ import re
 from itertools import accumulate
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recollect.model.marker import PRIVATE_MARKER, marker_of
 from recollect.privacy import Redactor
+from recollect.privacy.assignments import PASSWORD_WORDS, SECRET_WORDS
 from recollect.privacy.matcher import SEAM, views_of
 from tests.examples import tried
 from tests.privacy.planted_secrets import PLANTED, SURROUNDINGS
@@ -163,6 +165,25 @@ def test_the_sieve_suspects_every_kind_however_json_writes_it(kind: str) -> None
             for raw in _encodings(value):
                 if REDACTOR.redact_value(json.loads(raw))[1] or REDACTOR.redact_text(raw.decode())[1]:
                     assert REDACTOR.suspects(raw, [len(raw)]) == [0]
+
+
+@pytest.mark.parametrize(
+    "written",
+    ['my_{}="{}"', "my_{}: {}", "MY_{}={}\n", "the {} is {}", '  {}: "{}"', "export X_{}='{}'", '{{"{}": "{}"}}',
+     "--{} {}", "<{}>{}</a>", "{} = {}", "{}={}&a=b", "| {} | {} |", '"name":"{}","value":"{}"'],
+)  # fmt: skip
+@pytest.mark.parametrize(
+    "secret",
+    ["Zx9Kq7Wv5pLm", "zx9kq7wv5plm", "aBcDeFgHiJkLmN", "ma-clé-va-ici", "correct-horse-battery", "sunflowerseeds",
+     "Correct!Horse", "correct/horse/battery", "correct horse battery staple"],
+)  # fmt: skip
+def test_the_sieve_suspects_whatever_stands_beside_a_telling_name(written: str, secret: str) -> None:
+    for word in (*PASSWORD_WORDS, *SECRET_WORDS, "api-key"):
+        for name in (word, word.upper(), f"{word}2", f"{word}_prod", f"{word}Data"):
+            value = {"text": written.format(name, secret)}
+            if REDACTOR.redact_value(value)[1]:
+                raw = msgspec.json.encode(value)
+                assert REDACTOR.suspects(raw, [len(raw)]) == [0], value
 
 
 @given(st.lists(st.booleans(), max_size=30), st.integers(0, 5))

@@ -39,7 +39,7 @@ from recollect.ingest.sources import Finder, Named
 from recollect.ingest.spool import clear_spool
 from recollect.ingest.spooled_events import hooks_folder, sources_of_hooks, take_spooled_events
 from recollect.ingest.worker.derive import sealed_state
-from recollect.ingest.worker.tasks import OtherThreads, StageTimer, TaskAnswer
+from recollect.ingest.worker.tasks import OtherThreads, StageTimer, TaskAnswer, seldom_collected
 from recollect.paths import expand as expand_path
 from recollect.store.documents import DocumentStore
 from recollect.store.home import Home
@@ -471,7 +471,7 @@ def _run(planned: list[Planned], ingester: Ingester, home: Home, keys: HomeKeys,
     answers = _answers(planned, meter.total_bytes, home, keys, request, forgotten=ingester.forgotten)
     planned.clear()
     is_whole = True
-    with interruptible() as stop:
+    with interruptible() as stop, seldom_collected():
         try:
             for answer in answers:
                 finished = ingester.take_answer(answer)

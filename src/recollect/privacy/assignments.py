@@ -253,10 +253,10 @@ def _name_start(text: str, at: int) -> int:
 def _judge(match: re.Match[str]) -> tuple[Strength, int, int] | None:
     """Return what a name and the place after it say of a value, and its span; None if it is no secret."""
     text = match.string
-    first = _name_start(text, match.start())
     place = _PLACES.match(text, match.end())
     if place is None:
         return None
+    first = _name_start(text, match.start())
     name = text[first : match.end()]
     strength = strength_of(name)
     if name == "key" and text[first - 1 : first] in ("?", "&"):
@@ -390,6 +390,12 @@ _RAW_PAIR = (
 """Leads to a value of its own name."""
 
 
+_SIGNS = r"0-9\x80-\xff"
+"""What no plain word has: a digit, or a letter beyond ASCII, which a value of letters alone may have."""
+_SYMBOLS = _SIGNS + "!@#$%^&*+?~"
+"""What makes a chosen value a secret where a sign assigns it."""
+
+
 def _raw_value(least: int, signs: str) -> str:
     """Return a pattern of a value in bytes: so many characters: with a sign, a long run of letters or jumping case."""
     return (
@@ -398,15 +404,30 @@ def _raw_value(least: int, signs: str) -> str:
     )
 
 
-_RAW_NAME = rf"[A-Za-z]{{2,10}}(?:_key_id|_KEY_ID)?{TAIL}{_NO_MORE}"
+def _raw_words(least: int) -> str:
+    """Return a pattern of what is a value only where a sign or an option assigns it: a word, a row of small words."""
+    return rf"(?:[^\s\"\\A-Z0-9_.]{{{least}}}|(?<=[\"'`>])[a-z]{{2,12}}(?: [a-z]{{2,12}}){{3}})"
+
+
+_RAW_NAME = rf"[A-Za-z]{{2,18}}+(?:_key_id|_KEY_ID)?{TAIL}{_NO_MORE}"
+
+
+def _raw_option(value: str) -> str:
+    """Return a pattern of an option and its value, from the last word of the option's name on."""
+    return rf"(?<=-){_RAW_NAME}(?:[ \t]|\\+t){{1,8}}[\\\"']{{0,4}}{value}"
+
+
 _RAW = raw_pattern(
     rf"{_RAW_NAME}{_NO_WORD}(?:{_RAW_JUNK}{{0,200}}+\??{_RAW_ASSIGNED}(?:{_RAW_JUNK}|[:=>]){{0,200}}+"
-    rf"(?:[A-Za-z][A-Za-z0-9_.\[\]<>|?]{{0,30}}[ \t]?=(?:{_RAW_JUNK}|[:=>]){{0,200}}+)?{_raw_value(8, '0-9')}"
-    rf"|{_RAW_BESIDE}{{0,200}}+{_raw_value(12, '0-9')}|{_RAW_PAIR}|{_RAW_BETWEEN}{_raw_value(8, '0-9')}|{_RAW_NEAR})"
+    rf"(?:[A-Za-z][A-Za-z0-9_.\[\]<>|?]{{0,30}}[ \t]?=(?:{_RAW_JUNK}|[:=>]){{0,200}}+)?"
+    rf"(?:{_raw_words(10)}|{_raw_value(8, _SYMBOLS)})"
+    rf"|{_RAW_BESIDE}{{0,200}}+{_raw_value(12, _SIGNS)}|{_RAW_PAIR}|{_RAW_BETWEEN}{_raw_value(8, _SIGNS)}|{_RAW_NEAR})"
+    rf"|{_raw_option(_raw_words(10))}|{_raw_option(_raw_value(8, _SYMBOLS))}"
 )
 _RAW_OF_PASSWORD = raw_pattern(
-    rf"{_RAW_NAME}(?:{_RAW_JUNK}{{0,200}}+\??{_RAW_ASSIGNED}|{_RAW_BESIDE}{{0,200}}+{_raw_value(4, '0-9!@#$^*+?~.-')}"
-    rf"|{_RAW_PAIR}|{_RAW_BETWEEN}{_raw_value(6, '0-9!@#$^*+?~')}|{_RAW_NEAR})"
+    rf"{_RAW_NAME}(?:{_RAW_JUNK}{{0,200}}+\??{_RAW_ASSIGNED}"
+    rf"|{_RAW_BESIDE}{{0,200}}+{_raw_value(4, _SIGNS + '!@#$^*+?~.-')}"
+    rf"|{_RAW_PAIR}|{_RAW_BETWEEN}{_raw_value(6, _SIGNS + '!@#$^*+?~')}|{_RAW_NEAR})|{_raw_option(_raw_words(4))}"
 )
 _AWS_VALUE = re.compile(r"[A-Za-z0-9/+]{40}\Z")
 

@@ -41,13 +41,14 @@ class LatePattern(Generic[AnyStr]):
     """
 
     def __init__(self, source: AnyStr, flags: re.RegexFlag = re.NOFLAG) -> None:
-        self._source: AnyStr = source
+        self.source: AnyStr = source
+        """The expression as it was written."""
         self._flags = flags
 
     @cached_property
     def compiled(self) -> re.Pattern[AnyStr]:
         """The pattern itself."""
-        return re.compile(self._source, self._flags)
+        return re.compile(self.source, self._flags)
 
     @cached_property
     def match(self) -> Callable[..., re.Match[AnyStr] | None]:

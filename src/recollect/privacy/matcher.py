@@ -11,28 +11,37 @@ import html
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Final, NamedTuple
 
 from ahocorasick_rs import BytesAhoCorasick, Implementation
 
-from recollect.privacy.detector import RAW_REACH_BYTES, Detector, LatePattern
+from recollect.privacy.detector import RAW_REACH_BYTES, Detector, LatePattern, raw_pattern
 from recollect.privacy.findings import PRIVATE_LITERALS, PRIVATE_RAW
 
 MAX_LEVELS: Final = 3
 """Layers of encoding that are removed one after the other."""
 
 # What one layer encodes, in the order of the groups: colours and other terminal controls (also where only their text
-# is left: `^[[32m`, `[32m`); a backslash escape; a percent code; an HTML entity.
+# is left: `^[[32m`, `[32m`); a backslash escape; a percent code; an HTML entity. Their first character stands before
+# the groups: the search goes from one such to the next, five times faster than it tries every group everywhere.
 _ENCODED: Final = re.compile(
-    r"(?P<colour>(?:\x1b|\^\[)(?:\[[0-?]{0,40}[ -/]{0,4}[@-~]|\][^\x07\x1b\n]{0,2048}(?:\x07|\x1b\\)|[()][0-9A-Z])"
-    r"|\x9b[0-?]{0,40}[@-~]|\[[0-9]{1,3}(?:;[0-9]{1,3}){0,8}m|\x1b)"
-    r"|(?P<escape>\\(?:u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|033|[nrtbfe\"'\\/]))"
-    r"|(?P<percent>%[0-7][0-9A-Fa-f])"
-    r"|(?P<entity>&(?:quot|amp|lt|gt|apos|nbsp|#[0-9]{1,3}|#[xX][0-9a-fA-F]{1,2});)",
+    r"[\x1b\x9b^\[\\%&](?:"
+    r"(?P<colour>(?:(?<=\x1b)|(?<=\^)\[)"
+    r"(?:\[[0-?]{0,40}[ -/]{0,4}[@-~]|\][^\x07\x1b\n]{0,2048}(?:\x07|\x1b\\)|[()][0-9A-Z])"
+    r"|(?<=\x9b)[0-?]{0,40}[@-~]|(?<=\[)[0-9]{1,3}(?:;[0-9]{1,3}){0,8}m|(?<=\x1b))"
+    r"|(?<=\\)(?P<escape>u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|033|[nrtbfe\"'\\/])"
+    r"|(?<=%)(?P<percent>[0-7][0-9A-Fa-f])"
+    r"|(?<=&)(?P<entity>(?:quot|amp|lt|gt|apos|nbsp|#[0-9]{1,3}|#[xX][0-9a-fA-F]{1,2});))",
     re.ASCII,
 )
-_TRIGGERS: Final = re.compile(r"[\x1b\x9b\\]|%[0-7][0-9A-Fa-f]|&[a-z#][a-z0-9A-Fx]{1,4};|\[[0-9]{1,3}[;m]", re.ASCII)
+_SIGNS: Final = ("\\", "\x1b", "\x9b")
+"""Of which each begins an encoding whatever follows it. One is looked for at memory speed, a class of them is not."""
+_BEGINNINGS: Final = (
+    ("%", re.compile("%[0-7][0-9A-Fa-f]")),
+    ("&", re.compile("&[a-z#][a-z0-9A-Fx]{1,4};")),
+    ("[", re.compile(r"\[[0-9]{1,3}[;m]")),
+)
 _SIMPLE: Final = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f", "e": "\x1b", "0": "\x1b"}
 SEAM: Final = "\0"
 """Stands for colours in the view where words do not join over them."""
@@ -85,7 +94,7 @@ def views_of(text: str) -> Iterator[View]:
 
 def _decoded(text: str, parent: View | None) -> Iterator[View]:
     """Yield the text without one layer; where it has colours twice: with the words beside them joined, and apart."""
-    if _TRIGGERS.search(text) is None:
+    if not _may_be_encoded(text):
         return
     matches = list(_ENCODED.finditer(text))
     if not matches:
@@ -93,6 +102,12 @@ def _decoded(text: str, parent: View | None) -> Iterator[View]:
     yield _view(text, matches, "", parent)
     if any(match.lastgroup == "colour" for match in matches):
         yield _view(text, matches, SEAM, parent)
+
+
+def _may_be_encoded(text: str) -> bool:
+    return any(sign in text for sign in _SIGNS) or any(
+        sign in text and pattern.search(text) is not None for sign, pattern in _BEGINNINGS
+    )
 
 
 def _view(text: str, matches: list[re.Match[str]], seam: str, parent: View | None) -> View:
@@ -136,8 +151,7 @@ NESTED_TRIES: Final = 8
 # ASCII written as an escape hides a literal. Such a record is suspect whatever it says; only control characters other
 # than tab, line feed and carriage return (colours in terminal output, mostly) stand in no pattern.
 _HIDING_LITERAL: Final = rb"\u00"
-_HIDING_ESCAPE: Final = re.compile(rb"\\u00(?:[2-7][0-9A-Fa-f]|09|0[AaDd])")
-_ANYTHING: Final = re.compile(b"")
+_HIDING_ESCAPE: Final = raw_pattern(r"\\u00(?:[2-7][0-9A-Fa-f]|09|0[AaDd])")
 
 
 class Claim(NamedTuple):
@@ -161,12 +175,16 @@ class Matcher:
                 owners.setdefault(literal, []).append(rank)
         self._owners = tuple(tuple(dict.fromkeys(ranks)) for ranks in owners.values())
         self._anywhere = tuple(rank for rank, detector in enumerate(detectors) if not detector.literals)
-        self._raw_checks: tuple[tuple[re.Pattern[bytes] | LatePattern[bytes], ...], ...] = tuple(
-            (PRIVATE_RAW,)
-            if literal in PRIVATE_LITERALS
-            else tuple(dict.fromkeys(detectors[rank].raw or _ANYTHING for rank in ranks)) or (_HIDING_ESCAPE,)
+        raws: dict[bytes, LatePattern[bytes] | re.Pattern[bytes]] = {
+            _HIDING_LITERAL: _HIDING_ESCAPE,
+            **dict.fromkeys(PRIVATE_LITERALS, PRIVATE_RAW),
+        }
+        self._raw_checks = tuple(
+            raws.get(literal) or _any_of(tuple(detectors[rank].raw for rank in ranks))
             for literal, ranks in zip(owners, self._owners, strict=True)
         )
+        self._sweeping = frozenset(rank for rank, d in enumerate(detectors) if not d.anchored and d.raw is not None)
+        """Those that are tried on a whole text, and so only where one of their literals stands as it must."""
         self._literals = BytesAhoCorasick(tuple(owners), implementation=Implementation.DFA)
         self._overlap_bytes = max(map(len, owners)) - 1
 
@@ -184,14 +202,10 @@ class Matcher:
             piece = view[window : window + WINDOW_BYTES + self._overlap_bytes]
             for literal, start, _ in self._literals.find_matches_as_indexes(piece, overlapping=True):
                 at = window + start
-                if at < clear_from:
-                    continue
-                for check in checks_of[literal]:
-                    if check.match(data, at, at + RAW_REACH_BYTES):
-                        record = bisect_right(ends, at)
-                        found.append(record)
-                        clear_from = ends[record]
-                        break
+                if at >= clear_from and checks_of[literal].match(data, at, at + RAW_REACH_BYTES):
+                    record = bisect_right(ends, at)
+                    found.append(record)
+                    clear_from = ends[record]
         return found
 
     def claims(self, text: str) -> list[Claim]:
@@ -209,9 +223,10 @@ class Matcher:
         encoded = text.encode("utf-8", "surrogatepass")
         hits = self._literals.find_matches_as_indexes(encoded, overlapping=True)
         starts_by_rank: dict[int, set[int]] = {}
-        for literal, start in _in_characters(hits, encoded, text) if hits else ():
+        for literal, start, at in _in_characters(hits, encoded, text) if hits else ():
             for rank in self._owners[literal]:
-                starts_by_rank.setdefault(rank, set()).add(start)
+                if rank not in self._sweeping or self._raw_checks[literal].match(encoded, at, at + RAW_REACH_BYTES):
+                    starts_by_rank.setdefault(rank, set()).add(start)
         return {rank: sorted(starts) for rank, starts in starts_by_rank.items()}
 
     def _confirmed(self, text: str, candidates: dict[int, list[int]], view: View | None) -> Iterator[Claim]:
@@ -230,16 +245,23 @@ def matcher_of(detectors: tuple[Detector, ...]) -> Matcher:
     return Matcher(detectors)
 
 
-def _in_characters(hits: list[tuple[int, int, int]], encoded: bytes, text: str) -> list[tuple[int, int]]:
-    """Return (literal, start) of the hits with starts counted in characters of `text`, not bytes of `encoded`."""
+@cache
+def _any_of(raws: tuple[LatePattern[bytes] | None, ...]) -> LatePattern[bytes]:
+    """Return the pattern that matches where one of several does; a detector without one suspects everything."""
+    sources = dict.fromkeys(raw.source.decode("ascii") if raw is not None else "" for raw in raws)
+    return raw_pattern("|".join(sources))
+
+
+def _in_characters(hits: list[tuple[int, int, int]], encoded: bytes, text: str) -> list[tuple[int, int, int]]:
+    """Return (literal, start, its place in `encoded`) of the hits, with starts counted in characters of `text`."""
     if len(encoded) == len(text):
-        return [(literal, start) for literal, start, _ in hits]
-    located: list[tuple[int, int]] = []
+        return [(literal, start, start) for literal, start, _ in hits]
+    located: list[tuple[int, int, int]] = []
     byte_at = character_at = 0
     for literal, start, _ in sorted(hits, key=lambda hit: hit[1]):
         character_at += len(encoded[byte_at:start].decode("utf-8", "surrogatepass"))
         byte_at = start
-        located.append((literal, character_at))
+        located.append((literal, character_at, start))
     return located
 
 

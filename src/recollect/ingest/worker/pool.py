@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import queue
 import signal
 import subprocess
@@ -284,6 +285,7 @@ def main() -> None:
     """Serve until the input ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to answer
     gc.disable()
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy's library starts them, and nothing here multiplies
     bound_heaps()
     source, sink = sys.stdin.buffer, sys.stdout.buffer
     first = receive(source)

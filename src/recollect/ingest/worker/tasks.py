@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -95,6 +96,22 @@ class StageTimer:
         """Add the times of another timer."""
         for name, seconds in other.items():
             self.seconds[name] = self.seconds.get(name, 0.0) + seconds
+
+
+_SELDOM = 100_000
+"""New containers between two looks for cycles while slices are written; Python's own measure is 700."""
+
+
+@contextmanager
+def seldom_collected() -> Iterator[None]:
+    """Have cycles looked for seldom inside the block: a slice brings many objects and no cycles, and each look goes
+    through all that the process holds."""
+    before = gc.get_threshold()
+    gc.set_threshold(max(_SELDOM, before[0]) if before[0] else 0, *before[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
 
 
 class OtherThreads:

@@ -180,6 +180,7 @@ _SQL = Detector(
         r"|(?i:password)[ \t]{0,4}(?:=[ \t]{0,4})?\(?[ \t]{0,4}|(?i:credentials)[ \t]{1,4})"
         r"(?:[NE]?'((?:[^'\n]|''){4,256})'|\"([^\"\n]{4,256})\"|(?<=IDENTIFIED BY )([^\s'\"`;,()]{4,128})(?=[;\s]|\Z))"
     ),
+    raw=raw_pattern(rf"(?!(?i:password))|[A-Za-z]{{8}}(?:[ \t=(]|\\+t){{0,14}}+(?:[NE]?(?:'|\\*\")|{ENCODED_RAW})"),
     judge=_is_quoted,
 )
 

@@ -108,6 +108,7 @@ _WEBHOOK = Detector(
         r"|maker\.ifttt\.com/trigger/[A-Za-z0-9_-]{1,80}/(?:json/)?with/key/([A-Za-z0-9_-]{16,64}+)"
         r"|open-apis/bot/v2/hook/([A-Za-z0-9-]{20,60}+)|webhook/send\?key=([A-Za-z0-9-]{20,60}+))"
     ),
+    raw=raw_pattern(rf"(?!(?:api|webhook)\\)|[a-z]{{3,7}}{ENCODED_RAW}"),
     group=-1,
     validate=lambda value: is_varied(value) and is_filled_in(value),
 )

@@ -127,7 +127,8 @@ _BY_ROLE = Detector(
         for joint in "_-"
     ),
     pattern=text_pattern(
-        r"(?<![A-Za-z0-9_-])([a-z][a-z0-9]{1,14}(?:[_-][a-z0-9]{1,8}){0,2}"
+        r"(?<![A-Za-z0-9_-])(?=[A-Za-z0-9_-]{26})"  # its least length: most words end at once
+        r"([a-z][a-z0-9]{1,14}(?:[_-][a-z0-9]{1,8}){0,2}"
         r"[_-](?:live|test|prod|sandbox|pat|sk|secret|api|key|token|oauth|sat|tok)[_-](?:[a-z0-9]{1,6}[_-]){0,2}"
         r"[A-Za-z0-9]{20,200}+)(?![A-Za-z0-9_-])"
     ),
