@@ -92,7 +92,7 @@ def watched_memory(root: int) -> Iterator[MemoryPeak]:
         watcher.join()
 
 
-def _as_installed(env: Mapping[str, str]) -> dict[str, str]:
+def as_installed(env: Mapping[str, str]) -> dict[str, str]:
     """Return an environment in which the package has its bytecode, as it has wherever an installer put it."""
     _compile()
     return {name: value for name, value in env.items() if name != "PYTHONDONTWRITEBYTECODE"}
@@ -113,7 +113,7 @@ class Run:
     def __init__(
         self, command: Sequence[str], *, env: dict[str, str] | None = None, accepted: Sequence[int] = (0,)
     ) -> None:
-        env = _as_installed(os.environ if env is None else env)
+        env = as_installed(os.environ if env is None else env)
         before = os.times()
         started = time.perf_counter()
         child = subprocess.Popen(command, env=env, stdout=subprocess.PIPE, cwd=Path(__file__).parents[2])

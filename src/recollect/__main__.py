@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import atexit
+import gc
 import os
 import sys
+
+GARBAGE_AT = 20_000
+"""New objects from which on Python looks for garbage: importing makes as many, and none of them is."""
 
 
 def main() -> int:
     """Run the command line and return its exit code. What an agent waits for is handed over before that is imported."""
+    gc.set_threshold(GARBAGE_AT)
     os.umask(0o077)  # what this process and its workers write, the search engine's files too, is the person's alone
     if sys.argv[1:3] == ["hook", "session-end"] and not {"-h", "--help"}.intersection(sys.argv[3:]):
         from recollect.cli.session_end import close_session, options_of
@@ -25,6 +31,9 @@ def main() -> int:
             return hooked.answer_hook(options)
     if sys.argv[1:] == ["mcp"]:
         return _serve()
+    from recollect.late import load_lightly
+
+    load_lightly("msgspec", "pathlib")
     from recollect.cli.main import run
 
     return run(sys.argv[1:])
@@ -43,5 +52,27 @@ def _serve() -> int:
     return 0
 
 
+def run() -> None:
+    """Run the program and end the process, see `leave`."""
+    leave(main())
+
+
+def leave(code: int) -> None:
+    """End this process with an exit code, once what others registered for its end is done and all is written.
+
+    Python would then take apart every module and object, which takes as long as a short command. Until there, this does
+    what Python does: it waits for threads, calls what was registered, and flushes.
+    """
+    if "threading" in sys.modules:
+        sys.modules["threading"]._shutdown()
+    atexit._run_exitfuncs()
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except (AttributeError, OSError, ValueError):  # closed, or nobody reads it: Python says so as ever
+        sys.exit(code)
+    os._exit(code)
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    run()

@@ -12,6 +12,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from recollect.late import late_pattern
+
 _UNSAFE = (
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff\U000e0000-\U000e007f]"
 )
@@ -23,8 +25,8 @@ _UNSAFE_IN_JSON = (
 _PLAIN = frozenset((str, int, float, bool, type(None)))
 _hidden: dict[str, str] = {}
 """Secrets in names that are kept exactly (an id, a path), and the markers that are shown instead."""
-_text = re.compile(_UNSAFE)
-_json = re.compile(_UNSAFE_IN_JSON)
+_text = late_pattern(_UNSAFE)
+_json = late_pattern(_UNSAFE_IN_JSON)
 
 
 def hide(names: Mapping[str, str]) -> None:

@@ -146,9 +146,9 @@ def test_what_was_loaded_lightly_is_whole_when_it_is_asked_for() -> None:
     """Stand-ins for modules are gone afterwards, and whoever holds one gets what is in the module."""
     script = """
 import sys
-from recollect.cli import hooked
+from recollect import late
 names = ("typing_extensions", "textwrap", "msgspec.inspect", "ipaddress", "platform")
-hooked._load_lightly()
+late.load_lightly("msgspec", "pathlib", "zstandard")
 assert not set(names) & set(sys.modules), set(names) & set(sys.modules)
 import msgspec, urllib.parse, uuid
 from msgspec import _json_schema
@@ -163,8 +163,8 @@ assert msgspec.inspect.type_info(Told).fields[0].name == "text"
 import platform, textwrap, ipaddress, typing_extensions
 assert msgspec.inspect is sys.modules["msgspec.inspect"]
 assert all(sys.modules[name].__spec__ for name in names)
-assert platform.python_implementation() == hooked._Platform.python_implementation()
-assert platform.system() == hooked._Platform.system()
+assert platform.python_implementation() == late.LatePlatform.python_implementation()
+assert platform.system() == late.LatePlatform.system()
 """
     done = subprocess.run([sys.executable, "-I", "-c", script], capture_output=True, check=False, text=True)
     assert (done.returncode, done.stderr) == (0, "")

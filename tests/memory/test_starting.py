@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 NOT_NEEDED = (
     "recollect.agents.registry", "recollect.archive.archive", "recollect.ingest.sync", "recollect.ingest.worker",
     "recollect.ingest.parse", "recollect.privacy.detectors", "recollect.store.writer", "recollect.maintenance",
@@ -39,6 +41,40 @@ def test_what_a_program_reads_of_the_command_is_printed_without_loading_the_rend
     env = {**os.environ, "HOME": str(tmp_path), "RECOLLECT_HOME": str(home), "FORCE_COLOR": "", "TTY_COMPATIBLE": ""}
     done = subprocess.run([sys.executable, "-c", ran], capture_output=True, text=True, check=False, env=env)
     assert (done.stdout.splitlines()[0], done.stderr) == ("nothing found", "1 False\n")
+
+
+WRITING = (
+    "recollect.archive.archive",
+    "recollect.ingest.sync",
+    "recollect.privacy.detectors",
+    "recollect.store.writer",
+)
+LEARNING = ("recollect.ingest.learnings.keep", "recollect.insights.decisions", "recollect.insights.language")
+BUDGETS = {
+    ("--help",): ("msgspec.inspect", "recollect.cli.commands", "recollect.memory", "rich"),
+    ("search", "zebra", "--no-sync"): (*WRITING, *LEARNING, "numpy", "rich", "multiprocessing", "concurrent.futures"),
+    ("sessions", "--no-sync"): (*WRITING, *LEARNING, "numpy", "recollect.recall.search"),
+    ("usage", "--no-sync", "--json"): (*WRITING, *LEARNING, "numpy", "recollect.recall.search", "rich"),
+    ("sync", "--json"): (*LEARNING, "numpy", "recollect.recall.search", "rich", "recollect.ingest.worker.pool"),
+}
+"""What a command must not load, by the command; of a sync one that finds nothing new."""
+LOADED = """
+import sys
+from recollect.cli.main import run
+run(sys.argv[2:])
+print(*(name for name in sys.argv[1].split(",") if name in sys.modules), file=sys.stderr)
+"""
+
+
+@pytest.mark.parametrize("command", BUDGETS, ids=" ".join)
+def test_a_command_loads_nothing_that_it_does_not_need(tmp_path: Path, command: tuple[str, ...]) -> None:
+    env = {**os.environ, "HOME": str(tmp_path), "RECOLLECT_HOME": str(tmp_path / "memory"), "FORCE_COLOR": ""}
+    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME"):
+        env.pop(name, None)
+    subprocess.run([sys.executable, "-m", "recollect", "sync"], env=env, capture_output=True, check=True)
+    arguments = [sys.executable, "-c", LOADED, ",".join(BUDGETS[command]), *command]
+    done = subprocess.run(arguments, env=env, capture_output=True, text=True, check=False)
+    assert done.stderr == "\n"
 
 
 def test_looking_for_changes_where_there_are_none_loads_no_numpy_and_compiles_no_pattern_of_a_secret(

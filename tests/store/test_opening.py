@@ -12,8 +12,15 @@ import pytest
 from recollect.errors import BrokenInvariant, DiskFull, SchemaTooNew, StoreCorrupt, StoreError, StoreLocked
 from recollect.paths import DATABASE_NAME
 from recollect.store import connection as connecting
-from recollect.store.connection import APPLICATION_ID, open_database, quick_check
+from recollect.store.connection import (
+    APPLICATION_ID,
+    open_database,
+    open_to_read,
+    quick_check,
+    reading_by_one_connection,
+)
 from recollect.store.lock import IngestLock
+from recollect.store.marks import read_mark, write_mark
 from recollect.store.migrations import MIGRATIONS, SCHEMA_VERSION
 from recollect.store.reader import open_reader
 from recollect.store.rows import EventFilter
@@ -25,6 +32,7 @@ HOLD = """
 import pathlib, sys
 from recollect.paths import DATABASE_NAME
 from recollect.store.lock import IngestLock
+from recollect.store.marks import read_mark, write_mark
 lock = IngestLock(pathlib.Path(sys.argv[1]))
 print("held", flush=True)
 sys.stdin.read()
@@ -222,3 +230,14 @@ def test_the_version_is_told_without_loading_the_migrations() -> None:
     assert connecting.SCHEMA_VERSION == SCHEMA_VERSION == len(MIGRATIONS)
     loads = "import sys, recollect.store.recent_reader; print('recollect.store.migrations' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", loads], capture_output=True, check=True).stdout == b"False\n"
+
+
+def test_small_questions_of_one_thread_share_a_connection_that_sees_what_others_write(tmp_path: Path) -> None:
+    open_database(tmp_path, "write").close()
+    with reading_by_one_connection(tmp_path):
+        with open_to_read(tmp_path) as first, reading_by_one_connection(tmp_path), open_to_read(tmp_path) as second:
+            assert first is second
+        write_mark(tmp_path, "seen", "now")
+        assert read_mark(tmp_path, "seen") == "now"
+    with open_to_read(tmp_path) as later:
+        assert later is not first

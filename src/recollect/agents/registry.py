@@ -8,7 +8,6 @@ arguments, or an instance). What cannot be loaded is in `failures`, for `recolle
 
 from __future__ import annotations
 
-import difflib
 import glob
 import os
 import sys
@@ -300,6 +299,8 @@ def slug_of(
     wanted = letters(name)
     if wanted in slugs:
         return slugs[wanted]
+    import difflib
+
     near = tuple(dict.fromkeys(slugs[found] for found in difflib.get_close_matches(wanted, slugs)))
     raise UnknownName("agent", name, nearest=near, hint="`recollect agents --all` lists them")
 

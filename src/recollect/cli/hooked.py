@@ -7,17 +7,16 @@ happens, one valid answer is printed, perhaps the empty one, and the exit code i
 from __future__ import annotations
 
 import gc
-import importlib
 import os
 import sys
 import time
 from collections.abc import Sequence
-from types import ModuleType
 from typing import TYPE_CHECKING, Literal, cast
 
 from recollect.agent_names import own_slug
 from recollect.hook.answer import Request, request
 from recollect.hook.forms import answer_with, empty_answer, shortened, takes_context
+from recollect.late import load_lightly
 
 if TYPE_CHECKING:
     from recollect.memory import ContextBlock, ContextFacet
@@ -66,7 +65,7 @@ def answer_hook(options: HookOptions) -> int:
     event: Event = "start"
     try:
         began = time.perf_counter_ns()
-        _load_lightly()
+        load_lightly("msgspec", "pathlib", "zstandard")
         payload = request(sys.stdin.buffer.read(MAX_PAYLOAD_BYTES))
         event = event_of(options, payload)
         if takes_context(options.agent, event):
@@ -87,54 +86,6 @@ def answer_hook(options: HookOptions) -> int:
         return 0
     _print(empty_answer(options.agent, event))
     return 0
-
-
-class _Later(ModuleType):
-    """A module that is loaded when something in it is asked for."""
-
-    def __getattr__(self, name: str) -> object:
-        if sys.modules.get(self.__name__) is self:
-            del sys.modules[self.__name__]
-        return getattr(importlib.import_module(self.__name__), name)
-
-
-class _Platform(_Later):
-    """What is asked of `platform` by who loads it at once; the module itself begins with ten patterns."""
-
-    @staticmethod
-    def system() -> str:
-        """What `uuid` asks."""
-        return os.uname().sysname
-
-    @staticmethod
-    def python_implementation() -> str:
-        """What `zstandard` asks."""
-        return {"cpython": "CPython", "pypy": "PyPy"}.get(sys.implementation.name, sys.implementation.name)
-
-
-def _load_lightly() -> None:
-    """Load what everything here needs, without what that loads in turn and does not use here.
-
-    msgspec takes `typing_extensions` where it is there, though `typing` has the same names; two modules it has for
-    schemas. `uuid` and zstandard ask `platform` one question; `pathlib` quotes URLs, and who does that knows addresses.
-    That is a third of their loading time (Python 3.11), and the process has nothing else to save. Whatever comes later
-    finds the modules as ever.
-    """
-    instead: dict[str, ModuleType | None] = {
-        "typing_extensions": None,
-        **{name: _Later(name) for name in ("textwrap", "msgspec.inspect", "ipaddress")},
-    }
-    if hasattr(os, "uname"):
-        instead["platform"] = _Platform("platform")
-    instead = {name: module for name, module in instead.items() if name not in sys.modules}
-    sys.modules.update(instead)  # type: ignore[arg-type]  # None: how Python is told that there is no such module
-    try:
-        for name in ("msgspec", "pathlib", "zstandard"):
-            importlib.import_module(name)
-    finally:
-        for name, module in instead.items():
-            if name in sys.modules and sys.modules[name] is module:
-                del sys.modules[name]
 
 
 def _count(error: Exception, agent: str, event: Event) -> None:

@@ -17,6 +17,7 @@ __all__ = [
     "Plain",
     "console",
     "error_console",
+    "pipe_width",
     "put",
     "results",
     "safe",
@@ -88,6 +89,12 @@ def put(out: Console | Plain, *spans: str | tuple[str, str]) -> None:
         out.print(Text.assemble(*spans), soft_wrap=True)
 
 
+def pipe_width() -> int:
+    """Return how wide a table may be where the output is no terminal."""
+    columns = os.environ.get("COLUMNS", "")
+    return int(columns) if columns.isdecimal() and int(columns) > 0 else PIPE_WIDTH
+
+
 def error_console() -> Console:
     """Return the console for progress and notes (stderr)."""
     return _console(sys.stderr)
@@ -102,8 +109,5 @@ def _console(file: TextIO) -> Console:
         def on_broken_pipe(self) -> None:
             raise BrokenPipeError
 
-    width = None
-    if not file.isatty():
-        columns = os.environ.get("COLUMNS", "")
-        width = int(columns) if columns.isdecimal() and int(columns) > 0 else PIPE_WIDTH
+    width = None if file.isatty() else pipe_width()
     return Piped(file=file, width=width, markup=False, highlight=False, emoji=False)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 import re
 import tomllib
@@ -61,6 +60,8 @@ def parse_config(table: dict[str, Any], *, where: str = "the configuration") -> 
     """Return the typed configuration of a decoded TOML table. Raises ConfigError; `where` names the file in it."""
     info = type_info(Config)
     for path, known in _unknown_keys(table, info, ()):
+        import difflib
+
         near = tuple(difflib.get_close_matches(path[-1], known, n=1, cutoff=0.5))
         guess = f"; did you mean `{dotted((*path[:-1], near[0]))}`?" if near else ""
         raise ConfigError(

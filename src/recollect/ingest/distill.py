@@ -75,12 +75,12 @@ class _Run:
         should_stop: Callable[[], bool] = lambda: False, progress: DistillProgress | None = None,
     ) -> None:  # fmt: skip
         """stages: in place of those that ship with the configuration's rules; helpers have only these."""
-        from recollect.privacy.redact import redactor_of
+        from recollect.store.home import LazyRedactor
         from recollect.store.insight_feed import SessionFeed
         from recollect.store.insights import InsightReader
 
         config, keys = home.config, opened.keys
-        self._feed = SessionFeed(home.home, opened.archive, redactor_of(keys.marker_key, config.privacy))
+        self._feed = SessionFeed(home.home, opened.archive, LazyRedactor(home.folders.keys, config.privacy))
         self._reader = InsightReader(home.home)
         self._writer = opened.writer
         # This process is one of the configured workers itself.

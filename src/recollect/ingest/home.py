@@ -206,7 +206,7 @@ class OpenHome:
         from recollect.erasure.forget import Opened
         from recollect.ingest.rebuild import finish_swap
         from recollect.ingest.swap import finish_restore
-        from recollect.store.connection import has_archive
+        from recollect.store.connection import has_archive, reading_by_one_connection
 
         make_home(self.home)
         finish_restore(self.home)
@@ -217,11 +217,13 @@ class OpenHome:
             archive = Archive.open(self.folders.archive, keys)
             try:
                 settle(archive, writer)
-                yield Opened(self.folders, writer, self.reader(), archive, keys)
-                with suppress(OSError, ValueError, RecollectError, msgspec.MsgspecError):  # making ready says why
-                    self.ready().settle(writer.withdrawn, writer.touched)
-                note_secret_names(self.home, LazyRedactor(self.folders.keys, self.config.privacy), self.config.privacy)
-                hide_secret_names(self.home)
+                with reading_by_one_connection(self.home):
+                    yield Opened(self.folders, writer, self.reader(), archive, keys)
+                    with suppress(OSError, ValueError, RecollectError, msgspec.MsgspecError):  # making ready says why
+                        self.ready().settle(writer.withdrawn, writer.touched)
+                    redactor = LazyRedactor(self.folders.keys, self.config.privacy)
+                    note_secret_names(self.home, redactor, self.config.privacy)
+                    hide_secret_names(self.home)
             finally:
                 archive.close()
         finally:

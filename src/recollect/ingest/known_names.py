@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -103,6 +102,8 @@ def nearest(name: str, known: Iterable[str]) -> tuple[str, ...]:
     whole = {one.casefold(): one for one in known if one}
     words = {word: one for folded, one in whole.items() for word in re.split(r"[-_./ ]+", folded) if word}
     wanted = [name.casefold(), name.casefold().rstrip("/").rpartition("/")[2]]
+    import difflib
+
     near = [one[found] for one in (whole, words) for text in wanted for found in difflib.get_close_matches(text, one)]
     near += [whole[folded] for folded in whole if wanted[1] and wanted[1] in folded]
     return tuple(dict.fromkeys(near))[:_NEAR]

@@ -11,7 +11,7 @@ import msgspec
 
 from recollect.config import NotifyConfig
 from recollect.errors import StoreError
-from recollect.store.erasure.holdings import read_mark, write_mark
+from recollect.store.marks import read_mark, write_mark
 from recollect.units import duration
 
 NoticeName = Literal["session_memory.data_loss", "session_memory.distilled_cap", "session_memory.failure"]

@@ -150,6 +150,8 @@ class Planner:
 
     def _without_compressed_twins(self, found: Sequence[FoundSource]) -> list[FoundSource]:
         """Where the plain file and its compressed twin both exist, the plain one counts (format notes: Codex)."""
+        if not any(item.place.is_compressed for item in found):  # keys are made by the parser, which is loaded for it
+            return list(found)
         plain = {self._key(item) for item in found if not item.place.is_compressed}
         return [item for item in found if not (item.place.is_compressed and self._key(item) in plain)]
 

@@ -17,7 +17,7 @@ import msgspec
 from recollect.archive.chunks import ChunkPlace
 from recollect.capture.discover import FoundSource
 from recollect.capture.sources import ReadableSource
-from recollect.store.erasure.holdings import read_mark, write_mark
+from recollect.store.marks import read_mark, write_mark
 from recollect.store.slices import SourceRow
 
 PASS_BYTES = 64 * 1024 * 1024

@@ -7,15 +7,18 @@ memory to read has `recollect.visible` write the redacted spelling instead, in w
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from recollect.config import PrivacyConfig
 from recollect.model.marker import replaced_by_markers
-from recollect.store.erasure.holdings import read_mark, write_mark
-from recollect.store.erasure.redaction import NAME_KINDS, NameKind, names_above, names_of
-from recollect.store.rows import TextRedactor
+from recollect.store.marks import read_mark, write_mark
+from recollect.store.names import NAME_KINDS, NameKind, names_above, names_of
 from recollect.visible import hide
+
+if TYPE_CHECKING:
+    from recollect.store.rows import TextRedactor
 
 _MARK = "secret_names"
 

@@ -40,7 +40,7 @@ def clear_spool(home: Home, reader: Reader, adapters: Iterable[Adapter], env: Ma
         spools = [spool_dir(name, env) for name in adapter.facts.spools]
         if adapter.facts.hooks is not None:
             spools.append(Path(hooks_folder(str(home.spool), adapter.facts.slug)))
-        folders = tuple(f"{folder}{os.sep}" for folder in spools)
+        folders = tuple(f"{folder}{os.sep}" for folder in spools if folder.is_dir())
         for row in reader.sources(adapter.facts.slug) if folders else ():
             if row.status != "active" or not row.path.startswith(folders) or _may_grow(Path(row.path), kept_from):
                 continue

@@ -21,8 +21,6 @@ from recollect.memory.facets import facet
 from recollect.paths import DATABASE_NAME, HOME_VARIABLE, STORE_VARIABLE, config_file, home_dir, home_of_store
 from recollect.recall.answers import SearchAnswer, SessionPage, Stats, StorageStats, Timeline
 from recollect.recall.coverage import partly, unsearched
-from recollect.recall.meaning import VectorSearch
-from recollect.recall.search import Searcher
 from recollect.store.home import Home, make_home
 from recollect.store.rows import EventFilter
 
@@ -50,6 +48,7 @@ if TYPE_CHECKING:
     from recollect.recall.context.facet import ContextFacet
     from recollect.recall.context.lines import ContextEvent
     from recollect.recall.decisions import DecisionsAnswer
+    from recollect.recall.search import Searcher
     from recollect.store.insights import KeptNode
 
 
@@ -379,6 +378,9 @@ class Memory(OpenHome):
             return SearchAnswer(query, (), 0, "none", 0, (note,), False, 0.0)
 
     def _searcher(self) -> Searcher:
+        from recollect.recall.meaning import VectorSearch
+        from recollect.recall.search import Searcher
+
         reader = self.reader()
         return Searcher(
             self.text_index(),

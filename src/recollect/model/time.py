@@ -13,6 +13,7 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from typing import NamedTuple
 
 from recollect.errors import UsageError
+from recollect.late import late_pattern
 from recollect.units import DURATION_UNITS
 
 TIME_FORMS = "2026-08-01, 2026-08-01T09:00, 2026-08, today, monday, last week, 30min, 12h, 3d, 2w, 6mo, 1y"
@@ -21,7 +22,7 @@ _WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday",
 _CALENDAR = r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?"
 _LENGTH = r"(\d{1,6})\s*(min|minute|h|hour|d|day|w|week|m|mo|month|y|year)s?(?:\s+ago)?"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_ISO = re.compile(
+_ISO = late_pattern(
     r"(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?\s*(Z|z|[+-]\d\d:?\d\d)?)?\s*"
 )
 _WEEK_US = 7 * 86_400_000_000

@@ -8,11 +8,11 @@ from functools import lru_cache
 from string import ascii_letters, digits
 from typing import Any, Final, Literal
 
+from recollect.late import LatePattern, late_pattern
 from recollect.privacy.detector import (
     AFTER_ENCODED,
     ENCODED_RAW,
     Detector,
-    LatePattern,
     ended,
     raw_pattern,
     text_pattern,
@@ -48,7 +48,7 @@ TAIL: Final = (
 )
 """What may follow that word and still belong to the name."""
 
-_PARTS = re.compile(r"[A-Z]{2,}(?=[A-Z][a-z])|[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_PARTS = late_pattern(r"[A-Z]{2,}(?=[A-Z][a-z])|[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _NO_VALUE_TAILS = frozenset(
     """name file path id ids arn url uri type length len size count expiry expires expiration ttl policy min max regex
     header field env version limit hash digest prefix suffix format required enabled visible hint label placeholder
@@ -150,7 +150,9 @@ def _of_key(qualifier: str, before: str, *, upper: bool) -> Strength:
     return "secret" if upper else "key"
 
 
-AWS_SECRET_NAMES: Final = re.compile(r"(?:secret[-_ ]?access[-_ ]?key|aws[-_ ]?secret(?:[-_ ]?key)?)\Z", re.IGNORECASE)
+AWS_SECRET_NAMES: Final = late_pattern(
+    r"(?:secret[-_ ]?access[-_ ]?key|aws[-_ ]?secret(?:[-_ ]?key)?)\Z", re.IGNORECASE
+)
 
 # What may follow a name at once, in text or in JSON bytes.
 _ENDINGS = (*"\"'`*)]}>=:|,< \t\n\r(-_0123456789", *AFTER_ENCODED, "Base", "Data", "Value")
@@ -159,7 +161,7 @@ _SHORT: Final = frozenset(("pw", "pat", "sas", "psk"))
 _SHORT_ENDINGS = ('"', "'", "`", "*", ")", "]", "}", ">", "<", "=", ":", "|", ",", " ", "\t", "\n", *AFTER_ENCODED)
 _CLOSE = r"[\"'`*\])}]{0,5}"
 _NAME_CHARS: Final = ascii_letters + digits + "-_.$@/"
-_PLACES = re.compile(
+_PLACES = late_pattern(
     rf"""
     (?P<assign> {_CLOSE}[ \t\xa0]{{0,40}}
         (?: :[ \t]?[A-Za-z][A-Za-z0-9_.\[\]<>|?]{{0,30}}[ \t]?={{1,3}} | :=|=>|[?+]?={{1,3}} | ::?(?![/:]) )
@@ -192,18 +194,18 @@ _NO_WORD = (
     r"|secret|description|required|enabled|string|content|plaintext)\b)[a-z_]{1,40}(?:[\s,;.)]|\\[nrt]))"
 )
 """After the name of a token: no plain word, which is what stands there most often."""
-_OPEN = re.compile(r"(?:[*_]{0,3}(?:[rbfuRBFU]{1,2}(?=[\"']))?([\"'`])|[*_]{0,3}(?:base64:)?)", re.ASCII)
+_OPEN = late_pattern(r"(?:[*_]{0,3}(?:[rbfuRBFU]{1,2}(?=[\"']))?([\"'`])|[*_]{0,3}(?:base64:)?)", re.ASCII)
 _QUOTED = {quote: re.compile(rf"((?:[^{quote}\\\r\n]|\\[^\r\n]){{1,{VALUE_MAX_CHARS}}}+){quote}") for quote in "\"'`"}
-_BARE = re.compile(rf"[^\x00-\x20\x7f\xa0\"'`]{{1,{VALUE_MAX_CHARS}}}")
+_BARE = late_pattern(rf"[^\x00-\x20\x7f\xa0\"'`]{{1,{VALUE_MAX_CHARS}}}")
 # Where a value without quotes ends though no blank does: at what begins the next one, in shells, addresses, lists,
 # connection strings, tags; at a code for such a sign.
-_NEXT = re.compile(
+_NEXT = late_pattern(
     r"\\+[nrtu\"']|\\\Z|%(?:0[AaDd9]|2[026BbCc]|3[BbDdEe]|7[CcDd])|&(?:quot|lt|gt|apos|nbsp|amp|\#[0-9]{1,3});"
     r"|[&;,|](?=\Z|[&;|]|[A-Za-z_][A-Za-z0-9_. -]{0,40}[=:]|[{\[])|<(?=[/A-Za-z!]|\Z)|>(?=\Z|[>&]?[0-9&/.])|[│┃║]"
 )
-_TRAILING = re.compile(r"[.,;:?)\]}>*_|]+\Z")
-_OPEN_TAG = re.compile(r"<(?![/!?])[^<>]*\Z")
-_COMPOUND = re.compile(r"[a-z](?:Password|Passphrase)\Z")
+_TRAILING = late_pattern(r"[.,;:?)\]}>*_|]+\Z")
+_OPEN_TAG = late_pattern(r"<(?![/!?])[^<>]*\Z")
+_COMPOUND = late_pattern(r"[a-z](?:Password|Passphrase)\Z")
 _SETTERS = frozenset(("requirepass", "masterauth", "storepass", "keypass", "authtoken"))
 
 
@@ -429,7 +431,7 @@ _RAW_OF_PASSWORD = raw_pattern(
     rf"|{_RAW_BESIDE}{{0,200}}+{_raw_value(4, _SIGNS + '!@#$^*+?~.-')}"
     rf"|{_RAW_PAIR}|{_RAW_BETWEEN}{_raw_value(6, _SIGNS + '!@#$^*+?~')}|{_RAW_NEAR})|{_raw_option(_raw_words(4))}"
 )
-_AWS_VALUE = re.compile(r"[A-Za-z0-9/+]{40}\Z")
+_AWS_VALUE = late_pattern(r"[A-Za-z0-9/+]{40}\Z")
 
 
 def _named(
@@ -501,4 +503,4 @@ def kind_by_key(key: str, value: str) -> str:
     return ""
 
 
-_scheme = re.compile(r"\A(?:[A-Za-z][A-Za-z-]{1,24} +)(?=\S+\Z)")
+_scheme = late_pattern(r"\A(?:[A-Za-z][A-Za-z-]{1,24} +)(?=\S+\Z)")

@@ -11,10 +11,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cache, cached_property
-from typing import AnyStr, Generic
+from functools import cache
 from urllib.parse import quote
 
+from recollect.late import LatePattern, late_pattern
 from recollect.privacy.plausibility import is_filled_in
 
 RAW_REACH_BYTES = 26_000
@@ -28,37 +28,10 @@ ENCODED_RAW = (
 )
 """Begins in bytes what a view decodes: where one stands inside a token, the token is told from the decoded text."""
 
-_SIGNS_AT_END = re.compile(r"[^-A-Za-z0-9_.]+\Z", re.ASCII)
+_SIGNS_AT_END = late_pattern(r"[^-A-Za-z0-9_.]+\Z", re.ASCII)
 _CORE_MIN_CHARS = 3
 AFTER_ENCODED = ("\\", "%", "&", "\x1b", "^", "[")
 """What may follow the plain beginning of a literal whose next character is encoded."""
-
-
-class LatePattern(Generic[AnyStr]):
-    """A regular expression, compiled when it is first tried: most kinds of secret come up in few processes.
-
-    Compiling all of them takes longer than all else that a short command has to do.
-    """
-
-    def __init__(self, source: AnyStr, flags: re.RegexFlag = re.NOFLAG) -> None:
-        self.source: AnyStr = source
-        """The expression as it was written."""
-        self._flags = flags
-
-    @cached_property
-    def compiled(self) -> re.Pattern[AnyStr]:
-        """The pattern itself."""
-        return re.compile(self.source, self._flags)
-
-    @cached_property
-    def match(self) -> Callable[..., re.Match[AnyStr] | None]:
-        """`re.Pattern.match`."""
-        return self.compiled.match
-
-    @cached_property
-    def search(self) -> Callable[..., re.Match[AnyStr] | None]:
-        """`re.Pattern.search`."""
-        return self.compiled.search
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from typing import Final
 
 import msgspec
 
+from recollect.late import late_pattern
 from recollect.model.marker import FINGERPRINT_DIGITS, PRIVATE_MARKER, marker_of
 
 
@@ -43,10 +44,10 @@ PRIVATE_KIND: Final = "private"
 """How findings and counts name such a span."""
 PRIVATE_LITERALS: Final = (b"<private", b"<Private", b"<PRIVATE")
 """Of which one is in the bytes of every text that `strip_private` changes, unless they are written as escapes."""
-PRIVATE_RAW: Final = re.compile(rb"<(?:private|Private|PRIVATE)(?:>|\s|\\[fnrtu])")
+PRIVATE_RAW: Final = late_pattern(rb"<(?:private|Private|PRIVATE)(?:>|\s|\\[fnrtu])")
 """Matches in JSON bytes, where a literal begins, whenever `strip_private` would find a span; may be loose."""
 
-_TAG: Final = re.compile(r"<(?P<close>/?)(?:private|Private|PRIVATE)(?:\s[^<>]{0,200})?>", re.ASCII)
+_TAG: Final = late_pattern(r"<(?P<close>/?)(?:private|Private|PRIVATE)(?:\s[^<>]{0,200})?>", re.ASCII)
 
 
 def strip_private(text: str) -> tuple[str, int]:

@@ -11,12 +11,13 @@ import html
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from typing import Final, NamedTuple
 
 from ahocorasick_rs import BytesAhoCorasick, Implementation
 
-from recollect.privacy.detector import RAW_REACH_BYTES, Detector, LatePattern, raw_pattern
+from recollect.late import LatePattern, late_pattern
+from recollect.privacy.detector import RAW_REACH_BYTES, Detector, raw_pattern
 from recollect.privacy.findings import PRIVATE_LITERALS, PRIVATE_RAW
 
 MAX_LEVELS: Final = 3
@@ -25,7 +26,7 @@ MAX_LEVELS: Final = 3
 # What one layer encodes, in the order of the groups: colours and other terminal controls (also where only their text
 # is left: `^[[32m`, `[32m`); a backslash escape; a percent code; an HTML entity. Their first character stands before
 # the groups: the search goes from one such to the next, five times faster than it tries every group everywhere.
-_ENCODED: Final = re.compile(
+_ENCODED: Final = late_pattern(
     r"[\x1b\x9b^\[\\%&](?:"
     r"(?P<colour>(?:(?<=\x1b)|(?<=\^)\[)"
     r"(?:\[[0-?]{0,40}[ -/]{0,4}[@-~]|\][^\x07\x1b\n]{0,2048}(?:\x07|\x1b\\)|[()][0-9A-Z])"
@@ -38,9 +39,9 @@ _ENCODED: Final = re.compile(
 _SIGNS: Final = ("\\", "\x1b", "\x9b")
 """Of which each begins an encoding whatever follows it. One is looked for at memory speed, a class of them is not."""
 _BEGINNINGS: Final = (
-    ("%", re.compile("%[0-7][0-9A-Fa-f]")),
-    ("&", re.compile("&[a-z#][a-z0-9A-Fx]{1,4};")),
-    ("[", re.compile(r"\[[0-9]{1,3}[;m]")),
+    ("%", late_pattern("%[0-7][0-9A-Fa-f]")),
+    ("&", late_pattern("&[a-z#][a-z0-9A-Fx]{1,4};")),
+    ("[", late_pattern(r"\[[0-9]{1,3}[;m]")),
 )
 _SIMPLE: Final = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f", "e": "\x1b", "0": "\x1b"}
 SEAM: Final = "\0"
@@ -175,18 +176,23 @@ class Matcher:
                 owners.setdefault(literal, []).append(rank)
         self._owners = tuple(tuple(dict.fromkeys(ranks)) for ranks in owners.values())
         self._anywhere = tuple(rank for rank, detector in enumerate(detectors) if not detector.literals)
+        self._words = tuple(owners)
+        self._sweeping = frozenset(rank for rank, d in enumerate(detectors) if not d.anchored and d.raw is not None)
+        """Those that are tried on a whole text, and so only where one of their literals stands as it must."""
+        self._literals = BytesAhoCorasick(self._words, implementation=Implementation.DFA)
+        self._overlap_bytes = max(map(len, owners)) - 1
+
+    @cached_property
+    def _raw_checks(self) -> tuple[LatePattern[bytes] | re.Pattern[bytes], ...]:
+        """What is tried in undecoded bytes, by literal. Who redacts decoded text only never asks."""
         raws: dict[bytes, LatePattern[bytes] | re.Pattern[bytes]] = {
             _HIDING_LITERAL: _HIDING_ESCAPE,
             **dict.fromkeys(PRIVATE_LITERALS, PRIVATE_RAW),
         }
-        self._raw_checks = tuple(
-            raws.get(literal) or _any_of(tuple(detectors[rank].raw for rank in ranks))
-            for literal, ranks in zip(owners, self._owners, strict=True)
+        return tuple(
+            raws.get(literal) or _any_of(tuple(self._detectors[rank].raw for rank in ranks))
+            for literal, ranks in zip(self._words, self._owners, strict=True)
         )
-        self._sweeping = frozenset(rank for rank, d in enumerate(detectors) if not d.anchored and d.raw is not None)
-        """Those that are tried on a whole text, and so only where one of their literals stands as it must."""
-        self._literals = BytesAhoCorasick(tuple(owners), implementation=Implementation.DFA)
-        self._overlap_bytes = max(map(len, owners)) - 1
 
     def suspects(self, data: bytes, ends: Sequence[int]) -> list[int]:
         """Return the ascending ordinals of the records in which `claims` may find something: see `Redactor`."""

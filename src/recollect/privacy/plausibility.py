@@ -12,11 +12,13 @@ from collections import Counter
 from itertools import pairwise
 from math import log2
 
+from recollect.late import late_pattern
+
 PASSWORD_MIN_CHARS = 6
 TOKEN_MIN_CHARS = 12
 VALUE_MAX_CHARS = 2048
 
-_REFERENCE = re.compile(
+_REFERENCE = late_pattern(
     r"""\A(?:\$(?:[{(]|[A-Za-z_][A-Za-z0-9_]*\Z|[0-9@*#]\Z)|[%{\[(<~]|\.{0,2}/[A-Za-z_.-]*(?:/|\Z)|\\|--)
       | sha(?:1|256|512)[:-]|://|\$[{(]|\{\{                                 # a URL, an interpolation
       | \A[A-Za-z_]+\d{0,2}(?:\.[A-Za-z_]+\d{0,2})+\Z   # self.token2
@@ -26,24 +28,24 @@ _REFERENCE = re.compile(
     """,
     re.ASCII | re.VERBOSE,
 )
-_EXPRESSION = re.compile(  # what code has where no quotes say that the value is a literal
+_EXPRESSION = late_pattern(  # what code has where no quotes say that the value is a literal
     r"[A-Za-z0-9_\])][(\[]|\(\)|->|=>|==[^=]|!=|\|\||&&|::|\A[A-Za-z_][A-Za-z0-9_]*\.[A-Za-z_]|\$[A-Z_]{3}|\?\.|,\s*\Z",
     re.ASCII,
 )
-_MEASURE = re.compile(
+_MEASURE = late_pattern(
     r"\A(?:[v^~<>=]{0,2}\d+(?:[.:/-]\d+)+[A-Za-z0-9.+-]{0,16}|\d+(?:\.\d+)?(?:[a-zA-Z]{1,3}|%)|\d+(?:st|nd|rd|th)\b.*)\Z",
     re.ASCII,
 )
-_PLACEHOLDER = re.compile(
+_PLACEHOLDER = late_pattern(
     r"redacted|example|placeholder|change[-_]?(?:me|it|this)|your[-_ ]?(?:\w+[-_])?(?:api|key|token|secret|pass|own)"
     r"|dummy|insert|replace[-_]?(?:me|with)|\*{3}|x{4,}|\.{3}|…|•|(?:-|_|\b)here\b",
     re.IGNORECASE,
 )
-_MASK = re.compile(
+_MASK = late_pattern(
     r"([xX*.#])\1{4}|placeholder|your[-_]?(?:api|key|token|secret|own)|(?:[-_]|key|token)here\b|redacted|changeme",
     re.IGNORECASE,
 )
-_SEQUENCE = re.compile(r"0{6,}|12345678|abcdef", re.IGNORECASE)
+_SEQUENCE = late_pattern(r"0{6,}|12345678|abcdef", re.IGNORECASE)
 _SEQUENCE_MAX_CHARS = 23
 """Longer values may well hold such a run by chance."""
 _LABELS = frozenset(
@@ -61,13 +63,13 @@ _STOP_WORDS = frozenset(
     """the a an is to your must be and or for of not with enter please password passwords in at has have from this that
     are was on it by as if can will should using use no do does did we you they""".split()
 )
-_SYMBOL = re.compile(r"[!@#$%^&*+?~]")
-_NAMES_ITSELF = re.compile(r"pass(?:word|wd|phrase|code)|pwd|secret|token|credential|\Akey|key\Z", re.IGNORECASE)
-_COOKIE_PAIR = re.compile(r"[^\s=;,]{1,128}=([^;\s]{8,4096})")
-_WORDS = re.compile(r"[A-Za-z]*\d{0,4}\Z", re.ASCII)
-_SPLIT = re.compile(r"[-_.:/@+=!#]")
-_TURN = re.compile(r"[a-z](?=[A-Z0-9])|[0-9](?=[A-Za-z])|[A-Z](?=[0-9])", re.ASCII)
-_COMMON = re.compile(  # atomic: one reading of the text, so that no run of digits or words can make it slow
+_SYMBOL = late_pattern(r"[!@#$%^&*+?~]")
+_NAMES_ITSELF = late_pattern(r"pass(?:word|wd|phrase|code)|pwd|secret|token|credential|\Akey|key\Z", re.IGNORECASE)
+_COOKIE_PAIR = late_pattern(r"[^\s=;,]{1,128}=([^;\s]{8,4096})")
+_WORDS = late_pattern(r"[A-Za-z]*\d{0,4}\Z", re.ASCII)
+_SPLIT = late_pattern(r"[-_.:/@+=!#]")
+_TURN = late_pattern(r"[a-z](?=[A-Z0-9])|[0-9](?=[A-Za-z])|[A-Z](?=[0-9])", re.ASCII)
+_COMMON = late_pattern(  # atomic: one reading of the text, so that no run of digits or words can make it slow
     r"(?>pass(?:word|wd|phrase)?|passwd|pwd|secret|token|key|api|auth|access|refresh|session|client|bearer|value|hash"
     r"|string|my|our|the|new|old|bad|wrong|good|some|test(?:ing)?|fake|mock|sample|demo|default|super|top|very|is|db"
     r"|user|admin|root|postgres|mysql|redis|guest|login|local|dev|prod|invalid|valid|abc|foo|bar|baz|qux|none|null"

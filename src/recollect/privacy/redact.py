@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from recollect.config import PrivacyConfig, SecretPatternConfig
+from recollect.late import late_pattern
 from recollect.model.marker import SECRET_MARKER
 from recollect.privacy.assignments import JWK_MEMBERS, VALUE_KEYS, kind_by_key, name_of_pair
 from recollect.privacy.detector import Detector, raw_pattern, text_pattern
@@ -172,7 +173,7 @@ STRANGERS_KEY: Final = hashlib.sha256(b"recollect parse").digest()
 """Marks secrets in what belongs to no home: a file that is only parsed, a text that passes through."""
 
 # What JSON always writes as it is, and no expression gives a meaning to.
-_FIXED = re.compile(r"(?:\\b|\(\?P<secret>)?((?:[A-Za-z0-9_ :=,;@#&%!~<>-]|\\[.-])*)")
+_FIXED = late_pattern(r"(?:\\b|\(\?P<secret>)?((?:[A-Za-z0-9_ :=,;@#&%!~<>-]|\\[.-])*)")
 _QUANTIFIERS = "*?{"
 _GROUP = "secret"
 

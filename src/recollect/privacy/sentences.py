@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from recollect.late import late_pattern
 from recollect.model.marker import names_marker
 from recollect.privacy.detector import Detector, literals, text_pattern
 from recollect.privacy.plausibility import plausible_password, plausible_token, plausible_word, stands_for_itself
@@ -25,7 +26,7 @@ _STILL: Final = r"(?:now|still|currently|just|jetzt|aktuell|noch|immer noch|nun|
 _OF_WHAT: Final = r"(?:[ \t]+[^\s.!?:;,\"'`]{1,24}){0,5}?"
 _TOLD: Final = rf"{_OF_WHAT}[ \t]+{_COPULA}(?:[ \t]+{_STILL})?[ \t]*:?[ \t]+"
 _VALUE: Final = r"[\"'`„“«]?([^\s\"'`„“”«»]{6,64}?)(?=[\"'`“”»\0\\]|[.,;:?)\]]{0,3}(?:\s|\Z))"
-_TECHNICAL: Final = re.compile(
+_TECHNICAL: Final = late_pattern(
     r"(?:sha|md|base|utf|aes|rsa|hs|rs|es|ed|argon|bcrypt|scrypt|pbkdf|oauth|k8s|ipv|http|gpio|v|x|p)-?\d"  # argon2id
     r"|\d+-?(?:bit|byte|char|digit|stellig|zeichen|day|min|hour|sec|fold|factor)"
     r"|(?:get|set|check|is|has|parse|make|read|load|verify|validate|test|hash|compare|new|create)_\w+\Z"
@@ -106,7 +107,7 @@ _ANY_NAME: Final = (
     r"|(?:access|auth|api|bearer|refresh|bot|deploy)?[ -]?token|(?:client|webhook|signing|shared|app)[ -]secret|secret"
     r"|credentials?|creds|login|pin(?:[ -]code)?|mot de passe|contrase(?:ñ|n)a|senha|wachtwoord|parola|hasło)"
 )
-_SPACED = re.compile(
+_SPACED = late_pattern(
     rf"(?<![^\W_]){_ANY_NAME}(?![^\W_])"
     rf"(?:(?:{_OF_WHAT}[ \t]+{_COPULA}|['’]s|{_OF_WHAT}[ \t]*[:=])(?:[ \t]+(?:{_STILL}|it['’]s))?[ \t]*:?[ \t]*|[ \t]+)"
     r"(?:[\"'`„“«](?P<quoted>[^\"'`„“”«»\n]{4,64})[\"'`“”»]"
@@ -114,15 +115,15 @@ _SPACED = re.compile(
     r"|[\w.@+-]{1,40}[ ]?/[ ]?(?P<after>[^\s/\"'`]{4,64})(?=[.,;!?)]*(?:\s|\Z)))",
     re.IGNORECASE,
 )
-_WORD = re.compile(
+_WORD = late_pattern(
     rf"(?<![^\W_])(?:password|passwd|passphrase|passcode|passwort|kennwort|mot de passe|contraseña|senha|wachtwoord)"
     rf"(?:{_OF_WHAT}[ \t]+{_COPULA}|['’]s)(?:[ \t]+{_STILL})?[ \t]+(?P<word>\w{{4,24}})(?=[ \t]*(?:[.,;!\n]|\Z))",
     re.IGNORECASE,
 )
-_UNSPACED = re.compile(
+_UNSPACED = late_pattern(
     r"(?:パスワード|暗証番号|トークン|密码|密碼|口令|令牌|пароль|токен|비밀번호|토큰)[^。\n]{0,30}?[\x21-\x7e]{6,64}"
 )
-_ADJECTIVE = re.compile(
+_ADJECTIVE = late_pattern(
     r"\w+(?:ed|en|able|ible|al|ful|less|ive|ent|ant|ous|ing|ly|ular|ic|t|ig|lich|bar|isch|iert|toire|orio|oria|do|da)\Z"
 )
 

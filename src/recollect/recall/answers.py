@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
 from recollect.model.events import Event
 from recollect.model.learnings.entries import ENTRY_KINDS
 from recollect.model.sessions import Session
-from recollect.store.entries import EntryReader
 from recollect.store.rows import AgentStats, TimelineEntry
+
+if TYPE_CHECKING:
+    from recollect.store.entries import EntryReader
 
 MatchLevel = Literal["exact", "stemmed", "near", "semantic", "none"]
 

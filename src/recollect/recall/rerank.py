@@ -14,7 +14,6 @@ from recollect.errors import EmbeddingUnavailable, IndexUnavailable, StoreError
 from recollect.index.query.ranking import WEIGHTS as RANKING
 from recollect.index.query.ranking import Ranked
 from recollect.index.query.units import Unit
-from recollect.index.vectors.passage_process import PassageReader
 from recollect.index.vectors.texts import Passage, passages_of
 from recollect.model.text import TextClass
 from recollect.recall.passages import Passages
@@ -25,6 +24,7 @@ from recollect.store.rows import HitText, SessionKey
 from recollect.units import plural
 
 if TYPE_CHECKING:
+    from recollect.index.vectors.passage_process import PassageReader
     from recollect.index.vectors.vector_index import Vectors
 
 

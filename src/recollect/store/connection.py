@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import inspect
 import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from types import FunctionType
 from typing import Any, Literal, Self, TypeVar
 
 import apsw
@@ -17,6 +17,8 @@ from recollect.paths import DATABASE_NAME
 from recollect.ready import withdraw
 
 _Class = TypeVar("_Class")
+_GENERATOR = 0x20
+"""The flag of a generator's code. Loading `inspect`, which has a name for it, takes longer than opening a database."""
 
 APPLICATION_ID = 0x5245_434C
 """`RECL`: tells `file` and other tools whose database this is."""
@@ -56,7 +58,7 @@ def with_store_errors(cls: type[_Class]) -> type[_Class]:
     Not in generators and properties: they do it themselves.
     """
     for name, method in list(vars(cls).items()):
-        if inspect.isfunction(method) and not inspect.isgeneratorfunction(method) and not name.startswith("_"):
+        if isinstance(method, FunctionType) and not name.startswith("_") and not method.__code__.co_flags & _GENERATOR:
             setattr(cls, name, store_errors()(method))
     return cls
 
@@ -140,9 +142,43 @@ def open_database(home: Path, mode: Mode, *, synchronous: Synchronous = "FULL") 
     return open_database(home, "read")
 
 
+class _Shared(threading.local):
+    """The connection that a thread's questions share, see `reading_by_one_connection`."""
+
+    home: Path | None = None
+    db: apsw.Connection | None = None
+
+
+_shared = _Shared()
+
+
+@contextmanager
+def reading_by_one_connection(home: Path) -> Iterator[None]:
+    """Have every `open_to_read` of a home inside, in this thread, use one connection, opened at the first.
+
+    For who holds the ingest lock and asks many small questions: opening a database takes longer than most of them.
+    """
+    if _shared.home is not None:
+        yield
+        return
+    _shared.home = home
+    try:
+        yield
+    finally:
+        db, _shared.home, _shared.db = _shared.db, None, None
+        if db is not None:
+            db.close()
+
+
 @contextmanager
 def open_to_read(home: Path) -> Iterator[apsw.Connection]:
     """Open a home's database for a few questions, see `open_database`; SQLite's exceptions become ours."""
+    if _shared.home == home:
+        with store_errors():
+            if _shared.db is None:
+                _shared.db = open_database(home, "read")
+            yield _shared.db
+        return
     db = open_database(home, "read")
     try:
         with store_errors():

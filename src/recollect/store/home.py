@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -63,7 +64,19 @@ def make_home(folder: Path) -> None:
 
 
 def _tree_bytes(folder: Path) -> int:
-    return sum(_file_bytes(Path(root, name)) for root, _, files in os.walk(folder) for name in files)
+    total, folders = 0, [os.fspath(folder)]
+    while folders:
+        try:
+            entries = list(os.scandir(folders.pop()))
+        except OSError:  # it is gone, or was never there
+            continue
+        for entry in entries:
+            with suppress(FileNotFoundError):
+                if entry.is_dir(follow_symlinks=False):
+                    folders.append(entry.path)
+                else:
+                    total += entry.stat().st_size
+    return total
 
 
 def _file_bytes(path: Path) -> int:

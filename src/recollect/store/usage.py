@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, tzinfo
 from functools import cache
@@ -13,6 +12,7 @@ from typing import Any, NamedTuple, assert_never
 
 import apsw
 
+from recollect.late import late_pattern
 from recollect.model.time import day_of, offsets_within, to_datetime
 from recollect.model.usage import UsageReport, UsageRow, UsageTotals
 from recollect.store.rows import EventFilter, UsageBy
@@ -74,7 +74,7 @@ def dedupe_sha(key: str) -> bytes:
 
 
 _PROBE = 1_000_000
-_CHECKED = re.compile(r"(?:as of|checked on|verified on) (20\d\d-\d\d-\d\d)")
+_CHECKED = late_pattern(r"(?:as of|checked on|verified on) (20\d\d-\d\d-\d\d)")
 
 
 class Rates(NamedTuple):

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import io
 import re
+from contextlib import redirect_stdout
 
 import msgspec
 
 from recollect.cli.render.ingest import print_exported, print_sync, print_verify
 from recollect.cli.render.maintenance import print_doctor
 from recollect.cli.render.stats import print_stats, print_usage
+from recollect.cli.terminal import Plain
 from recollect.memory import (
     AgentStats,
     AgentSync,
@@ -141,3 +144,14 @@ def test_no_report_can_control_the_terminal() -> None:
     text += screen(lambda out: print_exported(out, (Exported(HOSTILE, "codex:1", "raw", 1),)))
     text += screen(lambda out: print_stats(out, msgspec.structs.replace(STATS, home=HOSTILE, defects={HOSTILE: 1})))
     assert not set(text) & set("\x1b\x07\r\u202e")
+
+
+def test_usage_reads_the_same_where_nobody_looks() -> None:
+    """A table is then printed without rich, unless a key is wide or the lines are long."""
+    for key in ("2026-08-01", "", "x" * 200, "\u4ed3\u5e93", HOSTILE):
+        rows = (UsageRow(key, UsageTotals(responses=1234, output_tokens=5)), UsageRow("2026-08-02", UsageTotals()))
+        report = UsageReport("day", rows, UsageTotals(responses=1234, output_tokens=5), prices_on="2026-08-01")
+        plain = io.StringIO()
+        with redirect_stdout(plain):
+            print_usage(Plain(plain), report)
+        assert plain.getvalue() == screen(lambda out, report=report: print_usage(out, report))

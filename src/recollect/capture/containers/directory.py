@@ -13,12 +13,13 @@ import msgspec
 
 from recollect.capture.containers.sqlite_cells import INLINE_BYTES, PIECE_BYTES
 from recollect.errors import SourceChanged
+from recollect.late import late_pattern
 from recollect.model.capabilities import Member
 from recollect.model.rows import LargeCell, encode_file, encode_large_file
 
 DOCUMENT = "document"
-_NAME = re.compile(r"\{([a-z_]+)\}")
-_NUMBER = re.compile(r"[0-9]+")
+_NAME = late_pattern(r"\{([a-z_]+)\}")
+_NUMBER = late_pattern(r"[0-9]+")
 _MARK_BYTES = 16
 
 

@@ -8,21 +8,21 @@ from __future__ import annotations
 import codecs
 import hashlib
 import json
-import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from recollect import units
 from recollect.capture.decode import decode_record
 from recollect.errors import SourceChanged, SourceRefused, SourceUnavailable
+from recollect.late import late_pattern
 from recollect.model.rows import encode_row, text_cell
 
 MAX_ELEMENT_BYTES = 64 * 1024 * 1024
 TABLE = "conversation"
 _STEP_BYTES = 1024 * 1024
 _MARK_BYTES = 16
-_BLANKS = re.compile(r"[ \t\r\n,]*")
-_BEGINNING = re.compile(r'[\ufeff \t\r\n]*(?:\[|\{\s*"conversations"\s*:\s*\[|(?=\{))')
+_BLANKS = late_pattern(r"[ \t\r\n,]*")
+_BEGINNING = late_pattern(r'[\ufeff \t\r\n]*(?:\[|\{\s*"conversations"\s*:\s*\[|(?=\{))')
 _raw_decode = json.JSONDecoder(strict=False).raw_decode
 
 

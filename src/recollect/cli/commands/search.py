@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Unpack
+from typing import TYPE_CHECKING, Unpack
 
 import click
 
@@ -11,13 +11,17 @@ from recollect.cli.options import (
     agent_option,
     limit_option,
     no_sync_option,
-    open_memory,
     range_options,
     repo_option,
 )
+from recollect.cli.questions import ask
 from recollect.cli.results import CommandResult, ResultKind, prints
+from recollect.client import SearchRequest
 from recollect.clock import now_us
 from recollect.model.time import to_iso
+
+if TYPE_CHECKING:
+    from recollect.memory import Memory
 
 SEARCH = ResultKind("search", "SearchAnswer", "search:print_answer", is_plain=True)
 
@@ -69,9 +73,14 @@ def search(
     """
     # Filters first: a quote that the words leave open must not swallow them.
     query = " ".join((*_as_query(filters), *words))
-    with open_memory() as memory:
-        answer = memory.search(query, limit=limit, sync=not no_sync)
+    from recollect.memory import SearchAnswer
+
+    def from_disk(memory: Memory) -> SearchAnswer:
+        found = memory.search(query, limit=limit, sync=not no_sync)
         memory.recall.check_names(query)  # last: what a sync has brought in is known
+        return found
+
+    answer = ask(SearchRequest(query, limit=limit, sync=not no_sync), SearchAnswer, from_disk)
     return SEARCH(answer, found=answer.hits or answer.learned, now_us=now_us())
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Unpack
+from typing import TYPE_CHECKING, Unpack
 
 import click
 
@@ -15,9 +15,14 @@ from recollect.cli.options import (
     range_options,
     repo_option,
 )
+from recollect.cli.questions import ask
 from recollect.cli.results import CommandResult, ResultKind, prints
+from recollect.client import EntryRequest, SessionsRequest, ShowRequest
 from recollect.clock import now_us
 from recollect.errors import EventMissing, UnknownName, UsageError
+
+if TYPE_CHECKING:
+    from recollect.memory import Memory
 
 SESSIONS = ResultKind("sessions", "SessionPage", "sessions:print_sessions")
 SESSION = ResultKind("show", "SessionView", "sessions:print_session")
@@ -49,11 +54,16 @@ def sessions(
     Example:
       recollect sessions --repo shop-api --after 2w
     """
-    from recollect.memory import EventFilter
+    from recollect.memory import SessionPage
 
-    where = EventFilter(agents=agents, repos=repos)
-    with open_memory() as memory:
-        page = memory.sessions(where=where, limit=limit, offset=offset, sync=not no_sync, **within)
+    def from_disk(memory: Memory) -> SessionPage:
+        from recollect.memory import EventFilter
+
+        where = EventFilter(agents=agents, repos=repos)
+        return memory.sessions(where=where, limit=limit, offset=offset, sync=not no_sync, **within)
+
+    request = SessionsRequest(agents, repos, within["after"], within["before"], limit, offset, not no_sync)
+    page = ask(request, SessionPage, from_disk)
     return SESSIONS(page, found=page.sessions, offset=offset)
 
 
@@ -87,18 +97,22 @@ def show(session: str, limit: int, first: int, no_sync: bool) -> CommandResult:
         from recollect.cli.commands.insights import show_decision
 
         return show_decision(session)
+    from recollect.memory import SessionView
     from recollect.model.sessions import gone_note
 
     name, focus = _parts(session)
     if focus is not None:
         first, limit = max(0, focus - NEIGHBOURS), 2 * NEIGHBOURS + 1
-    with open_memory() as memory:
+
+    def from_disk(memory: Memory) -> SessionView:
         notes = () if no_sync else memory.refresh()
-        view = memory.recall.page(name, first=first, limit=limit, notes=notes)
-        found = view.session
-        is_missing = focus is not None and all(event.seq != focus for event in view.events)
-        why = memory.reader().why_missing(found.session_uid, focus or 0) if is_missing else ""
-    if is_missing:
+        return memory.recall.page(name, first=first, limit=limit, notes=notes)
+
+    view = ask(ShowRequest(name, first, limit, not no_sync), SessionView, from_disk)
+    found = view.session
+    if focus is not None and all(event.seq != focus for event in view.events):
+        with open_memory() as memory:
+            why = memory.reader().why_missing(memory.session(name).session_uid, focus)
         gone = gone_note(found.evicted_at)
         hint = f"`recollect show {found.session_uid}` lists its events"
         hint = f"{gone}; {hint}" if gone else hint
@@ -112,14 +126,18 @@ def _show_entry(cited: str, *, limit: int, first: int, no_sync: bool) -> Command
     """Show an entry, or one part of it with its neighbours."""
     import msgspec
 
+    from recollect.memory import EntryView
     from recollect.model.learnings.entries import parts_of_citation
 
     uid, focus = parts_of_citation(cited)
     if focus is not None:
         first, limit = max(0, focus - 1), 3
-    with open_memory() as memory:
+
+    def from_disk(memory: Memory) -> EntryView:
         notes = () if no_sync else memory.refresh()
-        view = msgspec.structs.replace(memory.recall.entry(uid, first=first, limit=limit), notes=notes)
+        return msgspec.structs.replace(memory.recall.entry(uid, first=first, limit=limit), notes=notes)
+
+    view = ask(EntryRequest(uid, first, limit, not no_sync), EntryView, from_disk)
     if focus is not None and all(part.part != focus for part in view.parts):
         raise UnknownName("part", cited, hint=f"{view.uid} has {view.part_count}, from #0 on")
     return ENTRY(view, now_us=now_us(), focus=focus)

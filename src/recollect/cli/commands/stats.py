@@ -19,20 +19,22 @@ from recollect.cli.options import (
     repo_option,
     span_options,
 )
+from recollect.cli.questions import ask
 from recollect.cli.results import CommandResult, ResultKind, prints
 from recollect.cli.terminal import write_bytes
+from recollect.client import UsageRequest
 from recollect.clock import now_us
 from recollect.errors import UsageError
 from recollect.local_time import LOCAL
 
 if TYPE_CHECKING:
-    from recollect.memory import Retro, UsageBy
+    from recollect.memory import Memory, Retro, UsageBy
 
 STATS = ResultKind("stats", "Stats", "stats:print_stats")
 RECALL_STATS = ResultKind("stats-recall", "RecallStats", "stats:print_recall_stats")
 STORAGE = ResultKind("stats-storage", "StorageReport", "stats:print_storage")
 FIGURES = ResultKind("stats-sessions", "Retro", "stats:print_figures")
-USAGE = ResultKind("usage", "recollect.model.usage:UsageReport", "stats:print_usage")
+USAGE = ResultKind("usage", "recollect.model.usage:UsageReport", "stats:print_usage", is_plain=True)
 
 
 GROUPINGS: tuple[UsageBy, ...] = ("day", "session", "repo", "domain", "model", "agent", "total")
@@ -143,13 +145,18 @@ def usage(
     Example:
       recollect usage --by repo --after 30d
     """
-    from recollect.memory import EventFilter
+    from recollect.memory import UsageReport
 
-    where = EventFilter(agents=agents, repos=repos)
-    with open_memory() as memory:
+    def from_disk(memory: Memory) -> UsageReport:
+        from recollect.memory import EventFilter
+
         if not no_sync:
             memory.refresh()
-        report = memory.usage.report(by=by, where=where, zone=UTC if as_json else LOCAL, **within)
+        where = EventFilter(agents=agents, repos=repos)
+        return memory.usage.report(by=by, where=where, zone=UTC if as_json else LOCAL, **within)
+
+    request = UsageRequest(by, agents, repos, within["after"], within["before"], not as_json, not no_sync)
+    report = ask(request, UsageReport, from_disk)
     return USAGE(report, found=report.rows)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from recollect.cli.terminal import Plain, put, safe_line
+from recollect.cli.terminal import Plain, console, pipe_width, put, safe_line
 from recollect.local_time import LOCAL
 from recollect.model.time import in_zone, minute_of
 from recollect.units import size
@@ -80,6 +80,26 @@ def print_block(out: Console, text: Text) -> None:
     else:
         for line in text.split("\n", allow_blank=True):
             out.print(Text(" " * INDENT).append_text(line), soft_wrap=True)
+
+
+GAP = "  "
+"""Between columns."""
+
+
+def print_table(
+    out: Console | Plain, columns: Sequence[str], rows: Sequence[Sequence[str]], *, total: Sequence[str] = ()
+) -> None:
+    """Print `plain_table`. Where nobody looks, one that needs no wrapping is printed without rich, which takes long."""
+    if isinstance(out, Plain):
+        lines = [columns, *([safe_line(cell) for cell in row] for row in rows), *([total] if total else [])]
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        is_plain = all(cell.isascii() for line in lines for cell in line)  # others may be wider than long
+        if is_plain and sum(widths) + len(GAP) * (len(widths) - 1) <= pipe_width():
+            for first, *figures in lines:
+                out.print(GAP.join([first.ljust(widths[0]), *map(str.rjust, figures, widths[1:])]))
+            return
+        out = console()
+    out.print(plain_table(columns, rows, total=total))
 
 
 def plain_table(

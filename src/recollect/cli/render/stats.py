@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from rich.console import Console
-from rich.text import Text
-
-from recollect.cli.render.layout import plain_table, print_notes, stamp, usd
-from recollect.cli.terminal import safe_line
+from recollect.cli.render.layout import plain_table, print_notes, print_table, stamp, usd
+from recollect.cli.terminal import Plain, put, safe_line
 from recollect.model.usage import UsageReport, UsageTotals
 from recollect.units import count, duration, plural, size
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from recollect.memory import EvictReport, Pin, RecallStats, Retro, Stats, StorageLine, StorageReport
 
 
@@ -27,7 +26,7 @@ _USAGE_COLUMNS = ("responses", "input", "cache read", "cache write", "output", "
 
 def print_stats(out: Console, stats: Stats) -> None:
     """Print totals, then a line per agent, then kinds, storage, defects and redactions."""
-    out.print(Text(f"memory in {safe_line(stats.home)}", style="bold"), soft_wrap=True)
+    put(out, (f"memory in {safe_line(stats.home)}", "bold"))
     out.print(
         f"{plural(stats.sessions, 'session')}, {plural(stats.events, 'event')}, {size(stats.source_bytes)} of sources"
     )
@@ -63,28 +62,28 @@ def print_stats(out: Console, stats: Stats) -> None:
             covered += f"; {stats.vectors.sessions_read:,} of {sessions} read by the contextual model"
         problem = f" ({stats.vectors.problem})" if stats.vectors.problem else ""
         model = f", model {stats.vectors.model}, {size(stats.vectors.disk_bytes)}"
-        out.print(Text(safe_line(covered + problem + model)), soft_wrap=True)
+        put(out, safe_line(covered + problem + model))
     told = (("events", stats.kind_counts), ("learned and noted", stats.entries))
     for name, counts in (*told, ("defects", stats.defects), ("redacted", stats.redactions)):
         if counts:
             ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-            out.print(Text(safe_line(f"{name}: " + ", ".join(f"{n:,} {k}" for k, n in ordered))), soft_wrap=True)
+            put(out, safe_line(f"{name}: " + ", ".join(f"{n:,} {k}" for k, n in ordered)))
 
 
-def print_usage(out: Console, report: UsageReport) -> None:
+def print_usage(out: Console | Plain, report: UsageReport) -> None:
     """Print a line per group, the total, the date of the prices, and what has no price."""
     rows = [(row.key or "(unknown)", *_usage_cells(row.totals)) for row in report.rows]
     total = () if report.by == "total" else ("total", *_usage_cells(report.total))
     if rows:
-        out.print(plain_table((report.by, *_USAGE_COLUMNS), rows, total=total))
+        print_table(out, (report.by, *_USAGE_COLUMNS), rows, total=total)
     else:
         out.print("no usage in this range")
     unpriced = sorted({model for row in report.rows for model in row.unpriced_models})
     if unpriced and not any(model in note for model in unpriced for note in report.notes):
-        out.print(Text(safe_line(f"no price known for: {', '.join(unpriced)}"), style="yellow"), soft_wrap=True)
+        put(out, (safe_line(f"no price known for: {', '.join(unpriced)}"), "yellow"))
     print_notes(out, report.notes)
     if report.prices_on:
-        out.print(Text(f"prices as of {report.prices_on}", style="dim"))
+        put(out, (f"prices as of {report.prices_on}", "dim"))
 
 
 def _usage_cells(t: UsageTotals) -> tuple[str, ...]:
@@ -169,7 +168,7 @@ def print_storage(out: Console, report: StorageReport) -> None:
     ]
     out.print(plain_table(("tier", "what", "takes"), rows, words=2, total=("all", "", size(report.total_bytes))))
     if t.free_bytes:
-        out.print(Text(f"of that, free: {size(t.free_bytes)}", style="dim"))
+        put(out, (f"of that, free: {size(t.free_bytes)}", "dim"))
     out.print()
     out.print(
         f"counted for the caps: {size(report.raw_bytes)}, of which {size(report.evictable_bytes)} could go now; "
@@ -212,7 +211,7 @@ def print_pins(out: Console, pins: Sequence[Pin]) -> None:
         return
     for pin in pins:
         title = f"  {pin.title[:80]}" if pin.title else ""
-        out.print(Text(safe_line(f"{stamp(pin.pinned_at)}  {pin.session_uid}{title}")), soft_wrap=True)
+        put(out, safe_line(f"{stamp(pin.pinned_at)}  {pin.session_uid}{title}"))
 
 
 _FIGURE_COLUMNS = ("repo", "sessions", "success", "fail", "abandoned", "unknown", "input", "output", "cost")
@@ -221,7 +220,7 @@ _OUTCOMES = ("success", "fail", "abandoned", "unknown")
 
 def print_figures(out: Console, retro: Retro) -> None:
     """Print the span, a line for each repository, the total, and what happened in it."""
-    out.print(Text(f"{stamp(retro.since)} to {stamp(retro.until)}", style="bold"))
+    put(out, (f"{stamp(retro.since)} to {stamp(retro.until)}", "bold"))
     if retro.is_empty:
         out.print("nothing happened")
         print_notes(out, retro.notes)
@@ -257,5 +256,5 @@ def print_figures(out: Console, retro: Retro) -> None:
         f"infrastructure: {count(overhead.infra_calls)} of {plural(overhead.calls, 'call')} ({overhead.share:.1%})",
     )
     for line in said:
-        out.print(Text(safe_line(line)), soft_wrap=True)
+        put(out, safe_line(line))
     print_notes(out, retro.notes)

@@ -9,11 +9,10 @@ from __future__ import annotations
 import os
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from itertools import islice, pairwise
-from typing import Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
 
 import tantivy
 from tantivy import Occur, Query
@@ -37,6 +36,9 @@ from recollect.index.text.schema import (
 from recollect.index.text.shards import Shard, total_of
 from recollect.model.time import Period
 from recollect.store.keys import SEQ_BITS
+
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
 
 POOL = 100
 """Candidates kept after the first round, unless more hits are wanted."""
@@ -492,6 +494,8 @@ def _note_neighbours(found: Mapping[int, Candidate], near: frozenset[int]) -> No
 
 @cache
 def _threads() -> ThreadPoolExecutor:
+    from concurrent.futures import ThreadPoolExecutor
+
     return ThreadPoolExecutor(min(os.cpu_count() or 1, 4), thread_name_prefix="recollect-search")
 
 

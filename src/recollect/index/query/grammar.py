@@ -17,6 +17,7 @@ import msgspec
 
 from recollect.errors import UnknownName
 from recollect.index.query.patterns import TermPattern, from_regex, from_wildcard
+from recollect.late import late_pattern
 from recollect.model.learnings.entries import ENTRY_KINDS
 from recollect.model.learnings.names import tag_name
 from recollect.model.payloads import KINDS
@@ -63,7 +64,7 @@ FILTERS = {
 """By name. A filter of sessions needs a line here, an attribute of `EventFilter`, and what the store does with it."""
 Names = Callable[[str, str], str]
 """Gives what a filter looks for, by its name and the value in it."""
-_TOKEN = re.compile(
+_TOKEN = late_pattern(
     r"""
     (?P<space>[\s()]+)
   | (?P<sign>[-+](?=[^\W\d]|["/*]))?
@@ -384,12 +385,14 @@ _MONTHS = {
     for name in names.split()
 }  # fmt: skip
 _MONTH = "(" + "|".join(sorted(_MONTHS, key=len, reverse=True)) + r")\.?"
-_DAY_MONTH = re.compile(rf"(?:on\s+)?(?:the\s+)?(\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?{_MONTH},?\s+(\d{{4}})\b", re.I)
-_MONTH_DAY = re.compile(rf"(?:on\s+)?\b{_MONTH}\s+(\d{{1,2}})(?:st|nd|rd|th)?(?:,\s*|\s+)(\d{{4}})\b", re.I)
-_MONTH_YEAR = re.compile(rf"(?:in\s+)?\b{_MONTH},?\s+(\d{{4}})\b", re.I)
-_ISO_DAY = re.compile(r"\b(\d{4})-(\d\d)(?:-(\d\d))?\b")
-_NEW_YEARS_EVE = re.compile(r"\bnew year['’]?s eve(?:\s+(?:of\s+)?(\d{4}))?", re.I)
-_RELATIVE = re.compile(r"\b(today|yesterday|(?:last|this) (?:week|month|year))\b", re.I)
+_DAY_MONTH = late_pattern(
+    rf"(?:on\s+)?(?:the\s+)?(\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?{_MONTH},?\s+(\d{{4}})\b", re.I
+)
+_MONTH_DAY = late_pattern(rf"(?:on\s+)?\b{_MONTH}\s+(\d{{1,2}})(?:st|nd|rd|th)?(?:,\s*|\s+)(\d{{4}})\b", re.I)
+_MONTH_YEAR = late_pattern(rf"(?:in\s+)?\b{_MONTH},?\s+(\d{{4}})\b", re.I)
+_ISO_DAY = late_pattern(r"\b(\d{4})-(\d\d)(?:-(\d\d))?\b")
+_NEW_YEARS_EVE = late_pattern(r"\bnew year['’]?s eve(?:\s+(?:of\s+)?(\d{4}))?", re.I)
+_RELATIVE = late_pattern(r"\b(today|yesterday|(?:last|this) (?:week|month|year))\b", re.I)
 
 
 class Passing(NamedTuple):

@@ -13,11 +13,13 @@ import re
 import warnings
 from dataclasses import dataclass
 
+from recollect.late import late_pattern
+
 MAX_REPETITIONS = 3
 MAX_LINE_CHARS = 2000
 """Verification looks at this much of a line of text."""
 
-_ELEMENT = re.compile(
+_ELEMENT = late_pattern(
     r"""
     (?: \\(?P<escape>.)
       | \[\^?\]?(?P<set>(?:\\.|[^\]\\])*)\]
@@ -26,9 +28,9 @@ _ELEMENT = re.compile(
     )""",
     re.X | re.S,
 )
-_QUANTIFIER = re.compile(r"(?:[*+?]|\{\d*,?\d*\})[?+]?")
-_SIMPLE_SET = re.compile(r"(?:[^\W_]-[^\W_]|[^\W_]|\\d)+")
-_SIMPLE_GROUP = re.compile(r"(?:\?:)?[^\W_|]*(?:\|[^\W_|]*)*")
+_QUANTIFIER = late_pattern(r"(?:[*+?]|\{\d*,?\d*\})[?+]?")
+_SIMPLE_SET = late_pattern(r"(?:[^\W_]-[^\W_]|[^\W_]|\\d)+")
+_SIMPLE_GROUP = late_pattern(r"(?:\?:)?[^\W_|]*(?:\|[^\W_|]*)*")
 
 
 @dataclass(frozen=True)

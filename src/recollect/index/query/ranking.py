@@ -17,21 +17,22 @@ from typing import Literal, NamedTuple
 
 from recollect.index.query.candidates import Candidate, QueryPlan
 from recollect.index.query.units import Unit
+from recollect.late import late_pattern
 from recollect.store.keys import SEQ_BITS
 from recollect.store.rows import SessionKey
 
 Intent = Literal["reason", "command", "output", "other"]
 """What kind of event a question most likely is answered by."""
 
-_REASON = re.compile(r"\W*(?:and |but |so )?why\b", re.I)
-_ASKING = re.compile(r"\W*(?:how|what|when|where|which|who|why|does|do|did|is|are|was|were|can|should)\b", re.I)
+_REASON = late_pattern(r"\W*(?:and |but |so )?why\b", re.I)
+_ASKING = late_pattern(r"\W*(?:how|what|when|where|which|who|why|does|do|did|is|are|was|were|can|should)\b", re.I)
 _NOUN = (
     r"\b(?:which|what)(?!\s+(?:the|an?|this|that|these|those|my|our|your|its|their|we|you|i|it|they)\b)"
     r"(?:\s+\S+){0,3}?\s+"
 )
 """What is asked for by its name. `on which the version blocks` asks for nothing: an article begins a clause."""
-_OUTPUT = re.compile(_NOUN + r"(?:versions?|release|commit|host ?name|number|count)\b|\bhow many\b", re.I)
-_COMMAND = re.compile(
+_OUTPUT = late_pattern(_NOUN + r"(?:versions?|release|commit|host ?name|number|count)\b|\bhow many\b", re.I)
+_COMMAND = late_pattern(
     _NOUN + r"(?:commands?|invocation|script|options?|flags?|subject line)\b"
     r"|\b(?:which|what|how)\b.{0,60}?\bdid (?:we|you|i)\b.{0,40}?\b(?:run|install|merge|start|call)\b",
     re.I | re.S,

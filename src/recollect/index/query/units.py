@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -14,6 +13,7 @@ from recollect.index.query.patterns import TermPattern
 from recollect.index.text.schema import IDENT, INSTRUCTIONS, PATHS, PROSE, TEXT, schema
 from recollect.index.text.shards import Shard, TextIndex
 from recollect.index.text.terms import STOP_WORDS, is_unspaced, shared_prefix, stem, terms_of
+from recollect.late import late_pattern
 from recollect.model.learnings.names import normal_name
 
 Alternatives = Mapping[Clause, tuple[tuple[str, ...], ...]]
@@ -52,7 +52,7 @@ COUNTED_UP_TO = 5000
 """Phrases of words more frequent than this are not counted: that takes longer than the search, and their rareness is
 small anyway. A quarter of the rarest word's events is assumed."""
 
-_POSSESSIVE = re.compile(r"['’]s\b")
+_POSSESSIVE = late_pattern(r"['’]s\b")
 
 STEM_QUALITY = 0.75
 PART_WEIGHT = 0.4

@@ -12,8 +12,6 @@ import threading
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from multiprocessing import AuthenticationError
-from multiprocessing.connection import Client, Connection, Listener
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
@@ -24,6 +22,8 @@ from recollect.paths import make_private
 from recollect.processes import own_command
 
 if TYPE_CHECKING:
+    from multiprocessing.connection import Connection, Listener
+
     from recollect.index.vectors.vector_index import Vectors
 
 
@@ -108,6 +108,9 @@ class PassageReader:
         return found[0] if found else None
 
     def _greet(self, found: list[Connection]) -> None:
+        from multiprocessing import AuthenticationError
+        from multiprocessing.connection import Client
+
         with suppress(OSError, ValueError, KeyError, TypeError, AuthenticationError, EOFError):
             address = json.loads((self._folder / FILE_NAME).read_bytes())
             found.append(Client(("127.0.0.1", int(address["port"])), authkey=bytes.fromhex(address["key"])))
@@ -170,6 +173,8 @@ class PassageServer:
 
     def run(self) -> None:
         """Serve until nobody has asked for a while, or another process has taken the place."""
+        from multiprocessing.connection import Listener
+
         key = secrets.token_bytes(32)
         with Listener(("127.0.0.1", 0), authkey=key) as listener:
             port: int = listener.address[1]
@@ -184,6 +189,8 @@ class PassageServer:
                     self._path.unlink(missing_ok=True)
 
     def _accept(self, listener: Listener) -> None:
+        from multiprocessing import AuthenticationError
+
         while True:
             try:
                 connection = listener.accept()

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from recollect.errors import StoreLocked
 from recollect.index.vectors.embed import EmbedProgress, EmbedReport
-from recollect.index.vectors.talk import encode, write_talk
 from recollect.index.vectors.texts import KINDS as TALK
 from recollect.index.vectors.texts import passages_of
 from recollect.index.vectors.vector_index import VectorCoverage, merged, ranges_of
@@ -55,6 +54,8 @@ class PassageBuild:
         IndexUnavailable, StoreError; what was noted by then stays."""
         is_done = self._run()
         if not self._store.is_talk_complete():
+            from recollect.index.vectors.talk import write_talk
+
             write_talk(self._store, self._store.folder)
         return is_done
 
@@ -122,6 +123,8 @@ class PassageBuild:
             return
         known = self._store.codes(texts)
         new = [one for one in texts if one not in known]
+        from recollect.index.vectors.talk import encode
+
         codes = encode(self._model.embed([texts[one] for one in new])) if new else []
         self._store.add(dict(zip(new, codes, strict=True)), events, talk)
         self._report.chunks += len(new)

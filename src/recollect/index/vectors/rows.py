@@ -72,7 +72,7 @@ class Rows:
 
     def rows_of(self, keys: Iterable[int]) -> Int64:
         """Return the live rows of these keys."""
-        wanted = np.unique(np.fromiter(keys, np.int64))
+        wanted = _distinct(np.fromiter(keys, np.int64))
         order = self._sorted()
         sorted_keys = self.keys[order]
         first = np.searchsorted(sorted_keys, wanted, "left")
@@ -82,7 +82,7 @@ class Rows:
 
     def live_keys(self) -> Int64:
         """Return the keys of all live rows, each once, in order."""
-        return np.unique(self.keys[~self.dead()])
+        return _distinct(self.keys[~self.dead()])
 
     def dead(self) -> NDArray[np.bool_]:
         """Return which rows belong to events that were replaced, hidden or embedded again."""
@@ -220,6 +220,12 @@ def _smallest(distance: NDArray[np.uint16], wanted: int) -> Int64:
         return nearer
     equal = np.flatnonzero(distance == farthest)[: wanted - len(nearer)]
     return np.sort(np.concatenate((nearer, equal)))
+
+
+def _distinct(numbers: Int64) -> Int64:
+    """Return each number once, in order. `np.unique` would load the module of masked arrays for it."""
+    ordered = np.sort(numbers)
+    return ordered[np.append(True, ordered[1:] != ordered[:-1])] if len(ordered) else ordered
 
 
 def _ranges(first: Int64, last: Int64) -> Int64:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 import msgspec
 
 from recollect.errors import ArchiveError, StoreCorrupt, StoreError, where_raised
-from recollect.ingest.learnings.keep import Keeping, changes_of
 from recollect.ingest.runs import nothing_collected
 from recollect.insights.learnings.identity import id_everywhere, is_models
 from recollect.insights.learnings.pause import wait_us
@@ -23,6 +22,7 @@ from recollect.store.learnings import BY_CLOSING, BY_RULES, Sighting
 
 # A sync that has nothing to learn, which is most of them, loads none of what learning needs.
 if TYPE_CHECKING:
+    from recollect.ingest.learnings.keep import Keeping
     from recollect.model.learnings.learnings import Learning, LearningState
     from recollect.store.insight_feed import AnalysisInput, SessionFeed
     from recollect.store.learning_writer import LearningStore
@@ -187,6 +187,8 @@ class Extracting:
                 self._queue.finish(job, holder=self._holder)
                 return
             before = self._store.sightings(job.session_uid)
+            from recollect.ingest.learnings.keep import changes_of
+
             put, remove = changes_of([s for s in before if s.origin in (BY_RULES, BY_CLOSING)], found)
             lost = [s for s in before if is_models(s) and not _is_still_there(s, source)]
             put += _as_they_stand(before, source)

@@ -13,7 +13,6 @@ import msgspec
 
 from recollect.errors import BrokenInvariant, StoreError, UsageError
 from recollect.files import write_file
-from recollect.ingest.learnings.keep import Keeping, rules_now
 from recollect.ingest.learnings.status import NewLearning
 from recollect.insights.learnings.identity import LONGEST_TEXT, confidence_of, learning_id
 from recollect.insights.learnings.settlement import PERSON
@@ -46,7 +45,6 @@ class Judgements:
     def __init__(self, home: OpenHome, now_us: Callable[[], int]) -> None:
         self._home = home
         self._now_us = now_us
-        self._rules = partial(rules_now, home.config, now_us)
 
     def confirm(self, learning: Learning, *, reason: str) -> Learning:
         """Keep that a learning is right."""
@@ -128,7 +126,9 @@ class Judgements:
 
     def _settle(self, store: LearningStore, ids: Collection[str]) -> None:
         """Compute learnings anew, and compare what else is known of their repositories, in the same transaction."""
-        keeping = Keeping(store, self._rules, None)
+        from recollect.ingest.learnings.keep import Keeping, rules_now
+
+        keeping = Keeping(store, partial(rules_now, self._home.config, self._now_us), None)
         keeping.settle(ids)
         for repo in sorted({known.kept.repo for known in store.known(ids) if known.kept is not None}):
             keeping.relate(repo)

@@ -293,11 +293,6 @@ def learn(
     """
     from recollect.ingest.learnings.ask import JobMaker, asking_since, switched_off
     from recollect.ingest.learnings.extract import Extracting, has_work
-    from recollect.ingest.learnings.keep import Keeping, rules_now
-    from recollect.privacy.redact import redactor_of
-    from recollect.store.insight_feed import SessionFeed
-    from recollect.store.learnings import LearningReader
-    from recollect.store.notes import new_batch
 
     writer = opened.writer
     store = writer.learned
@@ -315,6 +310,12 @@ def learn(
             store.queue.unpark("rules", now_us=started_at)
     if extractor is None and not has_work(store, now_us=started_at, is_patient=is_patient):
         return LearnReport(notes=[], next_at=store.queue.next_due_at(("rules", "relate"), now_us=started_at))
+    from recollect.ingest.learnings.keep import Keeping, rules_now
+    from recollect.privacy.redact import redactor_of
+    from recollect.store.insight_feed import SessionFeed
+    from recollect.store.learnings import LearningReader
+    from recollect.store.notes import new_batch
+
     feed = SessionFeed(home.home, opened.archive, redactor_of(opened.keys.marker_key, home.config.privacy))
     reader = LearningReader(home.home)
     try:

@@ -8,16 +8,18 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from recollect.late import late_pattern
+
 LEAST_QUOTE_CHARS: Final = 6
-NAME: Final = re.compile(r"`([^`\n]+)`|[\w@~]+(?:[-./:\\_@][\w*]+)+")
+NAME: Final = late_pattern(r"`([^`\n]+)`|[\w@~]+(?:[-./:\\_@][\w*]+)+")
 """What is between backticks, and words with signs inside: commands, packages, paths, versions."""
-_WORD: Final = re.compile(r"\w{4,}")
+_WORD: Final = late_pattern(r"\w{4,}")
 _STEM: Final = 4
 _LEAST_WORDS: Final = 3
 """Of a note that is compared with a sentence."""
 _SAME: Final = str.maketrans({"“": '"', "”": '"', "„": '"', "’": "'", "‘": "'", "\u00a0": " ", "–": "-", "—": "-"})
-_SENTENCE: Final = re.compile(r"(?<=[.!?;])\s+|\n+")
-_CLAUSE: Final = re.compile(r"[,;:]\s+|\s[-–—]\s|\s(?:and|but|or|und|aber|oder|sondern)\s", re.IGNORECASE)
+_SENTENCE: Final = late_pattern(r"(?<=[.!?;])\s+|\n+")
+_CLAUSE: Final = late_pattern(r"[,;:]\s+|\s[-–—]\s|\s(?:and|but|or|und|aber|oder|sondern)\s", re.IGNORECASE)
 _FRAME: Final = frozenset("user proj repo pref want this that with here".split())
 """Beginnings of words by which a note introduces what somebody said."""
 _FILLERS: Final = frozenset(

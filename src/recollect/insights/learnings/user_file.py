@@ -15,6 +15,7 @@ from typing import NamedTuple
 import msgspec
 
 from recollect.insights.learnings.corroboration import said_by_user
+from recollect.late import late_pattern
 from recollect.model.learnings.learnings import Learning
 from recollect.visible import safe_line
 
@@ -29,9 +30,9 @@ MANY = 3
 """So many lines are rarely taken out one by one to what stood there before."""
 KEPT_STATES = 16
 """Earlier states of a region that are known again when a file is restored."""
-_BEGIN = re.compile(r"^[ \t]*<!-- recollect: preferences\b[^\n]*?-->[ \t]*(?:\r\n|\n|\r|\Z)", re.MULTILINE)
-_END = re.compile(r"^[ \t]*<!-- recollect: end -->", re.MULTILINE)
-_LINE_ENDS = re.compile(r"\r\n|\n|\r")
+_BEGIN = late_pattern(r"^[ \t]*<!-- recollect: preferences\b[^\n]*?-->[ \t]*(?:\r\n|\n|\r|\Z)", re.MULTILINE)
+_END = late_pattern(r"^[ \t]*<!-- recollect: end -->", re.MULTILINE)
+_LINE_ENDS = late_pattern(r"\r\n|\n|\r")
 
 
 class Written(msgspec.Struct, frozen=True):

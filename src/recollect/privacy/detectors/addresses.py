@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from recollect.late import late_pattern
 from recollect.privacy.detector import ENCODED_RAW, LINE_END, Detector, literals, raw_pattern, text_pattern
 from recollect.privacy.plausibility import (
     has_letter_and_digit,
@@ -24,7 +25,7 @@ def _is_basic_or_bearer(value: str) -> bool:
     return looks_random(value.rstrip("=")) or holds_login(value)
 
 
-_PORT = re.compile(r"[0-9]{1,5}(?:[/,?#]|\Z)", re.ASCII)
+_PORT = late_pattern(r"[0-9]{1,5}(?:[/,?#]|\Z)", re.ASCII)
 
 
 def _is_url_password(value: str) -> bool:

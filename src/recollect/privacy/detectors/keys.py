@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import re
 
+from recollect.late import late_pattern
 from recollect.privacy.detector import LINE_END, Detector, literals, prefixed, text_pattern
 from recollect.privacy.plausibility import has_letter_and_digit
 
 REVISION = 0
 """Raised whenever a change in this module can alter what is found, see `DETECTOR_VERSION`."""
 
-_PEM_BODY = re.compile(r"[A-Za-z0-9+/=]{32}", re.ASCII)
+_PEM_BODY = late_pattern(r"[A-Za-z0-9+/=]{32}", re.ASCII)
 _PEM_HEADER_MAX_CHARS = 240
 
 

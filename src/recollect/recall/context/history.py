@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from recollect.model.own import without_own_blocks
 from recollect.model.payloads import AssistantMessage
 from recollect.model.text import one_line
 from recollect.model.time import day_of
-from recollect.recall.answers import Hit, SearchAnswer
 from recollect.recall.context.learnings import LearnedHere, as_words, quotable, says_again
 from recollect.recall.context.lines import ContextLine, ContextRequest, SourceLines, window
 from recollect.store.recent import RecentDecision, RecentDiary, RecentSession
+
+if TYPE_CHECKING:
+    from recollect.recall.answers import Hit, SearchAnswer
 from recollect.units import plural
 
 STATEMENT_CHARS = 220

@@ -16,7 +16,6 @@ import msgspec
 
 from recollect.errors import StoreError
 from recollect.files import create_file
-from recollect.insights.learnings.user_file import render
 from recollect.paths import expand
 from recollect.ready import HEAD_BYTES, head_of
 from recollect.recall.context.tokens import tokens_of
@@ -173,6 +172,8 @@ def _begin(file: PersonFile, *, is_dry_run: bool) -> BegunFile:
         return BegunFile(file.name, file.path, "there")
     if is_dry_run:
         return BegunFile(file.name, file.path, "missing")
+    from recollect.insights.learnings.user_file import render
+
     text = SOUL_TEXT if file.name == SOUL else render(USER_TEXT, ())
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

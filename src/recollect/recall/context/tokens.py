@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from recollect.late import late_pattern
+
 LONG_WORD = 6
 """Letters from which on a word is likely to be more than one token."""
 FURTHER_LETTER = 0.33
@@ -19,8 +21,8 @@ RARE = 1.6
 """Added for a letter of U+0100 to U+024F."""
 DIGITS_A_TOKEN = 3
 _SPACES = " \t\r\n"
-_ACCENTED = re.compile(r"[\u00c0-\u00ff]")
-_RARE = re.compile(r"[\u0100-\u024f]")
+_ACCENTED = late_pattern(r"[\u00c0-\u00ff]")
+_RARE = late_pattern(r"[\u0100-\u024f]")
 
 
 class _Weight(NamedTuple):
@@ -53,7 +55,7 @@ _CLASSES = {
     "typographic": (r"[\u00a0-\u00bf\u2000-\u2bff\ufe0f]+", _Weight(0, 0, 1.5)),
     "other": (r".", _Weight(0, 0, 2)),
 }
-_RUN = re.compile("|".join(f"(?P<{name}>{pattern})" for name, (pattern, _) in _CLASSES.items()), re.DOTALL)
+_RUN = late_pattern("|".join(f"(?P<{name}>{pattern})" for name, (pattern, _) in _CLASSES.items()), re.DOTALL)
 _WEIGHTS = {name: weight for name, (_, weight) in _CLASSES.items()}
 
 

@@ -3,20 +3,18 @@
 
 from __future__ import annotations
 
-import os
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import apsw
 
 from recollect.model.capabilities import WITNESS_LANE
-from recollect.paths import DATABASE_NAME
-from recollect.store.connection import BUSY_TIMEOUT_MS, open_to_read, store_errors
+from recollect.store.connection import open_to_read
 from recollect.store.erasure.eviction import COVERED, IS_LARGE, LARGE_OF_SESSION
 from recollect.store.keys import SEQ_BITS
+from recollect.store.marks import small_write
 
 
 class Holding(NamedTuple):
@@ -240,50 +238,11 @@ def read_pins(home: Path) -> list[tuple[str, int]]:
 
 def pin(home: Path, uid: str, *, at: int) -> None:
     """Have a session spared, and those below it. Harmless when done twice. Raises StoreError and its kinds."""
-    with _writing(home) as db:
+    with small_write(home) as db:
         db.execute("INSERT OR IGNORE INTO pin VALUES (?, ?)", (uid, at))
 
 
 def unpin(home: Path, uid: str) -> bool:
     """Have a session no longer spared; return whether it was. Raises StoreError and its kinds."""
-    with _writing(home) as db:
+    with small_write(home) as db:
         return bool(db.execute("DELETE FROM pin WHERE session_uid = ? RETURNING 1", (uid,)).get)
-
-
-def read_mark(home: Path, name: str) -> str:
-    """Return a small text that retention keeps, "" where there is none. Raises StoreError and its kinds."""
-    with open_to_read(home) as db:
-        return str(db.execute("SELECT value FROM meta WHERE key = ?", (name,)).get or "")
-
-
-def write_mark(home: Path, name: str, text: str) -> None:
-    """Keep a small text. Raises StoreError and its kinds."""
-    with _writing(home) as db:
-        db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, text))
-
-
-def last_told_at(home: Path) -> int:
-    """Return when something that hooks left was last taken in, UTC microseconds, 0 for never. Raises StoreError."""
-    with open_to_read(home) as db:
-        return int(db.execute("SELECT max(observed_at) FROM source WHERE lane >= ?", (WITNESS_LANE,)).get or 0)
-
-
-def newest_observation(home: Path, *, before: int) -> int:
-    """Return when something was last seen before a time, UTC microseconds, 0 for never. Raises StoreError."""
-    with open_to_read(home) as db:
-        return int(db.execute("SELECT max(observed_at) FROM observation WHERE observed_at < ?", (before,)).get or 0)
-
-
-@contextmanager
-def _writing(home: Path) -> Iterator[apsw.Connection]:
-    """One small transaction; the database must be there and of this version."""
-    with store_errors():
-        db = apsw.Connection(os.fspath(home / DATABASE_NAME), flags=apsw.SQLITE_OPEN_READWRITE)
-        try:
-            db.set_busy_timeout(BUSY_TIMEOUT_MS)
-            db.execute("PRAGMA synchronous = FULL")
-            db.execute("BEGIN IMMEDIATE")
-            yield db
-            db.execute("COMMIT")
-        finally:
-            db.close()

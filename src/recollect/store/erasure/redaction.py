@@ -7,11 +7,10 @@ for what was distilled from it: every place in the database where words of a tra
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from hashlib import sha256
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import apsw
 import msgspec
@@ -20,7 +19,7 @@ from recollect.model.insights.nodes import Node
 from recollect.model.insights.signals import Signal
 from recollect.model.learnings.notes import DiaryEntry, Fact
 from recollect.store.bodies import BlockEntry, decode_frame, encode_frame
-from recollect.store.connection import open_to_read, with_store_errors
+from recollect.store.connection import with_store_errors
 from recollect.store.entries import pack_part, unpack_part
 from recollect.store.insights import pack_node, pack_signals, unpack_node, unpack_signals
 from recollect.store.keys import SEQ_BITS, pack_text, unpack_text
@@ -223,34 +222,3 @@ _PLACES = (
     _Place("entry_part", ("entry", "part"), "text", _part),
 )
 """Where words can stand. Ids, hashes and the agents' own paths of sources are what they must be and stay."""
-NameKind = Literal["session", "source"]
-_COLUMN: dict[NameKind, str] = {"session": "uid", "source": "path"}
-NAME_KINDS: tuple[NameKind, ...] = ("session", "source")
-
-
-class StoredName(NamedTuple):
-    """A name and the number of the row that has it."""
-
-    kind: NameKind
-    number: int
-    text: str
-
-
-def names_above(home: Path, above: dict[str, int]) -> list[StoredName]:
-    """Return the names of rows above a number, by kind. Raises StoreError and its kinds."""
-    return _names(home, [(kind, "number > ?", (above.get(kind, 0),)) for kind in NAME_KINDS])
-
-
-def names_of(home: Path, rows: Iterable[tuple[NameKind, int]]) -> list[StoredName]:
-    """Return the names of rows; those that are gone are left out. Raises StoreError and its kinds."""
-    return _names(home, [(kind, "number = ?", (number,)) for kind, number in rows])
-
-
-def _names(home: Path, asked: Iterable[tuple[NameKind, str, tuple[int, ...]]]) -> list[StoredName]:
-    found = []
-    with open_to_read(home) as db:
-        for kind, where, values in asked:
-            statement = f"SELECT number, {_COLUMN[kind]} FROM {kind} WHERE {where}"
-            rows: Iterable[Any] = db.execute(statement, values)
-            found += [StoredName(kind, number, unpack_text(text)) for number, text in rows]
-    return found

@@ -1,0 +1,53 @@
+"""Small texts that are kept of a home, and when it was last looked at. Every sync asks, so this loads nothing else."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import apsw
+
+from recollect.model.capabilities import WITNESS_LANE
+from recollect.paths import DATABASE_NAME
+from recollect.store.connection import BUSY_TIMEOUT_MS, open_to_read, store_errors
+
+
+def read_mark(home: Path, name: str) -> str:
+    """Return a small text that is kept, "" where there is none. Raises StoreError and its kinds."""
+    with open_to_read(home) as db:
+        return str(db.execute("SELECT value FROM meta WHERE key = ?", (name,)).get or "")
+
+
+def write_mark(home: Path, name: str, text: str) -> None:
+    """Keep a small text. Raises StoreError and its kinds."""
+    with small_write(home) as db:
+        db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, text))
+
+
+def last_told_at(home: Path) -> int:
+    """Return when something that hooks left was last taken in, UTC microseconds, 0 for never. Raises StoreError."""
+    with open_to_read(home) as db:
+        return int(db.execute("SELECT max(observed_at) FROM source WHERE lane >= ?", (WITNESS_LANE,)).get or 0)
+
+
+def newest_observation(home: Path, *, before: int) -> int:
+    """Return when something was last seen before a time, UTC microseconds, 0 for never. Raises StoreError."""
+    with open_to_read(home) as db:
+        return int(db.execute("SELECT max(observed_at) FROM observation WHERE observed_at < ?", (before,)).get or 0)
+
+
+@contextmanager
+def small_write(home: Path) -> Iterator[apsw.Connection]:
+    """One small transaction; the database must be there and of this version."""
+    with store_errors():
+        db = apsw.Connection(os.fspath(home / DATABASE_NAME), flags=apsw.SQLITE_OPEN_READWRITE)
+        try:
+            db.set_busy_timeout(BUSY_TIMEOUT_MS)
+            db.execute("PRAGMA synchronous = FULL")
+            db.execute("BEGIN IMMEDIATE")
+            yield db
+            db.execute("COMMIT")
+        finally:
+            db.close()

@@ -1,0 +1,43 @@
+# ruff: noqa: S608  statements are put together of our own constants; values are always bound
+"""Ids of sessions and paths of sources, as stored. Whoever opens the memory asks, so this loads nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from recollect.store.connection import open_to_read
+from recollect.store.keys import unpack_text
+
+NameKind = Literal["session", "source"]
+_COLUMN: dict[NameKind, str] = {"session": "uid", "source": "path"}
+NAME_KINDS: tuple[NameKind, ...] = ("session", "source")
+
+
+class StoredName(NamedTuple):
+    """A name and the number of the row that has it."""
+
+    kind: NameKind
+    number: int
+    text: str
+
+
+def names_above(home: Path, above: dict[str, int]) -> list[StoredName]:
+    """Return the names of rows above a number, by kind. Raises StoreError and its kinds."""
+    return _names(home, [(kind, "number > ?", (above.get(kind, 0),)) for kind in NAME_KINDS])
+
+
+def names_of(home: Path, rows: Iterable[tuple[NameKind, int]]) -> list[StoredName]:
+    """Return the names of rows; those that are gone are left out. Raises StoreError and its kinds."""
+    return _names(home, [(kind, "number = ?", (number,)) for kind, number in rows])
+
+
+def _names(home: Path, asked: Iterable[tuple[NameKind, str, tuple[int, ...]]]) -> list[StoredName]:
+    found = []
+    with open_to_read(home) as db:
+        for kind, where, values in asked:
+            statement = f"SELECT number, {_COLUMN[kind]} FROM {kind} WHERE {where}"
+            rows: Iterable[Any] = db.execute(statement, values)
+            found += [StoredName(kind, number, unpack_text(text)) for number, text in rows]
+    return found
