@@ -1,4 +1,7 @@
-"""Analyses one session after the other: what a run does in its own process, and what its helpers do in theirs."""
+"""Reads one session after the other, once for analysing and learning alike.
+
+A run does that in its own process, and its helpers do it in theirs.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ import msgspec
 
 from recollect.config import Config
 from recollect.errors import ArchiveError, ConfigError, StoreCorrupt, StoreError, where_raised
+from recollect.ingest.learnings.extraction import Extraction, Extractor, extraction_of
 from recollect.ingest.runs import nothing_collected
 from recollect.model.events import SourceLocation
 from recollect.model.insights.nodes import CommandRef, EditRef, Episode, Evidence, Node, RunOfTests
@@ -25,12 +29,24 @@ SCHEME = 14
 """Raised whenever the same events would give another digest, other signals or other nodes."""
 
 
+class SessionTask(NamedTuple):
+    """A session that is to be read, and what for."""
+
+    uid: str
+    is_analysed: bool = True
+    is_learned_from: bool = False
+
+
 class Analysed(NamedTuple):
-    """What came of one session: a draft, or neither where the session is gone; and a note on what could not be read."""
+    """What came of one session: a draft, or neither where the session is gone; and a note on what could not be read.
+
+    extraction: None where it was not wanted, or could not be made.
+    """
 
     uid: str
     draft: AnalysisDraft | None = None
     note: str = ""
+    extraction: Extraction | None = None
 
 
 class Analyst:
@@ -42,6 +58,7 @@ class Analyst:
         self._config = config
         self._scheme = scheme_of(config)
         self._stages = stages
+        self._extractor: Extractor | None = None
 
     def prepare(self) -> Stages:
         """Return the stages in use. Raises ConfigError for a rule that cannot be used."""
@@ -51,25 +68,40 @@ class Analyst:
             self._stages = default_stages(rules_of(self._config), is_ranked=self._config.distill.ranked)
         return self._stages
 
-    def analyse(self, uid: str) -> Analysed:
+    def analyse(self, wanted: SessionTask) -> Analysed:
         """Return what a session comes to, or a note on why that is not known. Raises StoreError, ConfigError."""
         with nothing_collected():
-            return self._analyse(uid)
+            return self._analyse(wanted)
 
-    def _analyse(self, uid: str) -> Analysed:
+    def _analyse(self, wanted: SessionTask) -> Analysed:
+        uid = wanted.uid
         try:
             source = self._feed.read(uid)
             if source is None:
                 return Analysed(uid)
-            patterns = self._config.distill.task_patterns
-            draft = draft_of(source, self.prepare(), scheme=self._scheme, task_patterns=patterns)
-            return Analysed(uid, draft, _left_out(source))
+            analysed = Analysed(uid)
+            if wanted.is_analysed:
+                patterns = self._config.distill.task_patterns
+                draft = draft_of(source, self.prepare(), scheme=self._scheme, task_patterns=patterns)
+                analysed = Analysed(uid, draft, _left_out(source))
+            return analysed._replace(extraction=self._extracted(source)) if wanted.is_learned_from else analysed
         except (StoreCorrupt, ArchiveError) as error:
             return Analysed(uid, note=f"{uid} could not be analysed: {error}")
         except (ConfigError, StoreError):
             raise
         except Exception as error:  # noqa: BLE001 - one session must not keep all others from being analysed; it is told
             return Analysed(uid, note=f"{uid} could not be analysed: a bug of Recollect, {where_raised(error)}")
+
+    def _extracted(self, source: AnalysisInput) -> Extraction | None:
+        """Return what rules learn from a session; None where they fail: who learns meets that too, and tells it."""
+        if self._extractor is None:
+            from recollect.ingest.learnings.readers import RuleExtractor
+
+            self._extractor = RuleExtractor(is_ranked=self._config.distill.ranked)
+        try:
+            return extraction_of(source, self._extractor)
+        except Exception:  # noqa: BLE001 - as for analysing; it costs nothing but time
+            return None
 
 
 def draft_of(source: AnalysisInput, stages: Stages, *, scheme: int, task_patterns: Sequence[str] = ()) -> AnalysisDraft:

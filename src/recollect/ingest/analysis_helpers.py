@@ -17,29 +17,32 @@ from recollect.archive.archive import Archive
 from recollect.archive.keys import HomeKeys
 from recollect.config import Config
 from recollect.errors import RecollectError
-from recollect.ingest.analysis import Analysed, Analyst
+from recollect.ingest.analysis import Analysed, Analyst, SessionTask
 from recollect.ingest.worker.pool import receive, send
 from recollect.privacy.redact import redactor_of
 from recollect.processes import own_command
 from recollect.store.insight_feed import SessionFeed
 
-_AHEAD = 16
-"""Analyses that wait for one before them, at most: what is held in memory."""
+_AHEAD = 64
+"""Analyses that wait for one before them, at most: what is held in memory, some 100 kB each. While one process is at a
+long session, the others go on."""
 
 
-def shared(uids: Sequence[str], analyst: Analyst, greeting: AnalysisGreeting, *, helpers: int) -> Generator[Analysed]:
+def shared(
+    wanted: Sequence[SessionTask], analyst: Analyst, greeting: AnalysisGreeting, *, helpers: int
+) -> Generator[Analysed]:
     """Yield what comes of each session, in order. This process analyses too; closing ends the helpers at once.
 
     A helper that dies gives back what it was at: only time is lost. Raises what `Analyst.analyse` raises.
     """
-    board = _Board(uids)
+    board = _Board(wanted)
     running = [_HelperProcess(board, greeting) for _ in range(helpers)]
     try:
         while (turn := board.next_turn()) is not None:
             if isinstance(turn, Analysed):
                 yield turn
             else:
-                board.put(turn, analyst.analyse(board.uids[turn]))
+                board.put(turn, analyst.analyse(board.wanted[turn]))
     finally:
         board.stop()
         for helper in running:
@@ -49,8 +52,8 @@ def shared(uids: Sequence[str], analyst: Analyst, greeting: AnalysisGreeting, *,
 class _Board:
     """Which sessions are still to be taken, and what came of those that were. Thread safe."""
 
-    def __init__(self, uids: Sequence[str]) -> None:
-        self.uids = uids
+    def __init__(self, wanted: Sequence[SessionTask]) -> None:
+        self.wanted = wanted
         self._fresh = 0
         self._given_back: list[int] = []
         self._done: dict[int, Analysed] = {}
@@ -66,7 +69,7 @@ class _Board:
                     self._yielded += 1
                     self._changed.notify_all()
                     return self._done.pop(self._yielded - 1)
-                if self._yielded == len(self.uids):
+                if self._yielded == len(self.wanted):
                     return None
                 taken = self._take(for_here=True)
                 if taken is not None:
@@ -76,11 +79,11 @@ class _Board:
     def take(self) -> int | None:
         """Return a session for a helper, None when nothing is left for one. Waits while enough is done ahead."""
         with self._changed:
-            while not self._is_stopped and self._yielded < len(self.uids):
+            while not self._is_stopped and self._yielded < len(self.wanted):
                 taken = self._take(for_here=False)
                 if taken is not None:
                     return taken
-                if self._fresh == len(self.uids):
+                if self._fresh == len(self.wanted):
                     return None
                 self._changed.wait()
             return None
@@ -106,7 +109,7 @@ class _Board:
     def _take(self, *, for_here: bool) -> int | None:
         if for_here and self._given_back:
             return self._given_back.pop()
-        if self._fresh < min(len(self.uids), self._yielded + _AHEAD):
+        if self._fresh < min(len(self.wanted), self._yielded + _AHEAD):
             self._fresh += 1
             return self._fresh - 1
         return None
@@ -137,7 +140,7 @@ class _HelperProcess:
                 return
             send(sink, _encode(greeting))
             while (number := self._board.take()) is not None:
-                analysed = self._ask(source, sink, self._board.uids[number])
+                analysed = self._ask(source, sink, self._board.wanted[number])
                 if analysed is None:
                     self._board.give_back(number)
                 else:
@@ -152,8 +155,8 @@ class _HelperProcess:
                         pipe.close()
 
     @staticmethod
-    def _ask(source: IO[bytes], sink: IO[bytes], uid: str) -> Analysed | None:
-        send(sink, uid.encode())
+    def _ask(source: IO[bytes], sink: IO[bytes], wanted: SessionTask) -> Analysed | None:
+        send(sink, _encode(wanted))
         message = receive(source)
         if message is None:
             raise BrokenPipeError("the helper ended")
@@ -170,7 +173,7 @@ class AnalysisGreeting(msgspec.Struct, frozen=True):
 
 
 class AnalysisAnswer(msgspec.Struct, frozen=True):
-    """What a helper says of one uid; analysed None: it gives it back."""
+    """What a helper says of one session; analysed None: it gives it back."""
 
     analysed: Analysed | None
 
@@ -192,21 +195,21 @@ def main() -> None:
     feed = SessionFeed(Path(greeting.home), archive, redactor)
     try:
         analyst = Analyst(feed, greeting.config)
-        encode = msgspec.msgpack.Encoder().encode
+        decode = msgspec.msgpack.Decoder(SessionTask).decode
         while (message := receive(source)) is not None:
-            send(sink, encode(AnalysisAnswer(_analysed(analyst, message.decode()))))
+            send(sink, _encode(AnalysisAnswer(_analysed(analyst, decode(message)))))
     finally:
         feed.close()
         archive.close()
 
 
-def _analysed(analyst: Analyst, uid: str) -> Analysed | None:
+def _analysed(analyst: Analyst, wanted: SessionTask) -> Analysed | None:
     """Return what comes of a session; None where the run must see for itself: an error, or there is no such session."""
     try:
-        found = analyst.analyse(uid)
+        found = analyst.analyse(wanted)
     except RecollectError:
         return None
-    return found if found.draft is not None or found.note else None
+    return found if found != Analysed(wanted.uid) else None
 
 
 if __name__ == "__main__":

@@ -1,5 +1,7 @@
 """Analyses the sessions that are due, some in a transaction, then relates what they gave, repository by repository.
 
+After a sync each session is read once, for analysing and learning alike.
+
 Killed anywhere, the next run goes on: an analysis is kept whole or not at all, and what waits is in the database.
 """
 
@@ -15,13 +17,15 @@ import msgspec
 
 from recollect.clock import now_us
 from recollect.errors import StoreLocked
-from recollect.ingest.analysis import Analysed, Analyst, scheme_of
+from recollect.ingest.analysis import Analysed, Analyst, SessionTask, scheme_of
 from recollect.ingest.runs import MICROSECONDS, after_sync, deadline
 
 # A sync that has nothing to analyse, which is most of them, loads none of what analysing needs.
 if TYPE_CHECKING:
     from recollect.erasure.forget import Opened
     from recollect.ingest.home import OpenHome
+    from recollect.ingest.learnings.extract import Extracting
+    from recollect.ingest.learnings.run import LearningRun
     from recollect.ingest.report import SyncReport
     from recollect.ingest.sync import SyncRequest
     from recollect.insights.stages import Stages
@@ -73,8 +77,10 @@ class _Run:
     def __init__(
         self, home: OpenHome, opened: Opened, *, now_us: Callable[[], int], stages: Stages | None = None,
         should_stop: Callable[[], bool] = lambda: False, progress: DistillProgress | None = None,
+        learning: Extracting | None = None,
     ) -> None:  # fmt: skip
-        """stages: in place of those that ship with the configuration's rules; helpers have only these."""
+        """stages: in place of those that ship with the configuration's rules; helpers have only these. learning: learns
+        from sessions beside."""
         from recollect.store.home import LazyRedactor
         from recollect.store.insight_feed import SessionFeed
         from recollect.store.insights import InsightReader
@@ -94,6 +100,7 @@ class _Run:
         """When the run began: its sessions are analysed together, whichever of them came first."""
         self._should_stop = should_stop
         self._progress = progress
+        self._learning = learning
         self.report = DistillReport(notes=[])
 
     def close(self) -> None:
@@ -122,10 +129,7 @@ class _Run:
         due = self._feed.due(scheme=self._scheme, now_us=self._now_us(), idle_us=self._idle_us)
         wanted = due.uids if uids is None else uids
         self.report.under_way = due.under_way
-        self._tell(0, len(wanted))
-        if self._should_stop():
-            return False
-        if not self._analyse(wanted):
+        if not self._read(self._wanted(wanted)):
             return False
         for repo in self._writer.distilled.touched_repos():
             if self._should_stop():
@@ -133,18 +137,31 @@ class _Run:
             self._relate(repo)
         return True
 
-    def _analyse(self, uids: Sequence[str]) -> bool:
-        """Analyse sessions and keep what comes of them; tell whether all were."""
+    def _wanted(self, uids: Sequence[str]) -> list[SessionTask]:
+        """Return what is to be read: first what is to be learned from, in the order that learning asks for."""
+        if self._learning is None:
+            return [SessionTask(uid) for uid in uids]
+        due, learned = set(uids), dict.fromkeys(self._learning.waiting())
+        both = [SessionTask(uid, uid in due, is_learned_from=True) for uid in learned]
+        return both + [SessionTask(uid) for uid in uids if uid not in learned]
+
+    def _read(self, wanted: Sequence[SessionTask]) -> bool:
+        """Read sessions, and keep what comes of them; tell whether all were."""
         waiting: list[Analysed] = []
         kept_at = time.monotonic()
+        self._tell(0, len(wanted))
+        if self._should_stop():
+            return False
         try:
-            with closing(self._analyses(uids)) as analyses:
-                for done, analysed in enumerate(analyses, 1):
-                    waiting.append(analysed)
+            with closing(self._analyses(wanted)) as analyses:
+                for done, (of_session, analysed) in enumerate(zip(wanted, analyses, strict=True), 1):
+                    waiting.append(analysed._replace(extraction=None))
+                    if self._learning is not None and of_session.is_learned_from:
+                        self._learning.take(of_session.uid, analysed.extraction)
                     if len(waiting) >= TOGETHER or time.monotonic() - kept_at >= TOGETHER_SECONDS:
                         self._keep(waiting)
                         kept_at = time.monotonic()
-                    self._tell(done, len(uids))
+                    self._tell(done, len(wanted))
                     if self._should_stop():
                         return False
         finally:
@@ -155,15 +172,15 @@ class _Run:
         if self._progress is not None and total:
             self._progress(done, total)
 
-    def _analyses(self, uids: Sequence[str]) -> Generator[Analysed]:
+    def _analyses(self, wanted: Sequence[SessionTask]) -> Generator[Analysed]:
         """Yield what comes of each session, in order: many are shared with helpers, where there are cores for them."""
-        if self._helpers < 1 or len(uids) < MANY_SESSIONS:
-            yield from map(self._analyst.analyse, uids)
+        if self._helpers < 1 or len(wanted) < MANY_SESSIONS:
+            yield from map(self._analyst.analyse, wanted)
             return
         from recollect.ingest.analysis_helpers import AnalysisGreeting, shared
 
         self._analyst.prepare()  # a rule that cannot be used ends the run before anything is started
-        yield from shared(uids, self._analyst, AnalysisGreeting(*self._greeting), helpers=self._helpers)
+        yield from shared(wanted, self._analyst, AnalysisGreeting(*self._greeting), helpers=self._helpers)
 
     def _keep(self, waiting: list[Analysed]) -> None:
         """Keep what came of sessions in one transaction, and empty the list."""
@@ -239,13 +256,17 @@ class DistillingFacet:
         return DistillHealth(counts.sessions, len(due.uids), due.under_way, counts.unfit, waited)
 
 
-def distill_after(home: OpenHome, opened: Opened, request: SyncRequest, report: SyncReport) -> None:
-    """Analyse what a sync left due, and add to its report what came of it.
+def distill_after(
+    home: OpenHome, opened: Opened, request: SyncRequest, report: SyncReport, *, learning: LearningRun
+) -> None:
+    """Analyse what a sync left due, and learn from it beside; add to its report what came of the former.
 
     Raises ConfigError for a rule that cannot be used.
     """
     with after_sync("distill", "analysed", request, report) as (should_stop, show):
-        done = distill(home, opened, now_us=request.now_us, should_stop=should_stop, progress=show)
+        done = distill(
+            home, opened, now_us=request.now_us, should_stop=should_stop, progress=show, learning=learning.begin()
+        )
         report.distilled_sessions, report.waiting_sessions = done.sessions, done.under_way
         report.notes += done.notes
         if done.state == "interrupted":
@@ -255,9 +276,11 @@ def distill_after(home: OpenHome, opened: Opened, request: SyncRequest, report: 
 def distill(
     home: OpenHome, opened: Opened, sessions: Sequence[str] | None = None, *, now_us: Callable[[], int],
     stages: Stages | None = None, should_stop: Callable[[], bool] = lambda: False,
-    progress: DistillProgress | None = None,
+    progress: DistillProgress | None = None, learning: Extracting | None = None,
 ) -> DistillReport:  # fmt: skip
-    """Analyse with the ingest lock held, see `DistillingFacet.run`."""
-    run = _Run(home, opened, now_us=now_us, stages=stages, should_stop=should_stop, progress=progress)
+    """Analyse with the ingest lock held, see `DistillingFacet.run`. learning: learns from what is due there beside."""
+    run = _Run(
+        home, opened, now_us=now_us, stages=stages, should_stop=should_stop, progress=progress, learning=learning
+    )
     with closing(run), opened.writer.for_what_can_be_made_again():
         return run.run(sessions)

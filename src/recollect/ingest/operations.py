@@ -366,22 +366,27 @@ def _recover(home: OpenHome) -> list[str]:
 
 def _analyse(home: OpenHome, opened: Opened, request: SyncRequest, report: SyncReport) -> None:
     """Analyse the sessions that have ended, and learn from them. What was ingested stays whatever comes of it."""
+    from recollect.ingest.learnings.run import LearnFacet, LearningRun, learn_after
+
     _make_vocabularies(home, report)
     writer = opened.writer
-    if home.config.distill.enabled:
+    with closing(LearningRun(home, opened, now_us=request.now_us)) as learning:
+        if home.config.distill.enabled:
+            if report.state != "interrupted":
+                from recollect.ingest.distill import distill_after
+
+                distill_after(home, opened, request, report, learning=learning)
+        elif writer.distilled.has_changes():
+            # What changed is known when it is switched on again, and the change log need not keep it until then.
+            with writer.transaction():
+                writer.distilled.note_changes()
         if report.state != "interrupted":
-            from recollect.ingest.distill import distill_after
-
-            distill_after(home, opened, request, report)
-    elif writer.distilled.has_changes():
-        # What changed is known when it is switched on again, and the change log need not keep it until then.
-        with writer.transaction():
-            writer.distilled.note_changes()
-    if report.state == "interrupted":
+            learn_after(learning, opened, request, report)
+    learned = learning.report
+    report.learned_sessions, report.new_learnings = learned.sessions, learned.new
+    report.notes += learned.notes
+    if report.state == "interrupted" and not learned.changed:
         return
-    from recollect.ingest.learnings.run import LearnFacet, learn_after
-
-    learn_after(home, opened, request, report)
     _index_learned(home, opened, report)
     LearnFacet(home).keep_user_file(report.notes)
 

@@ -326,7 +326,9 @@ def _digests(memory: OpenHome, home: Home, keys: HomeKeys, progress: Progress | 
 
 
 def _compare_analysis(analyst: Analyst, kept: InsightReader, uid: str, check: PartCheck) -> None:
-    found = analyst.analyse(uid)
+    from recollect.ingest.analysis import SessionTask
+
+    found = analyst.analyse(SessionTask(uid))
     check.checked += 1
     if found.draft is None:
         check.differs(uid, found.note or "is no longer stored")

@@ -6,7 +6,7 @@ from __future__ import annotations
 import hashlib
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Sequence
-from functools import partial
+from functools import cached_property, partial
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,7 +20,7 @@ from recollect.model.events import Event, SourceLocation
 from recollect.model.payloads import KINDS
 from recollect.model.sessions import Session
 from recollect.store.bodies import BlockBody, decode_bodies_at_once, decode_whole, is_whole, payload_without_record
-from recollect.store.connection import REBUILD_HINT, PooledReader, ReadPool, with_store_errors
+from recollect.store.connection import REBUILD_HINT, PooledReader, ReadPool, store_errors, with_store_errors
 from recollect.store.events import KEY, LENGTH, SOURCE, EventReader, EventRow, LightRow, in_canonical_order, rows_of
 from recollect.store.insight_writer import read_base
 from recollect.store.insights import Base
@@ -236,6 +236,7 @@ class AnalysisInput:
     ) -> None:  # fmt: skip
         """hashes: whole ones that are known: a document that tells many sessions is needed again and again."""
         self._db = db
+        self._number = number
         self._archive = archive
         self._hashes = hashes
         self._reader = EventReader(db, archive, redactor)
@@ -245,11 +246,16 @@ class AnalysisInput:
         self.session: Session = _without_marks(session_of_number(db, number))
         self.base: Base | None = read_base(db, self.session.session_uid)
         self.left_out = 0
-        rows = self._rows(number)
+        """How many of its events are left out of `events`, once these were read."""
         self._lacking: dict[tuple[str, int], Lacking] = {}
         self._whole: dict[tuple[str, int], Event] = {}
         self._whole_bytes = 0
-        self.events: list[Event] = self._events(rows)
+
+    @cached_property
+    def events(self) -> list[Event]:
+        """Its visible events in canonical order, read when they are first asked for."""
+        with store_errors():
+            return self._events(self._rows(self._number))
 
     def _events(self, rows: list[LightRow]) -> list[Event]:
         """Return the events of rows; of too much text those with its first and its last half."""

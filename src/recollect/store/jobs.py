@@ -236,13 +236,13 @@ class JobQueue:
         """Return when the first job is due, 0 where one is taken, None where there is none to do."""
         return min((at for kind in kinds if (at := self._first_due(kind, now_us)) is not None), default=None)
 
-    def count_due(self, kind: JobKind, *, now_us: int) -> int:
-        """Return how many waiting jobs of a kind are due."""
-        return int(
-            self._db.execute(
-                "SELECT count(*) FROM job WHERE kind = ? AND state = 'waiting' AND due_at <= ?", (kind, now_us)
-            ).get
+    def due_sessions(self, kind: JobKind, *, now_us: int) -> list[str]:
+        """Return the sessions of the waiting jobs of a kind that are due, in the order in which they are given out."""
+        rows: Iterable[Any] = self._db.execute(
+            "SELECT session_uid FROM job WHERE kind = ? AND state = 'waiting' AND due_at <= ? ORDER BY due_at, made_at",
+            (kind, now_us),
         )
+        return [uid for (uid,) in rows]
 
     def _first_due(self, kind: JobKind, now_us: int) -> int | None:
         if self._db.execute("SELECT EXISTS (SELECT 1 FROM job WHERE kind = ? AND state = 'running')", (kind,)).get:

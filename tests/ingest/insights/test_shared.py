@@ -15,7 +15,7 @@ import pytest
 from recollect.config import Config, DistillConfig, GateConfig, GateRuleConfig, IngestConfig
 from recollect.errors import ConfigError
 from recollect.ingest import analysis_helpers as sharing
-from recollect.ingest.analysis import Analysed, Analyst
+from recollect.ingest.analysis import Analysed, Analyst, SessionTask
 from recollect.ingest.analysis_helpers import AnalysisAnswer, AnalysisGreeting
 from recollect.ingest.distill import MANY_SESSIONS
 from recollect.memory import Memory
@@ -54,14 +54,14 @@ class Shelf:
         folders = Home(memory.home)
         with memory.writing() as (_, _, _, _, keys):
             pass
-        self.uids: Sequence[str] = uids_of(memory)
+        self.wanted = [SessionTask(uid, is_learned_from=True) for uid in uids_of(memory)]
         self._archive = memory.archive()
         self.feed = SessionFeed(memory.home, self._archive.__enter__(), Redactor(keys.marker_key))
         self.analyst = Analyst(self.feed, Config())
         self.greeting = AnalysisGreeting(keys, str(home or memory.home), str(folders.archive), Config())
 
     def alone(self) -> list[Analysed]:
-        return [self.analyst.analyse(uid) for uid in self.uids]
+        return [self.analyst.analyse(one) for one in self.wanted]
 
     def close(self) -> None:
         self.feed.close()
@@ -102,15 +102,15 @@ def test_helpers_analyse_and_results_come_in_the_order_of_the_question(
         has_answered.set()
         return answers[-1]
 
-    def after_a_helper(self: Analyst, uid: str) -> Analysed:
+    def after_a_helper(self: Analyst, wanted: SessionTask) -> Analysed:
         assert has_answered.wait(60), "no helper ever answered"
-        return analyse(self, uid)
+        return analyse(self, wanted)
 
     monkeypatch.setattr(sharing, "_decode", heard)
     monkeypatch.setattr(Analyst, "analyse", after_a_helper)
-    with closing(sharing.shared(shelf.uids, shelf.analyst, shelf.greeting, helpers=2)) as analyses:
+    with closing(sharing.shared(shelf.wanted, shelf.analyst, shelf.greeting, helpers=2)) as analyses:
         found = list(analyses)
-    assert [a.uid for a in found] == list(shelf.uids)
+    assert [a.uid for a in found] == [one.uid for one in shelf.wanted]
     assert any(answer.analysed is not None for answer in answers)
     assert same(found, shelf.alone())
 
@@ -126,7 +126,7 @@ def test_helpers_that_are_killed_cost_nothing_but_time(shelf: Shelf, monkeypatch
 
     monkeypatch.setattr(sharing.subprocess, "Popen", watched)
     found: list[Analysed] = []
-    with closing(sharing.shared(shelf.uids, shelf.analyst, shelf.greeting, helpers=2)) as analyses:
+    with closing(sharing.shared(shelf.wanted, shelf.analyst, shelf.greeting, helpers=2)) as analyses:
         for number, analysed in enumerate(analyses):
             found.append(analysed)
             if number == 3:
@@ -139,7 +139,7 @@ def test_helpers_that_are_killed_cost_nothing_but_time(shelf: Shelf, monkeypatch
 def test_helpers_that_cannot_read_the_home_give_everything_back(world: World, tmp_path: Path) -> None:
     tell_many_stories(world)
     with closing(Shelf(world.memory, home=tmp_path / "nowhere")) as shelf:
-        with closing(sharing.shared(shelf.uids, shelf.analyst, shelf.greeting, helpers=2)) as analyses:
+        with closing(sharing.shared(shelf.wanted, shelf.analyst, shelf.greeting, helpers=2)) as analyses:
             found = list(analyses)
         assert same(found, shelf.alone())
 
@@ -160,6 +160,6 @@ def test_closing_early_leaves_no_process_behind(shelf: Shelf, monkeypatch: pytes
         return processes[-1]
 
     monkeypatch.setattr(sharing.subprocess, "Popen", watched)
-    with closing(sharing.shared(shelf.uids, shelf.analyst, shelf.greeting, helpers=2)) as analyses:
+    with closing(sharing.shared(shelf.wanted, shelf.analyst, shelf.greeting, helpers=2)) as analyses:
         next(analyses)
     assert [p.poll() is not None for p in processes] == [True, True]

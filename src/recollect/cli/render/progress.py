@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 _STAGES = {
     "discover": "looking for sessions", "survey": "looking over", "redact": "looking for secrets again",
-    "ingest": "ingesting", "index": "indexing", "distill": "distilling", "learn": "learning", "done": "done",
+    "ingest": "ingesting", "index": "indexing", "distill": "searchable now; analysing",
+    "learn": "searchable now; learning", "done": "done",
 }  # fmt: skip
 
 _DOING = {"copy": "copying", "check": "reading again"}

@@ -8,11 +8,12 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import msgspec
 
 from recollect.errors import ArchiveError, StoreCorrupt, StoreError, where_raised
+from recollect.ingest.learnings.extraction import Extraction, Extractor, extraction_of, recorded
 from recollect.ingest.runs import nothing_collected
 from recollect.insights.learnings.identity import id_everywhere, is_models
 from recollect.insights.learnings.pause import wait_us
@@ -39,6 +40,8 @@ RAN_NOTE = "ran_at"
 """Keeps when sessions were read last, UTC microseconds."""
 ANSWERED_NOTE = "answered_at"
 """Keeps when a model answered last, UTC microseconds; nothing where none ever did."""
+_KINDS: tuple[JobKind, ...] = ("rules", "relate")
+"""Jobs that no model is asked for."""
 LearnState = Literal["done", "interrupted", "busy", "off"]
 LearnProgress = Callable[[int, int], None]
 """Called with (sessions done, sessions that were due)."""
@@ -73,23 +76,6 @@ class Read(msgspec.Struct, frozen=True):
     last_turn: int = -1
 
 
-class Extractor(Protocol):
-    """Finds learnings in a session, and whether it tells that something pending was done. Pure."""
-
-    @property
-    def version(self) -> str:
-        """Name and version: what another one found is found anew."""
-        ...
-
-    def extract(self, of_session: AnalysisInput) -> Sequence[Learning]:
-        """Return what a session gives, with evidence; `recorded_at` is not set."""
-        ...
-
-    def closed(self, of_session: AnalysisInput, pending: Iterable[Learning]) -> Sequence[Learning]:
-        """Return those of the pending actions that the session shows to be done, with `done_at`."""
-        ...
-
-
 class ModelJobs(NamedTuple):
     """What a model is to be asked about a session. again_at: when the session may have come to rest, so that its last
     turns can be asked about, None where nothing is left."""
@@ -105,7 +91,6 @@ class Extracting:
     def __init__(
         self, feed: SessionFeed, store: LearningStore, pending: Callable[[str], Sequence[Learning]],
         extractor: Extractor, keeping: Keeping, *, now_us: Callable[[], int],
-        should_stop: Callable[[], bool] = lambda: False, progress: LearnProgress | None = None,
     ) -> None:  # fmt: skip
         """pending: gives the pending actions of a repository."""
         self._feed = feed
@@ -115,14 +100,17 @@ class Extracting:
         self._extractor = extractor
         self._keeping = keeping
         self._now_us = now_us
-        self._should_stop = should_stop
-        self._progress = progress
+        self._extractions: dict[str, Extraction] = {}
+        """What sessions give whose turn has not come yet."""
         self._holder = secrets.token_hex(8)
         self.make_model_jobs: Callable[..., ModelJobs] | None = None
         """Set where a model is configured: what it is to be asked about a session that was read."""
         self.report = LearnReport(notes=[])
 
-    def run(self, *, is_patient: bool = False) -> LearnReport:
+    def run(
+        self, *, is_patient: bool = False, should_stop: Callable[[], bool] = lambda: False,
+        progress: LearnProgress | None = None,
+    ) -> LearnReport:  # fmt: skip
         """Read the sessions that are due.
 
         is_patient: beside agents at work, a session is read no more than every 30 s while a turn goes on, at once when
@@ -130,38 +118,59 @@ class Extracting:
         """
         started = time.perf_counter()
         try:
-            if not self._run(ONE_BY_ONE_US if is_patient else 0):
+            if not self._run(ONE_BY_ONE_US if is_patient else 0, should_stop, progress):
                 self.report.state = "interrupted"
         finally:
-            self.report.new, self.report.changed = self._keeping.added, self._keeping.changed
-            self.report.batch = self._keeping.batch
+            self.tell_kept()
             self.report.next_at = self._queue.next_due_at(("rules", "relate"), now_us=self._now_us())
             self.report.seconds += time.perf_counter() - started
         return self.report
 
-    def _run(self, least_wait_us: int) -> bool:
+    def tell_kept(self) -> None:
+        """Have the report say what was kept so far."""
+        self.report.new, self.report.changed = self._keeping.added, self._keeping.changed
+        self.report.batch = self._keeping.batch
+
+    def waiting(self, least_wait_us: int = 0) -> list[str]:
+        """Return the sessions that are due, in the order in which they are learned from. Raises StoreError."""
         note_sessions(self._store, self._extractor.version, self._now_us(), least_wait_us)
-        kinds: tuple[JobKind, ...] = ("rules", "relate")
-        due_at = self._queue.next_due_at(kinds, now_us=self._now_us())
+        due_at = self._queue.next_due_at(_KINDS, now_us=self._now_us())
         if due_at is None or due_at > self._now_us():
-            return True
+            return []
         with self._store.transaction():
-            for kind in kinds:
+            for kind in _KINDS:
                 self._queue.release(kind, now_us=self._now_us())
-        total = self._queue.count_due("rules", now_us=self._now_us())
-        self._tell(0, total)
+        return self._queue.due_sessions("rules", now_us=self._now_us())
+
+    def take(self, uid: str, extraction: Extraction | None) -> None:
+        """Take what a session gives that was read elsewhere, and learn from the session whose turn it is.
+
+        Which one that is the queue says, in whatever order sessions are read. Raises StoreError.
+        """
+        if extraction is not None:
+            self._extractions[uid] = extraction
+        job = self._claim("rules")
+        if job is not None:
+            self._learn_from(job)
+
+    def _run(self, least_wait_us: int, should_stop: Callable[[], bool], progress: LearnProgress | None) -> bool:
+        total = len(self.waiting(least_wait_us))
+        if progress is not None and total:
+            progress(0, total)
+        done = 0
         while (job := self._claim("rules")) is not None:
-            self._read(job)
-            self.report.sessions += 1
-            self._tell(self.report.sessions, max(total, self.report.sessions))
-            if self._should_stop():
+            self._learn_from(job)
+            done += 1
+            if progress is not None:
+                progress(done, max(total, done))
+            if should_stop():
                 return False
         while (job := self._claim("relate")) is not None:
             with self._store.transaction():
                 # Done first: comparing may have the same job wait again for the day on which an action expires.
                 self._queue.finish(job, holder=self._holder)
                 self._keeping.relate(job.key.partition(":")[2])
-            if self._should_stop():
+            if should_stop():
                 return False
         return True
 
@@ -169,11 +178,14 @@ class Extracting:
         with self._store.transaction():
             return self._queue.claim(kind, holder=self._holder, now_us=self._now_us(), lease_us=LEASE_US)
 
-    def _read(self, job: Job) -> None:
+    def _learn_from(self, job: Job) -> None:
+        self.report.sessions += 1
+        given = self._extractions.pop(job.session_uid, None)
         try:
             with nothing_collected():
                 source = self._feed.read(job.session_uid)
-                found = [] if source is None else self._found(source)
+                extraction = given if given or source is None else extraction_of(source, self._extractor)
+                found = self._found(source, extraction) if source is not None and extraction is not None else []
         except (StoreCorrupt, ArchiveError) as error:
             self._failed(job, f"{job.session_uid} could not be learned from: {error}")
             return
@@ -183,7 +195,7 @@ class Extracting:
             self._failed(job, f"{job.session_uid} could not be learned from: a bug of Recollect, {where_raised(bug)}")
             return
         with self._store.transaction():
-            if source is None:
+            if source is None or extraction is None:
                 self._queue.finish(job, holder=self._holder)
                 return
             before = self._store.sightings(job.session_uid)
@@ -198,7 +210,7 @@ class Extracting:
             put = [s for s in put if (s.learning.id, s.session_uid, s.origin) not in left]
             self._keeping.keep([*put, *models], [*gone, *moved])
             self._look_again(put, source)
-            read, again_at = self._add_model_jobs(job, source)
+            read, again_at = self._add_model_jobs(job, source, extraction.event_count)
             self._store.set_note(RAN_NOTE, str(read.ran_at).encode())
             self._queue.finish(job, holder=self._holder, data=msgspec.json.encode(read))
             if again_at is not None:
@@ -223,32 +235,27 @@ class Extracting:
                 source.session.repo, after=asked_at, but=source.session.session_uid, now_us=self._now_us()
             )
 
-    def _add_model_jobs(self, job: Job, source: AnalysisInput) -> tuple[Read, int | None]:
+    def _add_model_jobs(self, job: Job, source: AnalysisInput, event_count: int) -> tuple[Read, int | None]:
         """Have a model asked about the turns that are finished; return what is noted of the session."""
         now = self._now_us()
         last = msgspec.json.decode(job.data, type=Read).last_turn
         if self.make_model_jobs is None:
-            return Read(now, len(source.events), last), None
+            return Read(now, event_count, last), None
         found = self.make_model_jobs(source, after_turn=last, now_us=now)
         self._queue.add(found.jobs)
-        return Read(now, len(source.events), found.last_turn), found.again_at
+        return Read(now, event_count, found.last_turn), found.again_at
 
-    def _found(self, source: AnalysisInput) -> list[Sighting]:
+    def _found(self, source: AnalysisInput, extraction: Extraction) -> list[Sighting]:
         """Return what a session says now, as it is kept."""
         uid = source.session.session_uid
-        if not source.events:
-            return []
-        locations = {(event.event_id, event.part): event.location for event in source.events}
-
-        def seen(learning: Learning, origin: str) -> Sighting:
-            places = {locations[e.event_id, e.part] for e in learning.evidence if (e.event_id, e.part) in locations}
-            return Sighting(uid, origin, msgspec.structs.replace(learning, recorded_at=source.observed_at(places)))
-
-        said = [seen(learning, BY_RULES) for learning in self._as_judged(self._extractor.extract(source))]
+        said = [Sighting(uid, BY_RULES, learning) for learning in self._as_judged(extraction.learnings)]
         asked = {s.learning.id: s.learning for s in said if _is_pending(s)}
         repo = source.session.repo
         pending = {one.id: one for one in self._pending(repo)} | asked if repo or asked else {}
-        return [*said, *(seen(one, BY_CLOSING) for one in self._extractor.closed(source, pending.values()))]
+        if not pending or not extraction.event_count:
+            return said
+        closed = recorded(self._extractor.closed(source, pending.values()), source)
+        return [*said, *(Sighting(uid, BY_CLOSING, one) for one in closed)]
 
     def _as_judged(self, learnings: Sequence[Learning]) -> list[Learning]:
         """Return learnings where a preference of which a person said something stays under the id that they saw, and
@@ -269,10 +276,6 @@ class Extracting:
         due_at = self._now_us() + wait_us(job.attempts, secrets.SystemRandom().random())
         with self._store.transaction():
             self._queue.retry(job, holder=self._holder, due_at=due_at, reason=message)
-
-    def _tell(self, done: int, total: int) -> None:
-        if self._progress is not None and total:
-            self._progress(done, total)
 
 
 def has_work(store: LearningStore, *, now_us: int, is_patient: bool) -> bool:
@@ -321,13 +324,14 @@ def _is_pending(sighting: Sighting) -> bool:
 def _as_they_stand(before: Iterable[Sighting], source: AnalysisInput) -> list[Sighting]:
     """Return what models said of a session, where it rests on something else now: on what was not undone alone, or on
     nothing but what was."""
-    undone = {(event.event_id, event.part) for event in source.events if event.is_undone}
+    said = [sighting for sighting in before if is_models(sighting)]
+    undone = {(event.event_id, event.part) for event in source.events if event.is_undone} if said else set()
     found = []
-    for sighting in before:
+    for sighting in said:
         learning = sighting.learning
         kept = tuple(e for e in learning.evidence if (e.event_id, e.part) not in undone)
         is_undone = bool(learning.evidence) and not kept
-        if sighting.origin in (BY_RULES, BY_CLOSING) or learning.state not in ("active", "undone"):
+        if learning.state not in ("active", "undone"):
             continue
         state: LearningState = "undone" if is_undone else "active"
         now = msgspec.structs.replace(learning, state=state, evidence=kept or learning.evidence)

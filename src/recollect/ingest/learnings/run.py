@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
@@ -22,7 +22,8 @@ from recollect.store.learnings import LearningFilter
 if TYPE_CHECKING:
     from recollect.erasure.forget import Opened
     from recollect.ingest.home import OpenHome
-    from recollect.ingest.learnings.extract import Extractor, LearnProgress
+    from recollect.ingest.learnings.extract import Extracting, LearnProgress
+    from recollect.ingest.learnings.extraction import Extractor
     from recollect.ingest.learnings.judgements import Judgements, UserFileReport
     from recollect.ingest.learnings.status import AskPreview
     from recollect.ingest.report import SyncReport
@@ -282,43 +283,76 @@ class LearnFacet:
             return question(reader)
 
 
-def learn(
-    home: OpenHome, opened: Opened, *, now_us: Callable[[], int], should_stop: Callable[[], bool] = lambda: False,
-    progress: LearnProgress | None = None, is_patient: bool = False, extractor: Extractor | None = None,
-    is_at_once: bool = False,
-) -> LearnReport:  # fmt: skip
-    """Have the rules read what is due, with the ingest lock held; see `LearnFacet.run`.
+class LearningRun:
+    """One run over a home, for whoever holds the ingest lock. Nothing is opened before there is something to learn."""
 
-    Raises StoreError, ArchiveError.
-    """
-    from recollect.ingest.learnings.ask import JobMaker, asking_since, switched_off
-    from recollect.ingest.learnings.extract import Extracting, has_work
+    def __init__(self, home: OpenHome, opened: Opened, *, now_us: Callable[[], int]) -> None:
+        self._home = home
+        self._opened = opened
+        self._now_us = now_us
+        self._close: Callable[[], None] = lambda: None
+        self._extracting: Extracting | None = None
+        self.report = LearnReport(notes=[])
 
-    writer = opened.writer
-    store = writer.learned
-    started_at = now_us()
-    if not home.config.learning.enabled:
-        # What changed is known when it is switched on again, and the change log need not keep it until then.
-        if store.queue.has_changes():
+    def close(self) -> None:
+        """Close the connections for reading; have the report say what was kept."""
+        if self._extracting is not None:
+            self._extracting.tell_kept()
+        self._close()
+
+    def begin(
+        self, *, is_patient: bool = False, is_at_once: bool = False, extractor: Extractor | None = None
+    ) -> Extracting | None:
+        """Return what reads the sessions that are due; None where there is nothing to do, or learning is off.
+
+        The same one however often it is asked for. See `LearnFacet.run`. Raises StoreError, ArchiveError.
+        """
+        if self._extracting is not None:
+            return self._extracting
+        from recollect.ingest.learnings.ask import asking_since, switched_off
+        from recollect.ingest.learnings.extract import has_work
+
+        config, store, started_at = self._home.config, self._opened.writer.learned, self._now_us()
+        if not config.learning.enabled:
+            # What changed is known when it is switched on again, and the change log need not keep it until then.
+            if store.queue.has_changes():
+                with store.transaction():
+                    store.queue.note_changes(now_us=started_at, least_wait_us=0)
+            switched_off(store)
+            self.report.state = "off"
+            return None
+        since_us = asking_since(store, config.learning, started_at)
+        if is_at_once:
             with store.transaction():
-                store.queue.note_changes(now_us=started_at, least_wait_us=0)
-        switched_off(store)
-        return LearnReport("off", notes=[])
-    since_us = asking_since(store, home.config.learning, started_at)
-    if is_at_once:
-        with store.transaction():
-            store.queue.unpark("rules", now_us=started_at)
-    if extractor is None and not has_work(store, now_us=started_at, is_patient=is_patient):
-        return LearnReport(notes=[], next_at=store.queue.next_due_at(("rules", "relate"), now_us=started_at))
-    from recollect.ingest.learnings.keep import Keeping, rules_now
-    from recollect.privacy.redact import redactor_of
-    from recollect.store.insight_feed import SessionFeed
-    from recollect.store.learnings import LearningReader
-    from recollect.store.notes import new_batch
+                store.queue.unpark("rules", now_us=started_at)
+        if extractor is None and not has_work(store, now_us=started_at, is_patient=is_patient):
+            self.report.next_at = store.queue.next_due_at(("rules", "relate"), now_us=started_at)
+            return None
+        self._extracting = self._open(
+            extractor or _shipped_extractor(is_ranked=config.distill.ranked),
+            started_at,
+            since_us,
+            is_at_once=is_at_once,
+        )
+        self.report = self._extracting.report
+        return self._extracting
 
-    feed = SessionFeed(home.home, opened.archive, redactor_of(opened.keys.marker_key, home.config.privacy))
-    reader = LearningReader(home.home)
-    try:
+    def _open(self, extractor: Extractor, started_at: int, since_us: int | None, *, is_at_once: bool) -> Extracting:
+        from recollect.ingest.learnings.ask import JobMaker
+        from recollect.ingest.learnings.extract import Extracting
+        from recollect.ingest.learnings.keep import Keeping, rules_now
+        from recollect.privacy.redact import redactor_of
+        from recollect.store.insight_feed import SessionFeed
+        from recollect.store.learnings import LearningReader
+        from recollect.store.notes import new_batch
+
+        home, opened, now_us = self._home, self._opened, self._now_us
+        store = opened.writer.learned
+        reading = ExitStack()
+        self._close = reading.close
+        redactor = redactor_of(opened.keys.marker_key, home.config.privacy)
+        feed = reading.enter_context(closing(SessionFeed(home.home, opened.archive, redactor)))
+        reader = reading.enter_context(closing(LearningReader(home.home)))
         keeping = Keeping(
             store, partial(rules_now, home.config, now_us),
             new_batch("learnings", started_at=started_at, about="learned from sessions"),
@@ -329,28 +363,39 @@ def learn(
             where = LearningFilter(kinds=("action",), repos=(repo,), states=states, limit=MOST_ACTIONS)
             return reader.learnings(where)
 
-        run = Extracting(
-            feed, store, pending, extractor or _shipped_extractor(is_ranked=home.config.distill.ranked), keeping,
-            now_us=now_us, should_stop=should_stop, progress=progress,
-        )  # fmt: skip
+        extracting = Extracting(feed, store, pending, extractor, keeping, now_us=now_us)
         if since_us is not None:
             idle_us = home.config.distill.idle_seconds * MICROSECONDS
-            run.make_model_jobs = JobMaker(since_us=since_us, idle_us=idle_us, is_at_once=is_at_once)
-        with writer.for_what_can_be_made_again():
-            return run.run(is_patient=is_patient)
-    finally:
-        reader.close()
-        feed.close()
+            extracting.make_model_jobs = JobMaker(since_us=since_us, idle_us=idle_us, is_at_once=is_at_once)
+        return extracting
 
 
-def learn_after(home: OpenHome, opened: Opened, request: SyncRequest, report: SyncReport) -> None:
-    """Learn from what a sync left due, and add to its report what came of it."""
+def learn(
+    home: OpenHome, opened: Opened, *, now_us: Callable[[], int], should_stop: Callable[[], bool] = lambda: False,
+    progress: LearnProgress | None = None, is_patient: bool = False, extractor: Extractor | None = None,
+    is_at_once: bool = False,
+) -> LearnReport:  # fmt: skip
+    """Have the rules read what is due, with the ingest lock held; see `LearnFacet.run`.
+
+    Raises StoreError, ArchiveError.
+    """
+    with closing(LearningRun(home, opened, now_us=now_us)) as run:
+        extracting = run.begin(is_patient=is_patient, is_at_once=is_at_once, extractor=extractor)
+        if extracting is None:
+            return run.report
+        with opened.writer.for_what_can_be_made_again():
+            return extracting.run(is_patient=is_patient, should_stop=should_stop, progress=progress)
+
+
+def learn_after(run: LearningRun, opened: Opened, request: SyncRequest, report: SyncReport) -> None:
+    """Learn from what a sync left due, and was not learned from while it was analysed."""
     with after_sync("learn", "learned from", request, report) as (should_stop, show):
-        done = learn(home, opened, now_us=request.now_us, should_stop=should_stop, progress=show)
-        report.learned_sessions, report.new_learnings = done.sessions, done.new
-        report.notes += done.notes
-        if done.state == "interrupted":
-            report.state = "interrupted"
+        extracting = run.begin()
+        if extracting is None:
+            return
+        with opened.writer.for_what_can_be_made_again():
+            if extracting.run(should_stop=should_stop, progress=show).state == "interrupted":
+                report.state = "interrupted"
 
 
 def _shipped_extractor(*, is_ranked: bool) -> Extractor:
