@@ -1,4 +1,4 @@
-"""Write what is made from the code: the pages about agents, command line and configuration, and agents' names.
+"""Write what is made from the code: facts and names of agents, the pages about them, command line, configuration.
 
 `--check` writes nothing and exits 1 when a page is not what the code says.
 """
@@ -6,11 +6,14 @@
 from __future__ import annotations
 
 import argparse
+import json
+import re
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from recollect.agent_names import letters
+from recollect.agents.facts import INDEX, described_agents, written_entry
 from recollect.agents.registry import adapters
 from recollect.cli.reference import cli_reference
 from recollect.config import config_reference
@@ -147,18 +150,58 @@ def configuration_page() -> str:
 
 
 def agent_names() -> str:
-    """Return the module of agents' names with its table as the agents' declarations have it."""
-    head, rest = (ROOT / NAMES).read_text("utf-8").split(NAMES_OPEN)
-    lines = []
-    for facts in (a.facts for a in adapters().values()):
-        names = {letters(name) for name in (facts.name, *facts.aliases)} - {letters(facts.slug)}
-        lines.append(f'    "{facts.slug}": "{" ".join(sorted(names))}",\n')
-    return f"{head}{NAMES_OPEN}{''.join(lines)}}}{rest.partition('}')[2]}"
+    """Return the module of agents' names with its tables as the agents' files have them."""
+    known = [a.facts for a in adapters().values()]
+    names = {f.slug: sorted({letters(n) for n in (f.name, *f.aliases)} - {letters(f.slug)}) for f in known}
+    hooks = {f.slug: f.hooks for f in known if f.hooks is not None}
+    tables: dict[str, object] = {
+        "OWN: dict[str, str]": {slug: " ".join(found) for slug, found in names.items()},
+        "ANSWERS: dict[str, tuple[dict[str, object], bytes]]": {
+            slug: (dict(hook.answers), hook.silence.encode()) for slug, hook in hooks.items() if hook.answers_source
+        },
+        "HOST_VARIABLES: dict[str, str]": {hook.variable: slug for slug, hook in hooks.items() if hook.variable},
+    }
+    text = (ROOT / NAMES).read_text("utf-8")
+    for head, table in tables.items():
+        found = re.search(rf"^{re.escape(head)} = .*?(?=\n\"\"\")", text, re.S | re.M)
+        if found is not None:
+            text = f"{text[: found.start()]}{head} = {literal(table, before=len(head) + 3)}{text[found.end() :]}"
+    return text
+
+
+def literal(value: object, indent: str = "", before: int = 0) -> str:
+    """Return a value as the formatter writes it. before: how long its line already is."""
+    rows: list[str] = []
+    for several in (False, True):
+        inner = f"{indent}    " if several else ""
+        if isinstance(value, dict):
+            begin, end = "{}"
+            keys = [f"{literal(key)}: " for key in value]
+            rows = [
+                f"{key}{literal(one, inner, len(inner + key))}" for key, one in zip(keys, value.values(), strict=True)
+            ]
+        elif isinstance(value, tuple):
+            begin, end = "()"
+            rows = [literal(one, inner, len(inner)) for one in value]
+        else:
+            return f"b{literal(value.decode())}" if isinstance(value, bytes) else json.dumps(value)
+        comma = "," if isinstance(value, tuple) and len(value) == 1 else ""
+        line = f"{begin}{', '.join(rows)}{comma}{end}"
+        if not several and before + len(line) < LINE:
+            return line
+    return f"{begin}\n{''.join(f'{inner}{row},{chr(10)}' for row in rows)}{indent}{end}"
+
+
+def agent_facts() -> str:
+    """Return the facts of all agents as their files say them, an agent a line."""
+    lines = (f'"{slug}": {json.dumps(written_entry(slug), ensure_ascii=False)}' for slug in described_agents())
+    return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
 NAMES = "src/recollect/agent_names.py"
-NAMES_OPEN = "OWN: dict[str, str] = {\n"
+LINE = 120
 PAGES: dict[str, Callable[[], str]] = {
+    f"src/recollect/agents/formats/{INDEX}": agent_facts,  # first: the others are made of what it says
     "docs/agents.md": agents_page,
     "docs/cli.md": cli_reference,
     "docs/configuration.md": configuration_page,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from recollect import __version__
-from recollect.agents.claude.install import plugin_files
+from recollect.agents.claude.plugin import plugin_files
 
 ROOT = Path(__file__).resolve().parent.parent
 

@@ -1,6 +1,7 @@
-"""The names of our own agents, as data: for the hook, and for whoever resolves a name without loading an adapter.
+"""What is known of our own agents without loading an adapter: for the hook, and for whoever resolves a name.
 
-Standard library only. `recollect.agents.registry.slug_of` also knows the agents of packages and of the configuration.
+Standard library only. `make docs` writes the tables from the agents' files in `recollect/agents/formats`. The agents of
+packages and of the configuration are known to `recollect.agents.registry.slug_of` besides.
 """
 
 from __future__ import annotations
@@ -58,7 +59,59 @@ OWN: dict[str, str] = {
     "workbuddy": "tencentworkbuddy",
     "zencoder": "zencli zencodercli",
 }
-"""By slug, every other name in the letters that count. Written by `make docs` from the agents' declarations."""
+"""By slug, every other name in the letters that count."""
+ANSWERS: dict[str, tuple[dict[str, object], bytes]] = {
+    "claude": (
+        {
+            "start": {"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": "{context}"}},
+            "compact": {"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": "{context}"}},
+            "prompt": {"hookSpecificOutput": {"hookEventName": "UserPromptSubmit", "additionalContext": "{context}"}},
+        },
+        b"",
+    ),
+    "codex": (
+        {
+            "start": {"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": "{context}"}},
+            "compact": {"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": "{context}"}},
+            "prompt": {"hookSpecificOutput": {"hookEventName": "UserPromptSubmit", "additionalContext": "{context}"}},
+        },
+        b"",
+    ),
+    "grok": ({}, b""),
+    "opencode": ({"start": "{context}", "compact": "{context}", "prompt": "{context}"}, b""),
+    "codewhale": ({}, b""),
+    "gemini": (
+        {
+            "start": {"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": "{context}"}},
+            "compact": {"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": "{context}"}},
+            "prompt": {"hookSpecificOutput": {"hookEventName": "BeforeAgent", "additionalContext": "{context}"}},
+        },
+        b"{}",
+    ),
+    "cursor": ({"start": {"additional_context": "{context}"}, "compact": {"additional_context": "{context}"}}, b"{}"),
+    "vscode": (
+        {
+            "start": {"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": "{context}"}},
+            "compact": {"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": "{context}"}},
+        },
+        b"{}",
+    ),
+    "copilot": ({"start": {"additionalContext": "{context}"}}, b"{}"),
+    "windsurf": ({}, b""),
+    "pi": ({"start": "{context}", "compact": "{context}", "prompt": "{context}"}, b""),
+    "kimi": ({"prompt": "{context}"}, b""),
+    "qwen": (
+        {
+            "start": {"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": "{context}"}},
+            "compact": {"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": "{context}"}},
+            "prompt": {"hookSpecificOutput": {"hookEventName": "UserPromptSubmit", "additionalContext": "{context}"}},
+        },
+        b"{}",
+    ),
+}
+"""By slug, what an agent takes as an answer to a hook by event, and the answer that says nothing; see `HookFacts`."""
+HOST_VARIABLES: dict[str, str] = {"GROK_HOOK_EVENT": "grok", "CURSOR_VERSION": "cursor"}
+"""By the environment variable that it sets for every hook, the agent that may run another agent's hooks."""
 
 
 def letters(name: str) -> str:

@@ -27,13 +27,6 @@ if TYPE_CHECKING:
 
 INTERNAL_VARIABLE = "RECOLLECT_INTERNAL"
 """Set to 1 in the environment of a program that Recollect itself runs: its sessions are not memories."""
-HOST_VARIABLES = (("GROK_HOOK_EVENT", "grok"), ("CURSOR_VERSION", "cursor"))
-"""The variable by which an agent that runs another agent's hooks is recognized: it sets it for every hook. The first
-match counts.
-
-Sources: Grok Build's page on hooks (it reads the files of Claude Code and Cursor); Cursor's page on hooks.
-"""
-
 PARTIAL_FOLDER = "tmp"
 """In the spool: a payload is written here before it is moved."""
 FIRINGS_FOLDER = "firings"

@@ -69,14 +69,15 @@ def repeated_class_names(sources: Sources) -> Iterator[str]:
 
 
 def single_modules(sources: Sources) -> Iterator[str]:
-    """A package has more than one part: one module alone is a module, not a package."""
+    """A package has more than one part: one module alone is a module, not a package. An agent has a folder anyway."""
     inside: dict[str, set[str]] = {}
     for path in sources:
         parent, _, name = path.rpartition("/")
         inside.setdefault(parent, set()).add(name)
         if name == "__init__.py":
             inside.setdefault(parent.rpartition("/")[0], set()).add(parent)
-    return (parent for parent, names in inside.items() if len(names - {"__init__.py"}) == 1)
+    alone = (parent for parent, names in inside.items() if len(names - {"__init__.py"}) == 1)
+    return (parent for parent in alone if not parent.startswith(FAMILIES))
 
 
 def small_folders(sources: Sources) -> Iterator[str]:

@@ -8,17 +8,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from recollect.agent_names import ANSWERS
 from recollect.agents.registry import adapters
 from recollect.hook.answer import request
-from recollect.hook.forms import FORMS, answer_with, empty_answer, is_valid, shortened, takes_context
+from recollect.hook.forms import answer_with, empty_answer, is_valid, shortened, takes_context
 
 EVENTS = ("start", "compact", "prompt", "flush", "end")
-PAIRS = [(agent, event) for agent in FORMS for event in EVENTS]
+PAIRS = [(agent, event) for agent in ANSWERS for event in EVENTS]
 
 
 def test_every_form_is_an_agents_and_names_its_source() -> None:
-    assert set(FORMS) <= set(adapters())
-    assert all(form.source for form in FORMS.values())
+    hooks = {slug: a.facts.hooks for slug, a in adapters().items() if a.facts.hooks}
+    assert {s: (dict(h.answers), h.silence.encode()) for s, h in hooks.items() if h.answers_source} == ANSWERS
+    assert all(h.answers_source for h in hooks.values() if h.answers)
 
 
 def test_the_documented_forms() -> None:
@@ -43,7 +45,7 @@ def test_agents_that_read_no_context_get_none() -> None:
     for agent, event in silent:
         assert not takes_context(agent, event)
         assert answer_with(agent, event, "text") == empty_answer(agent, event)
-    assert not any(takes_context(agent, event) for agent in FORMS for event in ("flush", "end"))
+    assert not any(takes_context(agent, event) for agent in ANSWERS for event in ("flush", "end"))
 
 
 @pytest.mark.parametrize(("agent", "event"), PAIRS)

@@ -17,14 +17,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from recollect.hook.forms import FORMS, is_valid
+from recollect.agent_names import ANSWERS
+from recollect.hook.forms import is_valid
 from recollect.hook.handle import main
 from recollect.wire import INTERNAL_VARIABLE, MAX_EVENT_BYTES
 from tests.hook.processes import HOOK, command, drops, environment, run
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals and limits of POSIX")
 EVENTS = ("spool", "start", "compact", "prompt", "flush", "end")
-AGENTS = (*FORMS, "nobody")
+AGENTS = (*ANSWERS, "nobody")
 
 
 def is_good(done: subprocess.CompletedProcess[bytes], agent: str, event: str) -> bool:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from recollect.agents.install.contract import installs
+from recollect.agents.install.described import installs
 from recollect.maintenance.service.service import job_for
 from recollect.maintenance.setup.discovery import find_agent, given_for, this_machine
 from recollect.processes import own_command

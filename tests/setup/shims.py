@@ -24,10 +24,10 @@ from recollect.agents.install.contract import (
     Program,
     Server,
     answer_command,
-    installs,
     spool_command,
     spool_line,
 )
+from recollect.agents.install.described import installs
 
 NODE = shutil.which("node")
 needs_node = pytest.mark.skipif(NODE is None, reason="needs node")

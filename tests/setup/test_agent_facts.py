@@ -11,18 +11,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from recollect.agents.install.contract import (
-    ConfigFile,
-    Folder,
-    Hooks,
-    InstallContext,
-    Mcp,
-    OwnFile,
-    Platform,
-    installs,
-)
+from recollect.agents.install.contract import ConfigFile, Folder, Hooks, InstallContext, Mcp, OwnFile, Platform
+from recollect.agents.install.described import installs
 from recollect.agents.install.documents import apply_edits, load, new_document
-from recollect.agents.opencode.install import is_second
+from recollect.agents.opencode.server import is_second
 from recollect.maintenance import agent_checks
 from recollect.maintenance.reports import Check
 from recollect.maintenance.setup.planner import SetupOptions

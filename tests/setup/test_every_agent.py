@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from recollect.agents.install.contract import ConfigFile, OwnFile, Unsupported, installs
+from recollect.agents.install.contract import ConfigFile, OwnFile, Unsupported
+from recollect.agents.install.described import installs
 from recollect.maintenance.setup.planner import SetupOptions
 from tests.setup.configurations import CONFIGURATIONS
 from tests.setup.desk import BOTH, OUT, Desk, done

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from recollect.agents.install.contract import installs
+from recollect.agents.install.described import installs
 from recollect.paths import home_dir
 from tests.setup.configurations import CONFIGURATIONS
 from tests.setup.desk import OUT, SERVER, Desk, done

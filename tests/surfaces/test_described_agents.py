@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from recollect.agents import registry
-from recollect.agents.generic.parse import adapter_of
+from recollect.agents.formats.flat import adapter_of
 from recollect.config import AgentConfig, Config, FormatConfig, config_toml
 from recollect.errors import ConfigError, UnknownName
 from recollect.ingest.worker import pool

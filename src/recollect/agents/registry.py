@@ -1,8 +1,8 @@
 """The only list of adapters: our own, those of installed packages, and those that the configuration describes.
 
-Our own are loaded when they are first asked for more than their facts. An agent that writes another agent's format has
-facts of its own and the other's parser (`Namesake`): only here do two agents meet. A package adds an agent by an entry
-point in the group `recollect.agents`, whose name is the slug and whose object is the adapter (a class without
+Our own are the files in `formats`; a parser is loaded when it is first asked for more than its agent's facts. An agent
+that writes another agent's format has facts of its own and the other's parser (`like`). A package adds an agent by an
+entry point in the group `recollect.agents`, whose name is the slug and whose object is the adapter (a class without
 arguments, or an instance). What cannot be loaded is in `failures`, for `recollect doctor`; it never stops the others.
 """
 
@@ -21,7 +21,7 @@ import msgspec
 
 from recollect.agent_names import OWN, letters
 from recollect.agents.base import Adapter
-from recollect.agents.formats.files import described_agents, facts_of, like
+from recollect.agents.facts import Entry, entries
 from recollect.agents.guard import GuardedAdapter, usable
 from recollect.config import Config
 from recollect.errors import ConfigError, RecollectError, UnknownName
@@ -33,69 +33,8 @@ from recollect.model.records import Parsed, Record, SourceInfo
 GROUP = "recollect.agents"
 CONFIGURATION = "the configuration"
 """Where a described agent comes from, as `Failure.source` says it."""
-_OWN: tuple[tuple[str, str], ...] = (
-    ("claude", "claude.parse:ClaudeAdapter"),
-    ("codex", "codex.parse:CodexAdapter"),
-    ("grok", "grok.parse:GrokAdapter"),
-    ("opencode", "opencode.parse:OpencodeAdapter"),
-    ("codewhale", "codewhale.parse:WhaleAdapter"),
-    ("hermes", "hermes.parse:HermesAdapter"),
-    ("gemini", "gemini.parse:GeminiAdapter"),
-    ("cursor", "cursor.parse:CursorAdapter"),
-    ("vscode", "vscode.parse:VSCodeAdapter"),
-    ("copilot", "copilot.parse:CopilotAdapter"),
-    ("windsurf", "windsurf.parse:WindsurfAdapter"),
-    ("zed", "zed.parse:ZedAdapter"),
-    ("pi", "pi.parse:PiAdapter"),
-    ("openclaw", "openclaw.parse:OpenClawAdapter"),
-    ("kimi", "kimi.parse:KimiAdapter"),
-    ("qwen", "qwen.parse:QwenAdapter"),
-    ("cline", "cline.parse:ClineAdapter"),
-    ("roo", "roo.parse:RooAdapter"),
-    ("kilo", "kilo.parse:KiloAdapter"),
-    ("aider", "aider.parse:AiderAdapter"),
-    ("goose", "goose.parse:GooseAdapter"),
-    ("amp", "amp.parse:AmpAdapter"),
-    ("kiro", "kiro.parse:KiroAdapter"),
-    ("continue_", "continue_.parse:ContinueAdapter"),
-    ("openhands", "openhands.parse:OpenHandsAdapter"),
-    ("sweagent", "sweagent.parse:SweAgentAdapter"),
-    ("crush", "crush.parse:CrushAdapter"),
-    ("chatgpt", "chatgpt.parse:ChatGPTAdapter"),
-    ("claudeai", "claudeai.parse:ClaudeAIAdapter"),
-    ("slack", "slack.parse:SlackAdapter"),
-    ("droid", "droid.parse:DroidAdapter"),
-    ("vibe", "vibe.parse:VibeAdapter"),
-    ("gptme", "gptme.parse:GptmeAdapter"),
-    ("poolside", "poolside.parse:PoolsideAdapter"),
-    ("dsh", "dsh.parse:DshAdapter"),
-    ("codebuff", "codebuff.parse:CodebuffAdapter"),
-    ("antigravity", "antigravity.parse:AntigravityAdapter"),
-    ("forge", "forge.parse:ForgeAdapter"),
-    ("otel", "otel.parse:OtelAdapter"),
-    ("shelley", "shelley.parse:ShelleyAdapter"),
-    ("reasonix", "reasonix.parse:ReasonixAdapter"),
-)
-"""Folder of the facts, and module and class of the parser, in the order in which agents are shown."""
-
-
-class Namesake(NamedTuple):
-    """An agent that writes another agent's format: the folder of its own facts, and the other's module and class.
-
-    spelling: module and function that put a record it spells in its own way into the other's spelling.
-    """
-
-    folder: str
-    path: str
-    spelling: str = ""
-
-
-_NAMESAKES: tuple[Namesake, ...] = (
-    Namesake("openclaude", "claude.parse:ClaudeAdapter", "openclaude.spelling:as_claude_spells"),
-)
-"""Shown after our own, in this order."""
-_DESCRIBED = "recollect.agents.formats.parse:FormatAdapter"
-"""Reads the agents that a file in `formats` describes. They are shown last."""
+_DESCRIBED = "formats.parse:FormatAdapter"
+"""Reads the agents whose file says how."""
 
 
 class Failure(NamedTuple):
@@ -109,14 +48,15 @@ class Failure(NamedTuple):
 class LazyAdapter:
     """An adapter whose parser is imported when it is first needed. Facts are there at once."""
 
-    def __init__(self, facts: AgentFacts, path: str) -> None:
+    def __init__(self, facts: AgentFacts, path: str, arguments: tuple[str, ...] = ()) -> None:
         self.facts = facts
         self._path = path
+        self._arguments = arguments
         self._adapter: Adapter | None = None
 
     def _load(self) -> Adapter:
         if self._adapter is None:
-            self._adapter = _named(self._path)()
+            self._adapter = _named(self._path)(*self._arguments)
         return self._adapter
 
     @property
@@ -147,7 +87,7 @@ class LazyAdapter:
 
 
 class NamesakeAdapter(LazyAdapter):
-    """A `Namesake`: its own facts and names around the parser of the agent whose format it writes.
+    """An agent's own facts and names around the parser of the agent whose format it writes.
 
     By content its files are the other agent's, so they are told by their place only. What names a response over all
     files gets the slug in front: neither agent counts for the other.
@@ -186,37 +126,25 @@ class NamesakeAdapter(LazyAdapter):
         return msgspec.structs.replace(draft, payload=own)
 
 
-class DescribedAdapter(LazyAdapter):
-    """An agent of ours that a file in `formats` describes."""
-
-    def _load(self) -> Adapter:
-        if self._adapter is None:
-            self._adapter = _named(self._path)(self.facts.slug)
-        return self._adapter
-
-
 def _named(path: str) -> Any:
-    """Return what a path `module:name` names."""
+    """Return what a path `module:name` below this package names."""
     module, _, name = path.partition(":")
-    return getattr(import_module(module), name)
+    return getattr(import_module(f"{__package__}.{module}"), name)
 
 
 @cache
 def adapters() -> dict[str, Adapter]:
     """Return every adapter by slug, in the order in which they are shown. The caller must not change it."""
-    found: dict[str, Adapter] = {}
-    for folder, path in _OWN:
-        facts: AgentFacts = import_module(f"recollect.agents.{folder}.declare").FACTS
-        found[facts.slug] = GuardedAdapter(LazyAdapter(facts, f"recollect.agents.{path}"))
-    for namesake in _NAMESAKES:
-        facts = import_module(f"recollect.agents.{namesake.folder}.declare").FACTS
-        spelling = f"recollect.agents.{namesake.spelling}" if namesake.spelling else ""
-        found[facts.slug] = GuardedAdapter(NamesakeAdapter(facts, f"recollect.agents.{namesake.path}", spelling))
-    for slug in described_agents():
-        other = like(slug)
-        path = f"recollect.agents.{dict(_OWN)[other]}" if other else _DESCRIBED
-        found[slug] = GuardedAdapter((NamesakeAdapter if other else DescribedAdapter)(facts_of(slug), path))
+    found: dict[str, Adapter] = {slug: GuardedAdapter(_own(entry)) for slug, entry in entries().items()}
     return found | _installed()
+
+
+def _own(entry: Entry) -> LazyAdapter:
+    """Return the adapter of an agent of ours. A class for several agents is told which one."""
+    if entry.like:
+        return NamesakeAdapter(entry.facts, entries()[entry.like].parser, entry.spelling)
+    takes_slug = bool(entry.family) or not entry.parser
+    return LazyAdapter(entry.facts, entry.parser or _DESCRIBED, (entry.facts.slug,) if takes_slug else ())
 
 
 def for_role(adapter: Adapter, role: str) -> Adapter:
@@ -230,13 +158,13 @@ def for_role(adapter: Adapter, role: str) -> Adapter:
 
 
 def define(formats: Mapping[str, Mapping[str, Any]]) -> None:
-    """Add the agents that a configuration describes, by slug (see `agents.generic`). Idempotent.
+    """Add the agents that a configuration describes, by slug (see `formats.configured`). Idempotent.
 
     A description that cannot be used becomes a failure. A slug of ours is not taken over.
     """
     if not formats:
         return
-    from recollect.agents.generic.parse import adapter_of
+    from recollect.agents.formats.flat import adapter_of
 
     known = adapters()
     for slug, described in formats.items():

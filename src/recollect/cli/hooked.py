@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal, cast
 
 from recollect.agent_names import own_slug
 from recollect.hook.answer import Request, request
-from recollect.hook.forms import answer_with, empty_answer, shortened, takes_context
+from recollect.hook.forms import MAX_CHARS, answer_with, empty_answer, shortened, takes_context
 from recollect.late import load_lightly
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def answer_hook(options: HookOptions) -> int:
             made = _block(options, payload, event, session)
             if made is not None:
                 facet, block = made
-                shown = _within(block, options.agent)
+                shown = _within(block)
                 said = answer_with(options.agent, event, shown.text)
                 _print(said)
                 took_us = (time.perf_counter_ns() - began) // 1000
@@ -135,15 +135,13 @@ def _block(
     return facet, facet.block(cwd=cwd, event=event, session=session, budget=budget, agent=options.agent)
 
 
-def _within(block: ContextBlock, agent: str) -> ContextBlock:
+def _within(block: ContextBlock) -> ContextBlock:
     """Return a block as the agent will see it: what its answer's limit of characters cuts off is not logged."""
-    from recollect.hook.forms import form_of
-
-    if len(block.text) <= form_of(agent).max_chars:
+    if len(block.text) <= MAX_CHARS:
         return block
     import msgspec
 
-    text = shortened(block.text, form_of(agent).max_chars)
+    text = shortened(block.text, MAX_CHARS)
     kept = tuple(citation for citation in block.citations if f"[{citation}]" in text)
     return msgspec.structs.replace(block, text=text, citations=kept)
 

@@ -113,14 +113,14 @@ class AgentConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Meta(
             description="Further folders to read beside the agent's own: another home of the agent (a mounted volume, "
             "another account) or any folder of its transcripts. `~` and `$NAME` are expanded. "
-            "Example: ['~/.codex-work', '/mnt/laptop/home/me/.codex']."
+            "Example: ['~/.agent-at-work', '/mnt/laptop/home/me/.agent']."
         ),
     ] = ()
     variables: Annotated[
         dict[str, str],
         Meta(
             description="Values that replace the agent's own environment variables, such as the one that names its "
-            "home. `~` and `$NAME` are expanded. Example: { CODEX_HOME = '$HOME/work/.codex' }."
+            "home. `~` and `$NAME` are expanded. Example: { AGENT_HOME = '$HOME/work/.agent' }."
         ),
     ] = {}
     format: Annotated[

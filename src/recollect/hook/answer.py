@@ -10,7 +10,7 @@ import os
 import time
 
 from recollect import wire
-from recollect.hook.forms import answer_with, empty_answer, form_of, is_valid, takes_context
+from recollect.hook.forms import MAX_CHARS, answer_with, empty_answer, is_valid, takes_context
 
 _SESSION = ("session_id", "sessionId", "conversation_id", "conversationId", "trajectory_id", "thread-id", "sessionID")
 _CWD = ("cwd", "workspaceRoot", "workspace", "workspace_root", "directory")
@@ -122,9 +122,8 @@ def _take_ready(call: HookCall, said: Request, began: float) -> str | None:
     """Return the text that was made ready for this session's start, and log it; None where there is none."""
     from recollect.hook.at_once import log_firing, ready_block
 
-    most = form_of(call.agent).max_chars
     given = ready_block(
-        call.home, _environment(call.home), agent=call.agent, session=said.session, cwd=said.cwd, max_chars=most
+        call.home, _environment(call.home), agent=call.agent, session=said.session, cwd=said.cwd, max_chars=MAX_CHARS
     )
     if given is None:
         return None

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import os
 
+from recollect.agent_names import HOST_VARIABLES
 from recollect.files import move, write_all
-from recollect.wire import HOST_VARIABLES, LOST_SUFFIX, MAX_EVENT_BYTES, PARTIAL_FOLDER, WHOLE_SUFFIX
+from recollect.wire import LOST_SUFFIX, MAX_EVENT_BYTES, PARTIAL_FOLDER, WHOLE_SUFFIX
 
 _STEP_BYTES = 1 << 16
 
@@ -61,7 +62,7 @@ def lose(spool: str, agent: str) -> None:
 
 
 def _name(agent: str) -> str:
-    host = next((slug for variable, slug in HOST_VARIABLES if os.environ.get(variable)), agent)
+    host = next((slug for variable, slug in HOST_VARIABLES.items() if os.environ.get(variable)), agent)
     return f"{_plain(agent)}.{_plain(host)}.{os.getpid()}.{os.urandom(16).hex()}"
 
 

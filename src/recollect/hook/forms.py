@@ -1,114 +1,41 @@
-"""What each agent takes as an answer, as data: the form that carries context, and the one that says nothing.
+"""What each agent takes as an answer: the form that carries context, and the one that says nothing.
 
-A form has one place for the context; everything else in it is as the agent's documentation has it, because some refuse
-keys that they do not know. Events that have no form get the empty answer: the agent reads none there.
+The forms are in the agents' files, with where they are documented (`HookFacts.answers`). A form has one place for the
+context; everything else in it is as the documentation has it, because some agents refuse keys that they do not know.
+Events that have no form get the empty answer: the agent reads none there, nor does one without a documented form.
 """
 
 from __future__ import annotations
 
 import json
 
-MARK = "\0"
-"""Where the context goes."""
+from recollect.agent_names import ANSWERS
 
-
-def _specific(name: str) -> object:
-    return {"hookSpecificOutput": {"hookEventName": name, "additionalContext": MARK}}
-
-
-class Form:
-    """How an agent is answered.
-
-    by_event: the JSON answer by event (`start`, `compact`, `prompt`), with MARK where the context goes, or MARK itself
-    where the agent takes plain text. empty: the valid answer without context. max_chars: of the context.
-    source: where the form is documented.
-    """
-
-    __slots__ = ("by_event", "empty", "max_chars", "source")
-
-    def __init__(
-        self, by_event: dict[str, object], *, empty: bytes = b"", max_chars: int = 10_000, source: str
-    ) -> None:
-        self.by_event = by_event
-        self.empty = empty
-        self.max_chars = max_chars
-        self.source = source
-
-
-_START = _specific("SessionStart")
-_PROMPT = _specific("UserPromptSubmit")
-_ALL = {"start": _START, "compact": _START, "prompt": _PROMPT}
-
-FORMS: dict[str, Form] = {
-    "claude": Form(_ALL, source="Claude Code, Hooks reference: SessionStart, UserPromptSubmit; 10,000 characters"),
-    "codex": Form(
-        _ALL, source="openai/codex, codex-rs/hooks/schema/generated/session-start.command.output.schema.json"
-    ),
-    "gemini": Form(
-        {"start": _START, "compact": _START, "prompt": _specific("BeforeAgent")},
-        empty=b"{}",
-        source="Gemini CLI, docs/hooks: SessionStart, BeforeAgent; stdout is one JSON object",
-    ),
-    "qwen": Form(_ALL, empty=b"{}", source="Qwen Code, docs/users/features/hooks.md, Hook Output Structure"),
-    "kimi": Form(
-        {"prompt": MARK},
-        source="Kimi Code, docs/en/customization/hooks.md: text of UserPromptSubmit is appended; SessionStart observes",
-    ),
-    "vscode": Form(
-        {"start": _START, "compact": _START},
-        empty=b"{}",
-        source="Visual Studio Code, Hooks reference: SessionStart; UserPromptSubmit has the common output only",
-    ),
-    "cursor": Form(
-        {"start": {"additional_context": MARK}, "compact": {"additional_context": MARK}},
-        empty=b"{}",
-        source="Cursor, Hooks: sessionStart takes additional_context; beforeSubmitPrompt takes none",
-    ),
-    "opencode": Form(
-        {"start": MARK, "compact": MARK, "prompt": MARK},
-        source="our own plugin for opencode, which puts the text into the session",
-    ),
-    "pi": Form(
-        {"start": MARK, "compact": MARK, "prompt": MARK},
-        source="our own extension for pi, which adds the text as a message",
-    ),
-    "copilot": Form(
-        {"start": {"additionalContext": MARK}},
-        empty=b"{}",
-        source="GitHub Copilot CLI, Hooks reference: SessionStart, since 1.0.11; that of prompts is ignored",
-    ),
-    "grok": Form({}, source="Grok Build, Hooks: only PreToolUse reads an answer"),
-    "codewhale": Form(
-        {}, source="CodeWhale, docs/HOOKS.md: session_start observes, message_submit would replace the text"
-    ),
-    "windsurf": Form({}, source="Windsurf, Cascade hooks: no context in answers"),
-}
-_UNKNOWN = Form({}, source="an agent without a documented answer gets none")
-
-
-def form_of(agent: str) -> Form:
-    """Return the form of an agent, named by its slug; of one that is not known, a form that says nothing."""
-    return FORMS.get(agent, _UNKNOWN)
+MARK = "{context}"
+"""Where the context goes; a form that is nothing else is plain text."""
+MAX_CHARS = 10_000
+"""Of the context: no agent is known to read less."""
+_NONE: tuple[dict[str, object], bytes] = ({}, b"")
 
 
 def takes_context(agent: str, event: str) -> bool:
     """Tell whether an agent reads context from the answer to an event."""
-    return event in form_of(agent).by_event
+    return event in ANSWERS.get(agent, _NONE)[0]
 
 
 def empty_answer(agent: str, event: str) -> bytes:
     """Return the valid answer without context."""
     del event  # all forms say nothing alike at every event
-    return form_of(agent).empty
+    return ANSWERS.get(agent, _NONE)[1]
 
 
 def answer_with(agent: str, event: str, text: str) -> bytes:
     """Return the answer that gives the agent a text; without one, or where none is read, the empty answer."""
-    form = form_of(agent)
-    shape = form.by_event.get(event)
+    by_event, empty = ANSWERS.get(agent, _NONE)
+    shape = by_event.get(event)
     if not text.strip() or shape is None:
-        return form.empty
-    shown = shortened(text, form.max_chars)
+        return empty
+    shown = shortened(text, MAX_CHARS)
     if shape == MARK:
         return shown.encode("utf-8", "replace")
     return json.dumps(_filled(shape, shown)).encode()
@@ -116,11 +43,11 @@ def answer_with(agent: str, event: str, text: str) -> bytes:
 
 def is_valid(agent: str, event: str, said: bytes) -> bool:
     """Tell whether an answer that another process made is one that the agent takes at this event."""
-    form = form_of(agent)
-    if said == form.empty:
+    by_event, empty = ANSWERS.get(agent, _NONE)
+    if said == empty:
         return True
-    shape = form.by_event.get(event)
-    if shape is None or len(said) > 16 * form.max_chars:
+    shape = by_event.get(event)
+    if shape is None or len(said) > 16 * MAX_CHARS:
         return False
     try:
         if shape == MARK:

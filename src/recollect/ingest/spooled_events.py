@@ -54,14 +54,6 @@ _AGAIN_US = 2_000_000
 _BATCH_BYTES = 16 * 1024 * 1024
 _MARGIN_BYTES = 4096
 _OTHERS = frozenset((PARTIAL_FOLDER, FIRINGS_FOLDER, HOOKS_FOLDER, OTLP_FOLDER, IMPORT_FOLDER, BAD_FOLDER))
-_HOSTS = (
-    # An agent that runs hooks registered with another is known by how it writes; sources: `recollect.hook.forms`.
-    ("grok", "hookEventName", ""),
-    ("cursor", "cursor_version", ""),
-    ("vscode", "transcript_path", "workspaceStorage"),
-)
-_CROSS_READ = {"grok": ("claude", "cursor"), "cursor": ("claude",), "vscode": ("claude",)}
-"""Whose hooks an agent runs beside its own."""
 
 
 class _SpooledEvent(NamedTuple):
@@ -198,7 +190,7 @@ def _line_of(drop: _SpooledEvent, known: Mapping[str, Adapter]) -> _EventLine | 
         return "not_json"
     payload = payload_of(value)
     drop = drop._replace(agent=_slug_of(drop.agent, known), host=_slug_of(drop.host, known))
-    slug = _host_of(drop, payload)
+    slug = _host_of(drop, payload, known)
     adapter = known.get(slug)
     if adapter is None or adapter.facts.hooks is None:
         return "unknown_agent"
@@ -226,15 +218,16 @@ def _slug_of(name: str, known: Mapping[str, Adapter]) -> str:
         return name
 
 
-def _host_of(drop: _SpooledEvent, payload: Mapping[str, Any]) -> str:
-    """Return the agent that ran the hook, which may have been registered with another."""
+def _host_of(drop: _SpooledEvent, payload: Mapping[str, Any], known: Mapping[str, Adapter]) -> str:
+    """Return the agent that ran the hook, which may have been registered with another: its payloads have a mark."""
     if drop.host != drop.agent:
         return drop.host
-    for slug, field, part in _HOSTS:
+    for slug, hooks in ((slug, a.facts.hooks) for slug, a in known.items()):
+        field, part = hooks.mark if hooks is not None else ("", "")
         value = payload.get(field)
-        if isinstance(value, str) and part in value:
+        if hooks is not None and field and isinstance(value, str) and part in value:
             # Our own hooks of these agents may carry the same marks.
-            return slug if drop.agent in _CROSS_READ.get(slug, ()) else drop.agent
+            return slug if drop.agent in hooks.runs_hooks_of else drop.agent
     return drop.agent
 
 

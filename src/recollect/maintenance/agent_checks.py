@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from recollect.agents.base import Adapter
-from recollect.agents.install.contract import Hooks, HookTrust, Mcp, installs
+from recollect.agents.install.contract import Hooks, HookTrust, Mcp
+from recollect.agents.install.described import installs
 from recollect.agents.install.documents import load, states_of
 from recollect.agents.install.values import AppendItem, value_at
 from recollect.agents.registry import failures, strangers

@@ -153,7 +153,7 @@ def render(stored: Stored, session: Session, form: ExportFormat) -> Iterator[byt
             for event in stored.reader.events(session.session_uid, limit=None):
                 yield encode_json(event) + b"\n"
         case "claude-jsonl":
-            yield from _claude_lines(session, stored.reader.events(session.session_uid, limit=None))
+            yield from _transcript_lines(session, stored.reader.events(session.session_uid, limit=None))
         case "markdown":
             yield from _markdown(session, stored.reader.events(session.session_uid, limit=None))
         case "raw":
@@ -182,13 +182,13 @@ def _meaning(distilled: InsightReader, session: Session, form: ExportFormat) -> 
         yield encode_json(item) + b"\n"
 
 
-def _claude_lines(session: Session, events: Iterable[Event]) -> Iterator[bytes]:
+def _transcript_lines(session: Session, events: Iterable[Event]) -> Iterator[bytes]:
     """Yield lines in the shape that readers of Claude Code transcripts know (format notes: Claude Code, 3 and 4)."""
     _, native = split_session_uid(session.session_uid)
     parent: str | None = None
     kept: str | None = None
     for event in events:
-        message = _claude_message(event)
+        message = _transcript_message(event)
         if message is None:
             continue
         uuid = event.event_id if event.part == 0 else f"{event.event_id}:{event.part}"
@@ -209,7 +209,7 @@ def _claude_lines(session: Session, events: Iterable[Event]) -> Iterator[bytes]:
         yield encode_json(line) + b"\n"
 
 
-def _claude_message(event: Event) -> dict[str, object] | None:
+def _transcript_message(event: Event) -> dict[str, object] | None:
     match event.payload:
         case UserMessage(text=text):
             return {"role": "user", "content": text}

@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from recollect.agents.install.contract import ConfigFile, FilePlace, Folder, installs
+from recollect.agents.install.contract import ConfigFile, FilePlace, Folder
+from recollect.agents.install.described import installs
 from recollect.agents.install.values import SetKey
 from recollect.agents.registry import adapters, slug_of
 from recollect.errors import UnknownName, UsageError

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import Any, Literal
 
 import msgspec
 
@@ -164,6 +165,19 @@ class HookFacts(msgspec.Struct, frozen=True, kw_only=True):
     subagent: str = ""
     has_other_prompts: bool = False
     """Its prompt event also comes for what no person wrote; only `submitted_prompt` is sure to be a person's."""
+    answers: Mapping[str, Any] = {}
+    """What it takes as an answer that carries context, by event (`start`, `compact`, `prompt`): JSON, or a text, with
+    `{context}` in the one place of it. At another event it reads none."""
+    silence: str = ""
+    """The valid answer that says nothing."""
+    answers_source: str = ""
+    """Where its answers are documented."""
+    variable: str = ""
+    """An environment variable that it sets for every hook: it may run those that are registered with another agent."""
+    mark: tuple[str, str] = ("", "")
+    """A field of its payloads, and a part of that field's text, by which they are known when another's hooks run."""
+    runs_hooks_of: Mapping[str, str] = {}
+    """The agents whose hooks it runs too, and when, and what can be done about it."""
 
 
 HOOK_PLACE = Place(role="hook", container="jsonl", patterns=("*.hooks.jsonl",), lane=WITNESS_LANE)

@@ -127,7 +127,7 @@ def repo_name(repo_root: str, git_remote: str, cwd: str) -> str:
     """Return the name of the repository that a session worked in, "" where nothing tells.
 
     The last part of the git top level, else of the remote, else of the directory it started in; a worktree below
-    `.claude/worktrees` or `.worktrees` counts as the repository it hangs in.
+    `.worktrees` or the folder of an agent for them counts as the repository it hangs in.
     """
     if repo_root:
         return _last_part(_main_tree(repo_root))

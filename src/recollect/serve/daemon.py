@@ -20,7 +20,7 @@ import msgspec
 
 from recollect import __version__, wire
 from recollect.errors import UsageError
-from recollect.hook.forms import form_of, shortened, takes_context
+from recollect.hook.forms import MAX_CHARS, shortened, takes_context
 from recollect.memory import ContextBlock, ContextEvent, Memory
 from recollect.model.ids import session_uid
 from recollect.paths import SocketPath
@@ -174,7 +174,7 @@ class DaemonAnswers:
             budget=self._memory.config.context.budget_tokens,
             agent=agent,
         )
-        shown = _within(block, form_of(agent).max_chars)
+        shown = _within(block, MAX_CHARS)
         self._keeper.answered_hook()
         took_us = (time.perf_counter_ns() - began) // 1000
         facet.record(shown, agent=agent, event=event, session=session, took_us=took_us)

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.agents.antigravity.declare import FACTS, HISTORY, PLAN, TRANSCRIPT
 from recollect.agents.antigravity.parse import AntigravityAdapter
+from recollect.agents.facts import facts_of
 from recollect.model.events import Draft
 from recollect.model.payloads import (
     Compaction,
@@ -30,9 +30,9 @@ from tests.agents.kit.bent import bent
 
 ADAPTER = AntigravityAdapter()
 BRAIN = "brain/5c5b5a59"
-INFO = SourceInfo("antigravity", TRANSCRIPT, f"{BRAIN}/.system_generated/logs/transcript.jsonl", "5c5b5a59")
-NOTES = SourceInfo("antigravity", PLAN, f"{BRAIN}/task.md", "5c5b5a59")
-PROMPTS = SourceInfo("antigravity", HISTORY, "history.jsonl", HISTORY)
+INFO = SourceInfo("antigravity", "transcript", f"{BRAIN}/.system_generated/logs/transcript.jsonl", "5c5b5a59")
+NOTES = SourceInfo("antigravity", "plan", f"{BRAIN}/task.md", "5c5b5a59")
+PROMPTS = SourceInfo("antigravity", "history", "history.jsonl", "history")
 
 
 def step(index: int, kind: str, content: str = "", source: str = "MODEL", **fields: Any) -> dict[str, Any]:
@@ -121,13 +121,13 @@ def test_the_prompt_history_says_the_folder() -> None:
 
 
 def test_encrypted_conversations_match_no_pattern() -> None:
-    patterns = [pattern for place in FACTS.places for pattern in place.patterns]
+    patterns = [pattern for place in facts_of("antigravity").places for pattern in place.patterns]
     for path in ("conversations/x.pb", "conversations/x.db", "implicit/x.pb", "brain/x/.system_generated/x.db"):
         assert not any(fnmatch(path, pattern) for pattern in patterns), path
 
 
 def test_steps_are_known_by_their_producers() -> None:
-    assert ADAPTER.recognise("x.jsonl", json.dumps(PROMPT).encode()) == TRANSCRIPT
+    assert ADAPTER.recognise("x.jsonl", json.dumps(PROMPT).encode()) == "transcript"
     assert ADAPTER.recognise("x.jsonl", b'{"source": "MODEL"}') is None
     assert ADAPTER.recognise("x.jsonl", b'{"source": [], "created_at": ""}') is None
 

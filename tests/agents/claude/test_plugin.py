@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 
 from recollect import __version__
-from recollect.agents.claude.install import EVENTS, FOLDER, command_of, plugin_files
-from recollect.agents.install.contract import installs
+from recollect.agents.claude.plugin import FOLDER, command_of, events, plugin_files
+from recollect.agents.install.described import installs
 from recollect.paths import home_dir
 
 PAYLOAD = b'{"hook_event_name":"Stop","session_id":"s1"}'
-SPOOLING = next(event for event in EVENTS if event.role == "spool")
-STARTING = next(event for event in EVENTS if event.role == "start")
+SPOOLING = next(event for event in events() if event.role == "spool")
+STARTING = next(event for event in events() if event.role == "start")
 
 
 def run(line: str, env: dict[str, str]) -> subprocess.CompletedProcess[bytes]:

@@ -9,15 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recollect.agents.base import Adapter
-from recollect.agents.cline.parse import ClineAdapter
-from recollect.agents.kilo.parse import KiloAdapter
-from recollect.agents.roo.parse import RooAdapter
+from recollect.agents.kit.cline.adapter import ClineFamily
 from recollect.testing.conformance import check_adapter
 from recollect.testing.strategies import any_values
 from tests.agents.cline.reading import info_of, mangled, problems_of, record
 from tests.examples import tried
 
-ADAPTERS: list[Adapter] = [ClineAdapter(), RooAdapter(), KiloAdapter()]
+ADAPTERS: list[Adapter] = [ClineFamily("cline"), ClineFamily("roo"), ClineFamily("kilo")]
 ROLES = [(a, p.role) for a in ADAPTERS for p in a.facts.places]
 ROWS: list[Any] = [
     {

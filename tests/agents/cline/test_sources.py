@@ -8,9 +8,7 @@ from typing import Any
 
 import pytest
 
-from recollect.agents.cline.parse import ClineAdapter
-from recollect.agents.kilo.parse import KiloAdapter
-from recollect.agents.roo.parse import RooAdapter
+from recollect.agents.kit.cline.adapter import ClineFamily
 from recollect.model.events import Draft
 from recollect.model.payloads import (
     Compaction,
@@ -28,7 +26,7 @@ from recollect.model.records import SourceInfo
 from recollect.testing.conformance import read
 from tests.agents.cline.reading import give, info_of, payloads, record
 
-CLINE, ROO, KILO = ClineAdapter(), RooAdapter(), KiloAdapter()
+CLINE, ROO, KILO = ClineFamily("cline"), ClineFamily("roo"), ClineFamily("kilo")
 SDK = "sessions/s1/s1.messages.json"
 
 

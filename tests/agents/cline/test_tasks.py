@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from recollect.agents.cline.parse import ClineAdapter
-from recollect.agents.roo.parse import RooAdapter
+from recollect.agents.kit.cline.adapter import ClineFamily
 from recollect.model.events import Draft
 from recollect.model.payloads import (
     AssistantMessage,
@@ -22,15 +21,15 @@ from recollect.model.payloads import (
 )
 from tests.agents.cline.reading import give, info_of, payloads
 
-CLINE, ROO = ClineAdapter(), RooAdapter()
+CLINE, ROO = ClineFamily("cline"), ClineFamily("roo")
 TASK = "tasks/1785574800000"
 
 
-def ui(*rows: dict[str, Any], adapter: ClineAdapter | RooAdapter = CLINE) -> list[Draft]:
+def ui(*rows: dict[str, Any], adapter: ClineFamily = CLINE) -> list[Draft]:
     return give(adapter, info_of(adapter, "ui", f"{TASK}/ui_messages.json"), *rows)
 
 
-def api(*messages: Any, adapter: ClineAdapter | RooAdapter = CLINE) -> list[Draft]:
+def api(*messages: Any, adapter: ClineFamily = CLINE) -> list[Draft]:
     return give(adapter, info_of(adapter, "api", f"{TASK}/api_conversation_history.json"), *messages)
 
 

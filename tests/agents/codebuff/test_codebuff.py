@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.agents.codebuff.declare import CHAT, META, RUN
 from recollect.agents.codebuff.parse import CodebuffAdapter
 from recollect.model.events import Draft
 from recollect.model.payloads import (
@@ -32,9 +31,9 @@ from tests.agents.kit.bent import bent
 ADAPTER = CodebuffAdapter()
 FOLDER = "projects/demo/chats/2026-07-28T09-00-00.236Z"
 SESSION = "demo/2026-07-28T09-00-00.236Z"
-INFO = SourceInfo("codebuff", CHAT, f"{FOLDER}/chat-messages.json", SESSION)
-STATE = SourceInfo("codebuff", RUN, f"{FOLDER}/run-state.json", SESSION)
-LISTED = SourceInfo("codebuff", META, f"{FOLDER}/chat-meta.json", SESSION)
+INFO = SourceInfo("codebuff", "chat", f"{FOLDER}/chat-messages.json", SESSION)
+STATE = SourceInfo("codebuff", "run", f"{FOLDER}/run-state.json", SESSION)
+LISTED = SourceInfo("codebuff", "meta", f"{FOLDER}/chat-meta.json", SESSION)
 BEGAN = 1_785_229_200_236_000
 MINUTE = 60_000_000
 
@@ -173,7 +172,7 @@ def test_of_the_runs_state_only_its_facts_are_given() -> None:
 
 def test_only_files_of_its_own_name_are_taken() -> None:
     head = json.dumps(RECORDS[:2]).encode()
-    assert ADAPTER.recognise("x/chat-messages.json", head[:200]) == CHAT
+    assert ADAPTER.recognise("x/chat-messages.json", head[:200]) == "chat"
     assert ADAPTER.recognise("x/messages.json", head) is None
     assert ADAPTER.recognise("x/chat-messages.json", b'[{"role": "user"}]') is None
 

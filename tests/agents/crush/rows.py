@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from recollect.agents.crush.declare import TRANSCRIPT
 from recollect.agents.crush.parse import CrushAdapter
 from recollect.model.events import Draft
 from recollect.model.records import Record, SourceInfo
@@ -43,14 +42,14 @@ def records(rows: list[Row]) -> list[Record]:
     ]
 
 
-def parsed(*rows: Row, role: str = TRANSCRIPT) -> Read:
+def parsed(*rows: Row, role: str = "transcript") -> Read:
     info = SourceInfo("crush", role, ".crush/crush.db", session="s1", document="s1")
     return read(ADAPTER, info, records(list(rows)))
 
 
-def drafts(*rows: Row, role: str = TRANSCRIPT) -> list[Draft]:
+def drafts(*rows: Row, role: str = "transcript") -> list[Draft]:
     return [draft for given in parsed(*rows, role=role).events for draft in given]
 
 
-def payloads(kind: type, *rows: Row, role: str = TRANSCRIPT) -> list[Any]:
+def payloads(kind: type, *rows: Row, role: str = "transcript") -> list[Any]:
     return [draft.payload for draft in drafts(*rows, role=role) if isinstance(draft.payload, kind)]

@@ -9,7 +9,6 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recollect.agents.crush.declare import FILES, SESSION, TRANSCRIPT
 from recollect.model.records import Record, SourceInfo
 from recollect.testing.conformance import MAX_STATE_BYTES, check_adapter, read
 from recollect.testing.strategies import any_json, any_values
@@ -17,7 +16,7 @@ from tests.agents.crush.rows import ADAPTER, T0, Row, block, call, message, reco
 from tests.examples import tried
 
 TABLES = ("messages", "sessions", "files", "")
-ROLES = (TRANSCRIPT, SESSION, FILES)
+ROLES = ("transcript", "session", "files")
 ROWS: list[Row] = [
     message("user", block("text", text="Hello"), block("binary", Path="a", MIMEType="image/png", Data="AAAA")),
     message("user", block("image_url", url="data:image/png;base64,AAAA"), block("shell_command", command="ls")),
@@ -77,7 +76,7 @@ def test_any_content_keeps_the_contract(values: list[Any], role: str) -> None:
 
 
 def test_the_state_of_a_very_long_session_stays_small() -> None:
-    info = SourceInfo("crush", TRANSCRIPT, ".crush/crush.db", session="s1", document="s1")
+    info = SourceInfo("crush", "transcript", ".crush/crush.db", session="s1", document="s1")
     state = ADAPTER.begin(info)
     for n in range(2000):
         row = call("edit" * 500, {"file_path": "x" * 5000}, f"{n}" * 500)

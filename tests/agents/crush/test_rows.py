@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 
-from recollect.agents.crush.declare import FACTS, FILES, SESSION
+from recollect.agents.facts import facts_of
 from recollect.model.payloads import (
     AssistantMessage,
     Compaction,
@@ -155,7 +155,7 @@ def test_a_signature_alone_is_encrypted_thought() -> None:
 
 def test_versions_of_a_file_are_copies_and_no_edits() -> None:
     row = {"id": "f1", "session_id": "s1", "path": "/w/a.py", "content": "x", "version": 2, "created_at": T0}
-    (draft,) = drafts(("files", row), role=FILES)
+    (draft,) = drafts(("files", row), role="files")
     assert draft.payload == FileEdit("/w/a.py", "checkpoint", after="x", backup="version 2")
 
 
@@ -164,20 +164,20 @@ def session(**columns: object) -> tuple[str, dict[str, object]]:
 
 
 def test_a_session_of_a_tool_names_its_parent() -> None:
-    (start,) = payloads(SessionStart, session(id="m2$$c1", parent_session_id="s0"), role=SESSION)
+    (start,) = payloads(SessionStart, session(id="m2$$c1", parent_session_id="s0"), role="session")
     assert (start.parent_session, start.agent_name) == ("s0", "agent")
-    (start,) = payloads(SessionStart, session(id="title-s0", parent_session_id="s0"), role=SESSION)
+    (start,) = payloads(SessionStart, session(id="title-s0", parent_session_id="s0"), role="session")
     assert start.agent_name == "title"
 
 
 def test_counters_of_a_session_are_never_added_up() -> None:
-    (usage,) = payloads(TokenUsage, session(prompt_tokens=10, completion_tokens=5, cost=0.5), role=SESSION)
+    (usage,) = payloads(TokenUsage, session(prompt_tokens=10, completion_tokens=5, cost=0.5), role="session")
     assert (usage.input_tokens, usage.output_tokens, usage.cost_usd, usage.is_additive) == (10, 5, 0.5, False)
 
 
 def test_to_dos_are_told_one_by_one() -> None:
     todos = [{"content": "Test", "status": "pending", "active_form": "Testing"}]
-    given = drafts(session(todos=todos), role=SESSION)
+    given = drafts(session(todos=todos), role="session")
     assert [d.payload.text for d in given if d.native_id == "todo:0" and isinstance(d.payload, Lifecycle)] == ["Test"]
 
 
@@ -188,6 +188,6 @@ def test_parts_that_are_no_list_are_kept() -> None:
 
 
 def test_only_the_tables_of_conversations_are_declared() -> None:
-    tables = {table.name for place in FACTS.places for table in place.tables}
+    tables = {table.name for place in facts_of("crush").places for table in place.tables}
     assert tables == {"messages", "sessions", "files"}
-    assert {p for place in FACTS.places for p in place.patterns} == {".crush/crush.db"}
+    assert {p for place in facts_of("crush").places for p in place.patterns} == {".crush/crush.db"}

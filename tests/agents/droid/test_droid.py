@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.agents.droid.declare import SETTINGS, STREAM, TRANSCRIPT
 from recollect.agents.droid.parse import DroidAdapter
 from recollect.model.events import Draft
 from recollect.model.payloads import (
@@ -32,9 +31,9 @@ from tests.agents.kit.bent import bent
 
 ADAPTER = DroidAdapter()
 SESSION = "5c5b5a59-1111-4222-8333-444455556666"
-INFO = SourceInfo("droid", TRANSCRIPT, f"sessions/-w/{SESSION}.jsonl", SESSION)
-SIDECAR = SourceInfo("droid", SETTINGS, f"sessions/-w/{SESSION}.settings.json", SESSION)
-OUTPUT = SourceInfo("droid", STREAM, "run.jsonl", "sid")
+INFO = SourceInfo("droid", "transcript", f"sessions/-w/{SESSION}.jsonl", SESSION)
+SIDECAR = SourceInfo("droid", "settings", f"sessions/-w/{SESSION}.settings.json", SESSION)
+OUTPUT = SourceInfo("droid", "stream", "run.jsonl", "sid")
 START = {
     "type": "session_start",
     "id": SESSION,
@@ -193,7 +192,7 @@ def test_sealed_reasoning_is_marked_and_not_shown() -> None:
 
 
 def test_saved_output_of_the_command_line_is_read() -> None:
-    assert ADAPTER.recognise("x.jsonl", "\n".join(map(json.dumps, STREAMED)).encode()) == STREAM
+    assert ADAPTER.recognise("x.jsonl", "\n".join(map(json.dumps, STREAMED)).encode()) == "stream"
     assert ADAPTER.identify(OUTPUT, json.dumps(STREAMED[2]).encode()) == "sid"
     assert [m.text for m in given_by(UserMessage, *STREAMED, info=OUTPUT) if m.origin == "human"] == ["Hi"]
     assert [m.text for m in given_by(AssistantMessage, *STREAMED, info=OUTPUT)] == ["Done"]
@@ -204,8 +203,8 @@ def test_other_agents_messages_are_not_taken() -> None:
     pi = {"type": "session", "id": "x", "cwd": "/w"}
     lines = "\n".join(map(json.dumps, (pi, message("m1", "user", text("Hi"))))).encode()
     assert ADAPTER.recognise("sessions/a/b.jsonl", lines) is None
-    assert ADAPTER.recognise("a.jsonl", json.dumps(START).encode()) == TRANSCRIPT
-    assert ADAPTER.recognise("a.settings.json", json.dumps(DOCUMENT, indent=2).encode()) == SETTINGS
+    assert ADAPTER.recognise("a.jsonl", json.dumps(START).encode()) == "transcript"
+    assert ADAPTER.recognise("a.settings.json", json.dumps(DOCUMENT, indent=2).encode()) == "settings"
     assert ADAPTER.recognise("a.settings.json", b'{"tokenUsage": {}}') is None
 
 
@@ -228,7 +227,7 @@ def test_the_shared_sessions_are_read_without_a_defect(shared: Path) -> None:
     for path in paths:
         head = path.read_bytes()
         role = ADAPTER.recognise(path.name, head)
-        assert role in (TRANSCRIPT, STREAM), path
+        assert role in ("transcript", "stream"), path
         info = SourceInfo("droid", role, path.name)
         values = [json.loads(line) for line in head.splitlines() if line.strip()]
         found = read(ADAPTER, SourceInfo("droid", role, path.name, ADAPTER.identify(info, head)), records_of(values))

@@ -12,7 +12,6 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.agents.dsh.declare import LOG, LOG_ZSTD
 from recollect.agents.dsh.parse import DshAdapter
 from recollect.config import AgentConfig, Config
 from recollect.memory import Memory
@@ -38,7 +37,7 @@ from tests.agents.kit.bent import bent
 ADAPTER = DshAdapter()
 SESSION = "session-eaf5c9ac"
 FOLDER = f"sessions/--w--/{SESSION}"
-INFO = SourceInfo("dsh", LOG, f"{FOLDER}/session.jsonl", SESSION)
+INFO = SourceInfo("dsh", "log", f"{FOLDER}/session.jsonl", SESSION)
 HEADER = {"type": "session", "version": 0, "id": SESSION, "createdAt": 1787320263000, "cwd": "/w"}
 
 
@@ -122,7 +121,7 @@ def test_names_do_not_depend_on_the_number_that_a_migration_changes() -> None:
 
 def test_a_fork_repeats_its_parent_under_the_same_ids() -> None:
     fork = {**HEADER, "id": "session-b", "parentSession": SESSION, "seedLength": 5}
-    info = SourceInfo("dsh", LOG, "sessions/--w--/session-b/session.jsonl", "session-b")
+    info = SourceInfo("dsh", "log", "sessions/--w--/session-b/session.jsonl", "session-b")
     first, second = drafts(*RECORDS), drafts(fork, *RECORDS[1:], info=info)
     assert [d.native_id for d in first] == [d.native_id for d in second]
     assert [d.payload.forked_from for d in second if isinstance(d.payload, SessionStart)] == [SESSION]
@@ -161,11 +160,11 @@ def test_a_turn_that_is_neither_done_nor_failed_was_interrupted() -> None:
 
 
 def test_a_log_is_known_by_its_header() -> None:
-    assert ADAPTER.recognise("x.jsonl", json.dumps(HEADER).encode()) == LOG
+    assert ADAPTER.recognise("x.jsonl", json.dumps(HEADER).encode()) == "log"
     assert ADAPTER.recognise("x.jsonl", b'{"type": "session", "id": "x", "cwd": "/w"}') is None
-    assert ADAPTER.recognise("session.v4.jsonl.zstd", b"\x28\xb5\x2f\xfd") == LOG_ZSTD
+    assert ADAPTER.recognise("session.v4.jsonl.zstd", b"\x28\xb5\x2f\xfd") == "log_zstd"
     assert ADAPTER.recognise("other.zstd", b"\x28\xb5\x2f\xfd") is None
-    assert ADAPTER.identify(SourceInfo("dsh", LOG_ZSTD, "a/s%3A1/session.jsonl.zstd"), b"\x28\xb5") == "s:1"
+    assert ADAPTER.identify(SourceInfo("dsh", "log_zstd", "a/s%3A1/session.jsonl.zstd"), b"\x28\xb5") == "s:1"
 
 
 def test_a_log_of_many_frames_grows_frame_by_frame(tmp_path: Path) -> None:

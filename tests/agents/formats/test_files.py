@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from recollect.agents.formats import files
+from recollect.agents import facts as files
 from recollect.agents.formats.language import Format
 from recollect.agents.formats.parse import FormatAdapter
 from recollect.agents.registry import adapters
@@ -50,7 +50,7 @@ content = "says"
 blocks = "aisdk"
 known = [{ name = "line", fields = "who says at" }]
 """
-FORGET = (files.described_agents, files.facts_of, files._read, adapters)
+FORGET = (files.entries, files._read, adapters)
 
 
 @pytest.fixture
@@ -58,11 +58,11 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A folder of descriptions in the place of ours."""
     monkeypatch.setattr(files, "files", lambda _package: tmp_path)
     for found in FORGET:
-        getattr(found, "cache_clear", lambda: None)()
+        found.cache_clear()
     yield tmp_path
     monkeypatch.undo()
     for found in FORGET:
-        getattr(found, "cache_clear", lambda: None)()
+        found.cache_clear()
 
 
 def test_a_file_is_all_that_an_agent_needs(folder: Path) -> None:
@@ -91,20 +91,31 @@ def keys(value: Any, at: str = "") -> set[str]:
     return {f"{at}.{name}" for name in value} | {key for name in value for key in keys(value[name], f"{at}.{name}")}
 
 
+def test_the_facts_that_a_process_loads_are_those_in_the_files() -> None:
+    """`make docs` writes them down."""
+    assert files.entries() == {slug: files._entry(files.written_entry(slug)) for slug in files.described_agents()}
+
+
 @pytest.mark.parametrize("slug", files.described_agents())
 def test_every_fact_in_a_file_is_one_that_is_known(slug: str) -> None:
-    written = {k: v for k, v in files._read(slug).items() if k not in ("format", "like")}
-    assert keys(written) <= keys(msgspec.to_builtins(files.facts_of(slug)))
+    assert keys(files.written_entry(slug)) <= keys(msgspec.to_builtins(files.entries()[slug]))
 
 
-@pytest.mark.parametrize("slug", [slug for slug in files.described_agents() if not files.like(slug)])
-def test_every_description_can_be_used(slug: str) -> None:
-    assert isinstance(files.form_of(slug), Format)
+@pytest.mark.parametrize("slug", files.described_agents())
+def test_every_agent_is_read_by_code_or_by_a_description(slug: str) -> None:
+    entry = files.entries()[slug]
+    is_described = "format" in files._read(slug)
+    assert is_described + bool(entry.parser) + bool(entry.like) == 1
+    assert not is_described or isinstance(msgspec.convert(files.format_table(slug), Format), Format)
+
+
+def test_a_path_with_choices_is_one_path_for_each() -> None:
+    assert files.spread("{a,b}/{x,}.{name}") == ["a/x.{name}", "a/.{name}", "b/x.{name}", "b/.{name}"]
 
 
 def test_no_file_is_read_to_resolve_a_name() -> None:
     program = (
-        "import sys; from recollect.agents.registry import slug_of; from recollect.agents.formats import files;"
+        "import sys; from recollect.agents.registry import slug_of; from recollect.agents import facts as files;"
         "print(slug_of('zen-cli'), files._read.cache_info().currsize);"
         "print('recollect.agents.formats.language' in sys.modules)"
     )

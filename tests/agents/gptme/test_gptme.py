@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.agents.gptme.blocks import pieces_of
-from recollect.agents.gptme.declare import BRANCH, MAIN
 from recollect.agents.gptme.parse import GptmeAdapter
 from recollect.model.events import Draft
 from recollect.model.payloads import (
@@ -32,8 +31,8 @@ from recollect.testing.strategies import any_values
 from tests.agents.kit.bent import bent
 
 ADAPTER = GptmeAdapter()
-INFO = SourceInfo("gptme", MAIN, "a-demo/conversation.jsonl", "a-demo")
-SIDE = SourceInfo("gptme", BRANCH, "a-demo/branches/main-1.jsonl", "a-demo/main-1")
+INFO = SourceInfo("gptme", "log", "a-demo/conversation.jsonl", "a-demo")
+SIDE = SourceInfo("gptme", "branch", "a-demo/branches/main-1.jsonl", "a-demo/main-1")
 NESTED = {"model": "m", "cost": 0.1, "usage": {"input_tokens": 3, "output_tokens": 9, "cache_read_tokens": 40}}
 
 
@@ -145,7 +144,7 @@ def test_a_time_without_a_zone_is_inferred() -> None:
 
 def test_only_files_of_its_own_name_are_taken() -> None:
     line = json.dumps(RECORDS[0]).encode()
-    assert ADAPTER.recognise("a-demo/conversation.jsonl", line) == MAIN
+    assert ADAPTER.recognise("a-demo/conversation.jsonl", line) == "log"
     assert ADAPTER.recognise("a-demo/other.jsonl", line) is None
     assert ADAPTER.recognise("a-demo/conversation.jsonl", b'{"role": "user", "content": "Hi"}') is None
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from recollect.agents.kilo.declare import FACTS
-from recollect.agents.kilo.parse import KiloAdapter
+from recollect.agents.facts import facts_of
+from recollect.agents.kit.cline.adapter import ClineFamily
 from recollect.model.payloads import TokenUsage
 from tests.agents.cline.reading import give, info_of, payloads
 
 
 def test_the_extensions_folder_is_written_in_lower_case() -> None:
-    assert all("kilocode.kilo-code" in f"{root.default}/{root.below}" for root in FACTS.roots)
+    assert all("kilocode.kilo-code" in f"{root.default}/{root.below}" for root in facts_of("kilo").roots)
 
 
 def test_its_input_holds_the_cached_tokens() -> None:
-    adapter = KiloAdapter()
+    adapter = ClineFamily("kilo")
     row = {
         "ts": 1785574800000,
         "type": "say",

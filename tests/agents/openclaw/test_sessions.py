@@ -10,15 +10,14 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from recollect.agents.openclaw.declare import FACTS
-from recollect.agents.openclaw.parse import OpenClawAdapter
-from recollect.agents.pi.parse import PiAdapter
+from recollect.agents.facts import facts_of
+from recollect.agents.kit.pi_entries import PiFamilyAdapter
 from recollect.model.payloads import Rewind, ToolCall, ToolResult, UserMessage
 from recollect.model.records import SourceInfo
 from recollect.testing.conformance import check_adapter, read, records_of
 from recollect.testing.strategies import any_values
 
-ADAPTER = OpenClawAdapter()
+ADAPTER = PiFamilyAdapter("openclaw")
 INFO = SourceInfo("openclaw", "session", "agents/main/sessions/s1.jsonl", session="s1")
 HEADER = {"type": "session", "version": 3, "id": "s1", "timestamp": "2026-08-01T09:00:00Z", "cwd": "/w"}
 
@@ -47,7 +46,7 @@ def test_context_of_the_runtime_is_injected() -> None:
 
 
 def test_checkpoints_which_repeat_a_session_are_not_read() -> None:
-    (place,) = FACTS.places
+    (place,) = facts_of("openclaw").places
     assert any(fnmatch("agents/main/sessions/s1.checkpoint.c1.jsonl", pattern) for pattern in place.exclude)
     assert not any(fnmatch("agents/main/sessions/sessions.json", pattern) for pattern in place.patterns)
 
@@ -57,7 +56,8 @@ def test_loose_files_are_known_by_their_folder_or_by_the_name_in_them() -> None:
     named = head + b'{"type":"custom_message","customType":"openclaw.runtime-context","content":"x"}\n'
     assert ADAPTER.recognise("x/s.jsonl", head) is None
     assert ADAPTER.recognise("clawdbot/s.jsonl", head) == "session"
-    assert (ADAPTER.recognise("x/s.jsonl", named), PiAdapter().recognise("x/s.jsonl", named)) == ("session", None)
+    assert ADAPTER.recognise("x/s.jsonl", named) == "session"
+    assert PiFamilyAdapter("pi").recognise("x/s.jsonl", named) is None
 
 
 @given(values=any_values())

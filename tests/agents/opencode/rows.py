@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from recollect.agents.opencode.declare import SESSION, TRANSCRIPT
 from recollect.agents.opencode.parse import OpencodeAdapter
 from recollect.model.events import Draft
 from recollect.model.records import Record, SourceInfo
@@ -59,16 +58,16 @@ def records(rows: list[Row]) -> list[Record]:
     ]
 
 
-def parsed(*rows: Row, role: str = TRANSCRIPT) -> Read:
+def parsed(*rows: Row, role: str = "transcript") -> Read:
     info = SourceInfo("opencode", role, "opencode.db", session="ses_a", document="ses_a")
     return read(ADAPTER, info, records(list(rows)))
 
 
-def drafts(*rows: Row, role: str = TRANSCRIPT) -> list[Draft]:
+def drafts(*rows: Row, role: str = "transcript") -> list[Draft]:
     return [draft for given in parsed(*rows, role=role).events for draft in given]
 
 
-def payloads(kind: type, *rows: Row, role: str = TRANSCRIPT) -> list[Any]:
+def payloads(kind: type, *rows: Row, role: str = "transcript") -> list[Any]:
     return [draft.payload for draft in drafts(*rows, role=role) if isinstance(draft.payload, kind)]
 
 
@@ -78,4 +77,4 @@ def session(**columns: Any) -> Row:
 
 
 def of_session(kind: type, **columns: Any) -> list[Any]:
-    return payloads(kind, session(**columns), role=SESSION)
+    return payloads(kind, session(**columns), role="session")

@@ -13,7 +13,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recollect.agents.opencode.declare import SESSION, TRANSCRIPT, TREE
 from recollect.model.payloads import ToolResult, UserMessage
 from recollect.model.records import Record, SourceInfo
 from recollect.testing.conformance import MAX_STATE_BYTES, check_adapter, read
@@ -35,7 +34,7 @@ from tests.agents.opencode.rows import (
 from tests.examples import tried
 
 TABLES = ("message", "part", "session_message", "session", "session_v2", "todo", "")
-ROLES = (TRANSCRIPT, SESSION, TREE)
+ROLES = ("transcript", "session", "tree")
 EDITED = completed({"filediff": {"file": "a.py", "before": "1", "after": "2"}, "files": [{"filePath": "b.py"}]})
 CONTENT = [
     {"type": "text", "text": "Hi"},
@@ -116,7 +115,7 @@ def test_any_content_keeps_the_contract(values: list[Any], role: str) -> None:
 
 
 def test_the_state_of_a_very_long_session_stays_small() -> None:
-    info = SourceInfo("opencode", TRANSCRIPT, "opencode.db", session="ses_a", document="ses_a")
+    info = SourceInfo("opencode", "transcript", "opencode.db", session="ses_a", document="ses_a")
     state = ADAPTER.begin(info)
     row = user(agent="a" * 5000)
     for n in range(45_000):
@@ -133,7 +132,7 @@ def test_the_shared_databases_are_understood(shared: Path) -> None:
     assert found
     for path in found:
         rows = rows_of(path)
-        info = SourceInfo("opencode", TRANSCRIPT, path.name, session="s", document="s")
+        info = SourceInfo("opencode", "transcript", path.name, session="s", document="s")
         given = [d.payload for drafts in read(ADAPTER, info, records(rows)).events for d in drafts]
         assert any(isinstance(p, UserMessage) and p.origin == "human" for p in given)
         assert all(p.ok for p in given if isinstance(p, ToolResult))
@@ -144,7 +143,7 @@ def test_the_shared_trees_are_understood(shared: Path) -> None:
     folder = shared / "corpus" / "opencode"
     files = [p for p in sorted(folder.rglob("*.json")) if p.parts[-3] in ("session", "message", "part")]
     assert files
-    info = SourceInfo("opencode", TREE, ".", session="s", document="s")
+    info = SourceInfo("opencode", "tree", ".", session="s", document="s")
     for path in files:
         value = json.loads(path.read_bytes())
         parsed = ADAPTER.parse(Record(value, b"", 0, path.parts[-3]), ADAPTER.begin(info))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from recollect.agents.opencode.declare import TREE
 from recollect.model.payloads import (
     AssistantMessage,
     Compaction,
@@ -136,7 +135,7 @@ def test_files_of_an_old_tree_say_what_rows_say() -> None:
         ("part", {"id": "prt_1", "messageID": "msg_1", "sessionID": "ses_a", "type": "text", "text": "Hello"}),
         ("part", {"id": "prt_2", "type": "text", "text": "Again"}),
     )
-    given = drafts(*rows, role=TREE)
+    given = drafts(*rows, role="tree")
     assert [(d.native_id, d.payload.text, d.ts_quality) for d in given if isinstance(d.payload, UserMessage)] == [
         ("msg_1", "Hello", "inferred"),
         ("prt_2", "Again", "inferred"),
@@ -157,7 +156,7 @@ def test_messages_that_hold_their_parts_are_read_as_one() -> None:
         },
     }
     rows = (("message", message),)
-    (call,), (result,) = payloads(ToolCall, *rows, role=TREE), payloads(ToolResult, *rows, role=TREE)
+    (call,), (result,) = payloads(ToolCall, *rows, role="tree"), payloads(ToolResult, *rows, role="tree")
     assert (call.name, result.ok, result.exit_code, result.duration_ms) == ("bash", False, 1, 20)
-    assert payloads(Instructions, *rows, role=TREE)[0].text == "Be kind."
-    assert [u.output_tokens for u in payloads(TokenUsage, *rows, role=TREE)] == [5]
+    assert payloads(Instructions, *rows, role="tree")[0].text == "Be kind."
+    assert [u.output_tokens for u in payloads(TokenUsage, *rows, role="tree")] == [5]

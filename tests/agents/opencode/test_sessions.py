@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from recollect.agents.opencode.declare import FACTS, SESSION, TREE
+from recollect.agents.facts import facts_of
 from recollect.model.payloads import Lifecycle, Rewind, SessionEnd, SessionStart, TokenUsage
 from tests.agents.opencode.rows import T0, Row, assistant, drafts, of_session, part, payloads, session, user
 
@@ -29,7 +29,7 @@ def test_a_fork_names_its_origin() -> None:
 
 
 def test_what_an_undo_says_beside_the_message_it_names_is_kept() -> None:
-    given = drafts(session(revert={"messageID": "msg_3", "snapshot": "abc", "diff": "@@"}), role=SESSION)
+    given = drafts(session(revert={"messageID": "msg_3", "snapshot": "abc", "diff": "@@"}), role="session")
     assert [d.payload.detail for d in given if d.native_id == "revert:msg_3/checkpoint"] == [
         {"snapshot": "abc", "diff": "@@"}
     ]
@@ -53,7 +53,7 @@ def test_an_undo_of_what_is_not_known_says_no_more() -> None:
 
 
 def test_an_archived_session_has_ended() -> None:
-    given = drafts(session(time_archived=T0 + 90_000), role=SESSION)
+    given = drafts(session(time_archived=T0 + 90_000), role="session")
     assert [(d.payload, d.ts) for d in given if isinstance(d.payload, SessionEnd)] == [
         (SessionEnd("archived"), (T0 + 90_000) * 1000)
     ]
@@ -71,13 +71,13 @@ def test_a_placeholder_is_no_title() -> None:
 def test_the_file_of_an_old_session_says_the_same() -> None:
     file = {"id": "ses_a", "version": "0.1", "projectID": "p", "directory": "/w", "parentID": "ses_p"}
     file |= {"title": "A story", "time": {"created": T0, "updated": T0 + 1}, "share": {"url": "https://example/s/a"}}
-    (start,) = payloads(SessionStart, ("session", file), role=TREE)
+    (start,) = payloads(SessionStart, ("session", file), role="tree")
     assert (start.cwd, start.parent_session, start.tool_version) == ("/w", "ses_p", "0.1")
 
 
 def test_a_to_do_is_named_by_its_place() -> None:
     row = {"session_id": "ses_a", "content": "Test", "status": "pending", "priority": "low", "position": 2}
-    (draft,) = drafts(("todo", {**row, "time_created": T0, "time_updated": T0}), role=SESSION)
+    (draft,) = drafts(("todo", {**row, "time_created": T0, "time_updated": T0}), role="session")
     assert (draft.native_id, draft.payload) == (
         "todo:2",
         Lifecycle("todo", "Test", {"status": "pending", "priority": "low", "position": 2}),
@@ -85,9 +85,11 @@ def test_a_to_do_is_named_by_its_place() -> None:
 
 
 def test_no_table_or_column_of_credentials_or_permissions_is_declared() -> None:
-    tables = [table for place in FACTS.places for table in place.tables]
+    tables = [table for place in facts_of("opencode").places for table in place.tables]
     assert {table.name for table in tables} == {"message", "part", "session_message", "session", "session_v2", "todo"}
     sessions = [table for table in tables if table.name in ("session", "session_v2")]
     assert all("permission" in table.exclude or table.only == ("revert",) for table in sessions)
-    patterns = [p for place in FACTS.places for p in (*place.patterns, *(m.pattern for m in place.members))]
+    patterns = [
+        p for place in facts_of("opencode").places for p in (*place.patterns, *(m.pattern for m in place.members))
+    ]
     assert not any("auth" in pattern for pattern in patterns)

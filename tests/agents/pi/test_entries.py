@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.agents.pi.parse import PiAdapter
+from recollect.agents.kit.pi_entries import PiFamilyAdapter
 from recollect.model.events import Draft
 from recollect.model.payloads import (
     AssistantMessage,
@@ -31,7 +31,7 @@ from recollect.model.records import Drift, Record, SourceInfo
 from recollect.testing.conformance import check_adapter, read, records_of
 from recollect.testing.strategies import any_json
 
-ADAPTER = PiAdapter()
+ADAPTER = PiFamilyAdapter("pi")
 INFO = SourceInfo("pi", "session", "sessions/--w--/2026-08-01T09-00-00-000Z_s1.jsonl", session="s1")
 HEADER = {"type": "session", "version": 3, "id": "s1", "timestamp": "2026-08-01T09:00:00.000Z", "cwd": "/w"}
 USAGE = {"input": 5, "output": 7, "cacheRead": 3, "cacheWrite": 2, "totalTokens": 17, "cost": {"total": 0.5}}

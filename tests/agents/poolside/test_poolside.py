@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.agents.poolside.declare import TRAJECTORY
 from recollect.agents.poolside.parse import PoolsideAdapter
 from recollect.model.events import Draft
 from recollect.model.payloads import (
@@ -31,7 +30,7 @@ from tests.agents.kit.bent import bent
 
 ADAPTER = PoolsideAdapter()
 SESSION = "019e658b-56c3-7cb2-a9d1-8af2ea649438"
-INFO = SourceInfo("poolside", TRAJECTORY, f"trajectories/trajectory-standalone_{SESSION}.ndjson", SESSION)
+INFO = SourceInfo("poolside", "trajectory", f"trajectories/trajectory-standalone_{SESSION}.ndjson", SESSION)
 
 
 def event(record_id: str, record_type: str, step: str = "", /, **payload: Any) -> dict[str, Any]:
@@ -72,7 +71,7 @@ def given_by(kind: type[Payload], *values: Any) -> list[Any]:
 
 def test_the_session_is_in_the_files_name() -> None:
     assert ADAPTER.identify(INFO, b"") == SESSION
-    named = SourceInfo("poolside", TRAJECTORY, "trajectories/trajectory-my-agent_abc_d.ndjson")
+    named = SourceInfo("poolside", "trajectory", "trajectories/trajectory-my-agent_abc_d.ndjson")
     assert ADAPTER.identify(named, b"") == "abc_d"
 
 
@@ -134,7 +133,7 @@ def test_a_cancelled_session_was_interrupted() -> None:
 
 
 def test_a_trajectory_is_known_by_a_payload_named_for_its_type() -> None:
-    assert ADAPTER.recognise("x", json.dumps(START).encode()) == TRAJECTORY
+    assert ADAPTER.recognise("x", json.dumps(START).encode()) == "trajectory"
     assert ADAPTER.recognise("x", b'{"type": "session.start"}') is None
     assert ADAPTER.recognise("x", b'{"type": ["session.start"]}') is None
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from recollect.agents.roo.declare import FACTS
-from recollect.agents.roo.parse import RooAdapter
+from recollect.agents.facts import facts_of
+from recollect.agents.kit.cline.adapter import ClineFamily
 from recollect.model.payloads import Compaction, Lifecycle
 from tests.agents.cline.reading import give, info_of, payloads
 
-ADAPTER = RooAdapter()
+ADAPTER = ClineFamily("roo")
 INFO = info_of(ADAPTER, "ui", "tasks/0d5c1b2a/ui_messages.json")
 
 
 def test_the_extensions_folder_is_written_in_lower_case() -> None:
-    assert all(root.below.endswith("rooveterinaryinc.roo-cline") or "roo-cline" in root.default for root in FACTS.roots)
+    assert all(
+        root.below.endswith("rooveterinaryinc.roo-cline") or "roo-cline" in root.default
+        for root in facts_of("roo").roots
+    )
 
 
 def test_a_window_that_slides_is_a_compaction() -> None:

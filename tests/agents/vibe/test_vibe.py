@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.agents.vibe.declare import MESSAGES, META
 from recollect.agents.vibe.parse import VibeAdapter
 from recollect.model.events import Draft
 from recollect.model.payloads import (
@@ -30,8 +29,8 @@ from tests.agents.kit.bent import bent
 
 ADAPTER = VibeAdapter()
 FOLDER = "logs/session/session_20260728_090000_7d0c1b2a"
-INFO = SourceInfo("vibe", MESSAGES, f"{FOLDER}/messages.jsonl", "7d0c1b2a")
-BESIDE = SourceInfo("vibe", META, f"{FOLDER}/meta.json", "7d0c1b2a")
+INFO = SourceInfo("vibe", "messages", f"{FOLDER}/messages.jsonl", "7d0c1b2a")
+BESIDE = SourceInfo("vibe", "meta", f"{FOLDER}/meta.json", "7d0c1b2a")
 TOTAL = {"session_prompt_tokens": 200, "session_completion_tokens": 50, "session_cached_tokens": 120, "steps": 2}
 DOCUMENT = {
     "session_id": "7d0c1b2a-1111-4222-8333-444455556666",
@@ -82,7 +81,7 @@ def test_the_session_and_the_time_are_the_folders() -> None:
 
 
 def test_a_subagent_names_its_parent_by_the_same_short_id() -> None:
-    info = SourceInfo("vibe", META, f"{FOLDER}/agents/worker_20260728_090005_c0ffee00/meta.json", "c0ffee00")
+    info = SourceInfo("vibe", "meta", f"{FOLDER}/agents/worker_20260728_090005_c0ffee00/meta.json", "c0ffee00")
     (start,) = given_by(SessionStart, {**DOCUMENT, "session_id": "c0ffee00-1111-4222-8333-444455556666"}, info=info)
     assert (start.parent_session, start.agent_name, start.forked_from) == ("7d0c1b2a", "worker", "")
 
@@ -135,10 +134,10 @@ def test_sealed_reasoning_is_marked() -> None:
 
 def test_only_files_of_its_own_name_are_taken() -> None:
     rows = "\n".join(map(json.dumps, RECORDS[:3])).encode()
-    assert ADAPTER.recognise("x/messages.jsonl", rows) == MESSAGES
+    assert ADAPTER.recognise("x/messages.jsonl", rows) == "messages"
     assert ADAPTER.recognise("x/other.jsonl", rows) is None
     assert ADAPTER.recognise("x/messages.jsonl", b'{"role": "user", "content": "Hi"}') is None
-    assert ADAPTER.recognise("x/meta.json", json.dumps(DOCUMENT).encode()) == META
+    assert ADAPTER.recognise("x/meta.json", json.dumps(DOCUMENT).encode()) == "meta"
     assert ADAPTER.recognise("x/messages.jsonl", b'{"role": [], "message_id": "m"}') is None
 
 

@@ -18,10 +18,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from recollect import ready
+from recollect.agent_names import ANSWERS
 from recollect.config import Config, ContextConfig
 from recollect.errors import StoreError
 from recollect.hook.at_once import Ready, ready_block
-from recollect.hook.forms import FORMS, answer_with
+from recollect.hook.forms import answer_with
 from recollect.memory import Memory
 from recollect.recall.context import ready as keeping
 from recollect.store.writer import open_writer
@@ -90,12 +91,12 @@ def test_it_is_given_again_and_again(shop: Shop, told: Session) -> None:
     assert given_by(fired(shop, start(shop, "b"))) == before != ""
 
 
-@pytest.mark.parametrize("agent", sorted(FORMS))
+@pytest.mark.parametrize("agent", sorted(ANSWERS))
 def test_every_agent_gets_its_own_form(shop: Shop, told: Session, agent: str) -> None:
     said = fired(shop, start(shop), agent)
     text = shop.memory.context(cwd=str(shop.path)).text
     assert said == answer_with(agent, "start", text)
-    assert (said != FORMS[agent].empty) == ("start" in FORMS[agent].by_event) == (waiting(shop.memory.home) != [])
+    assert (said != ANSWERS[agent][1]) == ("start" in ANSWERS[agent][0]) == (waiting(shop.memory.home) != [])
 
 
 def test_nothing_to_say_is_ready_too_and_counted(shop: Shop) -> None:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple
 
-from recollect.agents.aider.declare import FACTS
+from recollect.agents.facts import facts_of
 from recollect.agents.kit.adapter import BaseState, KitAdapter, Reading, first_line_name, read_odd
 from recollect.agents.kit.names import content_sha256
 from recollect.model.payloads import (
@@ -348,7 +348,7 @@ _TYPED = re.compile(r"^# (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,9})?)[ \t]*\r?
 class AiderAdapter(KitAdapter[BaseState]):
     """The adapter of Aider."""
 
-    facts = FACTS
+    facts = facts_of("aider")
     state_type = BaseState
 
     def recognise(self, path: str, head: bytes) -> str | None:

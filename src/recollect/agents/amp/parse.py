@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from recollect.agents.amp.declare import FACTS
+from recollect.agents.facts import facts_of
 from recollect.agents.kit.adapter import KitAdapter, Reading, first_line_name, read_odd
 from recollect.agents.kit.calls import Operation, Waiting, arrived, edits_of, expect, give_edits
 from recollect.agents.kit.content import (
@@ -90,9 +90,7 @@ def give_result(reading: AmpReading, block: dict[str, Any]) -> None:
         _give_run(reading, reading.mapping(block, "run"), call_id)
     else:
         content = block.get("content")
-        parts, are_readable = content_parts(content)
-        if not are_readable:
-            reading.wrong("tool_result.content.source.data", "bad_base64")
+        parts = reading.readable(content_parts(content), "tool_result.content.source.data")
         call = arrived(reading, call_id)
         ok = block.get("is_error") is not True
         result = ToolResult(call_id, call.name, ok, text=content_text(content), parts=parts)
@@ -344,9 +342,7 @@ def read_thread(reading: AmpReading) -> None:
         reading.add(start, native_id="start")
     if "env" in value:
         _read_environment(reading, mapping(reading.mapping(value, "env").get("initial")))
-    title = reading.text(value, "title")
-    if title:
-        reading.add(Lifecycle("title", title=title), native_id="title")
+    reading.entitle(reading.text(value, "title"))
     mode = reading.text(value, "agentMode")
     if mode:
         reading.add(Lifecycle("mode", text=mode), native_id="mode")
@@ -412,7 +408,7 @@ _START = re.compile(rb'\s*\{\s*"(?:v|id|created)" ?:')
 class AmpAdapter(KitAdapter[AmpState]):
     """The adapter of Amp."""
 
-    facts = FACTS
+    facts = facts_of("amp")
     state_type = AmpState
 
     def recognise(self, path: str, head: bytes) -> str | None:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from recollect.agents.antigravity.declare import FACTS, HISTORY, PLAN, TRANSCRIPT
+from recollect.agents.facts import facts_of
 from recollect.agents.kit import adapter as kit
 from recollect.agents.kit.adapter import KitAdapter, first_line_name, read_odd
 from recollect.agents.kit.calls import Waiting, arrived, expect, give_edits
@@ -29,6 +29,10 @@ from recollect.model.payloads import (
 )
 from recollect.model.records import SourceInfo
 from recollect.model.tools import canonical_tool
+
+HISTORY = "history"
+PLAN = "plan"
+TRANSCRIPT = "transcript"
 
 
 class AntigravityState(NamingState, frozen=True, gc=False, omit_defaults=True):
@@ -263,7 +267,7 @@ _HISTORY_FIELDS = frozenset(("display", "timestamp", "workspace", "conversationI
 class AntigravityAdapter(KitAdapter[AntigravityState]):
     """The adapter of Antigravity."""
 
-    facts = FACTS
+    facts = facts_of("antigravity")
     state_type = AntigravityState
 
     def recognise(self, path: str, head: bytes) -> str | None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from recollect.agents.chatgpt.declare import FACTS
 from recollect.agents.chatgpt.messages import ABOUT, CONVERSATION, NODE, Talk, read_message
+from recollect.agents.facts import facts_of
 from recollect.agents.kit.adapter import BaseState, Reading, read_odd
 from recollect.agents.kit.exports import ExportAdapter, Tree, conversation_of, first_element, read_tree, stamp
 from recollect.agents.kit.values import items, mapping, text
@@ -18,7 +18,7 @@ _BRANCHED = "branching_from_conversation_id"
 class ChatGPTAdapter(ExportAdapter):
     """The adapter of ChatGPT's data export."""
 
-    facts = FACTS
+    facts = facts_of("chatgpt")
 
     def recognise(self, path: str, head: bytes) -> str | None:
         """See `Adapter.recognise`: a conversation with a `mapping` of nodes that hang on each other."""
@@ -67,9 +67,7 @@ def _read_start(reading: Reading[BaseState], conversation: dict[str, Any], nodes
     model = reading.text(conversation, "default_model_slug")
     start = SessionStart(model="" if model == "auto" else model, originator="chatgpt", forked_from=_origin(nodes))
     reading.add(start, native_id="start")
-    title = reading.text(conversation, "title")
-    if title:
-        reading.add(Lifecycle("title", title=title), native_id="title")
+    reading.entitle(reading.text(conversation, "title"))
     about = {name: conversation[name] for name in ABOUT if conversation.get(name)}
     if about:
         reading.add(Lifecycle("conversation", detail=about), native_id="conversation")

@@ -12,7 +12,6 @@ from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
-from recollect.agents.claude.declare import FACTS
 from recollect.agents.claude.messages import read_assistant, read_user
 from recollect.agents.claude.records import BOOKKEEPING, keep_whole, read_attachment, read_system, read_unknown
 from recollect.agents.claude.sidecars import (
@@ -24,6 +23,7 @@ from recollect.agents.claude.sidecars import (
     read_odd,
 )
 from recollect.agents.claude.state import EMPTY, ClaudeState, Reading
+from recollect.agents.facts import facts_of
 from recollect.agents.kit.values import head_objects, text, word_set
 from recollect.model.payloads import Lifecycle, SessionStart
 from recollect.model.records import Parsed, Record, SourceInfo
@@ -209,7 +209,7 @@ _MESSAGE_READERS: dict[str, Callable[[Reading], None]] = {
 class ClaudeAdapter:
     """The adapter of Claude Code."""
 
-    facts = FACTS
+    facts = facts_of("claude")
     state_type = ClaudeState
 
     def recognise(self, path: str, head: bytes) -> str | None:

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from recollect.agents.claudeai.declare import FACTS
+from recollect.agents.facts import facts_of
 from recollect.agents.kit.adapter import BaseState, Reading, read_odd
 from recollect.agents.kit.calls import edits_asked
 from recollect.agents.kit.content import base64_part, media_part, without_opaque
@@ -400,7 +400,7 @@ _ABOUT = ("is_starred", "is_temporary", "platform", "project_uuid", "project")
 class ClaudeAIAdapter(ExportAdapter):
     """The adapter of Claude.ai's data export."""
 
-    facts = FACTS
+    facts = facts_of("claudeai")
 
     def recognise(self, path: str, head: bytes) -> str | None:
         """See `Adapter.recognise`: a conversation is the only thing of an export that has `chat_messages`."""
@@ -438,9 +438,7 @@ def _read_start(reading: Reading[BaseState], conversation: dict[str, Any]) -> No
     stamp(reading, conversation.get("created_at"), "created_at")
     start = SessionStart(model=reading.text(conversation, "model"), originator="claude.ai")
     reading.add(start, native_id="start")
-    title = reading.text(conversation, "name")
-    if title:
-        reading.add(Lifecycle("title", title=title), native_id="title")
+    reading.entitle(reading.text(conversation, "name"))
     summary = reading.text(conversation, "summary")
     if summary:
         reading.add(Lifecycle("summary", text=summary), native_id="summary")

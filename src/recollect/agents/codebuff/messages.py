@@ -11,15 +11,7 @@ from recollect.agents.codebuff.blocks import Place, read_blocks
 from recollect.agents.codebuff.state import Reading
 from recollect.agents.kit.names import name_of, short
 from recollect.agents.kit.values import items, mapping, number, text, whole
-from recollect.model.payloads import (
-    AssistantMessage,
-    Lifecycle,
-    Origin,
-    Part,
-    SessionStart,
-    TokenUsage,
-    UserMessage,
-)
+from recollect.model.payloads import AssistantMessage, Lifecycle, Origin, Part, SessionStart, TokenUsage, UserMessage
 
 _FIELDS = frozenset((
     "id", "variant", "content", "blocks", "timestamp", "parentId", "agent", "isCompletion", "credits", "completionTime",

@@ -6,15 +6,20 @@ What each becomes is in `messages`, `blocks` and `sidecars`; traps are in README
 from __future__ import annotations
 
 import re
+from typing import ClassVar
 
-from recollect.agents.codebuff.declare import CHAT, FACTS, META, RUN
 from recollect.agents.codebuff.messages import read_message
 from recollect.agents.codebuff.sidecars import read_meta, read_run
-from recollect.agents.codebuff.state import ChatState, Reading
-from recollect.agents.kit.adapter import KitAdapter, first_line_name, read_odd
+from recollect.agents.codebuff.state import ChatState
+from recollect.agents.facts import facts_of
+from recollect.agents.kit.adapter import KitAdapter, first_line_name
 from recollect.agents.kit.names import short
 from recollect.agents.kit.values import instant
 from recollect.model.records import SourceInfo
+
+CHAT = "chat"
+META = "meta"
+RUN = "run"
 
 _FOLDER = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d)-(\d\d)-(\d\d(?:\.\d{1,6})?)Z?")
 _CHATS = "chats"
@@ -24,8 +29,9 @@ _VARIANT = re.compile(rb'"variant"\s*:\s*"(?:ai|user|error|agent)"')
 class CodebuffAdapter(KitAdapter[ChatState]):
     """The adapter of Codebuff and Freebuff."""
 
-    facts = FACTS
+    facts = facts_of("codebuff")
     state_type = ChatState
+    readers: ClassVar = {RUN: read_run, META: read_meta, "": read_message}
 
     def recognise(self, path: str, head: bytes) -> str | None:
         """See `Adapter.recognise`: an array of messages with variants, under its own name. The head may cut it."""
@@ -45,14 +51,3 @@ class CodebuffAdapter(KitAdapter[ChatState]):
         told = _FOLDER.fullmatch(folders[-1]) if folders else None
         began = instant(f"{told[1]}T{told[2]}:{told[3]}:{told[4]}Z") if told else None
         return ChatState(session=short(info.session, 400), role=info.role, ts=began, began=began)
-
-    def read(self, reading: Reading) -> None:
-        """Give the events of one record, by the kind of source."""
-        if not isinstance(reading.record.value, dict):
-            read_odd(reading)
-        elif reading.state.role == RUN:
-            read_run(reading)
-        elif reading.state.role == META:
-            read_meta(reading)
-        else:
-            read_message(reading)

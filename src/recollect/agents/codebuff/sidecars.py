@@ -31,7 +31,5 @@ def read_run(reading: Reading) -> None:
 
 def read_meta(reading: Reading) -> None:
     """Give the title of a chat: its first prompt."""
-    title = reading.text(reading.value, "firstPrompt")
-    if title:
-        reading.add(Lifecycle("title", title=title), native_id="title")
+    reading.entitle(reading.text(reading.value, "firstPrompt"))
     reading.extra(reading.value, _META_FIELDS, "chat-meta", native_id="meta")

@@ -333,10 +333,7 @@ def _give_reply(reading: Reading, said: str, role: str) -> None:
 def _image(reading: Reading, block: dict[str, Any]) -> Part:
     image = block.get("image_url")
     url = image if isinstance(image, str) else text(mapping(image).get("url"))
-    part, is_readable = data_url_part("image", url)
-    if not is_readable:
-        reading.wrong("image_url", "bad_base64")
-    return part
+    return reading.readable(data_url_part("image", url), "image_url")
 
 
 def _read_thinking(reading: Reading, block: dict[str, Any]) -> None:
@@ -363,9 +360,7 @@ def _read_result(reading: Reading, block: dict[str, Any]) -> None:
     content = block.get("content")
     said = content if isinstance(content, str) else content_text(content)
     extra = reading.items(block, "content_blocks")
-    parts, are_readable = content_parts(extra if extra else content)
-    if not are_readable:
-        reading.wrong("content_blocks", "bad_base64")
+    parts = reading.readable(content_parts(extra if extra else content), "content_blocks")
     more = content_text(extra) if extra else ""
     is_error = block.get("is_error")
     if is_error is not None and not isinstance(is_error, bool):

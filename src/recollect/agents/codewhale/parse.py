@@ -12,7 +12,6 @@ from typing import Any
 
 import msgspec
 
-from recollect.agents.codewhale import declare
 from recollect.agents.codewhale.messages import (
     MAX_ABANDONED,
     MAX_ENTRIES,
@@ -25,6 +24,7 @@ from recollect.agents.codewhale.messages import (
     give_compaction,
     read_message,
 )
+from recollect.agents.facts import facts_of
 from recollect.agents.kit.adapter import KitAdapter, first_line_name, read_odd
 from recollect.agents.kit.names import content_sha256, short, spaceless, times_counted
 from recollect.agents.kit.values import decoded_json, instant, mapping, text, word_set
@@ -337,20 +337,20 @@ def _lasting(entry: dict[str, Any]) -> dict[str, Any]:
 
 _ID = re.compile(rb'"metadata"\s*:\s*\{\s*"id"\s*:\s*"([A-Za-z0-9_-]{1,200})"')
 _MARKS = (b'"message_count"', b'"total_tokens"', b'"workspace"', b'"updated_at"')
-_DOCUMENTS = (declare.SESSION, declare.CHECKPOINT)
+_DOCUMENTS = ("session", "checkpoint")
 
 
 class WhaleAdapter(KitAdapter[WhaleState]):
     """The adapter of CodeWhale."""
 
-    facts = declare.FACTS
+    facts = facts_of("codewhale")
     state_type = WhaleState
 
     def recognise(self, path: str, head: bytes) -> str | None:
         """See `Adapter.recognise`: the metadata of a session's document, which stand at its beginning."""
         del path
         is_session = head.lstrip()[:1] == b"{" and b'"schema_version"' in head and _ID.search(head) is not None
-        return declare.SESSION if is_session and all(mark in head for mark in _MARKS) else None
+        return "session" if is_session and all(mark in head for mark in _MARKS) else None
 
     def identify(self, info: SourceInfo, head: bytes) -> str:
         """See `Adapter.identify`: the id in the metadata, else the file's or the folder's name."""
@@ -365,12 +365,12 @@ class WhaleAdapter(KitAdapter[WhaleState]):
     def read(self, reading: Reading) -> None:
         """Give the events of one piece."""
         role, value = reading.state.role, reading.record.value
-        if role == declare.ARTIFACT and isinstance(value, str):
+        if role == "artifact" and isinstance(value, str):
             _read_artifact_text(reading, value)
             return
         if not isinstance(value, dict):
             read_odd(reading)
-        elif role == declare.APPROVALS:
+        elif role == "approvals":
             read_receipt(reading, value)
         elif role in _DOCUMENTS:
             _read_piece(reading, value)

@@ -19,6 +19,7 @@ from recollect.agents.codex import dialogue as threads
 from recollect.agents.codex import tools as usage
 from recollect.agents.codex.dialogue import compact, item_message, readable, readable_secret, unknown_text, without
 from recollect.agents.codex.step import State, Step, bounded, note_envelope, note_payload
+from recollect.agents.facts import facts_of
 from recollect.agents.kit.adapter import note_type, note_value
 from recollect.agents.kit.names import content_name
 from recollect.agents.kit.values import text
@@ -275,7 +276,7 @@ _FINGERPRINT = frozenset((*_WRAPPED, *_DISPATCHED))
 class CodexAdapter:
     """Reads the rollouts and the prompt history of OpenAI Codex."""
 
-    facts = declare.FACTS
+    facts = facts_of("codex")
     state_type = State
 
     def recognise(self, path: str, head: bytes) -> str | None:

@@ -7,10 +7,10 @@ from typing import Any
 
 import msgspec
 
-from recollect.agents.continue_.declare import FACTS
+from recollect.agents.facts import facts_of
 from recollect.agents.kit.adapter import KitAdapter, Reading, first_line_name, read_odd, remember
 from recollect.agents.kit.calls import Operation, Waiting, arrived, edits_of, expect, give_edits
-from recollect.agents.kit.content import base64_part, content_text, without_opaque
+from recollect.agents.kit.content import arguments_of, base64_part, content_text, without_opaque
 from recollect.agents.kit.names import NamingState, content_name, name_of, numbered
 from recollect.agents.kit.values import items, mapping, text, whole, word_set
 from recollect.model.payloads import (
@@ -99,13 +99,7 @@ def _arguments(reading: ContinueReading, written: Json, state: dict[str, Any]) -
     parsed = state.get("parsedArgs")
     if isinstance(parsed, dict):
         return parsed
-    if not isinstance(written, str):
-        return written
-    try:
-        return msgspec.json.decode(written) if written else None
-    except (ValueError, RecursionError):
-        reading.wrong("arguments", "bad_arguments")
-        return written
+    return arguments_of(reading, written, empty=None)
 
 
 def _read_state(reading: ContinueReading, call_id: str, state: dict[str, Any]) -> None:
@@ -293,9 +287,7 @@ def _parts(reading: ContinueReading, content: Json) -> tuple[Part, ...]:
         url = text(mapping(value.get("imageUrl")).get("url"))
         if url.startswith("data:"):
             media_type, _, data = url[5:].partition(";base64,")
-            image, is_readable = base64_part("image", media_type[:100], data)
-            if not is_readable:
-                reading.wrong("imageUrl", "bad_base64")
+            image = reading.readable(base64_part("image", media_type[:100], data), "imageUrl")
             found.append(image)
         else:
             found.append(Part("image", url=url[:4096]))
@@ -372,7 +364,7 @@ INDEX_SESSION = "sessions"
 class ContinueAdapter(KitAdapter[ContinueState]):
     """The adapter of Continue."""
 
-    facts = FACTS
+    facts = facts_of("continue")
     state_type = ContinueState
 
     def recognise(self, path: str, head: bytes) -> str | None:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from recollect.agents.copilot.declare import CHECKPOINT, EVENTS, FACTS, HISTORY, PLAN, WORKSPACE
+from recollect.agents.facts import facts_of
 from recollect.agents.kit.adapter import KitAdapter, Reading, first_line_name, read_odd
 from recollect.agents.kit.content import chat_content
 from recollect.agents.kit.copilot_events import arguments_of, edits_of_call, read_event, starts_stream
@@ -27,6 +27,12 @@ from recollect.model.payloads import (
 )
 from recollect.model.records import SourceInfo
 from recollect.model.tools import canonical_tool
+
+CHECKPOINT = "checkpoint"
+EVENTS = "events"
+HISTORY = "history"
+PLAN = "plan"
+WORKSPACE = "workspace"
 
 # The oldest layout: one document per session with the messages of the chat API and a timeline of what was shown.
 #
@@ -135,9 +141,7 @@ def read_workspace(reading: Reading[HistoryState], body: str) -> None:
     """Give the session's title, folder and branch of `workspace.yaml`: flat `key: value` lines."""
     told = _flat_yaml(body)
     reading.date(told.get("updated_at") or told.get("created_at"), "updated_at")
-    title = told.get("name") or told.get("summary") or ""
-    if title:
-        reading.add(Lifecycle("title", title=title), native_id="workspace/title")
+    reading.entitle(told.get("name") or told.get("summary") or "", "workspace/title")
     rest = {k: v for k, v in told.items() if k not in ("cwd", "branch", "name") and v}
     cwd, branch = told.get("cwd") or "", told.get("branch") or ""
     reading.add(Lifecycle("workspace", detail=rest or None, cwd=cwd, branch=branch), native_id="workspace")
@@ -197,7 +201,7 @@ _CUT_HISTORY = re.compile(rb'\s*\{\s*"sessionId"\s*:\s*"[^"\\]+"\s*,\s*"startTim
 class CopilotAdapter(KitAdapter[HistoryState]):
     """Reads the session folders of Copilot CLI and the files of older builds."""
 
-    facts = FACTS
+    facts = facts_of("copilot")
     state_type = HistoryState
 
     def recognise(self, path: str, head: bytes) -> str | None:

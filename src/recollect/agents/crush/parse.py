@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
 
-from recollect.agents.crush.declare import FACTS
+from recollect.agents.facts import facts_of
 from recollect.agents.kit.adapter import BaseState, KitAdapter, read_row
 from recollect.agents.kit.adapter import Reading as KitReading
 from recollect.agents.kit.content import base64_part
@@ -151,9 +151,7 @@ def _media(reading: Reading, data: dict[str, Any]) -> tuple[Part, ...]:
         return ()
     media_type = text(data.get("mime_type"))
     kind = "image" if media_type.startswith("image/") else "file"
-    part, is_readable = base64_part(kind, media_type, data.get("data"))
-    if not is_readable:
-        reading.wrong("tool_result.data", "bad_base64")
+    part = reading.readable(base64_part(kind, media_type, data.get("data")), "tool_result.data")
     return (part,)
 
 
@@ -308,18 +306,16 @@ def _read_image(reading: Reading, data: dict[str, Any], message: _Message, name:
     part = Part(type="image", url=url)
     if url.startswith("data:"):
         head, _, body = url.partition(",")
-        part, is_readable = base64_part("image", head[5:].partition(";")[0], body)
-        if not is_readable:
-            reading.wrong("image_url.url", "bad_base64")
+        part = reading.readable(base64_part("image", head[5:].partition(";")[0], body), "image_url.url")
     _give_media(reading, part, message, name)
 
 
 def _read_binary(reading: Reading, data: dict[str, Any], message: _Message, name: str) -> None:
     media_type = reading.text(data, "MIMEType")
     kind = "image" if media_type.startswith("image/") else "file"
-    part, is_readable = base64_part(kind, media_type, data.get("Data"), path=reading.text(data, "Path"))
-    if not is_readable:
-        reading.wrong("binary.Data", "bad_base64")
+    part = reading.readable(
+        base64_part(kind, media_type, data.get("Data"), path=reading.text(data, "Path")), "binary.Data"
+    )
     _give_media(reading, part, message, name)
 
 
@@ -372,9 +368,7 @@ def _read_shell(reading: Reading, data: dict[str, Any], message: _Message, name:
     ok = exit_code == 0 if exit_code is not None else None
     reading.add(UserMessage(f"!{reading.text(data, 'command')}", "command"), "user", native_id=name)
     reading.add(
-        ToolResult(name, "shell", ok, exit_code, reading.text(data, "output")),
-        "tool",
-        native_id=f"result:{name}",
+        ToolResult(name, "shell", ok, exit_code, reading.text(data, "output")), "tool", native_id=f"result:{name}"
     )
 
 
@@ -409,9 +403,7 @@ def read_session(reading: Reading) -> None:
     reading.add(
         SessionStart(parent_session=parent, agent_name=_agent_of(text(row.get("id")), parent)), native_id="start"
     )
-    title = reading.text(row, "title")
-    if title:
-        reading.add(Lifecycle("title", title=title), native_id="title")
+    reading.entitle(reading.text(row, "title"))
     reading.date(row.get("updated_at"), "updated_at")
     _give_todos(reading, row.get("todos"))
     usage = TokenUsage(
@@ -464,17 +456,13 @@ def read_file(reading: Reading) -> None:
     reading.extra(row, _FILE, "file", native_id=name)
 
 
-_TABLES: dict[str, Callable[[Reading], None]] = {
-    "messages": read_message,
-    "sessions": read_session,
-    "files": read_file,
-}
+_TABLES: dict[str, Callable[[Reading], None]] = {"messages": read_message, "sessions": read_session, "files": read_file}
 
 
 class CrushAdapter(KitAdapter[CrushState]):
     """The adapter of Crush."""
 
-    facts = FACTS
+    facts = facts_of("crush")
     state_type = CrushState
 
     def read(self, reading: Reading) -> None:

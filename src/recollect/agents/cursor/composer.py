@@ -130,10 +130,7 @@ def _image(step: Step, image: Json) -> Part:
     path = path_of_address(text(facts.get("path")))
     if not is_opaque("data", data):
         return Part("image", path=path)
-    part, is_readable = base64_part("image", text(facts.get("mimeType")), data, path=path)
-    if not is_readable:
-        step.wrong("images.data", "bad_base64")
-    return part
+    return step.readable(base64_part("image", text(facts.get("mimeType")), data, path=path), "images.data")
 
 
 def _read_assistant(step: Step, bubble: dict[str, Any], name: str) -> None:

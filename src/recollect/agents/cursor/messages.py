@@ -349,10 +349,7 @@ def _media(step: Step, block: dict[str, Any]) -> Part:
     if url or data is None:
         return Part(kind, media_type=media_type, path=path, url=url)
     written = text(data).partition(";base64,")[2] or data
-    part, is_readable = base64_part(kind, media_type, written, path=path)
-    if not is_readable:
-        step.wrong("content.data", "bad_base64")
-    return part
+    return step.readable(base64_part(kind, media_type, written, path=path), "content.data")
 
 
 def _read_block(step: Step, role: str, block: dict[str, Any], message: dict[str, Any], *, model: str) -> None:

@@ -14,16 +14,6 @@ from typing import Any
 import msgspec
 
 from recollect.agents.cursor.composer import read_ide_row
-from recollect.agents.cursor.declare import (
-    CLI_META,
-    CLI_STORE,
-    FACTS,
-    HISTORY,
-    IDE,
-    SUBAGENT,
-    TRANSCRIPT,
-    TRANSCRIPT_TEXT,
-)
 from recollect.agents.cursor.messages import give_call, give_prompt, give_result, model_of, read_message
 from recollect.agents.cursor.state import (
     MAX_MESSAGES,
@@ -39,6 +29,7 @@ from recollect.agents.cursor.state import (
     root_of,
     short,
 )
+from recollect.agents.facts import facts_of
 from recollect.agents.kit.adapter import KitAdapter, first_line_name, read_odd, remember
 from recollect.agents.kit.values import decoded_json, text, word_set
 from recollect.model.payloads import (
@@ -54,6 +45,14 @@ from recollect.model.payloads import (
 )
 from recollect.model.records import SourceInfo
 from recollect.model.text import flatten
+
+CLI_META = "cli_meta"
+CLI_STORE = "cli_store"
+HISTORY = "history"
+IDE = "ide"
+SUBAGENT = "subagent"
+TRANSCRIPT = "transcript"
+TRANSCRIPT_TEXT = "transcript_text"
 
 # Whose a source is, and the name of its session, which is the same in all three stores.
 #
@@ -391,7 +390,7 @@ _READERS: dict[str, Callable[[Step], None]] = {
 class CursorAdapter(KitAdapter[CursorState]):
     """The adapter of Cursor."""
 
-    facts = FACTS
+    facts = facts_of("cursor")
     state_type = CursorState
 
     def recognise(self, path: str, head: bytes) -> str | None:
@@ -406,15 +405,9 @@ class CursorAdapter(KitAdapter[CursorState]):
         """See `Adapter.identify`."""
         return session_of(info, head)
 
-    def begin(self, info: SourceInfo) -> CursorState:
-        """See `Adapter.begin`."""
-        return CursorState(
-            session=info.session,
-            role=info.role,
-            name=info.name,
-            document=info.document,
-            parent=parent_of(info),
-        )
+    def told_by(self, info: SourceInfo) -> dict[str, Any]:
+        """See `KitAdapter.told_by`."""
+        return {"parent": parent_of(info)}
 
     def read(self, reading: Step) -> None:
         """See `KitAdapter.read`."""

@@ -11,14 +11,13 @@ import msgspec
 from recollect.agents.kit.adapter import MAX_NAME_CHARS, Reading
 from recollect.agents.kit.content import base64_part, is_opaque
 from recollect.agents.kit.names import NamingState, content_sha256, is_encodable, numbered
-from recollect.agents.kit.values import mapping, path_of_address, text
+from recollect.agents.kit.values import decoded_json, mapping, path_of_address, text
 from recollect.model.payloads import Json, Lifecycle, Part
 
 # What stands in Cursor's columns: JSON as text, bytes or hex, protobuf lists of ids, rich text.
 #
 # Every function takes anything and raises nothing. Evidence: format notes: Cursor, stores A and C.
 
-_UNREADABLE = (msgspec.MsgspecError, ValueError, RecursionError)
 _DIGITS = 16
 _SHA256_BYTES = 32
 _CHILD_FIELD = 1
@@ -40,24 +39,14 @@ class Root(NamedTuple):
 def decoded(value: Json) -> Json | bytes:
     """Return a column's value: JSON that is written as text or as bytes comes decoded, other bytes as bytes."""
     if isinstance(value, str):
-        return _json_of(value) if value[:1] in ("{", "[") else value
+        return decoded_json(value, value) if value[:1] in ("{", "[") else value
     if isinstance(value, dict) and value.keys() == {"$blob"}:
         try:
             raw = binascii.a2b_base64(text(value["$blob"]))
         except ValueError:
             return value
-        if raw[:1] not in (b"{", b"["):
-            return raw
-        found = _json_of(raw)
-        return raw if found is raw else found
+        return decoded_json(raw, raw) if raw[:1] in (b"{", b"[") else raw
     return value
-
-
-def _json_of(raw: str | bytes) -> Json:
-    try:
-        return msgspec.json.decode(raw)
-    except _UNREADABLE:
-        return raw
 
 
 def json_object(value: Json) -> dict[str, Any]:
@@ -71,7 +60,7 @@ def hex_object(value: Json) -> dict[str, Any]:
         plain = bytes.fromhex(text(value))
     except ValueError:
         return json_object(value)
-    return mapping(_json_of(plain))
+    return mapping(decoded_json(plain, plain))
 
 
 def digest(value: Json) -> str:

@@ -7,14 +7,7 @@ from typing import Any, Literal
 
 from recollect.agents.kit import adapter as kit
 from recollect.agents.kit.calls import Waiting, arrived, edits_of, expect, give_edits
-from recollect.agents.kit.content import (
-    CALL_TYPES,
-    MEDIA_TYPES,
-    block_text,
-    content_parts,
-    content_text,
-    media_part,
-)
+from recollect.agents.kit.content import CALL_TYPES, MEDIA_TYPES, block_text, content_parts, content_text, media_part
 from recollect.agents.kit.names import content_name, short
 from recollect.agents.kit.values import decoded_json, mapping, text, whole, word_set
 from recollect.model.payloads import (
@@ -72,9 +65,7 @@ def add_result(reading: Reading, call_id: str, body: str, is_error: object, cont
     exit_code = _exit_code(body)
     has_failed = body.startswith("Error:") or bool(exit_code) or success is False
     ok = not is_error if isinstance(is_error, bool) else not has_failed
-    parts, are_readable = content_parts(content)
-    if not are_readable:
-        reading.wrong("tool_result.content.source.data", "bad_base64")
+    parts = reading.readable(content_parts(content), "tool_result.content.source.data")
     native_id = f"result:{short(call_id)}" if call_id else None
     reading.add(
         ToolResult(call_id, call.name, ok and success is not False, exit_code, body, parts=parts),
@@ -259,7 +250,7 @@ def _read_user(reading: Reading, message: dict[str, Any], blocks: list[Any]) -> 
             said.append(human)
             injected.append(harness)
         else:
-            reading.unknown(kind or "block", block, native_id=_below(reading, f"block/{number}"))
+            reading.unknown(kind or "block", block, native_id=reading.below(f"block/{number}"))
     prompt, context = ("\n".join(filter(None, texts)) for texts in (said, injected))
     if visibility == "user_only":
         reading.add(Lifecycle("notice", text=prompt or context))
@@ -267,7 +258,7 @@ def _read_user(reading: Reading, message: dict[str, Any], blocks: list[Any]) -> 
     if visibility:
         prompt, context = "", "\n".join(filter(None, (prompt, context)))
     if context:
-        reading.add(UserMessage(context, "injected"), "user", native_id=_below(reading, "context"))
+        reading.add(UserMessage(context, "injected"), "user", native_id=reading.below("context"))
     if prompt or parts:
         reading.add(UserMessage(prompt, "human", tuple(parts)), "user")
 
@@ -315,7 +306,7 @@ def _read_assistant(reading: Reading, message: dict[str, Any], blocks: list[Any]
             payload = AssistantMessage(body, model, "", message_id, (part,))
             reading.add(payload, "assistant", native_id=_next(reading, counts, "media"))
         else:
-            reading.unknown(kind or "block", block, native_id=_below(reading, f"block/{number}"))
+            reading.unknown(kind or "block", block, native_id=reading.below(f"block/{number}"))
 
 
 def _read_tool_use(reading: Reading, block: dict[str, Any], message_id: str) -> None:
@@ -330,7 +321,7 @@ def _read_tool_use(reading: Reading, block: dict[str, Any], message_id: str) -> 
 def _see_model(reading: Reading, model: str) -> None:
     before, now = reading.now("model"), short(model)
     if now and before and now != before:
-        reading.add(Lifecycle("model", model=model), native_id=_below(reading, "model"))
+        reading.add(Lifecycle("model", model=model), native_id=reading.below("model"))
     if now:
         reading.set(model=now)
 
@@ -341,8 +332,4 @@ def _next(reading: Reading, counts: dict[str, int], kind: str) -> str | None:
     name = kind or "text"
     if not kind and count == 1:
         return reading.native_id
-    return _below(reading, name if count == 1 else f"{name}/{count}")
-
-
-def _below(reading: Reading, name: str) -> str | None:
-    return f"{reading.native_id}/{name}" if reading.native_id else None
+    return reading.below(name if count == 1 else f"{name}/{count}")

@@ -6,17 +6,21 @@ Messages and saved output are read by `messages`; traps are in README.md.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
-from recollect.agents.droid.declare import FACTS, SETTINGS, STREAM, TRANSCRIPT
 from recollect.agents.droid.messages import DroidState, Reading, read_message, read_stream, stream_session
-from recollect.agents.kit.adapter import KitAdapter, first_line_name, read_odd
+from recollect.agents.facts import facts_of
+from recollect.agents.kit.adapter import KitAdapter, first_line_name
 from recollect.agents.kit.content import without_opaque
 from recollect.agents.kit.names import MAX_PATH_CHARS, short
 from recollect.agents.kit.values import decoded_json, instant, mapping, text, word_set
 from recollect.model.payloads import Compaction, Lifecycle, SessionStart, TokenUsage
 from recollect.model.records import SourceInfo
 from recollect.model.text import flatten
+
+SETTINGS = "settings"
+STREAM = "stream"
+TRANSCRIPT = "transcript"
 
 # The records of a transcript: the header, messages, and what stands between them.
 #
@@ -65,9 +69,7 @@ def _read_start(reading: Reading) -> None:
     )
     reading.add(start, native_id="start")
     titles = (text(facts.get("sessionTitle")), text(facts.get("title")))
-    title = next((t for t in titles if t and t != _UNTITLED), "")
-    if title:
-        reading.add(Lifecycle("title", title=title), native_id="title")
+    reading.entitle(next((t for t in titles if t and t != _UNTITLED), ""))
     last = text(facts.get("lastCwd"))
     if last and last != cwd:
         reading.add(Lifecycle("cwd", cwd=last), native_id="cwd")
@@ -92,7 +94,7 @@ def _read_compaction(reading: Reading) -> None:
     )
     info = value.get("systemInfo")
     if info:
-        reading.kept("compaction_state.systemInfo", without_opaque(info), native_id=_below(reading, "system"))
+        reading.kept("compaction_state.systemInfo", without_opaque(info), native_id=reading.below("system"))
     reading.extra(value, _COMPACTION_FIELDS, "compaction_state")
 
 
@@ -119,10 +121,6 @@ def _read_settings(reading: Reading) -> None:
     """Give a change of settings, and of the model with it."""
     rest: dict[str, Any] = {k: v for k, v in reading.value.items() if k not in ("type", "id", "timestamp", "parentId")}
     reading.add(Lifecycle("settings", detail=without_opaque(rest) or None, model=text(rest.get("model"))))
-
-
-def _below(reading: Reading, name: str) -> str | None:
-    return f"{reading.native_id}/{name}" if reading.native_id else None
 
 
 _READERS: dict[str, Callable[[Reading], None]] = {
@@ -190,8 +188,9 @@ _SUFFIX = ".settings"
 class DroidAdapter(KitAdapter[DroidState]):
     """The adapter of Factory Droid."""
 
-    facts = FACTS
+    facts = facts_of("droid")
     state_type = DroidState
+    readers: ClassVar = {SETTINGS: read_settings, STREAM: read_stream, "": read_record}
 
     def recognise(self, path: str, head: bytes) -> str | None:
         """See `Adapter.recognise`. The messages alone could be another agent's; the header is Droid's."""
@@ -210,17 +209,6 @@ class DroidAdapter(KitAdapter[DroidState]):
             return stem or first_line_name(head)
         found = _header_id if info.role == TRANSCRIPT else stream_session
         return next((name for value in _values(head) if (name := found(value))), stem) or first_line_name(head)
-
-    def read(self, reading: Reading) -> None:
-        """Give the events of one record, by the kind of source."""
-        if not isinstance(reading.record.value, dict):
-            read_odd(reading)
-        elif reading.state.role == SETTINGS:
-            read_settings(reading)
-        elif reading.state.role == STREAM:
-            read_stream(reading)
-        else:
-            read_record(reading)
 
 
 def _header_id(value: dict[str, Any]) -> str:

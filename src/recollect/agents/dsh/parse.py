@@ -7,14 +7,14 @@ Traps are in README.md beside this file.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import unquote
 
 import msgspec
 
-from recollect.agents.dsh.declare import FACTS, LOG, LOG_ZSTD
+from recollect.agents.facts import facts_of
 from recollect.agents.kit import adapter as kit
-from recollect.agents.kit.adapter import KitAdapter, first_line_name, read_odd
+from recollect.agents.kit.adapter import KitAdapter, first_line_name
 from recollect.agents.kit.calls import Waiting, arrived, edits_of, expect, give_edits
 from recollect.agents.kit.content import without_opaque
 from recollect.agents.kit.names import NamingState, content_name, name_of, numbered, short
@@ -36,6 +36,9 @@ from recollect.model.payloads import (
 from recollect.model.records import SourceInfo
 from recollect.model.text import flatten
 from recollect.model.tools import canonical_tool
+
+LOG = "log"
+LOG_ZSTD = "log_zstd"
 
 MAX_PIECES_CHARS = 32_768
 """Streamed text that is kept until its message comes."""
@@ -423,8 +426,9 @@ _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 class DshAdapter(KitAdapter[DshState]):
     """The adapter of DeepSeek Harness."""
 
-    facts = FACTS
+    facts = facts_of("dsh")
     state_type = DshState
+    readers: ClassVar = {"": read_record}
 
     def recognise(self, path: str, head: bytes) -> str | None:
         """See `Adapter.recognise`: a header with a format version and a time of creation in milliseconds."""
@@ -440,13 +444,6 @@ class DshAdapter(KitAdapter[DshState]):
         told = text(mapping(_header(head)).get("id"))
         folders = info.path.split("/")[:-1]
         return told or (unquote(folders[-1]) if folders else "") or first_line_name(head)
-
-    def read(self, reading: Reading) -> None:
-        """Give the events of one record."""
-        if isinstance(reading.record.value, dict):
-            read_record(reading)
-        else:
-            read_odd(reading)
 
 
 def _header(head: bytes) -> object:

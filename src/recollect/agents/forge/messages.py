@@ -185,9 +185,7 @@ class Conversation:
         """Give an attached image or document: a user's message without words."""
         part: Part
         if "url" in body:
-            part, is_readable = data_url_part("image", text(body.get("url")))
-            if not is_readable:
-                self._reading.wrong("image.url", "bad_base64")
+            part = self._reading.readable(data_url_part("image", text(body.get("url"))), "image.url")
         else:
             part = document_part(body)
         self._reading.add(UserMessage("", "injected", (part,)), "user", native_id=name)

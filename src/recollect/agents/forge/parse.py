@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from recollect.agents.forge.declare import FACTS
+from recollect.agents.facts import facts_of
 from recollect.agents.forge.messages import Conversation
 from recollect.agents.kit.adapter import BaseState, KitAdapter, Reading, read_odd
 from recollect.agents.kit.values import mapping
@@ -21,7 +21,7 @@ _METRICS_FIELDS = frozenset("started_at files_changed files_accessed todos".spli
 class ForgeAdapter(KitAdapter[BaseState]):
     """The adapter of Forge."""
 
-    facts = FACTS
+    facts = facts_of("forge")
     state_type = BaseState
 
     def read(self, reading: Reading[BaseState]) -> None:
@@ -36,9 +36,7 @@ class ForgeAdapter(KitAdapter[BaseState]):
         messages = reading.items(context, "messages")
         conversation = Conversation(reading)
         reading.add(SessionStart(), native_id="start")
-        title = reading.text(row, "title")
-        if title:
-            reading.add(Lifecycle("title", title=title), native_id="title")
+        reading.entitle(reading.text(row, "title"))
         reading.infer(reading.ts)
         for entry in messages:
             conversation.read(entry)

@@ -1,1 +1,1 @@
-"""Agents described by data: one TOML file each, and the one parser that reads by them."""
+"""What is known of every agent, one TOML file each, and what reads records by a description."""

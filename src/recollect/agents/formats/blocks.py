@@ -187,10 +187,7 @@ class OwnBlocks:
         media_type, path = text(source.get("media_type")), text(block.get("filename"))
         if source.get("type") != "base64":
             return Part(type=kind, media_type=media_type, path=path, url=text(source.get("url")))
-        part, is_readable = base64_part(kind, media_type, source.get("data"), path=path)
-        if not is_readable:
-            self._reading.wrong(f"{kind}.source", "bad_base64")
-        return part
+        return self._reading.readable(base64_part(kind, media_type, source.get("data"), path=path), f"{kind}.source")
 
     def _read(self, block: Json, where: str) -> None:
         reading, known = self._reading, self._type(block)
@@ -250,7 +247,4 @@ class OwnBlocks:
         if any(block.kind == "media" for block in self._form.blocks.values()):
             media = [p for p in items(content) if (known := self._type(p)) is not None and known.kind == "media"]
             return tuple(map(self._part, media))
-        parts, are_readable = content_parts(content)
-        if not are_readable:
-            self._reading.wrong("tool_result.content", "bad_base64")
-        return parts
+        return self._reading.readable(content_parts(content), "tool_result.content")

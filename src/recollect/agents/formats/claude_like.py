@@ -21,13 +21,7 @@ from recollect.agents.kit.content import (
     media_part,
     without_opaque,
 )
-from recollect.agents.kit.google_parts import (
-    display_of,
-    edit_of,
-    is_edit_display,
-    response_failed,
-    response_text,
-)
+from recollect.agents.kit.google_parts import display_of, edit_of, is_edit_display, response_failed, response_text
 from recollect.agents.kit.names import content_sha256, short_name
 from recollect.agents.kit.values import items, mapping, text, whole
 from recollect.model.payloads import (
@@ -134,9 +128,9 @@ def _see_place(reading: Reading[S]) -> None:
         )
     else:
         if cwd and cwd != reading.now("cwd"):
-            reading.add(Lifecycle("cwd", cwd=cwd), native_id=_below(reading, "cwd"))
+            reading.add(Lifecycle("cwd", cwd=cwd), native_id=reading.below("cwd"))
         if branch and branch != reading.now("branch"):
-            reading.add(Lifecycle("branch", branch=branch), native_id=_below(reading, "branch"))
+            reading.add(Lifecycle("branch", branch=branch), native_id=reading.below("branch"))
     reading.set(
         cwd=cwd if cwd and cwd.isprintable() else reading.now("cwd"),
         branch=branch if branch and branch.isprintable() else reading.now("branch"),
@@ -156,9 +150,7 @@ def _read_user(reading: Reading[S]) -> None:
         _read_result(reading, block, value.get("toolUseResult") if i == 0 else None)
     rest = [b for b in blocks if mapping(b).get("type") != "tool_result"] if results else content
     said = content_text(rest)
-    parts, are_readable = content_parts(rest)
-    if not are_readable:
-        reading.wrong("message.content.source.data", "bad_base64")
+    parts = reading.readable(content_parts(rest), "message.content.source.data")
     if said.lstrip().startswith(_INTERRUPTED):
         reading.add(Lifecycle("interrupted", text=said))
     elif said or parts or not results:
@@ -189,13 +181,13 @@ def _read_assistant(reading: Reading[S]) -> None:
             thoughts += 1
             body = reading.text(block, "thinking")
             thought = Thinking(body, message_id, is_encrypted=not body and bool(block.get("signature")))
-            reading.add(thought, "assistant", native_id=_below(reading, f"thinking/{thoughts}"))
+            reading.add(thought, "assistant", native_id=reading.below(f"thinking/{thoughts}"))
         elif isinstance(kind, str) and kind in CALL_TYPES and isinstance(block, dict):
             _read_call(reading, block, message_id)
         elif isinstance(kind, str) and kind in MEDIA_TYPES and isinstance(block, dict):
             media.append(media_part(block)[0])
         else:
-            reading.unknown(text(kind) or "block", block, native_id=_below(reading, f"block/{i}"))
+            reading.unknown(text(kind) or "block", block, native_id=reading.below(f"block/{i}"))
     body = "\n".join(t for t in said if t)
     if reading.value.get("isApiErrorMessage") is True:
         reading.add(Lifecycle("api_error", text=body))
@@ -210,7 +202,7 @@ def _read_assistant(reading: Reading[S]) -> None:
 def _read_call(reading: Reading[S], block: dict[str, Any], message_id: str) -> None:
     call_id, name = reading.text(block, "id"), reading.text(block, "name")
     arguments = block.get("input")
-    native_id = f"call:{short_name(call_id)}" if call_id else _below(reading, f"call/{content_sha256(block)}")
+    native_id = f"call:{short_name(call_id)}" if call_id else reading.below(f"call/{content_sha256(block)}")
     if message_id.startswith(_LINE_ID):
         message_id = ""
     reading.add(ToolCall(call_id, name, canonical_tool(name), arguments, message_id), "assistant", native_id=native_id)
@@ -298,7 +290,7 @@ def _see_model(reading: Reading[S], model: str) -> None:
     if not model or len(model) > MAX_NAME_CHARS or not model.isprintable():
         return
     if before and before != model:
-        reading.add(Lifecycle("model", model=model), native_id=_below(reading, "model"))
+        reading.add(Lifecycle("model", model=model), native_id=reading.below("model"))
     reading.set(model=model)
 
 
@@ -318,10 +310,6 @@ def _read_usage(reading: Reading[S], message: dict[str, Any], model: str, *, mes
                 dedupe_key=message_id or text(reading.value.get("uuid")),
             ),
             "assistant",
-            native_id=_below(reading, "usage"),
+            native_id=reading.below("usage"),
         )
     reading.extra(usage, _USAGE_FIELDS, "usage")
-
-
-def _below(reading: Reading[S], name: str) -> str | None:
-    return f"{reading.native_id}/{name}" if reading.native_id else None

@@ -80,10 +80,11 @@ def _content(reading: Reading[Any], content: Json) -> tuple[str, tuple[Part, ...
     for block in items(content):
         given = mapping(block)
         if text(given.get("type")) in _IMAGES:
-            part, is_readable = data_url_part("image", text(given.get("image", given.get("imageUrl"))))
-            parts.append(part)
-            if not is_readable:
-                reading.wrong("content.image", "bad_base64")
+            parts.append(
+                reading.readable(
+                    data_url_part("image", text(given.get("image", given.get("imageUrl")))), "content.image"
+                )
+            )
             continue
         found = next((given[k] for k in _TEXTS if isinstance(given.get(k), str)), None)
         texts.append(found if found is not None else flatten(block))

@@ -7,9 +7,9 @@ from typing import Any
 
 import msgspec
 
+from recollect.agents.facts import facts_of, format_table
 from recollect.agents.formats.blocks import OwnBlocks, read_aisdk
 from recollect.agents.formats.claude_like import RelativeState, read_record
-from recollect.agents.formats.files import facts_of, form_of
 from recollect.agents.formats.items import read_item
 from recollect.agents.formats.language import (
     Format,
@@ -29,7 +29,7 @@ from recollect.agents.kit import adapter as kit
 from recollect.agents.kit.adapter import KitAdapter, first_line_name, read_odd
 from recollect.agents.kit.content import Speaker, without_opaque
 from recollect.agents.kit.names import MAX_PATH_CHARS, Marks, name_of, short, short_name
-from recollect.agents.kit.values import instant, items, mapping, text, whole
+from recollect.agents.kit.values import decoded_json, instant, items, mapping, text, whole
 from recollect.model.payloads import Compaction, Instructions, Json, Lifecycle, SessionStart, TokenUsage
 from recollect.model.records import SourceInfo
 
@@ -52,7 +52,7 @@ class FormatAdapter(KitAdapter[FormatState]):
 
     def __init__(self, slug: str) -> None:
         self.facts = facts_of(slug)
-        self._form = form_of(slug)
+        self._form = msgspec.convert(format_table(slug), Format)
 
     def recognise(self, path: str, head: bytes) -> str | None:
         """See `Adapter.recognise`."""
@@ -72,9 +72,9 @@ class FormatAdapter(KitAdapter[FormatState]):
         stem, parent = stem or first_line_name(head), self._parent(info)
         return f"{parent}{named.joint}{stem}" if parent else stem
 
-    def begin(self, info: SourceInfo) -> FormatState:
-        """See `Adapter.begin`."""
-        return msgspec.structs.replace(super().begin(info), parent=self._parent(info)[: kit.MAX_NAME_CHARS])
+    def told_by(self, info: SourceInfo) -> dict[str, Any]:
+        """See `KitAdapter.told_by`."""
+        return {"parent": self._parent(info)[: kit.MAX_NAME_CHARS]}
 
     def _parent(self, info: SourceInfo) -> str:
         """Return the session whose subagent a source is of, told by its folder."""
@@ -112,10 +112,7 @@ def _is_told(told: HeadTest, head: bytes) -> bool:
 
 
 def _first_line(head: bytes) -> dict[str, Any]:
-    try:
-        return mapping(msgspec.json.decode(head.lstrip().partition(b"\n")[0]))
-    except (msgspec.DecodeError, ValueError, RecursionError):
-        return {}
+    return mapping(decoded_json(head.lstrip().partition(b"\n")[0]))
 
 
 def _is_of(rule: Rule, reading: Reading) -> bool:

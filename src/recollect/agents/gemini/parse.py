@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from recollect.agents.facts import facts_of
 from recollect.agents.gemini.chats import (
     GeminiState,
     read_project_root,
@@ -12,7 +13,6 @@ from recollect.agents.gemini.chats import (
     read_record,
     read_snapshot_record,
 )
-from recollect.agents.gemini.declare import FACTS
 from recollect.agents.kit.adapter import MAX_NAME_CHARS, KitAdapter, Reading, first_line_name, read_odd
 from recollect.agents.kit.google_chat import read_logged_prompt, read_saved_turn
 from recollect.agents.kit.values import decoded_json, head_objects, text
@@ -98,7 +98,7 @@ def _decoded(written: bytes) -> str:
 class GeminiAdapter(KitAdapter[GeminiState]):
     """The adapter of Gemini CLI."""
 
-    facts = FACTS
+    facts = facts_of("gemini")
     state_type = GeminiState
 
     def recognise(self, path: str, head: bytes) -> str | None:
@@ -109,16 +109,9 @@ class GeminiAdapter(KitAdapter[GeminiState]):
         """See `Adapter.identify`."""
         return session_of(info, head)
 
-    def begin(self, info: SourceInfo) -> GeminiState:
-        """See `Adapter.begin`."""
-        return GeminiState(
-            session=info.session,
-            role=info.role,
-            name=info.name,
-            document=info.document,
-            project=project_of(info)[:MAX_NAME_CHARS],
-            parent=parent_of(info)[:MAX_NAME_CHARS],
-        )
+    def told_by(self, info: SourceInfo) -> dict[str, Any]:
+        """See `KitAdapter.told_by`."""
+        return {"project": project_of(info)[:MAX_NAME_CHARS], "parent": parent_of(info)[:MAX_NAME_CHARS]}
 
     def read(self, reading: Reading[GeminiState]) -> None:
         """Give the events of one record."""

@@ -286,10 +286,9 @@ def _said(reading: Reading, blocks: list[Any]) -> tuple[str, tuple[Part, ...]]:
         if kind == "text":
             texts.append(reading.text(block, "text"))
         elif kind == "image":
-            part, is_readable = base64_part("image", text(block.get("mimeType")), block.get("data"))
-            parts.append(part)
-            if not is_readable:
-                reading.wrong("image.data", "bad_base64")
+            parts.append(
+                reading.readable(base64_part("image", text(block.get("mimeType")), block.get("data")), "image.data")
+            )
     return "\n".join(t for t in texts if t), tuple(parts)
 
 

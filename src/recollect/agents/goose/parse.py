@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
-
+from recollect.agents.facts import facts_of
 from recollect.agents.goose.content import GooseState, Ledger, Reading, Visibility, clamped, name_of, read_content
-from recollect.agents.goose.declare import FACTS
 from recollect.agents.kit.adapter import KitAdapter, read_odd
-from recollect.agents.kit.values import mapping, text, word_set
+from recollect.agents.kit.values import decoded_json, mapping, text, word_set
 from recollect.model.payloads import Instructions, Lifecycle, SessionStart, TokenUsage
 
 # The rows around goose's messages: a session's facts and lineage, and its usage.
@@ -155,7 +153,7 @@ _ROLES = ("user", "assistant")
 class GooseAdapter(KitAdapter[GooseState]):
     """The adapter of goose."""
 
-    facts = FACTS
+    facts = facts_of("goose")
     state_type = GooseState
 
     def recognise(self, path: str, head: bytes) -> str | None:
@@ -164,10 +162,7 @@ class GooseAdapter(KitAdapter[GooseState]):
         line = head.lstrip().partition(b"\n")[0]
         if not line.startswith(b"{") or b'"working_dir"' not in line:
             return None
-        try:
-            facts = mapping(msgspec.json.decode(line))
-        except (msgspec.DecodeError, ValueError, RecursionError):
-            return None
+        facts = mapping(decoded_json(line))
         is_facts = isinstance(facts.get("working_dir"), str) and {"description", "message_count"} <= facts.keys()
         return "lines" if is_facts and not {"role", "type"} & facts.keys() else None
 
@@ -235,8 +230,6 @@ def _read_header(reading: Reading) -> None:
     parent = reading.text(facts, "parent_session_id")
     start = SessionStart(cwd=reading.text(facts, "working_dir"), forked_from=parent)
     reading.add(start, native_id="start")
-    title = reading.text(facts, "description")
-    if title:
-        reading.add(Lifecycle("title", title=title), native_id="title")
+    reading.entitle(reading.text(facts, "description"))
     add_totals(reading, facts, "")
     reading.extra(facts, SESSION_FIELDS, "session", native_id="start")

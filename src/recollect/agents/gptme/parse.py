@@ -5,35 +5,35 @@ What each becomes is in `messages`, calls in `blocks` and `tools`; traps are in 
 
 from __future__ import annotations
 
-import msgspec
+from typing import ClassVar
 
-from recollect.agents.gptme.declare import BRANCH, FACTS, MAIN
+from recollect.agents.facts import facts_of
 from recollect.agents.gptme.messages import read_message
-from recollect.agents.gptme.state import GptmeState, Reading
-from recollect.agents.kit.adapter import KitAdapter, first_line_name, read_odd
+from recollect.agents.gptme.state import GptmeState
+from recollect.agents.kit.adapter import KitAdapter, first_line_name
 from recollect.agents.kit.names import short
-from recollect.agents.kit.values import mapping
+from recollect.agents.kit.values import decoded_json, mapping
 from recollect.model.records import SourceInfo
 
+BRANCH = "branch"
+MAIN = "log"
+
 _NAME = "conversation.jsonl"
-_BRANCHES = "branches"
 _ROLES = ("system", "user", "assistant", "tool")
 
 
 class GptmeAdapter(KitAdapter[GptmeState]):
     """The adapter of gptme."""
 
-    facts = FACTS
+    facts = facts_of("gptme")
     state_type = GptmeState
+    readers: ClassVar = {"": read_message}
 
     def recognise(self, path: str, head: bytes) -> str | None:
         """See `Adapter.recognise`. Its messages have no mark of their own: only under gptme's own file name."""
         if path.rsplit("/", 1)[-1] != _NAME:
             return None
-        try:
-            value = mapping(msgspec.json.decode(head.partition(b"\n")[0]))
-        except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
-            return None
+        value = mapping(decoded_json(head.partition(b"\n")[0]))
         is_message = value.get("role") in _ROLES and isinstance(value.get("content"), str)
         return MAIN if is_message and isinstance(value.get("timestamp"), str) else None
 
@@ -48,10 +48,3 @@ class GptmeAdapter(KitAdapter[GptmeState]):
         """See `Adapter.begin`."""
         parent = info.session.rpartition("/")[0] if info.role == BRANCH else ""
         return GptmeState(session=short(info.session), role=info.role, branch_of=short(parent))
-
-    def read(self, reading: Reading) -> None:
-        """Give the events of one message."""
-        if isinstance(reading.record.value, dict):
-            read_message(reading)
-        else:
-            read_odd(reading)

@@ -11,8 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import unquote
 
-from recollect.agents.grok import declare
-from recollect.agents.grok.declare import FACTS, SYSTEM_PROMPT, UPDATES
+from recollect.agents.facts import facts_of
 from recollect.agents.grok.sidecars import READERS, give_instructions
 from recollect.agents.grok.turns import GrokState, Reading
 from recollect.agents.kit.adapter import KitAdapter, first_line_name, read_odd
@@ -43,9 +42,9 @@ def recognise(path: str, head: bytes) -> str | None:
         if role is not None:
             return role
     if _CUT_UPDATE.match(head) is not None and b'"sessionUpdate"' in head:
-        return declare.UPDATES
+        return "updates"
     is_chat = path.rsplit("/", 1)[-1] == "chat_history.jsonl" and _CUT_SYSTEM.match(head) is not None
-    return declare.CHAT if is_chat else None
+    return "chat" if is_chat else None
 
 
 def _role(value: dict[str, Any]) -> str | None:
@@ -55,16 +54,16 @@ def _role(value: dict[str, Any]) -> str | None:
     update = mapping(params).get("update")
     if isinstance(update, dict) and isinstance(update.get("sessionUpdate"), str):
         is_whole = isinstance(value.get("timestamp"), int) or value.keys() <= {"sessionId", "update", "_meta"}
-        return declare.UPDATES if is_whole else None
+        return "updates" if is_whole else None
     if value.keys() >= _HISTORY_KEYS:
-        return declare.PROMPT_HISTORY
+        return "prompt_history"
     if isinstance(value.get("ts"), str) and isinstance(value.get("type"), str) and value.keys() & _EVENT_MARKS:
-        return declare.EVENTS
+        return "events"
     if isinstance(value.get("info"), dict) and "num_chat_messages" in value and "current_model_id" in value:
-        return declare.SUMMARY
+        return "summary"
     if isinstance(value.get("prompt_index"), int) and isinstance(value.get("file_snapshots"), dict):
-        return declare.REWIND_POINTS
-    return declare.CHAT if _is_chat(value) else None
+        return "rewind_points"
+    return "chat" if _is_chat(value) else None
 
 
 def _is_chat(value: dict[str, Any]) -> bool:
@@ -87,10 +86,10 @@ def _is_chat(value: dict[str, Any]) -> bool:
 
 def session_of(info: SourceInfo, head: bytes) -> str:
     """Return the id of the session a source belongs to; lines of a prompt history name their own."""
-    if info.role == declare.PROMPT_HISTORY:
-        return declare.PROMPT_HISTORY
+    if info.role == "prompt_history":
+        return "prompt_history"
     parts = _below_sessions(info.path)
-    if len(parts) >= 5 and parts[2] == "subagents" and info.role in (declare.UPDATES, declare.CHAT):
+    if len(parts) >= 5 and parts[2] == "subagents" and info.role in ("updates", "chat"):
         return parts[3]
     if len(parts) >= 3:
         return parts[1]
@@ -140,7 +139,7 @@ def _values(head: bytes) -> Iterator[dict[str, Any]]:
 class GrokAdapter(KitAdapter[GrokState]):
     """The adapter of Grok Build."""
 
-    facts = FACTS
+    facts = facts_of("grok")
     state_type = GrokState
 
     def recognise(self, path: str, head: bytes) -> str | None:
@@ -151,21 +150,15 @@ class GrokAdapter(KitAdapter[GrokState]):
         """See `Adapter.identify`: the session's folder, else what the first lines say."""
         return session_of(info, head)
 
-    def begin(self, info: SourceInfo) -> GrokState:
-        """See `Adapter.begin`."""
-        return GrokState(
-            session=info.session,
-            role=info.role,
-            name=info.name,
-            document=parent_of(info) if info.role == UPDATES else "",
-            cwd=folder_of(info),
-        )
+    def told_by(self, info: SourceInfo) -> dict[str, Any]:
+        """See `KitAdapter.told_by`."""
+        return {"document": parent_of(info) if info.role == "updates" else "", "cwd": folder_of(info)}
 
     def read(self, reading: Reading) -> None:
         """Give the events of one record."""
         state = reading.state
         said = reading.record.value
-        if state.role == SYSTEM_PROMPT and isinstance(said, str):
+        if state.role == "system_prompt" and isinstance(said, str):
             give_instructions(reading, said, "system_prompt")
             return
         read = READERS.get(state.role)
@@ -173,7 +166,7 @@ class GrokAdapter(KitAdapter[GrokState]):
             read_odd(reading)
             return
         read(reading)
-        if state.role == UPDATES and not state.is_started:
+        if state.role == "updates" and not state.is_started:
             reading.set(is_started=True)
             start = SessionStart(cwd=state.cwd, model=reading.now("model"), parent_session=state.document)
             reading.add(start, native_id="start")

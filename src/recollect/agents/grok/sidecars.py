@@ -8,13 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import msgspec
-
-from recollect.agents.grok import declare
 from recollect.agents.grok.turns import HUMAN_REASONS, REASONS, Reading, begin_prompt, name_message, split_prompt
 from recollect.agents.grok.updates import close_call, give_call, give_edits, read_line
 from recollect.agents.kit.adapter import MAX_NAME_CHARS
-from recollect.agents.kit.content import chat_content, content_text, data_url_part
+from recollect.agents.kit.content import arguments_of, chat_content, content_text, data_url_part
 from recollect.agents.kit.names import content_sha256, count_name, short, spaceless
 from recollect.agents.kit.values import items, mapping, text, whole, word_set
 from recollect.model.payloads import (
@@ -150,12 +147,7 @@ def _read_call(reading: Reading, call: dict[str, Any]) -> None:
     function = mapping(call.get("function"))
     name = text(call.get("name")) or text(function.get("name"))
     written = call.get("arguments", function.get("arguments"))
-    arguments: Json = written
-    if isinstance(written, str) and written:
-        try:
-            arguments = msgspec.json.decode(written)
-        except (msgspec.DecodeError, UnicodeError, RecursionError):
-            reading.wrong("arguments", "bad_arguments")
+    arguments = arguments_of(reading, written, empty=written)
     call_id = text(call.get("id"))
     give_call(reading, call_id, name, arguments)
     reading.extra(call, _CALL_FIELDS, "tool_calls", native_id=f"call:{call_id}")
@@ -277,9 +269,10 @@ def _read_summary(reading: Reading) -> None:
     if first:
         reading.add(UserMessage(first), "user", native_id="summary/prompt")
     reading.infer(reading.ts)
-    title = next((t for t in (text(value.get(k)) for k in ("generated_title", "session_summary", "title")) if t), "")
-    if title:
-        reading.add(Lifecycle("title", title=title), native_id="summary/title")
+    reading.entitle(
+        next((t for t in (text(value.get(k)) for k in ("generated_title", "session_summary", "title")) if t), ""),
+        "summary/title",
+    )
     recap = text(value.get("last_turn_summary"))
     if recap:
         reading.add(Lifecycle("last_turn_summary", recap), native_id="summary/recap")
@@ -428,16 +421,16 @@ def _read_feedback(reading: Reading) -> None:
 
 
 READERS: dict[str, Callable[[Reading], None]] = {
-    declare.UPDATES: read_line,
-    declare.CHAT: read_item,
-    declare.EVENTS: _read_event,
-    declare.SUMMARY: _read_summary,
-    declare.PROMPT_CONTEXT: _read_prompt_context,
-    declare.REWIND_POINTS: _read_rewind_point,
-    declare.CHECKPOINT: _read_checkpoint,
-    declare.SUBAGENT_META: _read_subagent_meta,
-    declare.FEEDBACK: _read_feedback,
-    declare.SETTINGS: _read_state,
-    declare.PROMPT_HISTORY: _read_prompt_history,
+    "updates": read_line,
+    "chat": read_item,
+    "events": _read_event,
+    "summary": _read_summary,
+    "prompt_context": _read_prompt_context,
+    "rewind_points": _read_rewind_point,
+    "checkpoint": _read_checkpoint,
+    "subagent_meta": _read_subagent_meta,
+    "feedback": _read_feedback,
+    "settings": _read_state,
+    "prompt_history": _read_prompt_history,
 }
 """Which function reads the objects of which role."""

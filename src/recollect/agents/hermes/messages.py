@@ -9,11 +9,9 @@ from __future__ import annotations
 import re
 from typing import Any, Literal, NamedTuple
 
-import msgspec
-
 from recollect.agents.kit import adapter as kit
 from recollect.agents.kit.calls import Waiting, arrived, edits_asked, expect, file_edits
-from recollect.agents.kit.content import chat_content
+from recollect.agents.kit.content import arguments_of, chat_content
 from recollect.agents.kit.names import NamingState, content_name, short_name
 from recollect.agents.kit.values import decoded_json, items, mapping, text, whole, word_set
 from recollect.model.payloads import (
@@ -362,12 +360,7 @@ def _read_call(reading: Reading, call: Json, mid: str, number: int) -> None:
     function = mapping(call.get("function")) or call
     call_id = text(call.get("id")) or text(call.get("call_id"))
     name = reading.text(function, "name")
-    arguments = function.get("arguments")
-    if isinstance(arguments, str):
-        try:
-            arguments = msgspec.json.decode(arguments) if arguments else None
-        except (msgspec.DecodeError, ValueError, RecursionError):
-            reading.wrong("tool_calls.arguments", "bad_arguments")
+    arguments = arguments_of(reading, function.get("arguments"), "tool_calls.arguments", empty=None)
     native_id = f"{mid}/call:{short_name(call_id)}" if call_id else f"{mid}/call/{number}"
     reading.add(ToolCall(call_id, name, canonical_tool(name), arguments), "assistant", native_id=native_id)
     expect(reading, call_id, name, edits_asked(name, arguments))

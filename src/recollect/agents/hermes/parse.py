@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from recollect.agents.hermes.declare import FACTS
+from recollect.agents.facts import facts_of
 from recollect.agents.hermes.messages import HermesState, Reading, identity_of, name_of, read_message
 from recollect.agents.kit.adapter import KitAdapter, first_line_name, read_odd
 from recollect.agents.kit.names import content_name, content_sha256, numbered
@@ -91,9 +91,7 @@ def _read_header(reading: Reading, value: dict[str, Any]) -> None:
         reading.add(start, native_id="start")
     elif cwd:
         reading.add(Lifecycle("cwd", cwd=cwd), native_id="cwd")
-    title = reading.text(value, "title")
-    if title:
-        reading.add(Lifecycle("title", title=title), native_id="title")
+    reading.entitle(reading.text(value, "title"))
     prompt = reading.text(value, "system_prompt")
     if prompt:
         reading.add(Instructions(prompt, "system_prompt"), native_id="system-prompt")
@@ -291,9 +289,7 @@ def read_session(reading: Reading) -> None:
     )
     if kind == "reset":
         reading.add(Lifecycle("reset", detail={"previous_session": parent}), native_id="reset")
-    title = reading.text(row, "title")
-    if title:
-        reading.add(Lifecycle("title", title=title), native_id="title")
+    reading.entitle(reading.text(row, "title"))
     prompt = reading.text(row, "system_prompt")
     if prompt:
         reading.add(Instructions(prompt, "system_prompt"), native_id="system-prompt")
@@ -393,7 +389,7 @@ _OF_THE_DOCUMENT = (b'"session_start"', b'"platform"', b'"messages"')
 class HermesAdapter(KitAdapter[HermesState]):
     """The adapter of Hermes Agent."""
 
-    facts = FACTS
+    facts = facts_of("hermes")
     state_type = HermesState
 
     def recognise(self, path: str, head: bytes) -> str | None:

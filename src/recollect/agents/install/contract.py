@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Mapping
-from functools import cache
-from importlib import import_module
 from typing import Any, Literal, NamedTuple
 
 import msgspec
 
+from recollect.agent_names import HOST_VARIABLES
 from recollect.agents.install.values import Edit, Format
 from recollect.processes import own_command
-from recollect.wire import HOST_VARIABLES, INTERNAL_VARIABLE, LOST_SUFFIX, MAX_EVENT_BYTES, PARTIAL_FOLDER, WHOLE_SUFFIX
+from recollect.wire import INTERNAL_VARIABLE, LOST_SUFFIX, MAX_EVENT_BYTES, PARTIAL_FOLDER, WHOLE_SUFFIX
 
 # The commands that agents run at their events, as pure functions of where the program is.
 #
@@ -59,7 +58,7 @@ def spool_line(program: Program, agent: str) -> str:
     counted, and the rest of the input is read, so that the agent's pipe does not break. The memory's home itself is
     never made: where it is gone, or within a program that Recollect runs, nothing is kept.
     """
-    host = "".join(f"h=${{h:-${{{variable}:+{slug}}}}};" for variable, slug in HOST_VARIABLES)
+    host = "".join(f"h=${{h:-${{{variable}:+{slug}}}}};" for variable, slug in HOST_VARIABLES.items())
     partial, whole = f"$d/{PARTIAL_FOLDER}/$n", f"$d/$n{WHOLE_SUFFIX}"
     keep = (
         # A failed redirection of a special builtin would end the shell, hence the subshells.
@@ -85,10 +84,10 @@ def answer_command(program: Program, agent: str, event: AnswerEvent) -> tuple[st
     return (program.python, "-I", "-S", program.hook, agent, event, program.spool)
 
 
-# What an agent's `install.py` declares: where its settings are and what of ours belongs there.
+# What an agent's file says under `[install]`: where its settings are and what of ours belongs there.
 #
-# Every `agents/<slug>/install.py` has one constant `INSTALL: Install`; `_INSTALLS` lists them. All of it is data
-# and pure functions: `maintenance.setup` resolves the places, makes the plan, shows it, applies it and takes it out.
+# All of it is data and pure functions, made by `install.described`: `maintenance.setup` resolves the places, makes the
+# plan, shows it, applies it and takes it out.
 # What an agent cannot do is `Unsupported` with the reason, never an omission.
 
 Platform = Literal["linux", "macos", "windows"]
@@ -106,18 +105,13 @@ class Source(msgspec.Struct, frozen=True):
     read_on: str
 
 
-def read_on(day: str, pages: Mapping[str, str]) -> tuple[Source, ...]:
-    """Return the sources of facts that were read on one day (ISO): what each says, and its address."""
-    return tuple(Source(what, url, day) for what, url in pages.items())
-
-
 class Unsupported(msgspec.Struct, frozen=True):
     """The agent has no such thing, or it cannot be used: one sentence, shown by `setup` and in the agent's page."""
 
     reason: str
 
 
-class Folder(msgspec.Struct, frozen=True):
+class Folder(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A folder of the agent's, as path templates with `~` and `$NAME`, the preferred first, `/` as separator.
 
     A template whose variable is not set is passed over; the first one with a variable that is set is taken, there or
@@ -238,7 +232,7 @@ class HookTrust(msgspec.Struct, frozen=True):
     count: Callable[[Mapping[str, Any]], int | None] | None = None
 
 
-class Switch(msgspec.Struct, frozen=True):
+class Switch(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A setting by which the person turns off all hooks of the agent: the key at `path` has the value `off`."""
 
     place: FilePlace
@@ -264,7 +258,7 @@ class Hooks(msgspec.Struct, frozen=True):
         return frozenset(event.role for event in self.events)
 
 
-class NativeMemory(msgspec.Struct, frozen=True):
+class NativeMemory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A memory of the agent's own that also puts text before the model, and the setting that turns it off.
 
     path, off: key and value that turn it off. default_on: whether it is on where the key is missing. line: the same
@@ -288,7 +282,7 @@ class CrossRead(msgspec.Struct, frozen=True):
     note: str
 
 
-class Plugins(msgspec.Struct, frozen=True):
+class Plugins(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Where an agent lists the plug-ins that are turned on: a table of `NAME` or `NAME@MARKETPLACE` to true or more.
 
     Ours brings the same hooks: it is for people who want no `setup`, and must not be there beside it.
@@ -323,34 +317,3 @@ class Install(msgspec.Struct, frozen=True, kw_only=True):
     depends_on_version: bool = False
     verified_version: str
     sources: tuple[Source, ...]
-
-
-_INSTALLS: tuple[str, ...] = (
-    "claude",
-    "codex",
-    "gemini",
-    "qwen",
-    "kimi",
-    "cursor",
-    "opencode",
-    "codewhale",
-    "grok",
-    "vscode",
-    "copilot",
-    "windsurf",
-    "zed",
-    "goose",
-    "hermes",
-    "pi",
-)
-"""Folders below `recollect.agents` whose `install` has an `INSTALL`, in the order in which they are shown."""
-
-
-@cache
-def installs() -> dict[str, Install]:
-    """Return every install by slug. The caller must not change it."""
-    found: dict[str, Install] = {}
-    for folder in _INSTALLS:
-        install: Install = import_module(f"recollect.agents.{folder}.install").INSTALL
-        found[install.slug] = install
-    return found

@@ -3,93 +3,18 @@
 from __future__ import annotations
 
 import json
-import subprocess
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from importlib.resources import files
 from typing import Any
 
-from recollect.agents.install.contract import (
-    Command,
-    ConfigFile,
-    FilePlace,
-    Folder,
-    HookEvent,
-    InstallContext,
-    OwnFile,
-    Server,
-)
-from recollect.agents.install.values import AppendItem, Edit, Format, SetKey
+from recollect.agents.install.contract import Command, InstallContext
+from recollect.agents.install.values import Edit
 from recollect.model.own import SERVER
-
-
-def stdio_entry(server: Server, **more: Any) -> dict[str, Any]:
-    """Return `{"command", "args", "env"?}` and what else an agent wants."""
-    env = {"env": dict(server.env)} if server.env else {}
-    return {"command": server.command, "args": list(server.args), **env, **more}
-
-
-def mcp_file(
-    place: FilePlace,
-    form: Format = "json",
-    *,
-    under: tuple[str, ...] = ("mcpServers",),
-    entry: Callable[[Server], Mapping[str, Any]] = stdio_entry,
-) -> ConfigFile:
-    """Return the file that lists servers by name below `under`, with ours among them."""
-
-    def edits(given: InstallContext) -> tuple[Edit, ...]:
-        return (SetKey((*under, SERVER), dict(entry(given.server))),)
-
-    return ConfigFile(place, form, edits)
-
-
-def claude_hook(command: Command, given: InstallContext, **more: Any) -> dict[str, Any]:
-    """Return one handler in Claude Code's form: a shell line, on Windows program and `args` apart (no shell)."""
-    if given.platform == "windows":
-        return {"type": "command", "command": command.argv[0], "args": list(command.argv[1:]), **more}
-    return {"type": "command", "command": command.line, **more}
-
-
-def claude_like_hooks(
-    events: tuple[HookEvent, ...],
-    handler: Callable[[HookEvent, InstallContext], Mapping[str, Any]],
-    *,
-    under: tuple[str, ...] = ("hooks",),
-) -> Callable[[InstallContext], tuple[Edit, ...]]:
-    """Return the edits of `{"hooks": {EVENT: [{"matcher"?, "hooks": [handler]}]}}`, one group for each event."""
-
-    def edits(given: InstallContext) -> tuple[Edit, ...]:
-        made: list[Edit] = []
-        for event in events:
-            matcher = {"matcher": event.matcher} if event.matcher else {}
-            made.append(AppendItem((*under, event.event), {**matcher, "hooks": [dict(handler(event, given))]}))
-        return tuple(made)
-
-    return edits
-
-
-def hook_text(command: Command, given: InstallContext) -> str:
-    """Return the command as one text, for agents that hand it to the system's shell (on Windows no POSIX one)."""
-    return subprocess.list2cmdline(command.argv) if given.platform == "windows" else command.line
 
 
 def powershell_text(command: Command) -> str:
     """Return the command as one text for PowerShell, every word in single quotes."""
     return "& " + " ".join("'" + word.replace("'", "''") + "'" for word in command.argv)
-
-
-def flat_hooks(
-    events: tuple[HookEvent, ...],
-    handler: Callable[[HookEvent, InstallContext], Mapping[str, Any]],
-    *,
-    under: tuple[str, ...] = ("hooks",),
-) -> Callable[[InstallContext], tuple[Edit, ...]]:
-    """Return the edits of `{"hooks": {EVENT: [handler]}}`, for agents without groups."""
-
-    def edits(given: InstallContext) -> tuple[Edit, ...]:
-        return tuple(AppendItem((*under, event.event), dict(handler(event, given))) for event in events)
-
-    return edits
 
 
 def hooks_document(
@@ -180,8 +105,3 @@ def skill_text(*, writes: bool = False) -> str:
     are turned on."""
     body = _BODY + _COMMAND_LINE + (_WRITING if writes else "")
     return f"---\nname: {NAME}\ndescription: {json.dumps(DESCRIPTION)}\n---\n\n{body}"
-
-
-def skill_file(folder: Folder) -> OwnFile:
-    """Return the skill as a file below `folder`, where an agent looks for skills."""
-    return OwnFile(FilePlace(folder, (f"skills/{NAME}/SKILL.md",)), lambda given: skill_text(writes=given.writes))

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from recollect.agents.kimi.declare import FACTS
+from recollect.agents.facts import facts_of
 from recollect.agents.kimi.wire import (
     MAX_PENDING,
     KimiReading,
@@ -407,9 +407,7 @@ def read_state(reading: KimiReading) -> None:
     """Give what `state.json` knows of a session and its wire doesn't: title and folder."""
     value = reading.value
     reading.date(value.get("createdAt"), "createdAt")
-    title = text(value.get("custom_title")) or reading.text(value, "title")
-    if title:
-        reading.add(Lifecycle("title", title=title), native_id="state/title")
+    reading.entitle(text(value.get("custom_title")) or reading.text(value, "title"), "state/title")
     cwd = reading.text(value, "workDir")
     if cwd:
         reading.add(Lifecycle("cwd", cwd=cwd), native_id="state/cwd")
@@ -451,7 +449,7 @@ _MAX_LINES = 8
 class KimiAdapter(KitAdapter[KimiState]):
     """The adapter of Kimi CLI, Kimi Code and Kimi Work."""
 
-    facts = FACTS
+    facts = facts_of("kimi")
     state_type = KimiState
 
     def recognise(self, path: str, head: bytes) -> str | None:

@@ -140,10 +140,7 @@ def media_of(reading: KimiReading, item: dict[str, Any], kind: str) -> Part:
     found = _DATA_URL.match(url)
     if found is None:
         return Part(type=name, url=url)
-    part, is_readable = base64_part(name, found[1], url[found.end() :])
-    if not is_readable:
-        reading.wrong(kind, "bad_base64")
-    return part
+    return reading.readable(base64_part(name, found[1], url[found.end() :]), kind)
 
 
 def thoughts_of(content: Any) -> list[dict[str, Any]]:

@@ -419,9 +419,7 @@ def read_sidecar(reading: KiroReading) -> None:
         cwd=reading.text(value, "cwd"), model=model, parent_session=parent, agent_name=agent if parent else ""
     )
     reading.add(start, native_id="sidecar/start")
-    title = reading.text(value, "title")
-    if title:
-        reading.add(Lifecycle("title", title=title), native_id="sidecar/title")
+    reading.entitle(reading.text(value, "title"), "sidecar/title")
     detail = {"agent": agent, "reason": text(value.get("session_created_reason"))}
     if any(detail.values()):
         reading.add(Lifecycle("session", detail={k: v for k, v in detail.items() if v}), native_id="sidecar/session")
@@ -439,12 +437,7 @@ def _read_turn(reading: KiroReading, turn: dict[str, Any], index: int, model: st
     fresh, answer, read, written = (reading.count(turn, key) for key in _TURN_TOKENS)
     if fresh or answer or read or written:
         usage = TokenUsage(
-            text(turn.get("model")) or model,
-            fresh,
-            answer,
-            read,
-            written,
-            dedupe_key=f"{reading.state.session}:{name}",
+            text(turn.get("model")) or model, fresh, answer, read, written, dedupe_key=f"{reading.state.session}:{name}"
         )
         reading.add(usage, native_id=f"{name}/usage")
     detail: dict[str, Json] = {key: turn[key] for key in _TURN_DETAILS if turn.get(key) not in (None, "", [])}

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import binascii
 import re
-from typing import Any
+from typing import Any, ClassVar
 
-from recollect.agents.kiro.declare import FACTS
+from recollect.agents.facts import facts_of
 from recollect.agents.kiro.lines import KiroReading, KiroState, read_line, read_row, read_sidecar
 from recollect.agents.kit.adapter import KitAdapter, first_line_name, read_odd
 from recollect.agents.kit.content import base64_part, content_text, without_opaque
@@ -136,9 +136,7 @@ def _images(reading: KiroReading, content: Json) -> tuple[Part, ...]:
         url = text(mapping(value.get("imageUrl")).get("url"))
         if url.startswith("data:"):
             media_type, _, data = url[5:].partition(";base64,")
-            image, is_readable = base64_part("image", media_type[:100], data)
-            if not is_readable:
-                reading.wrong("imageUrl", "bad_base64")
+            image = reading.readable(base64_part("image", media_type[:100], data), "imageUrl")
             found.append(image)
         elif url:
             found.append(Part("image", url=url[:4096]))
@@ -234,8 +232,16 @@ _HEAD_SESSION = re.compile(rb'"sessionId" ?: ?"([^"\\]{1,200})"')
 class KiroAdapter(KitAdapter[KiroState]):
     """The adapter of Kiro, CLI and IDE."""
 
-    facts = FACTS
+    facts = facts_of("kiro")
     state_type = KiroState
+    readers: ClassVar = {
+        "cli": read_line,
+        "sidecar": read_sidecar,
+        "conversation": read_row,
+        "ide": lambda reading: (read_item if reading.at == "history" else read_session)(reading),
+        "ide_index": read_index,
+        "chat": lambda reading: (read_chat if reading.at == "chat" else read_execution)(reading),
+    }
 
     def recognise(self, path: str, head: bytes) -> str | None:
         """See `Adapter.recognise`."""
@@ -264,31 +270,7 @@ class KiroAdapter(KitAdapter[KiroState]):
             return named[1].decode("utf-8", "replace") if named else info.stem or first_line_name(head)
         return info.document or info.stem or first_line_name(head)
 
-    def begin(self, info: SourceInfo) -> KiroState:
-        """See `Adapter.begin`."""
+    def told_by(self, info: SourceInfo) -> dict[str, Any]:
+        """See `KitAdapter.told_by`."""
         segments = info.path.split("/")
-        return KiroState(
-            session=info.session,
-            role=info.role,
-            name=info.name,
-            document=info.document,
-            folder=segments[-2][:4096] if len(segments) > 1 else "",
-        )
-
-    def read(self, reading: KiroReading) -> None:
-        """Give the events of one record."""
-        role = reading.state.role
-        if role == "cli":
-            read_line(reading)
-        elif role == "sidecar":
-            read_sidecar(reading)
-        elif role == "conversation":
-            read_row(reading)
-        elif role == "ide":
-            (read_item if reading.at == "history" else read_session)(reading)
-        elif role == "ide_index":
-            read_index(reading)
-        elif role == "chat":
-            (read_chat if reading.at == "chat" else read_execution)(reading)
-        else:
-            read_odd(reading)
+        return {"folder": segments[-2][:4096] if len(segments) > 1 else ""}

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Set
-from typing import Any, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import msgspec
 
 from recollect.agents.kit.values import instant, number, whole
 from recollect.model.capabilities import AgentFacts
 from recollect.model.events import Draft, Role, TsQuality
-from recollect.model.payloads import Payload, Unknown
+from recollect.model.payloads import Lifecycle, Payload, Unknown
 from recollect.model.records import Defect, Drift, Parsed, Record, SourceInfo
 from recollect.model.text import flatten
 
@@ -40,6 +40,7 @@ class BaseState(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
 
 
 S = TypeVar("S", bound=BaseState)
+T = TypeVar("T")
 
 
 class FieldReader:
@@ -55,6 +56,12 @@ class FieldReader:
     def wrong(self, field: str, code: str = "wrong_type") -> None:
         """Count a defect of a field of this record."""
         self.defects.append(Defect(code, detail=field[:MAX_NAME_CHARS], record_index=self.index))
+
+    def readable(self, found: tuple[T, bool], field: str) -> T:
+        """Return what was made of encoded bytes; those that could not be decoded are a defect of the field."""
+        if not found[1]:
+            self.wrong(field, "bad_base64")
+        return found[0]
 
     def text(self, source: dict[str, Any], name: str) -> str:
         """Return a text field."""
@@ -166,6 +173,15 @@ class Reading(FieldReader, Generic[S]):
                 follows,
             )
         )
+
+    def below(self, name: str) -> str | None:
+        """Return the name of an event that the record gives besides: below its own name, None where it has none."""
+        return f"{self.native_id}/{name}" if self.native_id else None
+
+    def entitle(self, title: str, native_id: str = "title", session: str | None = None) -> None:
+        """Give the session's title, if there is one."""
+        if title:
+            self.add(Lifecycle("title", title=title), native_id=native_id, session=session)
 
     def unknown(self, kind: str, value: Any = None, *, native_id: str | None = None) -> None:
         """Give a record or block of a type that this version does not know: searchable, and counted as drift."""
@@ -279,6 +295,8 @@ class KitAdapter(Generic[S]):
 
     facts: AgentFacts
     state_type: type[S]
+    readers: ClassVar[Mapping[str, Callable[[Any], None]]] = {}
+    """What gives the events of a record, by the role of its source; "": of any other."""
 
     def recognise(self, path: str, head: bytes) -> str | None:
         """See `Adapter.recognise`. Without a fingerprint of its own, an agent's files are known by their place only."""
@@ -295,7 +313,13 @@ class KitAdapter(Generic[S]):
 
     def begin(self, info: SourceInfo) -> S:
         """See `Adapter.begin`."""
-        return self.state_type(session=info.session, role=info.role, name=info.name, document=info.document)
+        known = {"session": info.session, "role": info.role, "name": info.name, "document": info.document}
+        return self.state_type(**known | self.told_by(info))
+
+    def told_by(self, info: SourceInfo) -> dict[str, Any]:
+        """Return what else a source's place tells the first record: fields of the state."""
+        del info
+        return {}
 
     def parse(self, record: Record, state: S) -> Parsed[S]:
         """See `Adapter.parse`."""
@@ -304,8 +328,12 @@ class KitAdapter(Generic[S]):
         return reading.finish()
 
     def read(self, reading: Reading[S]) -> None:
-        """Give the events of one record."""
-        read_odd(reading)
+        """Give the events of one record: an object as `readers` says, anything else as odd."""
+        read = self.readers.get(reading.state.role) or self.readers.get("")
+        if read is None or not isinstance(reading.record.value, dict):
+            read_odd(reading)
+        else:
+            read(reading)
 
 
 def read_odd(reading: Reading[Any]) -> None:

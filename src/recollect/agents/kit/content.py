@@ -192,16 +192,24 @@ def _image(block: dict[str, Any]) -> tuple[Part, bool]:
     return data_url_part("image", source) if isinstance(source, str) else (Part(type="image"), False)
 
 
-def arguments_of(reading: Reading[Any], written: Any) -> Any:
-    """Return a call's arguments, which are written as text; a text that is no JSON as it is, with a defect."""
+_NONE: dict[str, Any] = {}
+
+
+def arguments_of(
+    reading: Reading[Any], written: Any, field: str = "arguments", *, empty: Any = _NONE, errors: str = "strict"
+) -> Any:
+    """Return a call's arguments, which are written as text; a text that is no JSON as it is, with a defect.
+
+    empty: what no text means. errors: how halves of surrogate pairs are encoded.
+    """
     if not isinstance(written, str):
         return written
     if not written:
-        return {}
+        return empty
     try:
-        return msgspec.json.decode(written)
+        return msgspec.json.decode(written.encode("utf-8", errors))
     except (ValueError, RecursionError):
-        reading.wrong("arguments", "bad_arguments")
+        reading.wrong(field, "bad_arguments")
         return written
 
 

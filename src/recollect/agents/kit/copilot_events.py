@@ -212,10 +212,9 @@ def _contents(reading: Reading[S], found: dict[str, Any]) -> tuple[list[Part], i
         one = mapping(block)
         kind = text(one.get("type"))
         if kind in ("image", "audio"):
-            part, is_readable = base64_part(kind, text(one.get("mimeType")), one.get("data"))
-            if not is_readable:
-                reading.wrong("result.contents.data", "bad_base64")
-            parts.append(part)
+            parts.append(
+                reading.readable(base64_part(kind, text(one.get("mimeType")), one.get("data")), "result.contents.data")
+            )
         elif kind in ("terminal", "shell_exit"):
             exit_code = whole(one.get("exitCode"))
         elif kind != "text":
@@ -274,7 +273,7 @@ def read_user(reading: Reading[S], data: dict[str, Any], session: str | None) ->
     sent = reading.text(data, "transformedContent")
     if sent and sent != said:
         context = UserMessage(sent, "injected")
-        reading.add(context, "user", native_id=_below(reading, "context"), session=session)
+        reading.add(context, "user", native_id=reading.below("context"), session=session)
     if origin != "injected" and session is None and reading.native_id:
         turn = Turn(storable(reading.native_id), reading.now("count"), reading.state.newest)
         reading.set(turns=(*reading.now("turns"), turn)[-_MAX_TURNS:])
@@ -302,14 +301,11 @@ def _attachments(reading: Reading[S], data: dict[str, Any]) -> list[Part]:
         path = text(one.get("path")) or text(one.get("filePath")) or text(one.get("displayName"))
         media_type = text(one.get("mimeType"))
         if "data" in one:
-            part, is_readable = base64_part(kind, media_type, one["data"], path=path)
-            if not is_readable:
-                reading.wrong("attachments.data", "bad_base64")
-            parts.append(part)
+            parts.append(reading.readable(base64_part(kind, media_type, one["data"], path=path), "attachments.data"))
         else:
             parts.append(Part(kind, media_type=media_type, path=path, url=text(one.get("url"))))
         if text(one.get("text")):
-            reading.kept(f"attachment/{kind}", one["text"], native_id=_below(reading, f"attachment/{i}"))
+            reading.kept(f"attachment/{kind}", one["text"], native_id=reading.below(f"attachment/{i}"))
     return parts
 
 
@@ -319,10 +315,10 @@ def read_assistant(reading: Reading[S], data: dict[str, Any], session: str | Non
     model = reading.text(data, "model") or ("" if session is not None else reading.now("model"))
     thought = reading.text(data, "reasoningText")
     if thought and not _is_thought(reading, thought):
-        reading.add(Thinking(thought, message_id), "assistant", native_id=_below(reading, "thinking"), session=session)
+        reading.add(Thinking(thought, message_id), "assistant", native_id=reading.below("thinking"), session=session)
     elif not thought and (data.get("reasoningOpaque") or data.get("encryptedContent")):
         secret = Thinking("", message_id, is_encrypted=True)
-        reading.add(secret, "assistant", native_id=_below(reading, "thinking"), session=session)
+        reading.add(secret, "assistant", native_id=reading.below("thinking"), session=session)
     said = reading.text(data, "content")
     if said:
         reading.add(AssistantMessage(said, model, message_id=message_id), "assistant", session=session)
@@ -332,7 +328,7 @@ def read_assistant(reading: Reading[S], data: dict[str, Any], session: str | Non
     if output:
         name = f"message:{message_id or reading.native_id or reading.index}"
         usage = TokenUsage(model, output_tokens=output, dedupe_key=name, is_additive=False)
-        reading.add(usage, "assistant", native_id=_below(reading, "usage"), session=session)
+        reading.add(usage, "assistant", native_id=reading.below("usage"), session=session)
     reading.extra(data, _ASSISTANT_FIELDS, "assistant.message")
 
 
@@ -356,7 +352,7 @@ def read_notification(reading: Reading[S], data: dict[str, Any], session: str | 
     kind = data.get("kind")
     if kind:
         note = Lifecycle("notification", detail=kind)
-        reading.add(note, native_id=_below(reading, "kind"), session=session)
+        reading.add(note, native_id=reading.below("kind"), session=session)
 
 
 def read_skill(reading: Reading[S], data: dict[str, Any], session: str | None) -> None:
@@ -366,15 +362,11 @@ def read_skill(reading: Reading[S], data: dict[str, Any], session: str | None) -
     body = reading.text(data, "content")
     if body:
         source = text(data.get("path")) or text(data.get("name"))
-        reading.add(Instructions(body, source), native_id=_below(reading, "content"), session=session)
+        reading.add(Instructions(body, source), native_id=reading.below("content"), session=session)
 
 
 def _is_thought(reading: Reading[S], thought: str) -> bool:
     return content_sha256(thought) in reading.now("reasonings")
-
-
-def _below(reading: Reading[S], name: str) -> str | None:
-    return f"{reading.native_id}/{name}" if reading.native_id else None
 
 
 Handler = Callable[[Reading[Any], dict[str, Any], str | None], None]

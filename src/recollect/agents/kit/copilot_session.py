@@ -186,13 +186,7 @@ def _since(now: Spent, before: Spent | None, model: str, key: str) -> TokenUsage
     if not (fresh or output or read or written):
         return None
     return TokenUsage(
-        model,
-        fresh,
-        output,
-        read,
-        written,
-        reasoning_tokens=max(0, now.reasoning - before.reasoning),
-        dedupe_key=key,
+        model, fresh, output, read, written, reasoning_tokens=max(0, now.reasoning - before.reasoning), dedupe_key=key
     )
 
 
@@ -232,7 +226,7 @@ def read_start(reading: Reading[S], data: dict[str, Any], session: str | None) -
     if is_resumed:
         rest = {k: data[k] for k in ("eventCount", "resumeTime") if data.get(k) is not None}
         resumed = Lifecycle("resumed", detail=rest or None)
-        reading.add(resumed, native_id=_below(reading, "resumed"), session=session)
+        reading.add(resumed, native_id=reading.below("resumed"), session=session)
     changes: dict[str, Any] = {"is_started": True, "spent": ()}
     for name, value in (("cwd", cwd), ("branch", branch), ("model", model)):
         if value:
@@ -262,10 +256,10 @@ def read_context(reading: Reading[S], data: dict[str, Any], session: str | None)
     cwd, branch = reading.text(found, "cwd"), reading.text(found, "branch")
     if cwd and cwd != reading.now("cwd"):
         reading.set(cwd=storable(cwd))
-        reading.add(Lifecycle("cwd", cwd=cwd), native_id=_below(reading, "cwd"), session=session)
+        reading.add(Lifecycle("cwd", cwd=cwd), native_id=reading.below("cwd"), session=session)
     if branch and branch != reading.now("branch"):
         reading.set(branch=storable(branch))
-        reading.add(Lifecycle("branch", branch=branch), native_id=_below(reading, "branch"), session=session)
+        reading.add(Lifecycle("branch", branch=branch), native_id=reading.below("branch"), session=session)
     if not reading.events:
         reading.add(Lifecycle("context", detail=data or None), session=session)
 
@@ -293,7 +287,7 @@ def read_truncation(reading: Reading[S], data: dict[str, Any], session: str | No
     before = reading.whole(data, "preTruncationTokensInMessages")
     after = reading.whole(data, "postTruncationTokensInMessages")
     reading.add(Compaction("truncation", tokens_before=before, tokens_after=after), session=session)
-    reading.add(Lifecycle("truncation", detail=data or None), native_id=_below(reading, "detail"), session=session)
+    reading.add(Lifecycle("truncation", detail=data or None), native_id=reading.below("detail"), session=session)
 
 
 def read_compaction_start(reading: Reading[S], data: dict[str, Any], session: str | None) -> None:
@@ -321,14 +315,14 @@ def read_compaction(reading: Reading[S], data: dict[str, Any], session: str | No
     reading.set(trigger="")
     if rest:
         checkpoint = Lifecycle("checkpoint", detail=rest)
-        reading.add(checkpoint, native_id=_below(reading, "checkpoint"), session=session)
+        reading.add(checkpoint, native_id=reading.below("checkpoint"), session=session)
 
 
 def read_cleared(reading: Reading[S], data: dict[str, Any], session: str | None) -> None:
     """Give a context that the user emptied."""
     reading.add(Compaction("cleared"), session=session)
     if data:
-        reading.add(Lifecycle("context_cleared", detail=data), native_id=_below(reading, "detail"), session=session)
+        reading.add(Lifecycle("context_cleared", detail=data), native_id=reading.below("detail"), session=session)
 
 
 def read_rewind(reading: Reading[S], data: dict[str, Any], session: str | None) -> None:
@@ -353,7 +347,7 @@ def read_rewind(reading: Reading[S], data: dict[str, Any], session: str | None) 
     dropped = len(turns) - len(kept)
     is_end = bool(dropped) and kept == turns[: len(kept)] and session is None
     reading.add(Rewind(turns[len(kept)].before, dropped) if is_end else Rewind(), session=session)
-    reading.add(Lifecycle("rewound", detail=data or None), native_id=_below(reading, "detail"), session=session)
+    reading.add(Lifecycle("rewound", detail=data or None), native_id=reading.below("detail"), session=session)
     reading.set(turns=kept)
 
 
@@ -363,7 +357,7 @@ def read_shutdown(reading: Reading[S], data: dict[str, Any], session: str | None
     rest = {k: v for k, v in data.items() if k not in _SHUTDOWN_FIELDS and v not in (None, "", [], {})}
     if rest:
         totals = Lifecycle("totals", detail=rest)
-        reading.add(totals, native_id=_below(reading, "totals"), session=session)
+        reading.add(totals, native_id=reading.below("totals"), session=session)
     reason = reading.text(data, "shutdownType")
     error = reading.text(data, "errorReason")
     reading.add(SessionEnd(f"{reason}: {error}" if error else reason), session=session)
@@ -408,7 +402,3 @@ def child_session(reading: Reading[S], agent: str, call_id: str) -> str:
         call_id = next((c for a, c in reversed(reading.now("agents")) if a == agent), "")
     key = storable(call_id or agent)
     return f"{reading.state.session}/{key}" if key else ""
-
-
-def _below(reading: Reading[S], name: str) -> str | None:
-    return f"{reading.native_id}/{name}" if reading.native_id else None

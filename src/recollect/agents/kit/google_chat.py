@@ -114,7 +114,7 @@ def read_call(reading: Reading[S], call: dict[str, Any], message_id: str) -> str
     """Give a call that stands in a content as a `functionCall`; return its id."""
     call_id = text(call.get("id"))
     name = text(call.get("name"))
-    native_id = f"call:{short_name(call_id)}" if call_id else _below(reading, f"call/{content_sha256(call)}")
+    native_id = f"call:{short_name(call_id)}" if call_id else reading.below(f"call/{content_sha256(call)}")
     reading.add(
         ToolCall(call_id, name, canonical_tool(name), call.get("args"), message_id), "assistant", native_id=native_id
     )
@@ -136,7 +136,7 @@ def read_response(reading: Reading[S], response: dict[str, Any]) -> None:
         (shell.facts or None) if shell else None,
         parts=tuple(response_media(response)),
     )
-    native_id = f"result:{short_name(call_id)}" if call_id else _below(reading, f"result/{content_sha256(response)}")
+    native_id = f"result:{short_name(call_id)}" if call_id else reading.below(f"result/{content_sha256(response)}")
     reading.add(result, "tool", native_id=native_id)
 
 
@@ -179,7 +179,7 @@ def read_tokens(reading: Reading[S], tokens: dict[str, Any], model: str, key: st
     )
     usage = usage_of(counts, model, key, thoughts_are_apart=True)
     if usage is not None:
-        reading.add(usage, "assistant", native_id=f"{reading.native_id}/usage" if reading.native_id else None)
+        reading.add(usage, "assistant", native_id=reading.below("usage"))
     reading.extra(tokens, _TOKEN_FIELDS, "tokens")
 
 
@@ -198,7 +198,7 @@ def _read_user(reading: Reading[S], message: dict[str, Any], *, is_synthetic: bo
         reading.add(UserMessage(said, origin, tuple(pieces.media)), "user")
     added = "\n".join(t for t in referenced if t)
     if added:
-        native_id = f"{reading.native_id}/context" if reading.native_id else None
+        native_id = reading.below("context")
         reading.add(UserMessage(added, "injected"), "user", native_id=native_id)
     for call in pieces.calls:
         read_call(reading, call, "")
@@ -213,7 +213,7 @@ def _read_reply(reading: Reading[S], message: dict[str, Any]) -> None:
     reading.date(written)
     pieces = _content(reading, message)
     for i, thought in enumerate(pieces.thoughts, 1):
-        reading.add(Thinking(thought, message_id), "assistant", native_id=_below(reading, f"thinking/content/{i}"))
+        reading.add(Thinking(thought, message_id), "assistant", native_id=reading.below(f"thinking/content/{i}"))
     if pieces.said or pieces.media:
         reading.add(AssistantMessage(pieces.said, model, "", message_id, tuple(pieces.media)), "assistant")
     calls = [c for c in reading.items(message, "toolCalls") if isinstance(c, dict)]
@@ -237,7 +237,7 @@ def _read_reply(reading: Reading[S], message: dict[str, Any]) -> None:
 
 def _read_thoughts(reading: Reading[S], thoughts: list[Any], message_id: str) -> None:
     for i, thought in enumerate(thoughts, 1):
-        native_id = _below(reading, f"thinking/{i}")
+        native_id = reading.below(f"thinking/{i}")
         if not isinstance(thought, dict):
             reading.wrong("thoughts")
             reading.kept("thought", thought, native_id=native_id)
@@ -320,11 +320,7 @@ def _content(reading: Reading[S], message: dict[str, Any]) -> Pieces:
 def _read_others(reading: Reading[S], pieces: Pieces) -> None:
     for i, other in enumerate(pieces.others, 1):
         kind = next((k for k in mapping(other) if k not in ("thought", "thoughtSignature")), "part")
-        reading.unknown(kind, other, native_id=_below(reading, f"part/{i}"))
-
-
-def _below(reading: Reading[S], name: str) -> str | None:
-    return f"{reading.native_id}/{name}" if reading.native_id else None
+        reading.unknown(kind, other, native_id=reading.below(f"part/{i}"))
 
 
 def _is_command(said: str) -> bool:

@@ -39,7 +39,7 @@ from recollect.model.tools import canonical_tool
 # own plugin for opencode have it. Others: Gemini CLI (BeforeTool …), Cursor (afterShellExecution …), Grok Build and
 # Copilot CLI (camelCase fields), Windsurf (fields in `tool_info`), CodeWhale (`event`, `text`), goose (`event`,
 # `message`, `working_dir`), Hermes (`post_tool_call` …, fields in `extra`; its `on_session_end` comes after every
-# turn). Sources: the agents' pages on hooks, named in `recollect.hook.forms`; Windsurf: "Cascade hooks"; goose and
+# turn). Sources: the agents' pages on hooks, named in their files; Windsurf: "Cascade hooks"; goose and
 # Hermes: their `install`.
 
 EventKind = Literal[
@@ -280,9 +280,7 @@ class HookReader:
             return
         step.set(is_started=True)
         begun = SessionStart(
-            cwd=cwd_of(payload),
-            model=first_text(payload, MODEL),
-            parent_session=text(payload.get("parent_session_id")),
+            cwd=cwd_of(payload), model=first_text(payload, MODEL), parent_session=text(payload.get("parent_session_id"))
         )
         step.add(begun, native_id="start")
 

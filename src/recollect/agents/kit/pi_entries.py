@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import msgspec
+
+from recollect.agents.facts import entries
 from recollect.agents.kit.adapter import KitAdapter, first_line_name, read_odd
 from recollect.agents.kit.content import without_opaque
 from recollect.agents.kit.pi_messages import (
@@ -90,9 +93,7 @@ def _header(reading: PiReading) -> None:
         agent_name=text(value.get("agentName")) or (state.name.removesuffix(".jsonl") if is_child else ""),
     )
     reading.add(start, native_id="start")
-    title = reading.text(value, "title")
-    if title:
-        reading.add(Lifecycle("title", title=title), native_id="start/title")
+    reading.entitle(reading.text(value, "title"), "start/title")
     reading.extra(value, _HEADER, "session", native_id="start")
 
 
@@ -221,25 +222,40 @@ _MAX_LINES = 4
 SUBAGENT = "subagent"
 
 
+class PiMember(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How an agent's loose files are told from its relatives': by names in their path or first entries.
+
+    names: one of them stands there; empty: of the agent that takes what has none of the `foreign_names`.
+    """
+
+    names: tuple[str, ...] = ()
+    foreign_names: tuple[str, ...] = ()
+
+    def has(self, path: str, head: bytes) -> bool:
+        """Say whether a session of the family is this agent's."""
+        stands = [n for n in (*self.names, *self.foreign_names) if n in path.lower() or n.encode() in head]
+        return not any(n in self.foreign_names for n in stands) and (not self.names or bool(stands))
+
+
 class PiFamilyAdapter(KitAdapter[PiState]):
-    """Reads the session files of pi; subclasses set `facts` and say which loose files are theirs."""
+    """Reads the session files of pi and its relatives."""
 
     state_type = PiState
+
+    def __init__(self, slug: str) -> None:
+        entry = entries()[slug]
+        self.facts = entry.facts
+        self._own = msgspec.convert(entry.family, PiMember)
 
     def recognise(self, path: str, head: bytes) -> str | None:
         """See `Adapter.recognise`: the header of a session, and nothing after it that pi doesn't write."""
         lines = [decoded_json(line) for line in head.split(b"\n", _MAX_LINES)[:_MAX_LINES] if line.strip()]
-        if not lines or not _is_header(lines[0]) or not self.is_own(path, head):
+        if not lines or not _is_header(lines[0]) or not self._own.has(path, head):
             return None
         others = [line for line in lines[1:] if line is not None]
         if any(not isinstance(line, dict) or text(line.get("type")) not in _ENTRIES for line in others):
             return None
         return "session"
-
-    def is_own(self, path: str, head: bytes) -> bool:
-        """Say whether a session of the family is this agent's: their files look alike."""
-        del path, head
-        return True
 
     def identify(self, info: SourceInfo, head: bytes) -> str:
         """See `Adapter.identify`: the header's id, else what the file is called after."""

@@ -189,10 +189,7 @@ def content_of(reading: PiReading, content: Any) -> tuple[str, tuple[Part, ...]]
 
 
 def _image(reading: PiReading, block: dict[str, Any]) -> Part:
-    part, is_readable = base64_part("image", text(block.get("mimeType")), block.get("data"))
-    if not is_readable:
-        reading.wrong("content.data", "bad_base64")
-    return part
+    return reading.readable(base64_part("image", text(block.get("mimeType")), block.get("data")), "content.data")
 
 
 def _user(reading: PiReading, message: dict[str, Any]) -> None:

@@ -487,7 +487,6 @@ def read_error(reading: Reading, error: Any, name: str, ended: Any = None) -> No
     if ended is not None:
         reading.date(ended, "time.completed")
     reading.add(
-        Lifecycle("interrupted" if is_abort else "api_error", said or flatten(error), detail),
-        native_id=f"{name}/error",
+        Lifecycle("interrupted" if is_abort else "api_error", said or flatten(error), detail), native_id=f"{name}/error"
     )
     reading.ts, reading.ts_quality, reading.last_ts = before

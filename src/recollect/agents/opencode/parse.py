@@ -9,10 +9,10 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from recollect.agents.facts import facts_of
 from recollect.agents.kit.adapter import KitAdapter, read_row
 from recollect.agents.kit.names import short
 from recollect.agents.kit.values import items, mapping, text, word_set
-from recollect.agents.opencode.declare import FACTS, TRANSCRIPT, TREE
 from recollect.agents.opencode.messages import read_error, read_message, read_part
 from recollect.agents.opencode.tools import (
     Call,
@@ -45,6 +45,9 @@ from recollect.model.payloads import (
     UserMessage,
 )
 from recollect.model.text import flatten
+
+TRANSCRIPT = "transcript"
+TREE = "tree"
 
 # Rows of `session_message`: one per message, whole, as the 2.x generation writes them (a few since 1.14).
 #
@@ -504,7 +507,7 @@ _SESSIONS = ("session", "session_v2")
 class OpencodeAdapter(KitAdapter[OpencodeState]):
     """The adapter of opencode, Kilo and MiMo Code."""
 
-    facts = FACTS
+    facts = facts_of("opencode")
     state_type = OpencodeState
 
     def read(self, reading: Reading) -> None:

@@ -127,10 +127,7 @@ def file_part(reading: Reading, data: dict[str, Any]) -> Part:
     head, _, body = url.partition(",")
     if not head.endswith(";base64"):
         return _plain_part(kind, media_type, body, path)
-    part, is_readable = base64_part(kind, media_type, body, path=path)
-    if not is_readable:
-        reading.wrong("file.url", "bad_base64")
-    return part
+    return reading.readable(base64_part(kind, media_type, body, path=path), "file.url")
 
 
 def _plain_part(kind: str, media_type: str, body: str, path: str) -> Part:

@@ -77,10 +77,7 @@ def _image(reading: OpenHandsReading, written: Any) -> Part:
         return Part(type="image", url=url)
     head, _, data = url.partition(",")
     media_type = head[len("data:") : _DATA_URL_CHARS].partition(";")[0]
-    part, is_readable = base64_part("image", media_type, data)
-    if not is_readable:
-        reading.wrong("image_urls", "bad_base64")
-    return part
+    return reading.readable(base64_part("image", media_type, data), "image_urls")
 
 
 def thoughts_of(holder: dict[str, Any]) -> tuple[str, bool]:
@@ -198,21 +195,17 @@ def read_event(reading: OpenHandsReading) -> None:
         reading.unknown(kind, without_opaque(rest))
 
 
-def _sub(reading: OpenHandsReading, name: str) -> str | None:
-    return f"{reading.native_id}/{name}" if reading.native_id else None
-
-
 def _prompt(reading: OpenHandsReading) -> None:
     value = reading.value
     for name in ("system_prompt", "dynamic_context"):
         said, _ = content_of(reading, value.get(name))
         if said:
-            where = None if name == "system_prompt" else _sub(reading, name)
+            where = None if name == "system_prompt" else reading.below(name)
             reading.add(Instructions(said, "system"), native_id=where)
     tools = [text(mapping(t).get("name") or mapping(mapping(t).get("function")).get("name") or mapping(t).get("title"))
              for t in items(value.get("tools"))]  # fmt: skip
     if any(tools):
-        reading.add(Lifecycle("tools", detail={"names": tools}), native_id=_sub(reading, "tools"))
+        reading.add(Lifecycle("tools", detail={"names": tools}), native_id=reading.below("tools"))
     reading.extra(value, _PROMPT, "SystemPromptEvent")
 
 
@@ -226,7 +219,7 @@ def _message(reading: OpenHandsReading) -> None:
         _think(reading, message, response_id)
         reading.add(AssistantMessage(said, message_id=response_id, parts=parts), "assistant")
         for number, call in enumerate(reading.items(message, "tool_calls")):
-            reading.kept("tool_calls", without_opaque(call), native_id=_sub(reading, f"tool_calls/{number}"))
+            reading.kept("tool_calls", without_opaque(call), native_id=reading.below(f"tool_calls/{number}"))
     elif message.get("role") in ("system", "developer"):
         reading.add(Instructions(said, text(message.get("role"))))
     else:
@@ -234,10 +227,10 @@ def _message(reading: OpenHandsReading) -> None:
         reading.add(UserMessage(said, origin, parts), "user")
     added, _ = content_of(reading, value.get("extended_content"))
     if added:
-        reading.add(UserMessage(added, "injected"), "user", native_id=_sub(reading, "extended"))
+        reading.add(UserMessage(added, "injected"), "user", native_id=reading.below("extended"))
     skills = value.get("activated_skills") or value.get("activated_microagents")
     if skills:
-        reading.add(Lifecycle("skills", text=flatten(skills)), native_id=_sub(reading, "skills"))
+        reading.add(Lifecycle("skills", text=flatten(skills)), native_id=reading.below("skills"))
     _critic(reading)
     reading.extra(message, _LLM_MESSAGE, "llm_message")
     reading.extra(value, _MESSAGE, "MessageEvent")
@@ -246,13 +239,13 @@ def _message(reading: OpenHandsReading) -> None:
 def _critic(reading: OpenHandsReading) -> None:
     found = reading.value.get("critic_result")
     if found:
-        reading.kept("critic_result", without_opaque(found), native_id=_sub(reading, "critic"))
+        reading.kept("critic_result", without_opaque(found), native_id=reading.below("critic"))
 
 
 def _think(reading: OpenHandsReading, holder: dict[str, Any], response_id: str) -> None:
     thought, is_sealed = thoughts_of(holder)
     if thought or is_sealed:
-        reading.add(Thinking(thought, response_id, is_sealed), "assistant", native_id=_sub(reading, "thinking"))
+        reading.add(Thinking(thought, response_id, is_sealed), "assistant", native_id=reading.below("thinking"))
 
 
 def _action(reading: OpenHandsReading) -> None:
@@ -277,7 +270,7 @@ def _action(reading: OpenHandsReading) -> None:
         arguments = {**told, **arguments}
     canonical = canonical_of(name, action if "command" in action else arguments)
     payload = ToolCall(call_id, name, canonical, without_opaque(arguments), response_id)
-    reading.add(payload, "assistant", native_id=_sub(reading, "call"))
+    reading.add(payload, "assistant", native_id=reading.below("call"))
     if action.get("kind") == "FinishAction" or name == "finish":
         _finish(reading, action, arguments, response_id)
     _critic(reading)
@@ -289,7 +282,7 @@ def _finish(reading: OpenHandsReading, action: dict[str, Any], arguments: Any, r
     said = text(action.get("message")) or text(mapping(arguments).get("message"))
     if said:
         answer = AssistantMessage(said, stop_reason="finish", message_id=response_id)
-        reading.add(answer, "assistant", native_id=_sub(reading, "answer"))
+        reading.add(answer, "assistant", native_id=reading.below("answer"))
     reading.add(SessionEnd("finished"), native_id="end")
 
 
@@ -300,10 +293,10 @@ def _observation(reading: OpenHandsReading) -> None:
     result, edit = result_of(reading, observation, call_id=call_id, name=name)
     reading.add(result, "tool")
     if edit is not None:
-        reading.add(edit, "tool", native_id=_sub(reading, "edit"))
+        reading.add(edit, "tool", native_id=reading.below("edit"))
     added, _ = content_of(reading, value.get("extended_content"))
     if added:
-        reading.add(UserMessage(added, "injected"), "user", native_id=_sub(reading, "extended"))
+        reading.add(UserMessage(added, "injected"), "user", native_id=reading.below("extended"))
     reading.extra(value, _OBSERVATION, "ObservationEvent")
 
 
@@ -325,7 +318,7 @@ def _rejection(reading: OpenHandsReading) -> None:
     reason, who = reading.text(value, "rejection_reason"), text(value.get("rejection_source"))
     reading.add(ToolResult(call_id, name, ok=False, text=reason), "tool")
     told = Lifecycle("permission", text="rejected", detail={"by": who} if who else None, call_id=call_id)
-    reading.add(told, native_id=_sub(reading, "permission"))
+    reading.add(told, native_id=reading.below("permission"))
     reading.extra(value, _REJECTION, "UserRejectObservation")
 
 
@@ -336,7 +329,7 @@ def _condensation(reading: OpenHandsReading) -> None:
     forgotten = items(value.get("forgotten_event_ids"))
     if forgotten:
         detail = {"events": len(forgotten), "summary_offset": value.get("summary_offset")}
-        reading.add(Lifecycle("forgotten", detail=detail), native_id=_sub(reading, "forgotten"))
+        reading.add(Lifecycle("forgotten", detail=detail), native_id=reading.below("forgotten"))
     reading.extra(value, _CONDENSATION, text(value.get("kind")))
 
 

@@ -6,11 +6,11 @@ import json
 import re
 from typing import Any
 
+from recollect.agents.facts import facts_of
 from recollect.agents.kit.adapter import KitAdapter, first_line_name, read_odd
 from recollect.agents.kit.content import arguments_of, without_opaque
 from recollect.agents.kit.names import content_sha256, numbered
 from recollect.agents.kit.values import instant, items, mapping, number, text, word_set
-from recollect.agents.openhands.declare import FACTS
 from recollect.agents.openhands.events import (
     OpenHandsReading,
     OpenHandsState,
@@ -194,10 +194,6 @@ def read_old_event(reading: OpenHandsReading) -> None:
     reading.extra(value, _EVENT, "old_event")
 
 
-def _sub(reading: OpenHandsReading, name: str) -> str | None:
-    return f"{reading.native_id}/{name}" if reading.native_id else None
-
-
 def _action(reading: OpenHandsReading, action: str) -> None:
     value = reading.value
     arguments = reading.mapping(value, "args")
@@ -226,18 +222,18 @@ def _read_old_call(reading: OpenHandsReading, action: str, arguments: dict[str, 
     thought = text(arguments.get("thought"))
     call_id, name = _call_of(reading, action, reading.value.get("id"))
     if action == "think":
-        reading.add(Thinking(thought), "assistant", native_id=_sub(reading, "thinking"))
+        reading.add(Thinking(thought), "assistant", native_id=reading.below("thinking"))
     elif thought:
         reading.add(AssistantMessage(thought), "assistant")
     rest = {k: v for k, v in arguments.items() if k != "thought" and v not in (None, "", [], {})}
     if is_human and action == "run":
         reading.add(UserMessage(f"!{text(arguments.get('command'))}", "command"), "user")
     call = ToolCall(call_id, name, "shell" if action == "run" else canonical_of(name, arguments), without_opaque(rest))
-    reading.add(call, "assistant", native_id=_sub(reading, "call"))
+    reading.add(call, "assistant", native_id=reading.below("call"))
     if action in ("finish", "reject"):
         answer = text(arguments.get("final_thought")) or text(mapping(arguments.get("outputs")).get("content"))
         if answer:
-            reading.add(AssistantMessage(answer, stop_reason=action), "assistant", native_id=_sub(reading, "answer"))
+            reading.add(AssistantMessage(answer, stop_reason=action), "assistant", native_id=reading.below("answer"))
         reading.add(SessionEnd("finished" if action == "finish" else action), native_id="end")
 
 
@@ -265,7 +261,7 @@ def _observation(reading: OpenHandsReading, observation: str) -> None:
         result, edit = result_of(reading, told, call_id=call_id, name=name)
         reading.add(result, "tool")
         if edit is not None:
-            reading.add(edit, "tool", native_id=_sub(reading, "edit"))
+            reading.add(edit, "tool", native_id=reading.below("edit"))
     elif observation == "recall":
         origin: Origin = "injected"
         reading.add(UserMessage(flatten(without_opaque(extras)), origin), "user")
@@ -300,7 +296,7 @@ def _usage(reading: OpenHandsReading) -> None:
         cost_usd=round(max(0.0, cost - (0.0 if is_restarted else reading.state.cost)), 9),
         dedupe_key=f"{reading.state.session}:{reading.native_id}",
     )
-    reading.add(spent, "assistant", native_id=_sub(reading, "usage"))
+    reading.add(spent, "assistant", native_id=reading.below("usage"))
 
 
 # The rewritten state of a conversation: where it works, how it stands, what every response cost.
@@ -345,9 +341,7 @@ def read_state(reading: OpenHandsReading) -> None:
         reading.add(Lifecycle("configuration", detail=kept), native_id="configuration")
     for name, metrics in mapping(mapping(value.get("stats")).get("usage_to_metrics")).items():
         _metrics(reading, name, mapping(metrics))
-    title = text(value.get("title"))
-    if title:
-        reading.add(Lifecycle("title", title=title), native_id="title")
+    reading.entitle(text(value.get("title")))
     if status == "finished":
         reading.add(SessionEnd("finished"), native_id="end")
     reading.extra(value, _STATE, "base_state", native_id="state")
@@ -405,9 +399,7 @@ def read_metadata(reading: OpenHandsReading) -> None:
         originator=text(value.get("trigger")),
     )
     reading.add(start, native_id="start")
-    title = reading.text(value, "title")
-    if title:
-        reading.add(Lifecycle("title", title=title), native_id="title")
+    reading.entitle(reading.text(value, "title"))
     reading.extra(value, _METADATA, "metadata", native_id="metadata")
 
 
@@ -430,7 +422,7 @@ _READERS = {
 class OpenHandsAdapter(KitAdapter[OpenHandsState]):
     """The adapter of OpenHands."""
 
-    facts = FACTS
+    facts = facts_of("openhands")
     state_type = OpenHandsState
 
     def recognise(self, path: str, head: bytes) -> str | None:

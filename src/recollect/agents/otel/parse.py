@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from typing import Any, NamedTuple
 
+from recollect.agents.facts import facts_of
 from recollect.agents.kit.adapter import KitAdapter, read_odd
 from recollect.agents.kit.values import decoded_json, items, mapping, number, text, word_set
 from recollect.agents.otel import wire as dialects
-from recollect.agents.otel.declare import FACTS
 from recollect.agents.otel.events import Telling, tell_input, tell_usage
 from recollect.agents.otel.messages import Memory, OtelState, Reading, messages_of, session_name
 from recollect.agents.otel.spans import (
@@ -163,7 +163,7 @@ _MAX_POINTS = 200
 class OtelAdapter(KitAdapter[OtelState]):
     """The adapter of OpenTelemetry's GenAI conventions."""
 
-    facts = FACTS
+    facts = facts_of("otel")
     state_type = OtelState
 
     def recognise(self, path: str, head: bytes) -> str | None:

@@ -7,17 +7,17 @@ Traps are in README.md beside this file.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 
+from recollect.agents.facts import facts_of
 from recollect.agents.kit import adapter as kit
-from recollect.agents.kit.adapter import KitAdapter, first_line_name, read_odd
+from recollect.agents.kit.adapter import KitAdapter, first_line_name
 from recollect.agents.kit.calls import Waiting, arrived, edits_of, expect, give_edits
 from recollect.agents.kit.content import content_text
 from recollect.agents.kit.names import MAX_PATH_CHARS, content_name, short
 from recollect.agents.kit.values import head_objects, items, mapping, text, whole, word_set
-from recollect.agents.poolside.declare import FACTS, TRAJECTORY
 from recollect.model.payloads import (
     AssistantMessage,
     Instructions,
@@ -33,6 +33,8 @@ from recollect.model.payloads import (
 )
 from recollect.model.records import SourceInfo
 from recollect.model.tools import canonical_tool
+
+TRAJECTORY = "trajectory"
 
 MAX_STEPS = 32
 
@@ -178,9 +180,9 @@ def _read_start(reading: Reading, payload: dict[str, Any]) -> None:
         reading.add(SessionStart(cwd=cwd), native_id="start")
     elif cwd and short(cwd, MAX_PATH_CHARS) != reading.now("cwd"):
         reading.set(cwd=short(cwd, MAX_PATH_CHARS))
-        reading.add(Lifecycle("cwd", cwd=cwd), native_id=_below(reading, "cwd"))
+        reading.add(Lifecycle("cwd", cwd=cwd), native_id=reading.below("cwd"))
     else:
-        reading.add(Lifecycle("resumed"), native_id=_below(reading, "resumed"))
+        reading.add(Lifecycle("resumed"), native_id=reading.below("resumed"))
     if prompt:
         reading.add(UserMessage(prompt), "user")
 
@@ -210,7 +212,7 @@ def _read_inference(reading: Reading, payload: dict[str, Any]) -> None:
     if model and short(model) != before:
         reading.set(model=short(model))
         if before:
-            reading.add(Lifecycle("model", model=model), native_id=_below(reading, "model"))
+            reading.add(Lifecycle("model", model=model), native_id=reading.below("model"))
     said = [
         content_text(mapping(m).get("content"))
         for m in items(request.get("messages"))
@@ -220,7 +222,7 @@ def _read_inference(reading: Reading, payload: dict[str, Any]) -> None:
     mark = content_name(prompt) if prompt else ""
     if prompt and mark != reading.now("prompt"):
         reading.set(prompt=mark)
-        reading.add(Instructions(prompt, "system"), native_id=_below(reading, "system"))
+        reading.add(Instructions(prompt, "system"), native_id=reading.below("system"))
 
 
 def _read_tokens(reading: Reading, payload: dict[str, Any]) -> None:
@@ -236,7 +238,7 @@ def _read_tokens(reading: Reading, payload: dict[str, Any]) -> None:
 def _read_exit(reading: Reading, payload: dict[str, Any]) -> None:
     reason = reading.text(payload, "reason")
     if reason in _INTERRUPTED:
-        reading.add(Lifecycle("interrupted", text=reason), native_id=_below(reading, "interrupted"))
+        reading.add(Lifecycle("interrupted", text=reason), native_id=reading.below("interrupted"))
     reading.add(SessionEnd(reason))
 
 
@@ -250,10 +252,6 @@ def _model_of(reading: Reading) -> str:
     steps: tuple[Step, ...] = reading.now("steps")
     found = next((step.model for step in reversed(steps) if step.name == name), "")
     return found or str(reading.now("model"))
-
-
-def _below(reading: Reading, name: str) -> str | None:
-    return f"{reading.native_id}/{name}" if reading.native_id else None
 
 
 READERS: dict[str, Callable[[Reading, dict[str, Any]], None]] = {
@@ -294,8 +292,9 @@ _MAX_LINES = 10
 class PoolsideAdapter(KitAdapter[PoolsideState]):
     """The adapter of Poolside's agent."""
 
-    facts = FACTS
+    facts = facts_of("poolside")
     state_type = PoolsideState
+    readers: ClassVar = {"": read_event}
 
     def recognise(self, path: str, head: bytes) -> str | None:
         """See `Adapter.recognise`: a known type, and its payload under the same name."""
@@ -310,10 +309,3 @@ class PoolsideAdapter(KitAdapter[PoolsideState]):
         """See `Adapter.identify`. Only the file's name says it: `trajectory-<agent>_<session>.ndjson`."""
         stem = info.name.removesuffix(".ndjson")
         return stem.removeprefix(_PREFIX).partition("_")[2] or stem or first_line_name(head)
-
-    def read(self, reading: Reading) -> None:
-        """Give the events of one record."""
-        if isinstance(reading.record.value, dict):
-            read_event(reading)
-        else:
-            read_odd(reading)

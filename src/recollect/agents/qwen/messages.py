@@ -104,11 +104,11 @@ def read_user(reading: Reading[QwenState], subtype: str) -> None:
     if said or pieces.media or not (added or pieces.responses or pieces.others):
         reading.add(UserMessage(said, origin, tuple(pieces.media)), "user")
     if added:
-        reading.add(UserMessage(added, "injected"), "user", native_id=_below(reading, "context"))
+        reading.add(UserMessage(added, "injected"), "user", native_id=reading.below("context"))
     task = reading.mapping(payload, "backgroundTask")
     if task:
         reading.add(
-            Lifecycle("subagent", detail=task, call_id=text(task.get("toolUseId"))), native_id=_below(reading, "task")
+            Lifecycle("subagent", detail=task, call_id=text(task.get("toolUseId"))), native_id=reading.below("task")
         )
     reading.extra(payload, _PROMPT_FIELDS, "systemPayload")
     _read_others(reading, pieces)
@@ -121,7 +121,7 @@ def read_assistant(reading: Reading[QwenState]) -> None:
     message_id = text(value.get("uuid"))
     pieces = _parts(reading)
     for i, thought in enumerate(pieces.thoughts, 1):
-        reading.add(Thinking(thought, message_id), "assistant", native_id=_below(reading, f"thinking/{i}"))
+        reading.add(Thinking(thought, message_id), "assistant", native_id=reading.below(f"thinking/{i}"))
     if pieces.said or pieces.media:
         reading.add(AssistantMessage(pieces.said, model, "", message_id, tuple(pieces.media)), "assistant")
     for call in pieces.calls:
@@ -148,7 +148,7 @@ def read_result(reading: Reading[QwenState]) -> None:
             read_response(reading, response)
     added = pieces.said
     if added:
-        reading.add(UserMessage(added, "injected", tuple(pieces.media)), "user", native_id=_below(reading, "context"))
+        reading.add(UserMessage(added, "injected", tuple(pieces.media)), "user", native_id=reading.below("context"))
     reading.extra(recorded, _RESULT_FIELDS, "toolCallResult")
     _read_others(reading, pieces)
 
@@ -187,7 +187,7 @@ def _parts(reading: Reading[QwenState]) -> Pieces:
 def _read_call(reading: Reading[QwenState], call: dict[str, Any], message_id: str) -> None:
     call_id, name = reading.text(call, "id"), reading.text(call, "name")
     arguments = call.get("args")
-    native_id = f"call:{short_name(call_id)}" if call_id else _below(reading, f"call/{content_sha256(call)}")
+    native_id = f"call:{short_name(call_id)}" if call_id else reading.below(f"call/{content_sha256(call)}")
     reading.add(ToolCall(call_id, name, canonical_tool(name), arguments, message_id), "assistant", native_id=native_id)
     expect(reading, call_id, name, edits_asked(name, arguments))
 
@@ -263,7 +263,7 @@ def _read_usage(reading: Reading[QwenState], model: str) -> None:
         key = f"{reading.state.session}:{hashlib.sha256(reading.record.raw).hexdigest()[:16]}"
     usage = usage_of(counts, model, key, thoughts_are_apart=False)
     if usage is not None:
-        reading.add(usage, "assistant", native_id=_below(reading, "usage"))
+        reading.add(usage, "assistant", native_id=reading.below("usage"))
     reading.extra(tokens, _USAGE_FIELDS, "usageMetadata")
 
 
@@ -272,18 +272,14 @@ def _see_model(reading: Reading[QwenState], model: str) -> None:
     if not model or not is_storable(model):
         return
     if before and before != model:
-        reading.add(Lifecycle("model", model=model), native_id=_below(reading, "model"))
+        reading.add(Lifecycle("model", model=model), native_id=reading.below("model"))
     reading.set(model=model)
 
 
 def _read_others(reading: Reading[QwenState], pieces: Pieces) -> None:
     for i, other in enumerate(pieces.others, 1):
         kind = next((k for k in mapping(other) if k not in ("thought", "thoughtSignature")), "part")
-        reading.unknown(kind, other, native_id=_below(reading, f"part/{i}"))
-
-
-def _below(reading: Reading[QwenState], name: str) -> str | None:
-    return f"{reading.native_id}/{name}" if reading.native_id else None
+        reading.unknown(kind, other, native_id=reading.below(f"part/{i}"))
 
 
 # Records of type `system`, by subtype: what happened around the conversation.
@@ -377,7 +373,7 @@ def _read_command(reading: Reading[QwenState], payload: dict[str, Any]) -> None:
     if payload.get("phase") == "invocation" and payload.get("hiddenInvocation") is not True:
         reading.add(UserMessage(command, "command"), "user")
         if output:
-            reading.add(Lifecycle("command_output", text=output), native_id=_below(reading, "output"))
+            reading.add(Lifecycle("command_output", text=output), native_id=reading.below("output"))
         return
     reading.add(Lifecycle("command_output", text=output, detail={"command": command} if command else None))
 
@@ -440,7 +436,7 @@ def _read_bootstrap(reading: Reading[QwenState], payload: dict[str, Any]) -> Non
     history = items(payload.get("history"))
     reading.add(
         Lifecycle("agent_bootstrap", text=text(payload.get("kind")), detail={"turns": len(history)}),
-        native_id=_below(reading, "bootstrap"),
+        native_id=reading.below("bootstrap"),
     )
 
 

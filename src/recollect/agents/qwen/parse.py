@@ -11,11 +11,11 @@ from typing import Any
 
 import msgspec
 
+from recollect.agents.facts import facts_of
 from recollect.agents.kit.adapter import MAX_NAME_CHARS, KitAdapter, Reading, first_line_name, read_odd
 from recollect.agents.kit.google_chat import read_logged_prompt, read_message
 from recollect.agents.kit.names import short_name
 from recollect.agents.kit.values import decoded_json, items, mapping, text, word_set
-from recollect.agents.qwen.declare import FACTS
 from recollect.agents.qwen.messages import QwenState, read_assistant, read_result, read_system, read_user
 from recollect.model.payloads import Lifecycle, SessionStart
 from recollect.model.records import SourceInfo
@@ -130,7 +130,7 @@ _MAX_PATH_CHARS = 4096
 class QwenAdapter(KitAdapter[QwenState]):
     """The adapter of Qwen Code."""
 
-    facts = FACTS
+    facts = facts_of("qwen")
     state_type = QwenState
 
     def recognise(self, path: str, head: bytes) -> str | None:
@@ -141,15 +141,9 @@ class QwenAdapter(KitAdapter[QwenState]):
         """See `Adapter.identify`."""
         return session_of(info, head)
 
-    def begin(self, info: SourceInfo) -> QwenState:
-        """See `Adapter.begin`."""
-        return QwenState(
-            session=info.session,
-            role=info.role,
-            name=info.name,
-            document=info.document,
-            parent=parent_of(info)[:MAX_NAME_CHARS],
-        )
+    def told_by(self, info: SourceInfo) -> dict[str, Any]:
+        """See `KitAdapter.told_by`."""
+        return {"parent": parent_of(info)[:MAX_NAME_CHARS]}
 
     def read(self, reading: Reading[QwenState]) -> None:
         """Give the events of one record."""
@@ -204,9 +198,9 @@ def _see_place(reading: Reading[QwenState]) -> None:
         _read_start(reading, cwd, branch)
     else:
         if cwd and cwd != reading.now("cwd"):
-            reading.add(Lifecycle("cwd", cwd=cwd), native_id=_aside(reading, "cwd"))
+            reading.add(Lifecycle("cwd", cwd=cwd), native_id=reading.below("cwd"))
         if branch and branch != reading.now("branch"):
-            reading.add(Lifecycle("branch", branch=branch), native_id=_aside(reading, "branch"))
+            reading.add(Lifecycle("branch", branch=branch), native_id=reading.below("branch"))
     reading.set(
         cwd=cwd if cwd and cwd.isprintable() else reading.now("cwd"),
         branch=branch if branch and branch.isprintable() else reading.now("branch"),
@@ -277,7 +271,3 @@ def _read_snapshot(reading: Reading[QwenState], value: dict[str, Any]) -> None:
     for message in reading.items(value, "messages"):
         read_message(reading, mapping(message))
     reading.extra(value, _SNAPSHOT_FIELDS, "header", native_id=half)
-
-
-def _aside(reading: Reading[QwenState], name: str) -> str | None:
-    return f"{reading.native_id}/{name}" if reading.native_id else None

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+from recollect.agents.facts import facts_of
 from recollect.agents.kit import adapter as kit
 from recollect.agents.kit.adapter import KitAdapter, first_line_name, read_odd, remember
 from recollect.agents.kit.calls import TurnState, decoded_arguments, edits_of, give_call, give_result, path_of
 from recollect.agents.kit.content import data_url_part
 from recollect.agents.kit.names import content_name, mark_of, numbered, short_name
 from recollect.agents.kit.values import items, mapping, text, whole, word_set
-from recollect.agents.reasonix.declare import FACTS
 from recollect.model.payloads import (
     AssistantMessage,
     Compaction,
@@ -19,7 +19,6 @@ from recollect.model.payloads import (
     Instructions,
     Lifecycle,
     Origin,
-    Part,
     Rewind,
     SessionStart,
     Thinking,
@@ -113,14 +112,10 @@ def _said(message: dict[str, Any]) -> str:
 
 
 def _read_user(reading: Reading, message: dict[str, Any], name: str) -> None:
-    parts: list[Part] = []
-    for image in reading.items(message, "images"):
-        part, is_readable = data_url_part("image", text(image))
-        parts.append(part)
-        if not is_readable:
-            reading.wrong("images", "bad_base64")
+    images = [data_url_part("image", text(image)) for image in reading.items(message, "images")]
+    parts = tuple(reading.readable(image, "images") for image in images)
     origin: Origin = "human" if _is_human(message) else "injected"
-    reading.add(UserMessage(_said(message), origin, tuple(parts)), "user", native_id=name)
+    reading.add(UserMessage(_said(message), origin, parts), "user", native_id=name)
     if message.get("original"):
         reading.add(Lifecycle("edited_prompt", text=text(message.get("original"))), native_id=f"{name}/original")
     summary = text(mapping(message.get("vision_summary")).get("summary"))
@@ -221,7 +216,7 @@ _STATUSES = frozenset(("running", "completed", "failed", "cancelled", "interrupt
 class ReasonixAdapter(KitAdapter[ReasonixState]):
     """The adapter of Reasonix."""
 
-    facts = FACTS
+    facts = facts_of("reasonix")
     state_type = ReasonixState
 
     def recognise(self, path: str, head: bytes) -> str | None:
@@ -313,9 +308,7 @@ def _read_meta(reading: Reading) -> None:
         forked_from=reading.text(meta, "parent_id"),
     )
     reading.add(start, native_id="start")
-    title = reading.text(meta, "name") or reading.text(meta, "topic_title")
-    if title:
-        reading.add(Lifecycle("title", title=title), native_id="title")
+    reading.entitle(reading.text(meta, "name") or reading.text(meta, "topic_title"))
     names = ("fork_turn", "fork_message_index", "persona_name", "topic_id")
     facts = {k: meta[k] for k in names if meta.get(k)}
     if facts:

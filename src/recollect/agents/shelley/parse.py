@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from recollect.agents.facts import facts_of
 from recollect.agents.kit.adapter import KitAdapter, read_odd
 from recollect.agents.kit.names import Marks, content_sha256, count_name, name_of, short_name, times_counted
 from recollect.agents.kit.values import items, mapping, text
 from recollect.agents.shelley.content import read_blocks, said_in
-from recollect.agents.shelley.declare import FACTS
 from recollect.agents.shelley.state import Reading, ShelleyState
 from recollect.model.payloads import (
     AssistantMessage,
@@ -45,7 +45,7 @@ _MARK_BYTES = 8
 class ShelleyAdapter(KitAdapter[ShelleyState]):
     """The adapter of Shelley."""
 
-    facts = FACTS
+    facts = facts_of("shelley")
     state_type = ShelleyState
 
     def read(self, reading: Reading) -> None:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from recollect.agents.facts import facts_of
 from recollect.agents.kit.adapter import BaseState, KitAdapter, Reading, read_odd
 from recollect.agents.kit.exports import first_element
 from recollect.agents.kit.names import content_sha256
 from recollect.agents.kit.values import items, mapping, text, whole, word_set
-from recollect.agents.slack.declare import CHANNEL, FACTS
 from recollect.model.payloads import Lifecycle, Origin, Part, SessionStart, UserMessage
 from recollect.model.records import SourceInfo
+
+CHANNEL = "channel"
 
 # The messages of a channel: people's words, what apps posted, and what happened to the channel.
 
@@ -164,7 +166,7 @@ _WRITERS = frozenset(("user", "bot_id", "subtype", "username"))
 class SlackAdapter(KitAdapter[BaseState]):
     """The adapter of a Slack workspace export."""
 
-    facts = FACTS
+    facts = facts_of("slack")
     state_type = BaseState
 
     def recognise(self, path: str, head: bytes) -> str | None:

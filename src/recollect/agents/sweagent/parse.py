@@ -7,12 +7,12 @@ from typing import Any
 
 import msgspec
 
+from recollect.agents.facts import facts_of
 from recollect.agents.kit.adapter import KitAdapter, Reading, first_line_name, read_odd
 from recollect.agents.kit.calls import edits_asked
 from recollect.agents.kit.content import arguments_of, without_opaque
 from recollect.agents.kit.names import Marks, NamingState, content_sha256, numbered
-from recollect.agents.kit.values import mapping, number, text, word_set
-from recollect.agents.sweagent.declare import FACTS
+from recollect.agents.kit.values import decoded_json, mapping, number, text, word_set
 from recollect.model.payloads import (
     AssistantMessage,
     FileEdit,
@@ -146,10 +146,7 @@ def add_result(reading: SweAgentReading, acting: Acting, said: str) -> None:
 
 def _edits(acting: Acting, said: str) -> list[FileEdit]:
     """Return what an edit changed, as the call asked for it. Line edits say what was put in, not what stood there."""
-    try:
-        arguments = msgspec.json.decode(acting.arguments) if acting.arguments else {}
-    except (ValueError, RecursionError):
-        arguments = {}
+    arguments = decoded_json(acting.arguments or "{}", {})
     if not isinstance(arguments, dict) or arguments.get("command") == "view":
         return []
     found = _FILE.search(said) or _OPEN.search(said[-_TAIL_CHARS:])
@@ -217,12 +214,7 @@ def read_step(reading: SweAgentReading) -> None:
 
 def _state(written: Any) -> dict[str, Any]:
     """Return where the shell stood after a step; old versions wrote it as text."""
-    if isinstance(written, str):
-        try:
-            return mapping(msgspec.json.decode(written))
-        except (ValueError, RecursionError):
-            return {}
-    return mapping(written)
+    return mapping(decoded_json(written) if isinstance(written, str) else written)
 
 
 def give_waiting(reading: SweAgentReading) -> None:
@@ -418,12 +410,7 @@ def read_around(reading: SweAgentReading) -> None:
 
 
 def _config(written: Any) -> dict[str, Any]:
-    if isinstance(written, str):
-        try:
-            return mapping(msgspec.json.decode(written))
-        except (ValueError, RecursionError):
-            return {}
-    return mapping(written)
+    return mapping(decoded_json(written) if isinstance(written, str) else written)
 
 
 def _configured(reading: SweAgentReading, config: dict[str, Any], version: str) -> None:
@@ -486,7 +473,7 @@ _SUFFIX = ".traj"
 class SweAgentAdapter(KitAdapter[SweAgentState]):
     """The adapter of SWE-agent."""
 
-    facts = FACTS
+    facts = facts_of("sweagent")
     state_type = SweAgentState
 
     def recognise(self, path: str, head: bytes) -> str | None:

@@ -8,10 +8,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-import msgspec
-
 from recollect.agents.kit.calls import arrived, edits_of, expect, give_edits
-from recollect.agents.kit.content import chat_content
+from recollect.agents.kit.content import arguments_of, chat_content
 from recollect.agents.kit.names import name_of, short
 from recollect.agents.kit.values import mapping, text
 from recollect.agents.vibe.state import Reading
@@ -98,24 +96,14 @@ def _read_assistant(reading: Reading, said: str, parts: tuple[Any, ...]) -> None
 def _read_call(reading: Reading, call: dict[str, Any], number: int) -> None:
     function = reading.mapping(call, "function")
     call_id, name = reading.text(call, "id"), reading.text(function, "name")
-    arguments = _decoded(reading, function.get("arguments"))
+    arguments = arguments_of(
+        reading, function.get("arguments"), "tool_calls.function.arguments", empty="", errors="replace"
+    )
     native_id = f"call:{short(call_id)}" if call_id else f"{reading.native_id}/call/{number}"
     reading.add(ToolCall(call_id, name, canonical_tool(name), arguments), "assistant", native_id=native_id)
     expect(reading, call_id, name, _edits(name, arguments))
     reading.extra(call, _CALL_FIELDS, "tool_call", native_id=native_id)
     reading.extra(function, _FUNCTION_FIELDS, "tool_call.function", native_id=native_id)
-
-
-def _decoded(reading: Reading, arguments: Json) -> Json:
-    """Return a call's arguments, which most versions write as text."""
-    if not isinstance(arguments, str):
-        return arguments
-    try:
-        return msgspec.json.decode(arguments.encode("utf-8", "replace"))
-    except (ValueError, RecursionError):
-        if arguments:
-            reading.wrong("tool_calls.function.arguments", "bad_arguments")
-        return arguments
 
 
 def _edits(name: str, arguments: Json) -> tuple[FileEdit, ...]:

@@ -54,9 +54,7 @@ def read_meta(reading: Reading) -> None:
         ),
         native_id="start",
     )
-    title = reading.text(value, "title")
-    if title:
-        reading.add(Lifecycle("title", title=title), native_id="title")
+    reading.entitle(reading.text(value, "title"))
     profile = text(mapping(value.get("agent_profile")).get("name"))
     if profile:
         reading.add(Lifecycle("mode", text=profile), native_id="profile")

@@ -6,18 +6,18 @@ What each becomes is in `messages` and `meta`; traps are in README.md beside thi
 from __future__ import annotations
 
 import re
-from typing import Any
 
-import msgspec
-
+from recollect.agents.facts import facts_of
 from recollect.agents.kit.adapter import KitAdapter, first_line_name, read_odd
 from recollect.agents.kit.names import short
-from recollect.agents.kit.values import instant, mapping, text
-from recollect.agents.vibe.declare import FACTS, MESSAGES, META
+from recollect.agents.kit.values import decoded_json, instant, mapping, text
 from recollect.agents.vibe.messages import ROW_FIELDS, read_message
 from recollect.agents.vibe.meta import is_meta, read_meta
 from recollect.agents.vibe.state import Reading, VibeState
 from recollect.model.records import SourceInfo
+
+MESSAGES = "messages"
+META = "meta"
 
 _FOLDER = re.compile(r"(?P<prefix>.*)_(?P<day>\d{8})_(?P<time>\d{6})_(?P<id>[0-9a-f]{8})", re.DOTALL)
 _ROLES = frozenset(("user", "assistant", "tool", "system"))
@@ -28,17 +28,17 @@ _MAX_LINES = 20
 class VibeAdapter(KitAdapter[VibeState]):
     """The adapter of Mistral Vibe."""
 
-    facts = FACTS
+    facts = facts_of("vibe")
     state_type = VibeState
 
     def recognise(self, path: str, head: bytes) -> str | None:
         """See `Adapter.recognise`. Rows alone are like many others': only under Vibe's own name."""
         name = path.rsplit("/", 1)[-1]
         if name == "meta.json":
-            return META if is_meta(_decoded(head)) else None
+            return META if is_meta(decoded_json(head)) else None
         if name != "messages.jsonl":
             return None
-        rows = [mapping(_decoded(line)) for line in head.split(b"\n", _MAX_LINES)[:_MAX_LINES]]
+        rows = [mapping(decoded_json(line)) for line in head.split(b"\n", _MAX_LINES)[:_MAX_LINES]]
         told = [row for row in rows if row]
         is_told = bool(told) and all(text(row.get("role")) in _ROLES and row.keys() <= ROW_FIELDS for row in told)
         return MESSAGES if is_told and any("message_id" in row for row in told) else None
@@ -83,10 +83,3 @@ def _session(folder: str) -> str:
 
 def _clock(digits: str) -> str:
     return f"{digits[:2]}:{digits[2:4]}:{digits[4:]}"
-
-
-def _decoded(data: bytes) -> Any:
-    try:
-        return msgspec.json.decode(data)
-    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
-        return None

@@ -9,16 +9,23 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from recollect.agents.facts import facts_of
 from recollect.agents.kit.adapter import KitAdapter, Reading, first_line_name, read_odd
 from recollect.agents.kit.copilot_events import read_event, starts_stream
 from recollect.agents.kit.copilot_session import storable
 from recollect.agents.kit.exports import conversation_of, first_element, session_of
 from recollect.agents.kit.values import decoded_json, items, mapping, text
-from recollect.agents.vscode.declare import FACTS, LOG, SAVED, SESSION, STATE, TRANSCRIPT, WORKSPACE
 from recollect.agents.vscode.document import in_session, read_changes, read_document, read_members, read_request
 from recollect.agents.vscode.requests import VSCodeState, path_of_uri
 from recollect.model.payloads import Json, Lifecycle
 from recollect.model.records import Changed, SourceInfo
+
+LOG = "log"
+SAVED = "saved"
+SESSION = "session"
+STATE = "state"
+TRANSCRIPT = "transcript"
+WORKSPACE = "workspace"
 
 _UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _SESSION = re.compile(rb'"sessionId"\s*:\s*"([^"\\]{1,200})"')
@@ -37,7 +44,7 @@ _KINDS = (0, 1, 2, 3)
 class VSCodeAdapter(KitAdapter[VSCodeState]):
     """Reads the chat sessions of VS Code and the hosts made of it."""
 
-    facts = FACTS
+    facts = facts_of("vscode")
     state_type = VSCodeState
 
     def recognise(self, path: str, head: bytes) -> str | None:

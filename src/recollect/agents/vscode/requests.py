@@ -166,7 +166,6 @@ MAX_INVOCATIONS = 96
 MAX_GROUPS = 96
 MAX_RUNS = 4
 MAX_RUN_BYTES = 48 * 1024
-MAX_UNDONE = 64
 
 
 class Invocation(msgspec.Struct, frozen=True, gc=False, array_like=True):
@@ -340,10 +339,7 @@ def _variables(reading: Reading[VSCodeState], value: dict[str, Any]) -> tuple[Pa
         media_type = text(one.get("mimeType"))
         name = text(one.get("name")) or text(one.get("id"))
         if kind == "image" and encoded is not None:
-            part, is_readable = base64_part(kind, media_type, encoded, path=name)
-            if not is_readable:
-                reading.wrong("variables.value", "bad_base64")
-            parts.append(part)
+            parts.append(reading.readable(base64_part(kind, media_type, encoded, path=name), "variables.value"))
         else:
             path = path_of(held) if isinstance(held, dict) else ""
             parts.append(Part(kind, media_type=media_type, path=path or name))

@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from recollect.agents.facts import facts_of
 from recollect.agents.kit.adapter import MAX_NAME_CHARS, KitAdapter, Reading, first_line_name, read_odd, remember
 from recollect.agents.kit.content import content_text, without_opaque
 from recollect.agents.kit.names import NamingState, content_sha256, numbered, times_counted
 from recollect.agents.kit.values import decoded_json, items, mapping, path_of_address, text, whole, word_set
-from recollect.agents.windsurf.declare import FACTS, HOOKS, TRANSCRIPT, WORKSPACE
 from recollect.model.payloads import (
     AssistantMessage,
     FileEdit,
@@ -29,6 +29,10 @@ from recollect.model.payloads import (
 from recollect.model.records import SourceInfo
 from recollect.model.text import flatten
 from recollect.model.tools import canonical_tool
+
+HOOKS = "hooks"
+TRANSCRIPT = "transcript"
+WORKSPACE = "workspace"
 
 # What the parser of Windsurf remembers, and how it names what has no id.
 
@@ -143,9 +147,7 @@ def _read_conversation(step: Step, conversation: dict[str, Any]) -> None:
     own = next((t for n in ("tabId", "sessionId", "id") if (t := text(conversation.get(n)))), "")
     session = own[:MAX_NAME_CHARS] or f"chat-{content_sha256((bubbles or requests)[0])}"
     step.add(SessionStart(), native_id="start")
-    title = next((t for n in ("chatTitle", "customTitle", "title") if (t := text(conversation.get(n)))), "")
-    if title:
-        step.add(Lifecycle("title", title=title), native_id="title")
+    step.entitle(next((t for n in ("chatTitle", "customTitle", "title") if (t := text(conversation.get(n)))), ""))
     for bubble in bubbles:
         _read_bubble(step, session, bubble)
     for request in requests:
@@ -456,7 +458,7 @@ _READERS = {TRANSCRIPT: read_step, HOOKS: read_payload, WORKSPACE: read_chat_row
 class WindsurfAdapter(KitAdapter[WindsurfState]):
     """The adapter of Windsurf."""
 
-    facts = FACTS
+    facts = facts_of("windsurf")
     state_type = WindsurfState
 
     def recognise(self, path: str, head: bytes) -> str | None:

@@ -11,12 +11,12 @@ from typing import Any
 
 import msgspec
 
+from recollect.agents.facts import facts_of
 from recollect.agents.kit.adapter import BaseState, KitAdapter, Reading, read_odd
 from recollect.agents.kit.calls import edits_of
 from recollect.agents.kit.content import base64_part, without_opaque
 from recollect.agents.kit.names import content_name
 from recollect.agents.kit.values import instant, items, mapping, text, word_set
-from recollect.agents.zed.declare import FACTS
 from recollect.model.payloads import (
     AssistantMessage,
     Compaction,
@@ -116,10 +116,7 @@ def _content(reading: Reading[BaseState], content: Json) -> tuple[str, tuple[Par
             texts.append(said)
         elif image is not None:
             source = image if isinstance(image, str) else mapping(image).get("source")
-            part, is_readable = base64_part("image", "image/png", source)
-            if not is_readable:
-                reading.wrong("tool_result.Image", "bad_base64")
-            parts.append(part)
+            parts.append(reading.readable(base64_part("image", "image/png", source), "tool_result.Image"))
         elif piece is not None:
             texts.append(flatten(without_opaque(piece)))
     return "\n".join(t for t in texts if t), tuple(parts)
@@ -271,10 +268,7 @@ def _mention(body: dict[str, Any]) -> tuple[Part, str]:
 
 def _image(reading: Reading[BaseState], found: Any) -> Part:
     source = found if isinstance(found, str) else mapping(found).get("source")
-    part, is_readable = base64_part("image", "image/png", source)
-    if not is_readable:
-        reading.wrong("Image.source", "bad_base64")
-    return part
+    return reading.readable(base64_part("image", "image/png", source), "Image.source")
 
 
 def read_request_usage(reading: Reading[BaseState], name: str, usage: dict[str, Any]) -> None:
@@ -396,7 +390,7 @@ _TYPES = frozenset(("json", "zstd"))
 class ZedAdapter(KitAdapter[BaseState]):
     """Reads the threads of Zed's own agent."""
 
-    facts = FACTS
+    facts = facts_of("zed")
     state_type = BaseState
 
     def read(self, reading: Reading[BaseState]) -> None:
@@ -523,9 +517,7 @@ def _model(data: dict[str, Any]) -> str:
 
 
 def _read_title(reading: Reading[BaseState], row: dict[str, Any], data: dict[str, Any]) -> None:
-    title = text(data.get("title")) or text(data.get("summary")) or text(row.get("summary"))
-    if title:
-        reading.add(Lifecycle("title", title=title), native_id="title")
+    reading.entitle(text(data.get("title")) or text(data.get("summary")) or text(row.get("summary")))
 
 
 def _read_settings(reading: Reading[BaseState], data: dict[str, Any]) -> None:

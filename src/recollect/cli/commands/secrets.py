@@ -151,7 +151,7 @@ def reveal(
         if flags["is_log"]:
             return REVEAL_LOG(memory.maintenance.reveal.log(limit=limit))
         if session is None:
-            raise UsageError("name a session, or an event as SESSION#SEQ", hint="recollect reveal claude:5f0c#12")
+            raise UsageError("name a session, or an event as SESSION#SEQ", hint="recollect reveal SESSION#SEQ")
         events = _events(memory, session, first=first, limit=limit)
         _ask(events, is_agreed=flags["is_agreed"], as_json=as_json)
         if flags["is_raw"]:

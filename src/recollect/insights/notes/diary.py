@@ -35,7 +35,7 @@ def checked_entry(new: NewEntry) -> NewEntry:
     """Return an entry with its texts tidied. Raises UsageError for one that is empty, too long or nobody's."""
     agent = diary_agent(new.agent)
     if not agent or len(agent) > MAX_AGENT_CHARS:
-        raise UsageError("a diary is an agent's: say whose", hint="--agent claude, codex … or your own name")
+        raise UsageError("a diary is an agent's: say whose", hint="--agent NAME: an agent's, or your own")
     lists = {name: _lines(getattr(new, name), name) for name in ("decided", "discovered", "left_pending")}
     text, topic = new.text.strip(), " ".join(new.topic.split())
     if not text and not any(lists.values()):

@@ -13,7 +13,8 @@ from typing import Literal
 
 import msgspec
 
-from recollect.agents.install.contract import Hooks, Install, Mcp, installs
+from recollect.agents.install.contract import Hooks, Install, Mcp
+from recollect.agents.install.described import installs
 from recollect.agents.install.documents import load
 from recollect.agents.install.values import Patch, Undo, levels_made
 from recollect.errors import SettingsChanged, SettingsError

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 import msgspec
 from msgspec import Meta
 
+from recollect.agent_names import OWN
 from recollect.errors import UsageError
 
 MIN_BYTES = 1_000
@@ -155,7 +156,7 @@ _CONFINING = {
         "default": "repository",
         "description": "The repository you work in, or everything",
     },
-    "agent": _text("claude, codex, gemini, cursor …; several with commas"),
+    "agent": _text(f"{', '.join([*OWN][:4])} …; several with commas"),
     "repo": _text("Part of its name; replaces scope"),
     "after": _text("2026-08-01, yesterday, 7d, last week …"),
     "before": _text("As after"),

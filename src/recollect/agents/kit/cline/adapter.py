@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any
 
 import msgspec
 
+from recollect.agents.facts import entries
 from recollect.agents.kit.adapter import KitAdapter, first_line_name, read_odd
 from recollect.agents.kit.cline.api import read_message
 from recollect.agents.kit.cline.ui import read_row
@@ -70,9 +71,7 @@ def read_item(reading: ClineReading) -> None:
         agent_name=reading.text(item, "mode"),
     )
     reading.add(start, native_id="item/start", session=session)
-    title = reading.text(item, "title")
-    if title:
-        reading.add(Lifecycle("title", title=title), native_id="item/title", session=session)
+    reading.entitle(reading.text(item, "title"), "item/title", session)
     said = reading.text(item, "task").strip()
     if said and reading.state.role == "index":
         reading.add(UserMessage(said), "user", native_id=f"user:{content_name(said)}", session=session)
@@ -178,9 +177,7 @@ def read_session(reading: ClineReading) -> None:
 
 
 def _give_title(reading: ClineReading, value: dict[str, Any], metadata: dict[str, Any]) -> None:
-    title = text(metadata.get("title"))
-    if title:
-        reading.add(Lifecycle("title", title=title), native_id="session/title")
+    reading.entitle(text(metadata.get("title")), "session/title")
     for piece in pieces(reading.text(value, "prompt")):
         prompt = UserMessage(piece.text, "human" if piece.is_human else "injected")
         reading.add(prompt, "user", native_id=f"session/prompt:{content_name(piece.text)}")
@@ -209,22 +206,33 @@ _SDK_KEYS = (b'"agent"', b'"sessionId"', b'"updated_at"', b'"messages"')
 INDEX_SESSION = "taskHistory"
 
 
+class ClineMember(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What an agent of the family has of its own."""
+
+    counts_cached_input: bool = False
+    """Whether `tokensIn` of this agent's newer versions includes the cached tokens."""
+    marks: tuple[str, ...] = ()
+    """What only this agent of the family writes into its UI log; empty for the one that takes what has no marks."""
+    foreign_marks: tuple[str, ...] = ()
+    """What its relatives write."""
+
+
 class ClineFamily(KitAdapter[ClineState]):
     """Reads the tasks of an extension of the family, and the SDK's sessions where it has them."""
 
     state_type = ClineState
-    counts_cached_input: ClassVar[bool] = False
-    """Whether `tokensIn` of this agent's newer versions includes the cached tokens."""
-    marks: ClassVar[tuple[bytes, ...]] = ()
-    """What only this agent of the family writes into its UI log; empty for the one that takes what has no marks."""
-    foreign_marks: ClassVar[tuple[bytes, ...]] = ()
-    """What its relatives write."""
+
+    def __init__(self, slug: str) -> None:
+        entry = entries()[slug]
+        self.facts = entry.facts
+        self._own = msgspec.convert(entry.family, ClineMember)
 
     def recognise(self, path: str, head: bytes) -> str | None:
         """See `Adapter.recognise`."""
         del path
-        if any(mark in head for mark in self.foreign_marks) or (
-            self.marks and not any(mark in head for mark in self.marks)
+        own = self._own
+        if any(m.encode() in head for m in own.foreign_marks) or not any(
+            m.encode() in head for m in own.marks or ("",)
         ):
             return None
         if _UI.match(head):
@@ -252,19 +260,15 @@ class ClineFamily(KitAdapter[ClineState]):
             return info.document
         return _sdk_session(info, head, folder)
 
-    def begin(self, info: SourceInfo) -> ClineState:
-        """See `Adapter.begin`."""
+    def told_by(self, info: SourceInfo) -> dict[str, Any]:
+        """See `KitAdapter.told_by`."""
         segments = info.path.split("/")
         folder = segments[-2] if len(segments) > 1 else ""
         is_sdk = info.role in ("sdk", "sdk_context")
-        return ClineState(
-            session=info.session,
-            role=info.role,
-            name=info.name,
-            document=info.document,
-            counts_cached_input=self.counts_cached_input,
-            parent=folder if is_sdk and folder != info.session else "",
-        )
+        return {
+            "counts_cached_input": self._own.counts_cached_input,
+            "parent": folder if is_sdk and folder != info.session else "",
+        }
 
     def read(self, reading: ClineReading) -> None:
         """Give the events of one record, by the role of its source."""

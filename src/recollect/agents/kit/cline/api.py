@@ -143,9 +143,7 @@ def give_result(reading: ClineReading, call_id: str, content: Json, *, is_error:
     if _is_no_call(call.name):
         _give_answer(reading, body)
         return
-    parts, are_readable = content_parts(content)
-    if not are_readable:
-        reading.wrong("tool_result.content.source.data", "bad_base64")
+    parts = reading.readable(content_parts(content), "tool_result.content.source.data")
     head = body[:_HEAD_CHARS]
     exit_code = _exit_code(call.name, head)
     ok = is_error is not True and not has_failed and not head.lstrip().startswith(_FAILURES) and not exit_code

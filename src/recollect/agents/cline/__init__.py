@@ -1,1 +1,0 @@
-"""Cline: the extension's tasks, the CLI's, and the sessions of its SDK."""

@@ -1,0 +1,319 @@
+"""Records that are one flat message each, as a configuration describes them: paths of who speaks and what was said.
+
+What no path names is kept, so that nobody has to know all of a format: a file in this package lists what it knows.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from recollect.agents.base import Adapter
+from recollect.agents.formats.configured import described, facts_of
+from recollect.agents.formats.language import at_path
+from recollect.agents.formats.texts import Speakers, turns_of
+from recollect.agents.kit.adapter import MAX_NAME_CHARS, KitAdapter, Reading, first_line_name, read_odd
+from recollect.agents.kit.calls import TurnState, arrived, edits_asked, expect, file_edits
+from recollect.agents.kit.content import chat_content, without_opaque
+from recollect.agents.kit.names import MAX_PATH_CHARS, Marks, content_name, count_name, is_storable, numbered, short
+from recollect.agents.kit.values import decoded_json, text
+from recollect.config import FormatConfig
+from recollect.model.payloads import (
+    AssistantMessage,
+    Instructions,
+    Json,
+    Lifecycle,
+    Part,
+    SessionStart,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    UserMessage,
+)
+from recollect.model.records import SourceInfo
+from recollect.model.tools import canonical_tool
+
+_MAX_SESSIONS = 32
+"""Sessions of one file whose folder and model are remembered; one that was forgotten begins again."""
+
+
+class Fields:
+    """A record whose fields are taken one by one; `left` is the rest."""
+
+    def __init__(self, value: dict[str, Any]) -> None:
+        self._value = value
+        self._used: set[str] = set()
+
+    def value(self, path: str) -> Json:
+        """Take what stands at a path, None where there is nothing."""
+        found = at_path(self._value, path) if path else None
+        if found is not None:
+            self._used.add(path)
+        return found
+
+    def text(self, path: str) -> str:
+        """Take the text at a path. What is no text is left."""
+        found = text(at_path(self._value, path)) if path else ""
+        if found:
+            self._used.add(path)
+        return found
+
+    def use(self, path: str) -> None:
+        """Leave out what stands at a path."""
+        self._used.add(path)
+
+    def give_back(self, path: str) -> None:
+        """Leave what was taken after all."""
+        self._used.discard(path)
+
+    def left(self) -> dict[str, Json]:
+        """Return the fields that were not taken, those inside objects by dotted names."""
+        return dict(self._left(self._value, ""))
+
+    def _left(self, value: dict[str, Any], above: str) -> Iterator[tuple[str, Json]]:
+        for key, item in value.items():
+            path = f"{above}{key}"
+            if path in self._used:
+                continue
+            if isinstance(item, dict) and any(used.startswith(f"{path}.") for used in self._used):
+                yield from self._left(item, f"{path}.")
+            else:
+                yield path, item
+
+
+class Known(msgspec.Struct, frozen=True, gc=False, array_like=True):
+    """What a session of the source last said of itself."""
+
+    name: str
+    cwd: str = ""
+    model: str = ""
+
+
+class FlatState(TurnState, frozen=True):
+    """What is carried from record to record."""
+
+    sessions: tuple[Known, ...] = ()
+
+
+class FlatAdapter(KitAdapter[FlatState]):
+    """The adapter of an agent that a configuration describes. Its files are known by their place only."""
+
+    state_type = FlatState
+
+    def __init__(self, slug: str, format_: FormatConfig) -> None:
+        self.format = format_
+        self.facts = facts_of(slug, format_)
+        self.speakers = Speakers(format_)
+
+    def identify(self, info: SourceInfo, head: bytes) -> str:
+        """See `Adapter.identify`: the document, what the first records say, the file's stem, a hash of its start."""
+        return info.document or self._said_session(head) or info.stem or first_line_name(head)
+
+    def read(self, reading: Reading[FlatState]) -> None:
+        """See `KitAdapter.read`."""
+        value = reading.record.value
+        if self.format.container == "text" and isinstance(value, str):
+            self._read_text(reading, value)
+        elif not isinstance(value, dict):
+            read_odd(reading)
+        elif self.format.split and reading.at not in self.format.split:
+            self._read_around(reading)
+        else:
+            _Message(self, reading).read()
+
+    def _said_session(self, head: bytes) -> str:
+        """Return the session that the beginning of a file names. A head may end within a record."""
+        path = self.format.session
+        if not path or self.format.container in ("sqlite", "text"):
+            return ""
+        if self.format.container == "jsonl":
+            for line in head.split(b"\n"):
+                name = text(at_path(decoded_json(line), path))
+                if name:
+                    return name[:MAX_NAME_CHARS]
+            return ""
+        key = re.escape(msgspec.json.encode(path.rpartition(".")[2]))
+        found = re.search(rb"%s\s*:\s*\"([^\"\\]{1,%d})\"" % (key, MAX_NAME_CHARS), head)
+        return found[1].decode("utf-8", "replace") if found else ""
+
+    def _read_text(self, reading: Reading[FlatState], text: str) -> None:
+        """Give the turns of a file of text; what stands before the first one is kept."""
+        marks: Marks = ()
+        for speaker, word, said in turns_of(text, self.speakers):
+            name, marks = count_name(marks, content_name(word.lower(), said))
+            match speaker:
+                case "user":
+                    reading.add(UserMessage(said), "user", native_id=name)
+                case "assistant":
+                    reading.add(AssistantMessage(said), "assistant", native_id=name)
+                case "system":
+                    reading.add(Instructions(said, source=word), native_id=name)
+                case "tool":
+                    reading.add(ToolResult(name=word, text=said), "tool", native_id=name)
+                case _:
+                    reading.kept("text", said, native_id=name)
+
+    def _read_around(self, reading: Reading[FlatState]) -> None:
+        """Give what stands around the messages of a document."""
+        reading.native_id = "document"
+        fields = Fields(reading.value)
+        fields.text(self.format.session)
+        tell_session(reading, self, fields, None)
+        for path in self.format.skip:
+            fields.use(path)
+        left = without_opaque(fields.left())
+        if left:
+            name = f"document/{content_name(left)}"
+            reading.extra(left, frozenset(), "document", native_id=name)
+
+
+class _Message:
+    """One record that is a message, a call of a tool or its result."""
+
+    def __init__(self, adapter: FlatAdapter, reading: Reading[FlatState]) -> None:
+        self._adapter = adapter
+        self._format = adapter.format
+        self._reading = reading
+        self._fields = Fields(reading.value)
+        self._session: str | None = None
+
+    def read(self) -> None:
+        """Give everything that the record says."""
+        reading, fields = self._reading, self._fields
+        session = fields.text(self._format.session)
+        self._session = session[:MAX_NAME_CHARS] if session and session != reading.state.session else None
+        time = fields.value(self._format.time)
+        reading.date(time, "time")
+        self._name()
+        role = fields.text(self._format.role)
+        speaker = self._adapter.speakers.who(role)
+        name = fields.text(self._format.tool_name)
+        result = fields.value(self._format.tool_result)
+        if not speaker and not name and result is None:
+            reading.unknown(role[:MAX_NAME_CHARS] or "record", without_opaque(reading.value))
+            self._settle()
+            return
+        tell_session(reading, self._adapter, fields, self._session)
+        self._say(speaker, role, bool(name) or result is not None)
+        self._tool(speaker, name, result)
+        for path in self._format.skip:
+            fields.use(path)
+        left = without_opaque(fields.left())
+        if left:
+            reading.extra(left, frozenset(), "record")
+        self._settle()
+
+    def _name(self) -> None:
+        """Name the record's events: by its own id, in a file that is rewritten by its content, else not."""
+        reading = self._reading
+        own = self._fields.value(self._format.id)
+        if isinstance(own, int) and not isinstance(own, bool):
+            own = str(own)
+        if isinstance(own, str) and own:
+            reading.native_id = own[:MAX_NAME_CHARS]
+        elif self._format.container != "jsonl":
+            reading.native_id = numbered(reading, content_name(reading.value))
+
+    def _add(self, payload: Any, role: Any, what: str = "") -> None:
+        reading = self._reading
+        name = f"{reading.native_id}/{what}" if what and reading.native_id else None
+        reading.add(payload, role, native_id=name)
+
+    def _say(self, speaker: str, role: str, is_tools: bool) -> None:
+        """Give what was thought and said."""
+        fields = self._fields
+        thought = fields.value(self._format.thinking)
+        if thought not in (None, "", []):
+            self._add(Thinking(_said(thought)[0]), "assistant", "thinking")
+        if speaker not in ("user", "assistant", "system"):
+            return
+        said, parts = _said(fields.value(self._format.text))
+        if not said and not parts and (is_tools or thought):
+            return
+        if speaker == "user":
+            self._add(UserMessage(said, parts=parts), "user")
+        elif speaker == "assistant":
+            model = text(at_path(self._reading.value, self._format.model))
+            self._add(AssistantMessage(said, model=model, parts=parts), "assistant")
+        else:
+            self._add(Instructions(said, source=role), "system")
+
+    def _tool(self, speaker: str, name: str, result: Json) -> None:
+        """Give a call, a result, or both of one record; an edit where a call of an editor ended well."""
+        reading, fields = self._reading, self._fields
+        is_result = result is not None or speaker == "tool"
+        call_id = fields.text(self._format.tool_call) or reading.native_id or ""
+        arguments = _arguments(fields.value(self._format.tool_arguments))
+        if name and (not is_result or arguments is not None):
+            canonical = canonical_tool(name)
+            self._add(ToolCall(call_id, name, canonical, arguments), "assistant", "call")
+            expect(reading, call_id, name, edits_asked(name, arguments))
+        if not is_result:
+            return
+        ok, code = self._outcome()
+        text, parts = _said(fields.value(self._format.text) if result is None else result)
+        call = arrived(reading, call_id)
+        done = ToolResult(call_id, name or (call.name if call else ""), ok, code, text, parts=parts)
+        self._add(done, "tool", "result")
+        if call is not None and ok is not False and self._format.tool_call:
+            for number, edit in enumerate(file_edits(call)):
+                self._add(edit, "tool", f"edit/{number}")
+
+    def _outcome(self) -> tuple[bool | None, int | None]:
+        written = self._fields.value(self._format.tool_ok)
+        if isinstance(written, bool):
+            return written, None
+        if isinstance(written, int):
+            return written == 0, written if -(2**31) <= written < 2**31 else None
+        if written is not None:
+            self._fields.give_back(self._format.tool_ok)
+            self._reading.wrong("tool_ok")
+        return None, None
+
+    def _settle(self) -> None:
+        """Put the events into the session that the record names."""
+        if self._session is not None:
+            events = self._reading.events
+            events[:] = [msgspec.structs.replace(draft, session=self._session) for draft in events]
+
+
+def adapter_of(slug: str, described_as: Mapping[str, Any]) -> Adapter:
+    """Return the adapter of a described agent. Raises ValueError with a sentence for people."""
+    return FlatAdapter(slug, described(slug, described_as))
+
+
+def tell_session(reading: Reading[FlatState], adapter: FlatAdapter, fields: Fields, session: str | None) -> None:
+    """Give the start of a session, and its folder and model where they change."""
+    cwd = short(fields.text(adapter.format.cwd), MAX_PATH_CHARS)
+    model = short(fields.text(adapter.format.model))
+    name = session or reading.state.session
+    known: tuple[Known, ...] = reading.now("sessions")
+    before = next((one for one in known if one.name == name), None)
+    now = Known(name, cwd or (before.cwd if before else ""), model or (before.model if before else ""))
+    if now == before or not (cwd or model) or not is_storable(name):
+        return
+    own = reading.native_id
+    if before is None:
+        reading.add(SessionStart(cwd=cwd, model=model), native_id="start")
+    else:
+        if now.cwd != before.cwd:
+            reading.add(Lifecycle("cwd", cwd=cwd), native_id=f"{own}/cwd" if own else None)
+        if now.model != before.model:
+            reading.add(Lifecycle("model", model=model), native_id=f"{own}/model" if own else None)
+    reading.set(sessions=(*(one for one in known if one.name != name), now)[-_MAX_SESSIONS:])
+
+
+def _said(content: Json) -> tuple[str, tuple[Part, ...]]:
+    """Return the text and the images of a content, whatever it is."""
+    text, parts, _ = chat_content(without_opaque(content) if isinstance(content, dict) else content)
+    return text, parts
+
+
+def _arguments(value: Json) -> Json:
+    """Return a call's arguments; several agents write them as JSON in a text."""
+    if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
+        return decoded_json(value, value)
+    return value

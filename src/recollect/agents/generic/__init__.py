@@ -1,1 +1,0 @@
-"""Agents that the configuration describes: a few lines of TOML instead of a parser."""

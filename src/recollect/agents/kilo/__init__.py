@@ -1,1 +1,0 @@
-"""Kilo Code before April 2026, when it was an extension like Roo Code."""

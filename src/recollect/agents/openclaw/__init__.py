@@ -1,1 +1,0 @@
-"""OpenClaw, once Clawdbot, and QClaw: sessions in the format of pi."""
