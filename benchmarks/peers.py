@@ -29,13 +29,14 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from recollect.cli.daemon_client import ask_daemon
+
 from benchmarks.serving.live import Daemon
 from benchmarks.support import corpora, plain_fts
 from benchmarks.support.corpora import Corpus
 from benchmarks.support.measuring import Run, percentile, timed_ms
 from benchmarks.support.places import Places, load_script, parser, places
 from benchmarks.support.results import Section, publish
-from recollect.cli.daemon_client import ask_daemon
 
 AGENTSVIEW = "agentsview==0.46.1"
 SYNCS = 9

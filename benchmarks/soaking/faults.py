@@ -37,7 +37,6 @@ def measure(at: Places, *, is_quick: bool) -> Section:
         for stage in STAGES:
             print(f"soak: seed {SEED}, {stage.name}", file=sys.stderr)
             trial = bench.trial(stage)
-            trial.measure()
             chance = random.Random(f"{SEED} {stage.name}")
             wanted = trial.kills(max(IN_ONE_TRY, -(-kills // len(STAGES))), chance)
             wanted += trial.failures(max(IN_ONE_TRY, failures // len(STAGES)), chance)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from functools import cache
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -12,7 +12,8 @@ import pytest
 
 from recollect.agents.registry import adapters
 from recollect.testing.fixtures import Fixture, fixtures_in
-from recollect.testing.suite import SHAPES, FixtureOutcome, check_fixture, check_growth, check_rebuild, check_twice
+from recollect.testing.suite import SHAPES, FixtureOutcome, check_fixtures, check_growth, check_twice
+from tests.conformance.conftest import Together, each_of
 from tests.conformance.growth import CUTS, telling
 from tests.conformance.meaning import meaning_of
 from tests.examples import IS_THOROUGH
@@ -31,37 +32,27 @@ ALSO_KNOWN = (
 """Scenarios with rules of their own, or none but those that hold for all."""
 
 
-def named(fixtures: list[Fixture]) -> pytest.MarkDecorator:
-    return pytest.mark.parametrize("fixture", fixtures, ids=lambda f: f.name)
-
-
-@cache
-def _outcomes() -> dict[str, FixtureOutcome]:
-    return {}
-
-
 @pytest.mark.golden
-@named(FIXTURES)
-def test_a_fixture_keeps_every_rule_and_gives_the_reviewed_events(fixture: Fixture, tmp_path: Path) -> None:
-    outcome = check_fixture(fixture, tmp_path)
+@each_of(FIXTURES)
+def test_a_fixture_keeps_every_rule_and_gives_the_reviewed_events(fixture: Fixture, together: Together) -> None:
+    outcome = together(check_fixtures, fixture)
     assert outcome.problems == []
     assert is_golden(fixture, _written(outcome)), "if the change is meant: `make goldens`, then read the difference"
 
 
-@named(GROWING)
-def test_which_steps_of_an_agents_files_were_seen_makes_no_difference(fixture: Fixture, tmp_path: Path) -> None:
-    told = telling(fixture, tmp_path / "told")
-    assert check_growth(told, tmp_path, meaning_of, CUTS.get(fixture.agent)) == []
+@each_of(GROWING)
+def test_which_steps_of_an_agents_files_were_seen_makes_no_difference(fixture: Fixture, together: Together) -> None:
+    assert together(growing, fixture) == []
 
 
-@named(COUNTED)
-def test_a_copy_of_the_files_counts_nothing_twice(fixture: Fixture, tmp_path: Path) -> None:
-    assert check_twice(fixture, tmp_path) == []
+def growing(fixtures: Sequence[Fixture], work: Path) -> list[list[str]]:
+    told = [telling(fixture, work / "told" / fixture.agent) for fixture in fixtures]
+    return check_growth(told, work, meaning_of, CUTS)
 
 
-@named([f for f in FIXTURES if f.scenario in ("tool", "compaction")])
-def test_the_archive_alone_gives_the_same_events(fixture: Fixture, tmp_path: Path) -> None:
-    assert check_rebuild(fixture, tmp_path) == []
+@each_of(COUNTED)
+def test_a_copy_of_the_files_counts_nothing_twice(fixture: Fixture, together: Together) -> None:
+    assert together(check_twice, fixture) == []
 
 
 @pytest.mark.parametrize("slug", sorted(adapters()))

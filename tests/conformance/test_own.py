@@ -7,18 +7,21 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import apsw
 import pytest
 
-from recollect.config import Config
+from recollect.config import AgentConfig, Config
 from recollect.memory import Memory
 from recollect.model.events import Event
 from recollect.model.own import is_own_tool
 from recollect.model.payloads import ToolCall, ToolResult
 from recollect.store.keys import HIDDEN, OWN
 from recollect.testing.fixtures import Fixture, fixtures_in, lay_out
+from tests.conformance.conftest import Together, each_of
 
 FOLDER = Path(__file__).parent / "fixtures"
 OURS = "mcp__recollect__search"
@@ -35,23 +38,41 @@ NAMED_OTHERWISE = frozenset(
     )
 )
 """Formats in which the tool's name does not stand in quotes: a tag, a line of text, a number, or bytes."""
+
+
+class Taken(NamedTuple):
+    """The events of a fixture, and the places of those that are our own."""
+
+    events: list[Event]
+    own: set[tuple[str, int]]
+
+
 TOOLS = [fixture for fixture in fixtures_in(FOLDER) if fixture.scenario == "tool"]
 
 
-def taken(fixture: Fixture, home: Path, root: Path) -> tuple[list[Event], set[tuple[str, int]]]:
-    """Take a laid out fixture in; return its events and the places of those that are our own."""
-    with Memory.open(home, config=Config(), env={"HOME": str(home.parent / "nobody")}) as memory:
-        memory.take_in([root], agents=[fixture.agent])
-        uids = [session.session_uid for session in memory.sessions(limit=100, sync=False).sessions]
-        events = [event for uid in uids for event in memory.events(uid)]
-    db = apsw.Connection(str(home / "memory.db"), flags=apsw.SQLITE_OPEN_READONLY)
+def taken(fixtures: Sequence[Fixture], folder: Path) -> list[Taken]:
+    """Take fixtures, each of another agent, into a memory; return what came of each."""
+    agents = [fixture.agent for fixture in fixtures]
+    for fixture in fixtures:
+        lay_out(fixture, folder / "root" / fixture.agent)
+    config = Config(agents={agent: AgentConfig(roots=(str(folder / "root" / agent),)) for agent in agents})
+    with Memory.open(folder / "home", config=config, env={"HOME": str(folder / "nobody")}) as memory:
+        memory.sync(agents=agents)
+        sessions = memory.sessions(limit=1000, sync=False).sessions
+        events = {one.session_uid: list(memory.events(one.session_uid)) for one in sessions}
+    db = apsw.Connection(str(folder / "home" / "memory.db"), flags=apsw.SQLITE_OPEN_READONLY)
     rows = db.execute(
         "SELECT uid, key & 16777215 FROM event JOIN session ON session.number = key >> 24 "
         "WHERE bits & ? AND NOT bits & ?",
         (OWN, HIDDEN),
     ).fetchall()
     db.close()
-    return events, {(str(uid), int(seq)) for uid, seq in rows}
+    found = []
+    for agent in agents:
+        uids = [one.session_uid for one in sessions if one.agent == agent]
+        own = {(str(uid), int(seq)) for uid, seq in rows if uid in uids}
+        found.append(Taken([event for uid in uids for event in events[uid]], own))
+    return found
 
 
 def renamed(fixture: Fixture, name: str, folder: Path) -> Fixture:
@@ -66,30 +87,42 @@ def renamed(fixture: Fixture, name: str, folder: Path) -> Fixture:
     return fixture._replace(folder=copy)
 
 
-@pytest.mark.parametrize("fixture", TOOLS, ids=[fixture.name for fixture in TOOLS])
-def test_a_call_of_our_tool_and_its_result_are_our_own(fixture: Fixture, tmp_path: Path) -> None:
-    lay_out(fixture, tmp_path / "plain")
-    before, own = taken(fixture, tmp_path / "home-plain", tmp_path / "plain")
-    assert own == set()
-    names = {event.payload.name for event in before if isinstance(event.payload, ToolCall) and event.payload.name}
-    if not names:
+def told(fixtures: Sequence[Fixture], work: Path) -> list[list[Taken]]:
+    """Return what came of each fixture as it is, and then with each tool that it names called ours."""
+    plain = taken(fixtures, work / "plain")
+    out = [[found] for found in plain]
+    names = [sorted({call.name for call in calls_in(found)} - {""}) for found in plain]
+    for place in range(max(map(len, names))):
+        some = [at for at, known in enumerate(names) if place < len(known)]
+        changed = [renamed(fixtures[at], names[at][place], work / f"copy{place}" / fixtures[at].agent) for at in some]
+        for at, found in zip(some, taken(changed, work / f"renamed{place}"), strict=True):
+            out[at].append(found)
+    return out
+
+
+def calls_in(found: Taken) -> list[ToolCall]:
+    return [event.payload for event in found.events if isinstance(event.payload, ToolCall)]
+
+
+@each_of(TOOLS)
+def test_a_call_of_our_tool_and_its_result_are_our_own(fixture: Fixture, together: Together) -> None:
+    plain, *with_ours = together(told, fixture)
+    assert plain.own == set()
+    if not with_ours:
         pytest.skip("this agent's fixture names no tool")
     calls = 0
-    for place, name in enumerate(sorted(names)):
-        changed = renamed(fixture, name, tmp_path / f"copy{place}")
-        lay_out(changed, tmp_path / f"root{place}")
-        events, own = taken(changed, tmp_path / f"home{place}", tmp_path / f"root{place}")
-        asked = [e.payload for e in events if isinstance(e.payload, ToolCall) and is_own_tool(e.payload.name)]
+    for found in with_ours:
+        asked = [call for call in calls_in(found) if is_own_tool(call.name)]
         ours = {call.call_id for call in asked} - {""}
         calls += len(asked)
         wanted = {
             (event.session_uid, event.seq)
-            for event in events
+            for event in found.events
             if (isinstance(event.payload, ToolCall) and is_own_tool(event.payload.name))
             or (
                 isinstance(event.payload, ToolResult)
                 and (event.payload.call_id in ours or is_own_tool(event.payload.name))
             )
         }
-        assert own == wanted, json.dumps(sorted(own ^ wanted))
+        assert found.own == wanted, json.dumps(sorted(found.own ^ wanted))
     assert (calls == 0) is (fixture.name in NAMED_OTHERWISE)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import random
 import shutil
 import subprocess
 import sys
@@ -12,19 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.support.stages import STAGES
-from tests.faults.support.trials import SEED, Bench, Stage, state_of
+from tests.faults.support.trials import Bench, state_of
 from tests.faults.support.worlds import assert_same, assert_whole, copy_home, prepare_home
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="fork is POSIX")
-FAILURES = 3
-
-
-@pytest.mark.parametrize("stage", STAGES, ids=lambda stage: stage.name)
-def test_a_stage_of_which_any_step_fails_says_so_and_is_finished_later(bench: Bench, stage: Stage) -> None:
-    trial = bench.trial(stage)
-    tally = trial.hit(trial.failures(FAILURES, random.Random(f"{SEED} {stage.name}")))
-    assert tally.hits.total() >= min(FAILURES // 2, len(trial.ended.steps)), tally
 
 
 @pytest.mark.parametrize("limit", [30_000, 150_000])

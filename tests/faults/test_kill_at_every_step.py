@@ -1,4 +1,7 @@
-"""Killed at any write, rename or call of any stage, nothing that was there is lost and the next run ends the work."""
+"""Killed at any write, rename or call of a stage, or with a disk that fails there, a memory loses nothing.
+
+The next run ends the work.
+"""
 
 from __future__ import annotations
 
@@ -16,18 +19,21 @@ from tests.faults.support.worlds import prepare_home
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="fork and SIGKILL are POSIX")
 KILLS = 3
+FAILURES = 3
 TRIES = 5
 
 
 @pytest.mark.parametrize("stage", STAGES, ids=lambda stage: stage.name)
-def test_a_stage_that_is_killed_anywhere_is_finished_by_the_next_run(bench: Bench, stage: Stage) -> None:
+def test_a_stage_that_is_killed_or_fails_anywhere_is_finished_by_the_next_run(bench: Bench, stage: Stage) -> None:
+    """A step fails where the disk is full or broken, see test_failing_disk.py for disks that really are."""
     trial = bench.trial(stage)
-    trial.measure()
     chance = random.Random(f"{SEED} {stage.name}")
     tallies = [trial.hit(trial.kills(KILLS, chance))]
     while not tallies[-1].killed and len(tallies) < TRIES:  # all came when the work was done
         tallies.append(trial.hit(trial.kills(KILLS, chance)))
     assert tallies[-1].killed, tallies
+    failed = trial.hit(trial.failures(FAILURES, chance))
+    assert failed.hits.total() >= min(FAILURES // 2, len(trial.ended.steps)), failed
 
 
 def test_a_restore_that_is_killed_between_two_folders_is_finished_by_the_next_read(bench: Bench) -> None:

@@ -166,7 +166,8 @@ REQUIREMENTS = (
         "out_of_the_way.isolated",
         "Nothing in the working directory is executed, by no verb and by no registered command.",
         (
-            "promises/test_isolated.py::test_no_verb_runs_code_of_the_folder_that_it_is_called_in",
+            "promises/test_isolated.py::test_no_worker_runs_code_of_the_folder_that_a_verb_is_called_in",
+            "promises/test_isolated.py::test_no_other_verb_runs_code_of_the_folder_that_it_is_called_in",
             "promises/test_isolated.py::test_workers_obey_no_python_variable",
             "promises/test_isolated.py::test_every_registered_command_is_an_absolute_isolated_python",
             "promises/test_isolated.py::test_no_registered_command_runs_planted_code",

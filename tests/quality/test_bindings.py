@@ -11,9 +11,9 @@ import msgspec
 import pytest
 
 from recollect.insights.stream import by_session
-from recollect.memory import parse_file
 from recollect.model.events import Event
 from recollect.model.payloads import FileEdit, ToolCall, UserMessage
+from tests.quality.conftest import EventsOf
 from tests.quality.labelled import Polarity, Split, split_of
 
 FILE = Path(__file__).with_name("labels") / "bindings.ndjson"
@@ -119,11 +119,11 @@ def test_pairs_of_the_same_words_bring_the_same_decision(pairs: list[JudgedBindi
 
 
 @pytest.mark.corpus
-def test_every_pair_is_in_its_transcript(pairs: list[JudgedBinding], shared: Path) -> None:
+def test_every_pair_is_in_its_transcript(pairs: list[JudgedBinding], events_of: EventsOf) -> None:
     parsed: dict[str, dict[str, list[Event]]] = {}
     for pair in pairs:
         if pair.file not in parsed:
-            parsed[pair.file] = by_session(parse_file(shared / "corpus" / pair.file))
+            parsed[pair.file] = by_session(events_of(pair.file))
         events = {(e.event_id, e.part): e for e in parsed[pair.file][pair.session_uid]}
         said = events[pair.source.event_id, pair.source.part]
         text = getattr(said.payload, "text", "")

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from recollect.ingest.parse import parse_file
-from recollect.model.events import Event
+from tests.quality.conftest import EventsOf
 from tests.quality.judged_twice import JUDGED, JudgedDecision, Judgement, read_judged, read_natural
 from tests.quality.labelled import LONGEST_DECIDING_QUOTE, LONGEST_QUOTE
 
@@ -49,16 +48,12 @@ def test_what_is_quoted_of_a_written_turn_stands_in_it() -> None:
         assert [option for option in options if option not in turn.text and option not in turn.before] == [], turn.id
 
 
-def test_a_judged_turn_and_what_is_quoted_of_it_stand_where_it_says(shared: Path) -> None:
-    turns = read_judged()
-    events: dict[str, list[Event]] = {
-        file: list(parse_file(shared / "corpus" / file)) for file in {turn.file for turn in turns}
-    }
-    for turn in turns:
+def test_a_judged_turn_and_what_is_quoted_of_it_stand_where_it_says(events_of: EventsOf) -> None:
+    for turn in read_judged():
         place = (turn.session_uid, turn.record, turn.part)
         texts = [
             getattr(event.payload, "text", "")
-            for event in events[turn.file]
+            for event in events_of(turn.file)
             if (event.session_uid, event.location.record_index, event.part) == place
         ]
         (text, *_) = [text for text in texts if text.strip().startswith(turn.quote)]

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from pathlib import Path
+from collections.abc import Sequence
 from typing import get_args
 
 import msgspec
 import pytest
 
-from recollect.ingest.parse import parse_file
 from recollect.model.events import Event
+from tests.quality.conftest import EventsOf
 from tests.quality.labelled import (
     COUNTED,
     FILE,
@@ -39,9 +39,9 @@ def turns() -> list[LabelledTurn]:
 
 
 @pytest.fixture(scope="module")
-def events(shared: Path, turns: list[LabelledTurn]) -> dict[str, list[Event]]:
+def events(events_of: EventsOf, turns: list[LabelledTurn]) -> dict[str, Sequence[Event]]:
     """Return the events of every file with a label."""
-    return {file: list(parse_file(shared / "corpus" / file)) for file in sorted({t.file for t in turns})}
+    return {file: events_of(file) for file in sorted({t.file for t in turns})}
 
 
 def test_every_line_is_one_label_of_the_exact_shape(turns: list[LabelledTurn]) -> None:
@@ -97,7 +97,9 @@ def test_the_page_about_them_has_the_counts(turns: list[LabelledTurn]) -> None:
 
 
 @pytest.mark.corpus
-def test_the_record_of_every_label_is_in_its_file(turns: list[LabelledTurn], events: dict[str, list[Event]]) -> None:
+def test_the_record_of_every_label_is_in_its_file(
+    turns: list[LabelledTurn], events: dict[str, Sequence[Event]]
+) -> None:
     places = {
         file: {(e.session_uid, e.location.record_index, e.location.record_sha256, e.part) for e in found}
         for file, found in events.items()
@@ -108,7 +110,7 @@ def test_the_record_of_every_label_is_in_its_file(turns: list[LabelledTurn], eve
 
 @pytest.mark.corpus
 def test_every_quote_and_option_is_in_the_words_of_the_message(
-    turns: list[LabelledTurn], events: dict[str, list[Event]]
+    turns: list[LabelledTurn], events: dict[str, Sequence[Event]]
 ) -> None:
     by_session: dict[tuple[str, str], list[Event]] = defaultdict(list)
     for file, found in events.items():

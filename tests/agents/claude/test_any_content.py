@@ -69,15 +69,6 @@ def test_any_json_in_any_kind_of_source_gives_an_event(value: Any, role: str) ->
     assert _parse(value, ADAPTER.begin(source(role))).events
 
 
-@given(st.binary(max_size=200), st.text(max_size=30))
-def test_any_bytes_and_path_are_judged_without_raising(head: bytes, path: str) -> None:
-    ADAPTER.recognise(path, head)
-    for role in ROLES:
-        info = source(role, path)
-        assert ADAPTER.identify(info, head)
-        assert ADAPTER.source_key(info) is not None
-
-
 @given(st.lists(bent_records(), max_size=4))
 def test_any_records_are_judged_without_raising(records: list[Any]) -> None:
     head = b"\n".join(msgspec.json.encode(r) for r in records)

@@ -25,7 +25,7 @@ from recollect.model.payloads import (
 )
 from recollect.model.records import Drift, Parsed, Record, SourceInfo
 from recollect.testing.conformance import check_adapter
-from recollect.testing.strategies import any_json, any_values
+from recollect.testing.strategies import any_json
 
 ADAPTER = ClaudeAIAdapter()
 INFO = SourceInfo("claudeai", "conversations", "conversations.json", "c1", "c1")
@@ -269,11 +269,6 @@ MESSAGE = st.builds(
     st.sampled_from(("human", "assistant")) | any_json(),
     st.lists(BLOCK, max_size=4) | any_json(),
 )
-
-
-@given(values=any_values())
-def test_any_content_keeps_the_contract(values: list[Any]):
-    assert check_adapter(ADAPTER, INFO, values) == []
 
 
 @given(messages=st.lists(MESSAGE | any_json(), max_size=5), fields=st.dictionaries(st.text(), any_json(), max_size=3))

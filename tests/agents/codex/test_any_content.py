@@ -83,13 +83,6 @@ def test_any_json_value_is_a_record(value, role):
     Reading([value], role)
 
 
-@given(head=st.binary(max_size=200) | JSON.map(lambda v: repr(v).encode("utf-8", "replace")), path=st.text(max_size=20))
-def test_any_head_is_recognised_or_not_and_has_a_name(head, path):
-    assert ADAPTER.recognise(path, head) in (None, *ROLES)
-    assert ADAPTER.identify(SourceInfo("codex", "transcript", path), head)
-    assert ADAPTER.source_key(SourceInfo("codex", "transcript", path)) is not None
-
-
 @given(records=bent_sessions())
 def test_the_same_records_give_the_same_events(records):
     def without_encoding() -> list[Any]:

@@ -175,12 +175,6 @@ def test_any_old_document_is_read(values: list[Any]) -> None:
     document("timeline", *values)
 
 
-@given(head=st.binary(max_size=100) | DATA.map(lambda v: json.dumps(v).encode()), path=st.text(max_size=20))
-def test_any_head_has_a_name(head: bytes, path: str) -> None:
-    assert ADAPTER.recognise(path, head) in (None, *ROLES)
-    assert all(ADAPTER.identify(SourceInfo("copilot", role, path or "x"), head) for role in ROLES)
-
-
 def test_a_hostile_stream_does_not_grow_the_state():
     wide = "\U0001f600" * 2000
     values = [reply("", call(f"c{n}", "task", {"prompt": wide[:1400] + str(n)}), name=str(n)) for n in range(100)]

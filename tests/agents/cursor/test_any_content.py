@@ -82,11 +82,6 @@ def test_any_content_keeps_the_contract(role: str, values: list[Any]) -> None:
     assert check_adapter(rows.ADAPTER, info, values) == []
 
 
-@given(head=st.binary(max_size=200), path=st.text(max_size=40))
-def test_any_file_is_recognised_or_not(head: bytes, path: str) -> None:
-    assert rows.ADAPTER.recognise(path, head) in (None, "transcript", "subagent", "transcript_text")
-
-
 def test_the_state_stays_small_whatever_comes() -> None:
     blobs = []
     for i in range(6_000):

@@ -15,8 +15,7 @@ from recollect.agents.hermes.messages import KNOWN_FIELDS
 from recollect.agents.hermes.parse import SESSION_FIELDS, HermesAdapter
 from recollect.model.records import Record, SourceInfo
 from recollect.model.text import searchable, summary_of
-from recollect.testing.conformance import check_adapter
-from recollect.testing.strategies import any_json, any_values
+from recollect.testing.strategies import any_json
 from tests.agents.hermes.databases import parse
 
 ADAPTER = HermesAdapter()
@@ -36,12 +35,6 @@ SAID = st.sampled_from(
     ]
 )
 RECORDS = st.lists(st.dictionaries(st.sampled_from(FIELDS), SAID | any_json(), max_size=8), max_size=6)
-
-
-@pytest.mark.parametrize("role", ROLES)
-@given(values=any_values())
-def test_any_content_keeps_the_contract(role: str, values: list[Any]):
-    assert check_adapter(ADAPTER, SourceInfo("hermes", role, "a/state.db", session="s"), values) == []
 
 
 @given(
@@ -73,13 +66,6 @@ def test_no_text_makes_the_state_large_or_impossible_to_encode(role: str):
                 }
                 state = ADAPTER.parse(Record({**row, "timestamp": i}, b"", i, at), state).state
         assert len(msgspec.msgpack.encode(state)) < 1 << 20
-
-
-@given(head=st.binary(max_size=200), path=st.text(max_size=20))
-def test_any_head_is_recognised_or_not_and_has_a_name(head: bytes, path: str):
-    assert ADAPTER.recognise(path, head) in (None, *ROLES)
-    for role in ROLES:
-        assert ADAPTER.identify(SourceInfo("hermes", role, path), head)
 
 
 @pytest.mark.corpus

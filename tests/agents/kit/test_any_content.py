@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.model.records import Record, SourceInfo
+from recollect.model.records import Record
 from recollect.testing.conformance import MAX_STATE_BYTES, check_adapter
-from recollect.testing.strategies import any_values
 from tests.agents.commandcode.shape import SHAPE as COMMANDCODE
 from tests.agents.copaw.shape import SHAPE as COPAW
 from tests.agents.cortex.shape import SHAPE as CORTEX
@@ -23,16 +20,9 @@ from tests.agents.workbuddy.shape import SHAPE as WORKBUDDY
 from tests.agents.zencoder.shape import SHAPE as ZENCODER
 
 SHAPES = (COMMANDCODE, COPAW, CORTEX, POSIT, REASONIX, SHELLEY, WORKBUDDY, ZENCODER)
-each_shape = pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.slug)
 each_role = pytest.mark.parametrize(
     ("shape", "role"), [pytest.param(s, r, id=f"{s.slug}-{r}") for s in SHAPES for r in s.roles]
 )
-
-
-@each_role
-@given(values=any_values())
-def test_any_content_keeps_the_contract(shape: Shape, role: str, values: list[Any]):
-    assert check_adapter(shape.adapter, shape.info(role), values) == []
 
 
 @each_role
@@ -61,11 +51,3 @@ def test_no_text_makes_the_state_large_or_impossible_to_encode(shape: Shape, rol
         record = Record(shape.large(text, index), b"", index, shape.large_at)
         state = shape.adapter.parse(record, state).state
     assert len(msgspec.msgpack.encode(state)) < MAX_STATE_BYTES
-
-
-@each_shape
-@given(head=st.binary(max_size=200), path=st.text(max_size=20))
-def test_any_head_is_recognised_or_not_and_has_a_name(shape: Shape, head: bytes, path: str):
-    assert shape.adapter.recognise(path, head) in (None, *shape.roles)
-    for role in shape.roles:
-        assert shape.adapter.identify(SourceInfo(shape.slug, role, path), head)

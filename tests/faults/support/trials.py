@@ -143,10 +143,8 @@ class Trial:
         assert ended.code == 0, ended
         return ended
 
-    def measure(self) -> None:
+    def _measure(self) -> None:
         """Count what else a kill can hit: every call of a function, and every call of the search engine."""
-        if self._calls:
-            return
         elsewhere = self._looked_at("counted")
         self._calls = self._run_calm(elsewhere, Fault(place="call")).calls
         elsewhere = self._looked_at("counted")
@@ -158,7 +156,9 @@ class Trial:
         A command of few steps is killed at any call instead: what it does to the disk is done in one moment.
         """
         has_few_steps = len(self.ended.steps) < _FEW_STEPS
-        elsewhere = (count if has_few_steps else count // 4) if self._calls else 0
+        elsewhere = count if has_few_steps else count // 4
+        if elsewhere and not self._calls:
+            self._measure()
         wanted = []
         for at, label in self._steps(count - elsewhere, chance):
             wanted.append(Fault(chance.choice(("kill", "torn")) if label.endswith("write") else "kill", at))

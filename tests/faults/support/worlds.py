@@ -65,8 +65,8 @@ def make_world(root: Path, *, sessions: int = 4, rounds: int = 4) -> World:
     """Write a small history: sessions of two agents, one of them several slices long."""
     claude = [ClaudeTranscript(root / "claude", f"s{i}", cwd=f"/w/p{i % 2}") for i in range(sessions)]
     long = ClaudeTranscript(root / "claude", "long")
-    for j in range(90):
-        long.user(f"long {j} " + f"{j * 7919 % 1000} words " * 200)
+    for j in range(8):  # a few long texts: each is a record, and of each only so much is embedded
+        long.user(f"long {j} " + f"{j * 7919 % 1000} words " * 1_600)
     world = World(root, [*claude, long], [CodexRollout(root / "codex", f"c{i}") for i in range(2)])
     for round_ in range(rounds):
         world.grow(round_)

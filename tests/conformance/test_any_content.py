@@ -1,0 +1,38 @@
+"""Every adapter on any content at all: it keeps the contract, and it can be asked whose any file is.
+
+Records with known fields are bent in test_fuzz.py, and beside the adapters that have places of their own to bend.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recollect.agents.guard import unguarded
+from recollect.agents.registry import adapters
+from recollect.model.records import SourceInfo
+from recollect.testing.conformance import check_adapter
+from recollect.testing.strategies import any_transcript, any_values
+
+ROLES = {slug: sorted({place.role for place in a.facts.places}) for slug, a in adapters().items()}
+
+
+@pytest.mark.parametrize("slug", sorted(ROLES))
+@given(values=any_values(), document=st.sampled_from(("", "d1")))
+def test_any_content_keeps_the_contract(slug: str, values: list[Any], document: str) -> None:
+    for role in ROLES[slug]:
+        info = SourceInfo(slug, role, "a/b/0b0c0d0e-0000-4000-8000-000000000000.jsonl", session="s1", document=document)
+        assert check_adapter(adapters()[slug], info, values) == [], role
+
+
+@given(head=st.binary(max_size=200) | any_transcript(), path=st.text(min_size=1, max_size=30))
+def test_any_head_is_recognised_or_not_and_has_a_name(head: bytes, path: str) -> None:
+    for slug, roles in ROLES.items():
+        adapter = unguarded(adapters()[slug])
+        assert adapter.recognise(path, head) in (None, *roles), slug
+        for info in (SourceInfo(slug, role, path) for role in roles):
+            assert adapter.identify(info, head), info
+            assert adapter.source_key(info) is not None, info
