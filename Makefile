@@ -9,7 +9,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 CODE := src tests benchmarks scripts
 
 .DEFAULT_GOAL := help
-.PHONY: help up test soak check check-static fix bench goldens docs lock clean
+.PHONY: help up test soak check check-static fix bench goldens docs screenshots lock clean
 
 help: ## show the targets
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1|/p' $(MAKEFILE_LIST) | column -t -s '|' 2>/dev/null \
@@ -46,6 +46,9 @@ goldens: $(VENV)/.dev ## rewrite the expected outputs of tests, to be reviewed a
 docs: $(VENV)/.dev ## rewrite the generated pages and plug-ins
 	@$(BIN)/python scripts/generate_docs.py
 	@$(BIN)/python scripts/generate_plugins.py
+
+screenshots: $(VENV)/.dev ## write pictures of the web page into build/screenshots; needs a Chromium
+	@$(BIN)/python scripts/screenshots.py
 
 lock: $(VENV)/.lock ## resolve the dependencies again, with hashes for every platform
 	@$(BIN)/python scripts/lock_requirements.py --uv $(VENV)/lock

@@ -13,6 +13,8 @@ from benchmarks import (
     learning,
     locomo,
     mcp,
+    pages,
+    peers,
     privacy,
     recall,
     search,
@@ -30,7 +32,9 @@ from benchmarks.support.results import ORDER, publish
 
 SCRIPTS = {
     "ingest": ingest.measure,
+    "peers": peers.measure,
     "search": search.measure,
+    "pages": pages.measure,
     "recall": recall.measure,
     "answers": answers.measure,
     "locomo": locomo.measure,
@@ -55,7 +59,7 @@ SCRIPTS = {
     "soak": soaking.measure,
 }
 
-BY_HAND = ("soak",)
+BY_HAND = ("soak", "peers")
 """Too long to be part of a run of all."""
 
 

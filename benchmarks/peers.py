@@ -29,14 +29,14 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from recollect.cli.daemon_client import ask_daemon
-
 from benchmarks.serving.live import Daemon
 from benchmarks.support import corpora, plain_fts
 from benchmarks.support.corpora import Corpus
 from benchmarks.support.measuring import Run, percentile, timed_ms
 from benchmarks.support.places import Places, load_script, parser, places
 from benchmarks.support.results import Section, publish
+from recollect.client import SearchRequest, ask_daemon
+from recollect.memory import SearchAnswer
 
 AGENTSVIEW = "agentsview==0.46.1"
 SYNCS = 9
@@ -47,7 +47,7 @@ CLIENTS = 8
 CLIENT_SECONDS = 10.0
 _NEEDLES = 40
 Ask = Callable[[str], int]
-"""Ask a query; return the number of bytes of the answer."""
+"""Ask a query; return how much came back: hits or bytes."""
 
 
 class System(ABC):
@@ -100,7 +100,13 @@ class Recollect(System):
             daemon.stop()
 
     def _connect(self) -> Ask:
-        return lambda query: len(ask_daemon(self.home, "search", {"query": query}))
+        def ask(query: str) -> int:
+            told = ask_daemon(SearchRequest(query), SearchAnswer, env=self._env)
+            if told.value is None:
+                raise RuntimeError(f"the daemon did not answer {query!r}: {told.note}")
+            return len(told.value.hits)
+
+        return ask
 
 
 class AgentsView(System):

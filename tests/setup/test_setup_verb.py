@@ -67,7 +67,7 @@ def contents(home: Path) -> dict[str, bytes]:
 
 def test_a_dry_run_shows_every_file_and_line_and_does_nothing(home: Path, recollect: Callable[..., Outcome]) -> None:
     before = contents(home)
-    shown = recollect("--dry-run")
+    shown = recollect("--dry-run", "--diff")
     assert shown.code == 0
     assert contents(home) == before
     assert not (home / "recollect").exists()
@@ -77,6 +77,9 @@ def test_a_dry_run_shows_every_file_and_line_and_does_nothing(home: Path, recoll
     assert "EXAMPLE-NOT-A-TOKEN" not in shown.out
     assert "then probe: start `" in shown.out
     assert '"autoMemoryEnabled": false' in shown.out
+    short = recollect("--dry-run").out
+    assert f"write skill: {home / '.claude/skills/recall/SKILL.md'}, +" in short
+    assert '+    "recollect": {' not in short
 
 
 def test_what_was_agreed_is_done_probed_and_taken_out_exactly(home: Path, recollect: Callable[..., Outcome]) -> None:
@@ -313,7 +316,7 @@ def test_the_tools_that_write_are_turned_on_and_off_and_the_skill_tells_of_them(
     config.parent.mkdir()
     config.write_text("# mine\n[context]\nbudget_tokens = 900\n")
     before = contents(home)
-    shown = recollect("claude", "--write", "--dry-run")
+    shown = recollect("claude", "--write", "--dry-run", "--diff")
     assert "+writing_tools = true" in shown.out
     assert "`diary_write` at the end of a piece of work" in shown.out
     assert (contents(home), config.read_text()) == (before, "# mine\n[context]\nbudget_tokens = 900\n")

@@ -121,6 +121,14 @@ def test_a_timeline_over_sessions_is_in_order_of_time(writer: Writer, reader: Re
     assert (first.session_uid, first.repo, first.role, first.seq) == ("claude:c", "c", "assistant", 0)
 
 
+def test_a_timeline_of_some_kinds_has_and_counts_only_those(writer: Writer, reader: Reader) -> None:
+    write_all(writer, make_slices([Line("one", minute=1), Line("two", minute=2)]))
+    for where in (EventFilter(), EventFilter(sessions=("claude:one",))):
+        rows, total = reader.timeline(where, kinds=("assistant_message",))
+        assert ([row.summary for row in rows], total) == (["one", "two"], 2)
+        assert reader.timeline(where, kinds=("compaction", "rewind")) == ((), 0)
+
+
 def test_many_threads_read_at_once_while_one_writes(writer: Writer, reader: Reader) -> None:
     slices = make_slices([Line(f"line {n} " * 20, f"n{n}") for n in range(200)], cuts=range(0, 200, 5))
     write_all(writer, slices[:1])

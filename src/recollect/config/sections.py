@@ -13,7 +13,7 @@ class DaemonConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     http: Annotated[
         bool,
-        Meta(description="Whether `recollect up` serves MCP (at `/mcp`) and a status page, on this machine only."),
+        Meta(description="Whether `recollect up` serves MCP (at `/mcp`) and the web page, on this machine only."),
     ] = True
     port: Annotated[
         int,

@@ -277,8 +277,9 @@ def excluded(context: DoctorContext, reader: Reader) -> Check:
     if not stored:
         return Check("excluded repositories", "ok", "nothing of them is stored", id="excluded")
     repos = sorted({s.repo for s in stored})
-    text = f"{plural(len(stored), 'session')} of them were stored before:  {', '.join(repos[:5])}"
-    return Check("excluded repositories", "warn", text, "`recollect forget --repo NAME` erases them", id="excluded")
+    text = f"{plural(len(stored), 'session')} of them were stored before: {', '.join(repos[:5])}"
+    hint = f"`recollect forget --repo {repos[0] or 'PATTERN'}` erases them"
+    return Check("excluded repositories", "warn", text, hint, id="excluded")
 
 
 _NOTHING = DocumentCounts(0, 0, 0, 0)

@@ -82,7 +82,7 @@ if TYPE_CHECKING:
     from recollect.memory.facts import FactQuestion, FactsAnswer, SeedReport
     from recollect.memory.insights import DecisionsFacet, NewDecision
     from recollect.memory.live import LiveFacet
-    from recollect.memory.maintenance import MaintenanceFacet
+    from recollect.memory.maintenance import ExcludedView, MaintenanceFacet
     from recollect.memory.memory import Memory
     from recollect.memory.notes import NotesFacet, Tagged
     from recollect.memory.palace import PalaceReport
@@ -139,6 +139,7 @@ if TYPE_CHECKING:
     from recollect.recall.context.usage import RecallStats, ShownBlock
     from recollect.recall.coverage import Coverage
     from recollect.recall.decisions import DecisionQuestion, DecisionsAnswer, DecisionView
+    from recollect.recall.highlight import matched_words
     from recollect.recall.overview import Cited, Overview
     from recollect.recall.quotes import CONTINUED, clean, quoted
     from recollect.store.audit import AuditEntry

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -18,7 +18,7 @@ from recollect.archive.envelope import KeyPlace, read_envelope
 from recollect.archive.keys import load_keys
 from recollect.archive.rewrap import KeyChange, KeyStatus, change_wrapping, key_status
 from recollect.clock import now_us
-from recollect.errors import KeyUnavailable, StoreError, UsageError
+from recollect.errors import KeyUnavailable, StoreError, UnknownName, UsageError
 from recollect.ingest.report import SyncReport
 from recollect.maintenance.export import Stored, export, raw_bytes, raw_files, render
 from recollect.maintenance.reports import DoctorReport, Exported, ExportFormat, Fix, VerifyReport
@@ -31,6 +31,7 @@ from recollect.store.home import Home
 from recollect.store.insights import NodeFilter
 from recollect.store.lock import IngestLock
 from recollect.store.reader import Reader
+from recollect.store.rows import EventFilter
 
 if TYPE_CHECKING:
     from recollect.ingest.home import OpenHome
@@ -43,6 +44,17 @@ if TYPE_CHECKING:
 
 
 Progress = Callable[[int, int], None]
+
+
+_ALL_SESSIONS = 1_000_000
+
+
+class ExcludedView(msgspec.Struct, frozen=True):
+    """What is excluded, as the configuration names it. stored_sessions: that came before; of these repositories."""
+
+    exclude_repos: tuple[str, ...]
+    stored_sessions: int = 0
+    stored_repos: tuple[str, ...] = ()
 
 
 class MaintenanceFacet:
@@ -84,6 +96,44 @@ class MaintenanceFacet:
             return report
         deep = verify_deep(self._home, progress)
         return msgspec.structs.replace(report, ok=report.ok and all(part.ok for part in deep), deep=deep)
+
+    def excluded(self) -> ExcludedView:
+        """Return which repositories the configuration excludes, and how many sessions of them are stored."""
+        from recollect.config import load_config
+        from recollect.erasure.repositories import excluded_repos, is_of
+
+        config = load_config(self._config_path())
+        patterns = excluded_repos(config, self._home.env)
+        if not patterns or not self._home.is_there():
+            return ExcludedView(config.privacy.exclude_repos)
+        sessions, _total = self._home.reader().sessions(EventFilter(), limit=_ALL_SESSIONS)
+        stored = [s for s in sessions if is_of(patterns, repo=s.repo, repo_root=s.repo_root, cwd=s.cwd)]
+        return ExcludedView(config.privacy.exclude_repos, len(stored), tuple(sorted({s.repo for s in stored})))
+
+    def exclude(self, repos: Sequence[str], *, is_removal: bool = False) -> None:
+        """Have nothing of some repositories ingested from the next sync on, or what their agents still have again.
+
+        repos: names, or folders where they have a `/` or begin with `.` or `~`; `*` stands for any characters. Raises
+        UnknownName for the removal of one that is not excluded, ConfigError, StoreError.
+        """
+        from recollect.config import load_config
+        from recollect.config.edit import set_list
+
+        path = self._config_path()
+        before = load_config(path).privacy.exclude_repos
+        named = tuple(_as_folder(repo) for repo in repos)
+        for repo in named if is_removal else ():
+            if repo not in before:
+                raise UnknownName("excluded repository", repo, nearest=before, hint="`recollect exclude` lists them")
+        after = [repo for repo in before if repo not in named]
+        if not is_removal:
+            after = [*before, *(repo for repo in dict.fromkeys(named) if repo not in before)]
+        set_list(path, "privacy", "exclude_repos", after)
+
+    def _config_path(self) -> Path:
+        if self._home.config_path is None:
+            raise UsageError("this memory was opened without a configuration file")
+        return self._home.config_path
 
     def doctor(self) -> DoctorReport:
         """Run every health check now. Never raises for what it finds; creates nothing."""
@@ -345,3 +395,10 @@ def who() -> str:
         return pwd.getpwuid(os.getuid()).pw_name
     except KeyError:
         return str(os.getuid())
+
+
+def _as_folder(repo: str) -> str:
+    """Return a folder as the configuration has it: whole, but for the `~` that it begins with."""
+    if repo.startswith("~") or ("/" not in repo and os.sep not in repo and not repo.startswith(".")):
+        return repo
+    return os.path.abspath(repo)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, tzinfo
 from functools import cached_property, partial
 from pathlib import Path
@@ -14,7 +15,7 @@ import msgspec
 from recollect.agent_names import OWN
 from recollect.clock import now_us
 from recollect.config import Config, load_config
-from recollect.errors import ConfigError, IndexUnavailable
+from recollect.errors import ConfigError, IndexUnavailable, UnknownName
 from recollect.ingest.home import OpenHome
 from recollect.ingest.operations import Refresher, is_behind, remake_shards
 from recollect.memory.facets import facet
@@ -244,7 +245,11 @@ class Memory(OpenHome):
 
     def digest(self, uid: str) -> Digest | None:
         """Return the digest of a session by uid, a unique beginning of it or a citation; None where there is none."""
-        return self.distilled().digest(uid.partition("#")[0]) if self.is_there() else None
+        if not self.is_there():
+            return None
+        with suppress(UnknownName):
+            uid = self.session(uid.partition("#")[0]).session_uid
+        return self.distilled().digest(uid)
 
     def nodes(
         self, *, kinds: Sequence[str] = (), repo: str = "", session: str = "", after: int | None = None,

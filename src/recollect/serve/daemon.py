@@ -420,7 +420,9 @@ def _make_app(
     from recollect.serve.mcp.http import McpRoute
     from recollect.serve.mcp.server import Admission, MemoryServer
     from recollect.serve.token import home_token
-    from recollect.serve.web import Pages, Visitors
+    from recollect.serve.web.access import Visitors
+    from recollect.serve.web.api import Api
+    from recollect.serve.web.pages import Pages
 
     token = home_token(memory.home)
     admission = Admission()
@@ -433,8 +435,9 @@ def _make_app(
             begun()
             yield
 
-    pages = Pages(Visitors(token), status, memory.stats)
-    return Starlette(routes=[mcp.route, *pages.routes], lifespan=lifespan), admission.close
+    visitors = Visitors(token)
+    routes = [mcp.route, *Api(visitors, memory).routes, *Pages(visitors, memory, status).routes]
+    return Starlette(routes=routes, lifespan=lifespan), admission.close
 
 
 def _has_others() -> bool:

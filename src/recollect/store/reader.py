@@ -140,14 +140,15 @@ class Reader(SessionReader, SourceReader):
         before: int | None = None,
         limit: int = 100,
         offset: int = 0,
+        kinds: tuple[str, ...] = (),
     ) -> tuple[tuple[TimelineEntry, ...], int]:
-        """Return what happened, and how many events match.
+        """Return what happened, and how many events match. kinds: of events; empty: all.
 
         A filter of exactly one session: in order of seq, from the start. Else in order of time, the newest
         `limit` events of [after, before), events without a time left out.
         """
         with self._reading() as db:
-            return read_timeline(db, self._events(), where, Window(after, before, limit, offset))
+            return read_timeline(db, self._events(), where, Window(after, before, limit, offset, kinds))
 
     def usage(
         self, *, by: UsageBy, where: EventFilter, after: int | None, before: int | None, zone: tzinfo = UTC

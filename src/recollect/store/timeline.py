@@ -19,12 +19,16 @@ _SEQ_MASK = (1 << SEQ_BITS) - 1
 
 
 class Window(NamedTuple):
-    """Which part of a timeline: times in UTC microseconds, `before` exclusive; at most `limit` lines from `offset`."""
+    """Which part of a timeline: times in UTC microseconds, `before` exclusive; at most `limit` lines from `offset`.
+
+    kinds: of events, empty: all.
+    """
 
     after: int | None
     before: int | None
     limit: int
     offset: int
+    kinds: tuple[str, ...] = ()
 
 
 def read_timeline(
@@ -65,8 +69,9 @@ def _over_sessions(db: apsw.Connection, sessions: list[Any], window: Window) -> 
     total = 0
     for number, started, ended, count in sessions:
         is_inside = (after is None or (started or after) >= after) and (before is None or (ended or 0) < before)
+        counts_all = is_inside and not window.kinds
         condition, values = _in_time(number, window)
-        total += count if is_inside else db.execute(f"SELECT count(*) FROM event WHERE {condition}", values).get
+        total += count if counts_all else db.execute(f"SELECT count(*) FROM event WHERE {condition}", values).get
         if not wanted or ended is None or (len(newest) >= wanted and ended < newest[0][0]):
             continue
         rows: Iterable[Any] = db.execute(
@@ -85,6 +90,8 @@ def _over_sessions(db: apsw.Connection, sessions: list[Any], window: Window) -> 
 def _in_time(number: int, window: Window) -> tuple[str, list[int]]:
     terms = [f"key BETWEEN ? AND ? AND NOT bits & {HIDDEN}"]
     values = [number << SEQ_BITS, (number << SEQ_BITS) + _SEQ_MASK]
+    if window.kinds:
+        terms.append(f"bits & {KIND_MASK} IN ({codes_of(*window.kinds)})")
     if window.after is not None:
         terms.append("ts >= ?")
         values.append(window.after)

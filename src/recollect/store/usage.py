@@ -344,7 +344,7 @@ def _groups(
 ) -> Iterator[_Group]:
     """Yield the sums: of responses that one session has, then those that several have, in the one that counts them."""
     time = "coalesce(u.ts, (SELECT started_at FROM session WHERE number = u.session))"
-    day = f"({time} + {_offset(db, asked.zone, time)}) / {_DAY_US}"
+    day = f"({time} + {_offset(db, asked, time)}) / {_DAY_US}"
     band = " + ".join(f"({_INPUT} > {int(start)})" for start in thresholds) or "0"
     # One number to group by is a third faster than its four parts.
     packed = "((coalesce(day, -1000000) << 32 | u.model) << 6 | band) << 1 | stated"
@@ -373,12 +373,13 @@ def _groups(
         yield from map(_Group._make, rows)
 
 
-def _offset(db: apsw.Connection, zone: tzinfo, time: str) -> str:
-    """Return an expression of how far a zone is ahead of UTC at a time, which is an expression too."""
-    if zone is UTC:
+def _offset(db: apsw.Connection, asked: UsageQuestion, time: str) -> str:
+    """Return an expression of how far the asked zone is ahead of UTC at a time, which is an expression too."""
+    if asked.zone is UTC:
         return "0"
     begin, end = db.execute("SELECT min(started_at), max(ended_at) FROM session").get or (0, 0)
-    first, *later = offsets_within(begin or 0, end or 0, zone)
+    begin, end = max(begin or 0, asked.after or 0), min(end or 0, asked.before or end or 0)
+    first, *later = offsets_within(begin, max(begin, end), asked.zone)
     if not later:
         return str(first.offset_us)
     begun = " ".join(f"WHEN {time} >= {span.start_us} THEN {span.offset_us}" for span in reversed(later))

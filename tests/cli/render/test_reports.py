@@ -7,6 +7,7 @@ import re
 from contextlib import redirect_stdout
 
 import msgspec
+import pytest
 
 from recollect.cli.render.ingest import print_exported, print_sync, print_verify
 from recollect.cli.render.maintenance import print_doctor
@@ -146,8 +147,9 @@ def test_no_report_can_control_the_terminal() -> None:
     assert not set(text) & set("\x1b\x07\r\u202e")
 
 
-def test_usage_reads_the_same_where_nobody_looks() -> None:
+def test_usage_reads_the_same_where_nobody_looks(monkeypatch: pytest.MonkeyPatch) -> None:
     """A table is then printed without rich, unless a key is wide or the lines are long."""
+    monkeypatch.setenv("COLUMNS", "120")  # of `screen`
     for key in ("2026-08-01", "", "x" * 200, "\u4ed3\u5e93", HOSTILE):
         rows = (UsageRow(key, UsageTotals(responses=1234, output_tokens=5)), UsageRow("2026-08-02", UsageTotals()))
         report = UsageReport("day", rows, UsageTotals(responses=1234, output_tokens=5), prices_on="2026-08-01")

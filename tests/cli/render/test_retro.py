@@ -9,12 +9,13 @@ import msgspec
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from recollect.cli.render.plots import COLOURS, MAX_BARS, draw, standing_alone
+from recollect.cli.render.plots import MAX_BARS, draw
 from recollect.cli.render.retro_page import to_page
 from recollect.cli.render.retro_report import Document, ReportRow, ReportTable, Section, document_of, proof, to_markdown
 from recollect.insights.retro.builder import Retrospective, Span, Used
 from recollect.insights.retro.report import DayLine, FileLine, Retro
 from recollect.model.usage import UsageReport, UsageTotals
+from recollect.serve.web.plots import COLOURS, standing_alone
 
 EVIL = "</code></td><script>alert(1)</script>\"'&lt;|`*_[x](javascript:y)"
 

@@ -190,6 +190,7 @@ def test_what_cannot_be_analysed_goes_last_and_is_told_as_data_loss(
     assert (said["event"], said["sessions"]) == ("session_memory.data_loss", [second.uid])
     monkeypatch.setenv("RECOLLECT_HOME", str(work.home))
     assert run(["digest", first.uid]) == 0
+    assert run(["digest", first.uid.partition(":")[2][:12]]) == 0, "named as `show` takes it"
     capsys.readouterr()
     assert run(["digest", second.uid, "--json"]) == 1
     told_now = capsys.readouterr()

@@ -53,6 +53,7 @@ class SetupFlags(TypedDict):
     """The switches of the verb."""
 
     is_dry_run: bool
+    shows_lines: bool
     is_removal: bool
     turns_off: bool
     is_agreed: bool
@@ -62,6 +63,7 @@ class SetupFlags(TypedDict):
 @click.command()
 @click.argument("agents", nargs=-1, metavar="[AGENT]...")
 @click.option("--dry-run", "is_dry_run", is_flag=True, help="Show what would be done; change nothing.")
+@click.option("--diff", "shows_lines", is_flag=True, help="Show each change line by line.")
 @click.option("--remove", "is_removal", is_flag=True, help="Remove what setup wrote.")
 @click.option(
     "--mode",
@@ -89,6 +91,7 @@ def setup(agents: tuple[str, ...], mode: Mode, as_json: bool, **flags: Unpack[Se
     \b
     Examples:
       recollect setup --dry-run
+      recollect setup --dry-run --diff
       recollect setup claude codex
       recollect setup claude --write
       recollect setup codex --remove --yes
@@ -103,11 +106,11 @@ def setup(agents: tuple[str, ...], mode: Mode, as_json: bool, **flags: Unpack[Se
             raise UsageError("--write and --no-write cannot be used with --remove", hint="leave out --remove")
         settings: tuple[Step, ...] = ()
         if flags["writes"] is not None:
-            settings = (_turn_writing(facet, is_on=flags["writes"], acts=not is_dry_run, asks=asks, as_json=as_json),)
+            settings = (_turn_writing(facet, flags, asks=asks, as_json=as_json),)
         reports: list[AgentReport] = []
         for slug in chosen:
             prepared = facet.prepare(slug, None if is_removal else mode, turns_native_memory_off=flags["turns_off"])
-            reports.append(_one(prepared, is_dry_run=is_dry_run, asks=asks, as_json=as_json))
+            reports.append(_one(prepared, flags, asks=asks, as_json=as_json))
     return _finish(reports, settings, is_removal=is_removal, is_dry_run=is_dry_run)
 
 
@@ -131,29 +134,29 @@ def _check_asking(chosen: tuple[str, ...], *, is_named: bool, asks: bool, acts: 
         )
 
 
-def _turn_writing(facet: SetupFacet, *, is_on: bool, acts: bool, asks: bool, as_json: bool) -> Step:
+def _turn_writing(facet: SetupFacet, flags: SetupFlags, *, asks: bool, as_json: bool) -> Step:
     from recollect.cli.render.agents import print_own
 
-    prepared = facet.prepare_writing(is_on=is_on)
+    prepared = facet.prepare_writing(is_on=bool(flags["writes"]))
     if not as_json:
-        print_own(console(), prepared.step)
+        print_own(console(), prepared.step, shows_lines=flags["shows_lines"])
     if prepared.step.action == "blocked":
         raise SettingsError(f"{prepared.step.path}: {prepared.step.detail}", hint=prepared.step.hint)
-    if acts and prepared.step.action != "none":
+    if not flags["is_dry_run"] and prepared.step.action != "none":
         if asks and not click.confirm("Do this?", default=False):
             raise UsageError("nothing was done", hint="leave out --write to set up without the tools that write")
         prepared.do()
     return prepared.step
 
 
-def _one(prepared: PreparedSetup, *, is_dry_run: bool, asks: bool, as_json: bool) -> AgentReport:
+def _one(prepared: PreparedSetup, flags: SetupFlags, *, asks: bool, as_json: bool) -> AgentReport:
     from recollect.cli.render.agents import print_agent, print_outcome
 
     planned = prepared.planned
     out = console()
     if not as_json:
-        print_agent(out, planned)
-    if is_dry_run or planned.state == "not_found":
+        print_agent(out, planned, shows_lines=flags["shows_lines"])
+    if flags["is_dry_run"] or planned.state == "not_found":
         return planned
     if asks and planned.state == "planned" and not click.confirm(f"Do this for {planned.name}?", default=False):
         return planned

@@ -35,14 +35,14 @@ SERVICE = ResultKind("service", "ServiceReport", "maintenance:print_service")
     type=click.IntRange(0, 65535),
     default=None,
     metavar="N",
-    help="Port for MCP and the status page.  [default: `port` of [daemon]; 0: any free port]",
+    help="Port for MCP and the web page.  [default: `port` of [daemon]; 0: any free port]",
 )
 @prints
 def up(once: bool, detach: bool, stop: bool, status: bool, port: int | None, as_json: bool) -> CommandResult | int:
     """Ingest what your agents wrote, then keep watching.
 
     Runs until Ctrl-C. It watches what agents write and ingests it at once, analyses sessions that have ended, applies
-    retention, answers hooks, and serves MCP and a status page on this machine. Each memory has at most one. With --once
+    retention, answers hooks, and serves MCP and the web page on this machine. Each memory has at most one. With --once
     it ingests everything and exits; if no agent has written anything, it loads a small bundled sample into a separate
     demo home. --status exits with 1 if none is running.
 

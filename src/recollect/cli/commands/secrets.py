@@ -1,4 +1,4 @@
-"""`recollect keys`, `redact` and `reveal`."""
+"""`recollect keys`, `exclude`, `redact` and `reveal`."""
 
 from __future__ import annotations
 
@@ -22,8 +22,33 @@ if TYPE_CHECKING:
 
 KEY_STATUS = ResultKind("keys-status", "KeyStatus", "maintenance:print_key_status")
 KEY_CHANGE = ResultKind("keys-change", "KeyChange", "maintenance:print_key_change")
+EXCLUDED = ResultKind("exclude", "ExcludedView", "maintenance:print_excluded")
 REVEALED = ResultKind("reveal", "RevealedEvent", "maintenance:print_revealed", listed="events")
 REVEAL_LOG = ResultKind("reveal-log", "AuditEntry", "maintenance:print_log", listed="entries")
+
+
+@click.command()
+@click.argument("repos", nargs=-1, metavar="[NAME|PATH]...")
+@click.option("--remove", "is_removal", is_flag=True, help="Keep these repositories again.")
+@prints
+def exclude(repos: tuple[str, ...], is_removal: bool) -> CommandResult:
+    """Keep nothing of a repository.
+
+    Sessions in it are not ingested from now on. Name the repository, or a folder: `*` stands for any characters.
+    Without names it lists what is excluded. What is stored already stays until you run `recollect forget --repo`.
+
+    \b
+    Examples:
+      recollect exclude payroll
+      recollect exclude ~/clients/*
+      recollect exclude payroll --remove
+    """
+    with open_memory() as memory:
+        if repos:
+            memory.maintenance.exclude(repos, is_removal=is_removal)
+        elif is_removal:
+            raise UsageError("--remove needs a name", hint="`recollect exclude` lists what is excluded")
+        return EXCLUDED(memory.maintenance.excluded())
 
 
 @noun()

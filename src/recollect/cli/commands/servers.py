@@ -1,4 +1,4 @@
-"""`recollect mcp`, `otlp` and `hook`."""
+"""`recollect ui`, `mcp`, `otlp` and `hook`."""
 
 from __future__ import annotations
 
@@ -43,6 +43,47 @@ def mcp(over_http: bool, port: int | None, as_json: bool) -> int:
     from recollect.serve.mcp.start import serve_stdio
 
     serve_stdio()
+    return 0
+
+
+@click.command()
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=0,
+    metavar="N",
+    help="Port for the page while no daemon is running.  [default: any free port]",
+)
+@click.option("--no-open", is_flag=True, help="Print the address and open no browser.")
+@prints
+def ui(port: int, no_open: bool, as_json: bool) -> int:
+    """Open the web page: search, sessions, transcripts.
+
+    A running daemon serves the page. Without one, this command serves it until Ctrl-C. Only your own browser can read
+    it: the page is on this machine alone, and the printed address carries an access token.
+
+    \b
+    Examples:
+      recollect ui
+      recollect ui --no-open --port 4320
+    """
+    import webbrowser
+
+    from recollect.serve.web.start import daemon_address, serve_pages
+
+    def tell(url: str) -> None:
+        served = "" if is_daemon else "; Ctrl-C stops"
+        show(LINE({"url": url}, line=f"the page is on {url}{served}"), as_json=as_json)
+        if not no_open:
+            webbrowser.open(url)
+
+    with open_memory() as memory:
+        address = daemon_address(memory)
+        is_daemon = bool(address)
+        if address:
+            tell(address)
+        else:
+            serve_pages(memory, port, tell)
     return 0
 
 

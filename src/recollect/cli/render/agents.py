@@ -108,32 +108,32 @@ _DIFF_STYLES = {"+": "green", "-": "red", "@": "cyan"}
 _PROBES = {"ok": "green", "warn": "yellow", "fail": "red"}
 
 
-def print_agent(out: Console, report: AgentReport) -> None:
-    """Print one agent's plan."""
+def print_agent(out: Console, report: AgentReport, *, shows_lines: bool) -> None:
+    """Print one agent's plan. shows_lines: of each change too; else how many there are."""
     version = f" {report.version}" if report.version else ""
     out.print(Text(safe_line(f"{report.name}{version} ({report.slug}): {report.mode}"), style="bold"), soft_wrap=True)
     if report.state == "not_found":
         out.print(Text(f"  {_SETUP_STATES['not_found'][0]}", style="dim"))
         return
     for step in report.steps:
-        _print_step(out, step)
+        _print_step(out, step, shows_lines=shows_lines)
     for probe in report.tries:
         out.print(Text("  " + safe_line(f"then probe: {probe}")), soft_wrap=True)
     for note in report.notes:
         out.print(Text("  " + safe_line(f"note: {note}"), style="yellow"), soft_wrap=True)
 
 
-def print_own(out: Console, step: Step) -> None:
-    """Print what changes in our own configuration."""
+def print_own(out: Console, step: Step, *, shows_lines: bool) -> None:
+    """Print what changes in our own configuration. shows_lines: see `print_agent`."""
     out.print(Text("Recollect itself", style="bold"))
-    _print_step(out, step)
+    _print_step(out, step, shows_lines=shows_lines)
 
 
 def print_outcome(out: Console, report: AgentReport) -> None:
     """Print how it went, with what stopped it and what the probes found."""
     for step in report.steps:
         if step.action == "blocked" and step.command:
-            _print_step(out, step)
+            _print_step(out, step, shows_lines=True)
     for probe in report.probes:
         _print_probe(out, probe)
     text, style = _SETUP_STATES[report.state]
@@ -141,7 +141,7 @@ def print_outcome(out: Console, report: AgentReport) -> None:
     out.print(Text("  " + safe_line(text + more), style=style), soft_wrap=True)
 
 
-def _print_step(out: Console, step: Step) -> None:
+def _print_step(out: Console, step: Step, *, shows_lines: bool) -> None:
     action, style = _ACTIONS[step.action]
     what = f"{action} {_STEP_KINDS[step.kind]}"
     if step.command:
@@ -150,8 +150,12 @@ def _print_step(out: Console, step: Step) -> None:
         what += f": {step.path}"
     if step.detail:
         what += f" ({step.detail})" if step.path or step.command else f": {step.detail}"
+    if step.diff and not shows_lines:
+        added = sum(line.startswith("+") and not line.startswith("+++ ") for line in step.diff)
+        removed = sum(line.startswith("-") and not line.startswith("--- ") for line in step.diff)
+        what += f", +{added} -{removed} lines"
     out.print(Text("  " + safe_line(what), style=style), soft_wrap=True)
-    for line in step.diff:
+    for line in step.diff if shows_lines else ():
         out.print(Text(f"      {safe(line)}", style=_DIFF_STYLES.get(line[:1], "")), soft_wrap=True)
     if step.hint:
         out.print(Text("      " + safe_line(step.hint), style="dim"), soft_wrap=True)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         AuditEntry,
         BackupReport,
         DoctorReport,
+        ExcludedView,
         FileStep,
         Fix,
         ForgetReport,
@@ -372,3 +373,16 @@ def _watched(status: LiveStatus) -> str:
         reasons = ", ".join(sorted({place.reason for place in polled}))
         text += f", {len(polled)} of them looked at every 2 s ({safe_line(reasons)})"
     return text
+
+
+def print_excluded(out: Console, view: ExcludedView) -> None:
+    """Print what is excluded, and what of it is stored."""
+    for repo in view.exclude_repos:
+        out.print(safe_line(repo), soft_wrap=True)
+    if not view.exclude_repos:
+        out.print("no repository is excluded")
+    if view.stored_sessions:
+        name = view.stored_repos[0] or "PATTERN"
+        many = plural(view.stored_sessions, "session")
+        text = f"{many} of them came before; `recollect forget --repo {name}` erases what is stored"
+        out.print(Text(safe_line(text), style="yellow"), soft_wrap=True)

@@ -13,11 +13,11 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from recollect.cli.render.plots import COLOURS
 from recollect.cli.render.retro_report import Document, Kind, PlotName, Proof, ReportRow, ReportTable, Section
 from recollect.errors import SourceUnavailable
 from recollect.files import write_file
 from recollect.model.time import in_zone, relative_period
+from recollect.serve.web.plots import COLOURS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -188,8 +188,9 @@ def write_report(out: Path, retro: Retro, cache: Path) -> list[Path]:
 
     cache: where matplotlib keeps its list of fonts. Raises SourceUnavailable where that cannot be done.
     """
-    from recollect.cli.render.plots import draw, standing_alone
+    from recollect.cli.render.plots import draw
     from recollect.cli.render.retro_report import document_of, to_markdown
+    from recollect.serve.web.plots import standing_alone
 
     document = document_of(retro)
     plots, why_none = draw(retro, cache=cache)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from recollect.cli.render.layout import print_notes, when
 from recollect.cli.terminal import Plain, put, safe_line
-from recollect.memory import RELATED_LABELS
+from recollect.memory import RELATED_LABELS, matched_words
 from recollect.model.undone import UNDONE
 from recollect.units import count, duration, plural
 
@@ -18,10 +18,6 @@ if TYPE_CHECKING:
 
 WITH_PASSAGE = 3
 """Hits that are shown with their passage: more would fill the screen."""
-_FILTER = re.compile(r"-?\b[a-z]+:(?:\"[^\"]*\"|\S+)|(?<!\S)-\S+")
-_WORD = re.compile(r"\*?\w+")
-_FIRST_UNSPACED = "\u2e80"
-"""From here on come the scripts of China, Japan and Korea."""
 
 
 def print_answer(out: Console | Plain, answer: SearchAnswer, *, now_us: int) -> None:
@@ -93,21 +89,6 @@ def _print_said(out: Console | Plain, said: str, marks: re.Pattern[str] | None, 
     if marks is not None:
         text.highlight_regex(marks, "bold")
     print_block(out, Text(label, "dim").append_text(text) if label else text)
-
-
-def matched_words(query: str) -> re.Pattern[str] | None:
-    """Return a pattern for the words of a query and what may follow them ("test" in "tests"); filters left out.
-
-    A word begins where a word begins, except after `*` and in scripts that put no space between words.
-    """
-    words = {w for w in _WORD.findall(_FILTER.sub(" ", query)) if w != "OR"}
-    if not words:
-        return None
-    anywhere = {w.lstrip("*") for w in words if w[0] == "*" or w[0] >= _FIRST_UNSPACED}
-    at_start = {w for w in words if w not in anywhere and w[0] != "*"}
-    parts = [rf"(?<![^\W_]){re.escape(w)}[^\W_]*" for w in sorted(at_start, key=len, reverse=True)]
-    parts += [re.escape(w) for w in sorted(anywhere, key=len, reverse=True)]
-    return re.compile(f"(?i)(?:{'|'.join(parts)})")
 
 
 def footer(answer: SearchAnswer) -> str:

@@ -1,0 +1,75 @@
+"""Who may see the pages, and what a browser may do with them.
+
+Programs show the token of the home. A browser is let in with it once and keeps a cookie instead. Cookies know no ports:
+another server on this machine may be sent it, so it is worth nothing but these pages, and nothing after this server has
+ended. A request that changes something must show the token of the page's own forms too, which no other page can read.
+"""
+
+from __future__ import annotations
+
+import secrets
+
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
+
+from recollect.serve.loopback import stranger
+from recollect.serve.token import is_token
+
+COOKIE = "recollect-pages"
+_BYTES = 32
+_PRIVATE = {
+    "content-security-policy": "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; "
+    "connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
+    "cross-origin-resource-policy": "same-origin",
+    "referrer-policy": "no-referrer",
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+}
+
+
+class Visitors:
+    """Lets the user's own programs and browser in, and nobody else."""
+
+    def __init__(self, token: str) -> None:
+        self._token = token
+        self._secret = secrets.token_urlsafe(_BYTES)
+        self.form_token = secrets.token_urlsafe(_BYTES)
+        """In every form of these pages and nowhere else: a form that lacks it was made by somebody else's page."""
+
+    def refusal(self, request: Request, *, is_public: bool = False) -> Response | None:
+        """Return the answer to a request that may not see a page, None where it may. is_public: no token needed.
+
+        A page that was asked for with `?token=` sends the browser on to itself without it, with the cookie.
+        """
+        why = stranger(request)
+        if why:
+            return private(PlainTextResponse(f"{why}\n", 403))
+        if is_public:
+            return None
+        shown = request.query_params.get("token")
+        if shown is not None and is_token(f"Bearer {shown}", self._token):
+            rest = request.url.remove_query_params("token").query
+            answer = RedirectResponse(request.url.path + (f"?{rest}" if rest else ""), 303)
+            answer.set_cookie(COOKIE, self._secret, httponly=True, samesite="strict")
+            return private(answer)
+        if is_token(request.headers.get("authorization", ""), self._token):
+            return None
+        cookie = request.cookies.get(COOKIE, "")
+        if secrets.compare_digest(cookie.encode("utf-8", "replace"), self._secret.encode()):
+            return None
+        text = "this page is for the owner of the memory: `recollect ui` opens it, and `recollect up --status` shows "
+        text += "the address with the access token\n"
+        refused = PlainTextResponse(text, 401)
+        refused.headers["www-authenticate"] = "Bearer"
+        return private(refused)
+
+    def is_own_form(self, shown: str) -> bool:
+        """Tell whether a form shows the token of these pages' own forms."""
+        return secrets.compare_digest(shown.encode("utf-8", "replace"), self.form_token.encode())
+
+
+def private(response: Response) -> Response:
+    """Have a browser keep an answer to itself, and run nothing in it but the page's own script."""
+    response.headers.setdefault("cache-control", "no-store")
+    response.headers.update(_PRIVATE)
+    return response

@@ -1,0 +1,217 @@
+"""The same data as JSON under `/api/v1`, for `curl` and scripts that show the token, with an OpenAPI document.
+
+An endpoint is a row of a table: its path, the type of its parameters, the type of its answer, and the function that
+answers. The document is made from the types.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import UTC
+from typing import TYPE_CHECKING, Any, NamedTuple, get_origin, get_type_hints
+
+import msgspec
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from recollect import __version__
+from recollect.client import EntryRequest, SearchRequest, SessionsRequest, ShowRequest, UsageRequest
+from recollect.errors import RecollectError, UnknownName, UsageError
+from recollect.local_time import LOCAL
+from recollect.memory import (
+    DecisionQuestion,
+    DecisionsAnswer,
+    EntryView,
+    LearningFilter,
+    SearchAnswer,
+    SessionPage,
+    SessionView,
+    UsageReport,
+)
+from recollect.model.learnings.learnings import Learning
+from recollect.serve import requests
+from recollect.serve.web.access import Visitors, private
+from recollect.visible import encode_json
+
+if TYPE_CHECKING:
+    from recollect.memory import Memory
+
+PREFIX = "/api/v1"
+_LISTED = 200
+
+
+class Problem(msgspec.Struct, frozen=True):
+    """Why a request was not answered. code: stable, for programs."""
+
+    code: str
+    message: str
+    hint: str = ""
+    retryable: bool = False
+
+
+class Refusal(msgspec.Struct, frozen=True):
+    """The answer to a request that cannot be answered."""
+
+    error: Problem
+
+
+class Learnings(msgspec.Struct, frozen=True):
+    """What was learned, the newest evidence first."""
+
+    learnings: tuple[Learning, ...]
+
+
+class ApiEndpoint(NamedTuple):
+    """path: below `/api/v1`; what stands in braces is a parameter too. asked: its parameters. summary: one line."""
+
+    path: str
+    asked: type[msgspec.Struct]
+    answer: type[msgspec.Struct]
+    give: Callable[[Memory, Any], msgspec.Struct]
+    summary: str
+
+
+ENDPOINTS = (
+    ApiEndpoint(
+        "/search", SearchRequest, SearchAnswer, lambda memory, asked: requests.search(memory, asked, (), LOCAL),
+        "Search everything that agents did. `query` is written in the query language.",
+    ),
+    ApiEndpoint(
+        "/sessions", SessionsRequest, SessionPage, lambda memory, asked: requests.sessions(memory, asked, ()),
+        "List sessions, newest first.",
+    ),
+    ApiEndpoint(
+        "/sessions/{session}", ShowRequest, SessionView, requests.show,
+        "A session with a page of its events.",
+    ),
+    ApiEndpoint(
+        "/entries/{uid}", EntryRequest, EntryView, requests.show_entry,
+        "A learning, note or document.",
+    ),
+    ApiEndpoint(
+        "/usage", UsageRequest, UsageReport,
+        lambda memory, asked: requests.usage(memory, asked, (), LOCAL if asked.is_local else UTC),
+        "Tokens and cost by day, session, repository, model or agent.",
+    ),
+    ApiEndpoint(
+        "/decisions", DecisionQuestion, DecisionsAnswer,
+        lambda memory, asked: memory.decisions_facet.find(asked, limit=_LISTED),
+        f"What was decided, the newest first, at most {_LISTED}.",
+    ),
+    ApiEndpoint(
+        "/learnings", LearningFilter, Learnings,
+        lambda memory, asked: Learnings(tuple(memory.learn.learnings(asked))),
+        "What was learned, the newest evidence first.",
+    ),
+)  # fmt: skip
+
+
+class Api:
+    """The routes of one server."""
+
+    def __init__(self, visitors: Visitors, memory: Memory) -> None:
+        self._visitors = visitors
+        self._memory = memory
+        self._document = encode_json(document())
+        self.routes = [
+            Route(f"{PREFIX}/openapi.json", self._describe, methods=["GET"]),
+            *(self._route(endpoint) for endpoint in ENDPOINTS),
+        ]
+
+    def _route(self, endpoint: ApiEndpoint) -> Route:
+        async def answer(request: Request) -> Response:
+            refused = self._visitors.refusal(request)
+            if refused is not None:
+                return refused
+            code, body = await run_in_threadpool(self._answer, endpoint, request)
+            return private(Response(body, code, media_type="application/json"))
+
+        return Route(PREFIX + endpoint.path.replace("}", ":path}"), answer, methods=["GET"])
+
+    def _answer(self, endpoint: ApiEndpoint, request: Request) -> tuple[int, bytes]:
+        try:
+            asked = parameters(endpoint.asked, request)
+            return 200, encode_json(endpoint.give(self._memory, asked))
+        except RecollectError as error:
+            code = 404 if isinstance(error, UnknownName) else 400 if isinstance(error, UsageError) else 503
+            problem = Problem(error.code, str(error), error.hint, error.retryable)
+            return code, encode_json(Refusal(problem))
+
+    async def _describe(self, request: Request) -> Response:
+        refused = self._visitors.refusal(request)
+        return refused or private(Response(self._document, media_type="application/json"))
+
+
+def parameters(kind: type[msgspec.Struct], request: Request) -> msgspec.Struct:
+    """Return the parameters of a request: those of its path and its query. A list is a parameter said again.
+
+    Raises UsageError for one that does not exist or has another type.
+    """
+    listed = {name for name, hint in get_type_hints(kind).items() if get_origin(hint) is tuple}
+    given: dict[str, Any] = dict(request.path_params)
+    for name in request.query_params:
+        if name not in kind.__struct_fields__:
+            known = ", ".join(kind.__struct_fields__)
+            raise UsageError(f"no parameter is called {name!r}", hint=f"the parameters are {known}")
+        values = request.query_params.getlist(name)
+        given[name] = values if name in listed else values[-1]
+    try:
+        return msgspec.convert(_without_empty(given), kind, strict=False)
+    except msgspec.ValidationError as error:
+        raise UsageError(f"a parameter cannot be used: {error}", hint=f"see {PREFIX}/openapi.json") from error
+
+
+def _without_empty(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return parameters without empty ones: `repos=` of a form means any repository."""
+    return {name: value for name, value in given.items() if value not in ("", [""])}
+
+
+def document() -> dict[str, Any]:
+    """Return the OpenAPI document (3.1), made from the types."""
+    kinds = [Refusal, *(endpoint.answer for endpoint in ENDPOINTS), *(endpoint.asked for endpoint in ENDPOINTS)]
+    schemas, components = msgspec.json.schema_components(kinds, ref_template="#/components/schemas/{name}")
+    count = len(ENDPOINTS)
+    refusal, answers, asked = schemas[0], schemas[1 : count + 1], schemas[count + 1 :]
+    paths = {
+        endpoint.path: {"get": _operation(endpoint, components[_name(question)], answer, refusal)}
+        for endpoint, answer, question in zip(ENDPOINTS, answers, asked, strict=True)
+    }
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "Recollect", "version": __version__},
+        "servers": [{"url": PREFIX}],
+        "security": [{"token": []}],
+        "paths": paths,
+        "components": {
+            "schemas": components,
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+        },
+    }
+
+
+def _operation(endpoint: ApiEndpoint, question: Mapping[str, Any], answer: Any, refusal: Any) -> dict[str, Any]:
+    given = [
+        {
+            "name": name,
+            "in": "path" if f"{{{name}}}" in endpoint.path else "query",
+            "required": name in question.get("required", ()),
+            "schema": schema,
+        }
+        for name, schema in question["properties"].items()
+        if name in endpoint.asked.__struct_fields__
+    ]
+    refused = {"description": "Why not", "content": {"application/json": {"schema": refusal}}}
+    return {
+        "summary": endpoint.summary,
+        "parameters": given,
+        "responses": {
+            "200": {"description": "The answer", "content": {"application/json": {"schema": answer}}},
+            **dict.fromkeys(("400", "404", "503"), refused),
+        },
+    }
+
+
+def _name(reference: Mapping[str, Any]) -> str:
+    return str(reference["$ref"]).rpartition("/")[2]

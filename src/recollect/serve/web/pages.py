@@ -1,0 +1,182 @@
+"""The routes: each page is a function of a request that reads the memory and names its template."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from recollect.clock import now_us
+from recollect.errors import RecollectError, UnknownName, UsageError
+from recollect.memory import RELATED_LABELS
+from recollect.serve.web.access import Visitors, private
+from recollect.serve.web.decisions_page import decisions_page
+from recollect.serve.web.learnings_page import judge, learnings_page
+from recollect.serve.web.search_page import highlighted, href_of, href_of_citation, search_page
+from recollect.serve.web.session_page import event_page, session_page, transcript_part
+from recollect.serve.web.sessions_page import sessions_page
+from recollect.serve.web.times import ago, clock, iso, stamp, when
+from recollect.serve.web.usage_page import usage_csv, usage_page
+from recollect.units import count, plural, size
+from recollect.visible import encode_json, safe, safe_line
+
+if TYPE_CHECKING:
+    from recollect.memory import LiveStatus, Memory
+
+_HERE = Path(__file__).parent
+_MEDIA = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+_YEAR_S = 31_536_000
+_HTML = "text/html; charset=utf-8"
+MAX_FORM_BYTES = 64 * 1024
+View = Callable[["Memory", Request], tuple[str, dict[str, Any]]]
+"""Reads the memory for a request; returns the page's template and the values in it."""
+
+
+class Pages:
+    """The routes of one server. status: of the daemon whose pages these are; None where no daemon serves them."""
+
+    def __init__(self, visitors: Visitors, memory: Memory, status: Callable[[], LiveStatus] | None = None) -> None:
+        self._visitors = visitors
+        self._memory = memory
+        self._status = status
+        self._templates = _environment()
+        self._static = {path.name: path.read_bytes() for path in (_HERE / "static").iterdir()}
+        self._version = sha256(b"".join(body for _, body in sorted(self._static.items()))).hexdigest()[:12]
+        self.routes = [
+            self._route("/", search_page),
+            self._route("/results", search_page, "_results.html"),
+            self._route("/sessions", sessions_page),
+            self._route("/sessions/rows", sessions_page, "_session_rows.html"),
+            self._route("/session/{uid:path}/event/{seq:int}", event_page),
+            self._route("/session/{uid:path}/events", transcript_part, "_transcript.html"),
+            self._route("/session/{uid:path}", session_page),
+            self._route("/usage", usage_page),
+            Route("/usage.csv", self._csv, methods=["GET"]),
+            self._route("/decisions", decisions_page),
+            self._route("/learnings", learnings_page),
+            Route("/learnings", self._judge, methods=["POST"]),
+            self._route("/health", self._health_page),
+            Route("/static/{name}", self._file, methods=["GET"]),
+            Route("/healthz", self._health, methods=["GET"]),
+        ]
+        if status is not None:
+            self.routes.append(Route("/status.json", self._json, methods=["GET"]))
+
+    def _route(self, path: str, view: View, part: str = "") -> Route:
+        """Return the route of a page. part: the template of a piece of it, which the page's script asks for."""
+
+        async def answer(request: Request) -> Response:
+            refused = self._visitors.refusal(request)
+            if refused is not None:
+                return self._expired() if refused.status_code == 401 else refused
+            code, html = await run_in_threadpool(self._render, view, request, part)
+            return private(Response(html, code, media_type=_HTML))
+
+        return Route(path, answer, methods=["GET"])
+
+    def _expired(self) -> Response:
+        """Return what a person reads whose browser is not let in: it was, by a server that has ended, or never."""
+        html = self._templates.get_template("expired.html").render(version=self._version)
+        return private(Response(html, 401, {"www-authenticate": "Bearer"}, _HTML))
+
+    def _render(self, view: View, request: Request, part: str) -> tuple[int, str]:
+        """Return the status and the HTML of a page. What cannot be answered is a page that says why."""
+        try:
+            template, values = view(self._memory, request)
+        except UnknownName as error:
+            return 404, self._html("problem.html", request, title="Not found", error=error)
+        except UsageError as error:
+            return 400, self._html("problem.html", request, title="This cannot be asked", error=error)
+        except RecollectError as error:
+            return 503, self._html("problem.html", request, title="This could not be read", error=error)
+        return 200, self._html(part or template, request, **values)
+
+    def _html(self, template: str, request: Request, **values: Any) -> str:
+        return self._templates.get_template(template).render(
+            path=request.url.path,
+            version=self._version,
+            now=now_us(),
+            form_token=self._visitors.form_token,
+            **values,
+        )
+
+    async def _judge(self, request: Request) -> Response:
+        refused = self._visitors.refusal(request)
+        if refused is not None:
+            return refused
+        body = bytearray()
+        async for piece in request.stream():
+            body += piece
+            if len(body) > MAX_FORM_BYTES:
+                return private(PlainTextResponse("this form is too large\n", 413))
+        form = dict(parse_qsl(body.decode("utf-8", "replace")))
+        if not self._visitors.is_own_form(form.get("form_token", "")):
+            return private(PlainTextResponse("this form is not of this page; reload the page\n", 403))
+        try:
+            await run_in_threadpool(judge, self._memory, form)
+        except RecollectError as error:
+            html = self._html("problem.html", request, title="This was not done", error=error)
+            return private(Response(html, 400, media_type=_HTML))
+        return private(RedirectResponse("/learnings", 303))
+
+    def _health_page(self, memory: Memory, _request: Request) -> tuple[str, dict[str, Any]]:
+        return "health.html", {"status": self._status() if self._status is not None else None, "stats": memory.stats()}
+
+    async def _csv(self, request: Request) -> Response:
+        refused = self._visitors.refusal(request)
+        if refused is not None:
+            return refused
+        table = await run_in_threadpool(usage_csv, self._memory, request)
+        return private(Response(table, media_type="text/csv"))
+
+    async def _json(self, request: Request) -> Response:
+        refused = self._visitors.refusal(request)
+        if refused is not None:
+            return refused
+        assert self._status is not None
+        return private(Response(encode_json(await run_in_threadpool(self._status)), media_type="application/json"))
+
+    async def _file(self, request: Request) -> Response:
+        refused = self._visitors.refusal(request, is_public=True)
+        if refused is not None:
+            return refused
+        name = request.path_params["name"]
+        if name not in self._static:
+            return private(PlainTextResponse("not found\n", 404))
+        answer = Response(self._static[name], media_type=_MEDIA[Path(name).suffix])
+        if request.query_params.get("v") == self._version:  # the name changes with the content
+            answer.headers["cache-control"] = f"private, max-age={_YEAR_S}, immutable"
+        return private(answer)
+
+    async def _health(self, request: Request) -> Response:
+        refused = self._visitors.refusal(request, is_public=True)
+        if refused is not None:
+            return refused
+        failing = (await run_in_threadpool(self._status)).failures if self._status is not None else ()
+        return private(PlainTextResponse("failing\n" if failing else "ok\n", 503 if failing else 200))
+
+
+def _environment() -> Environment:
+    """Return the templates, with the filters that every text of an agent passes."""
+    made = Environment(
+        loader=FileSystemLoader(_HERE / "templates"),
+        autoescape=select_autoescape(default=True),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters.update(ago=ago, when=when, bytes=size, count=count, plural=plural, safe_text=safe, line=safe_line)
+    made.filters.update(
+        stamp=stamp, clock=clock, iso=iso, highlighted=highlighted, href=href_of, citation=href_of_citation
+    )
+    made.filters["zip"] = zip
+    made.globals["labels"] = RELATED_LABELS
+    return made

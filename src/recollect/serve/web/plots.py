@@ -1,0 +1,138 @@
+"""Plots as SVG, drawn with matplotlib, for pages that allow no style but their own sheet's.
+
+Colours are CSS variables, so that one drawing serves light and dark pages; a page that shows plots gives them values.
+What matplotlib writes as inline style becomes attributes: a strict Content-Security-Policy forbids the one and allows
+the other. matplotlib is loaded when a plot is drawn.
+"""
+
+from __future__ import annotations
+
+import io
+import logging
+import os
+import re
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+MISSING = "without plots: matplotlib is not installed"
+WIDTH, HEIGHT = 7.2, 2.5
+"""Inches; the page scales a drawing to its width."""
+COLOURS = {
+    "ink": "#1f2430", "grid": "#d5d9e2", "success": "#2f9e6e", "fail": "#d1495b", "abandoned": "#e09f3e",
+    "unknown": "#8d99ae", "not-analysed": "#c3c9d6", "first": "#3d6bb3", "second": "#e09f3e", "third": "#8b5fbf",
+}  # fmt: skip
+"""By name of the CSS variable: its value on a light page. The page has those for a dark one."""
+PLACES = {name: f"#0102{number:02x}" for number, name in enumerate(COLOURS)}
+"""Colours as matplotlib is given them: each stands for a variable."""
+_VARIABLE = {place: f"var(--{name})" for name, place in PLACES.items()}
+_SETTINGS: Any = {
+    "svg.fonttype": "none", "text.parse_math": False, "axes.spines.top": False, "axes.spines.right": False,
+    "axes.edgecolor": PLACES["grid"], "axes.labelcolor": PLACES["ink"], "text.color": PLACES["ink"],
+    "xtick.color": PLACES["ink"], "ytick.color": PLACES["ink"], "grid.color": PLACES["grid"], "font.size": 9,
+    "font.family": ["DejaVu Sans"], "legend.frameon": False, "axes.axisbelow": True,
+}  # fmt: skip
+_FONT = re.compile(r"\bfont: (?:[\w-]+ )*?([\d.]+px) ([^;\"]+)")
+
+
+class Bars(NamedTuple):
+    """Bars on each other. labels: one a bar. heights: by series, one a bar. colours: of each series, by variable.
+
+    links: where each bar leads, empty: nowhere. format_value: of the axis; None: as it is.
+    """
+
+    labels: Sequence[str]
+    heights: Mapping[str, Sequence[float]]
+    colours: Mapping[str, str]
+    unit: str
+    is_whole: bool = True
+    links: Sequence[str] = ()
+    format_value: Callable[[float], str] | None = None
+
+
+def draw_plot(name: str, title: str, make: Callable[[Any], bool], *, cache: Path | None = None) -> str:
+    """Return a plot as SVG to stand in a page among others, "" where it has nothing to show.
+
+    make: draws into matplotlib's axes and tells whether there is anything. cache: where matplotlib may keep its list
+    of fonts, which takes seconds to make; None: where it does by itself. Raises ImportError without matplotlib.
+    """
+    if cache is not None:
+        os.environ.setdefault("MPLCONFIGDIR", os.fspath(cache / "matplotlib"))
+    logging.getLogger("matplotlib").setLevel(logging.ERROR)  # that it makes that list is nothing to tell
+    import matplotlib as mpl
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+    from matplotlib.figure import Figure
+
+    with mpl.rc_context(), warnings.catch_warnings():
+        mpl.rcdefaults()  # matplotlib obeys a `matplotlibrc` in the working directory
+        mpl.rcParams.update({**_SETTINGS, "svg.hashsalt": name})
+        warnings.simplefilter("ignore")  # a glyph that the font lacks: the reader's browser has another font
+        figure = Figure(figsize=(WIDTH, HEIGHT), layout="constrained")
+        FigureCanvasSVG(figure)
+        if not make(figure.add_subplot()):
+            return ""
+        written = io.BytesIO()
+        figure.savefig(written, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
+    return _for_page(written.getvalue().decode(), name, title)
+
+
+def standing_alone(svg: str) -> str:
+    """Return a plot as a file of its own: its colours written out, on white."""
+    filled = re.sub(r"var\(--([\w-]+)\)", lambda match: COLOURS[match[1]], svg)
+    return filled.replace("<svg ", '<svg style="background:#fff" ', 1)
+
+
+def draw_bars(axes: Any, bars: Bars) -> bool:
+    """Draw bars on each other; tell whether there is anything in them."""
+    bottom = [0.0] * len(bars.labels)
+    places = range(len(bars.labels))
+    for name, values in bars.heights.items():
+        if not any(values):
+            continue
+        seen = [place for place in places if values[place]]
+        drawn = axes.bar(
+            seen, [values[place] for place in seen], bottom=[bottom[place] for place in seen],
+            color=PLACES[bars.colours[name]], width=0.75, label=name,
+        )  # fmt: skip
+        for place, bar in zip(seen, drawn, strict=True):
+            bar.set_url(bars.links[place] if bars.links else None)
+        bottom = [low + value for low, value in zip(bottom, values, strict=True)]
+    if not any(bottom):
+        return False
+    step = max(1, -(-len(bars.labels) // 8))
+    axes.set_xticks(list(places)[::step], list(bars.labels)[::step])
+    axes.set_xlim(-0.6, max(len(bars.labels), 5) - 0.4)
+    axes.set_ylabel(bars.unit)
+    axes.yaxis.get_major_locator().set_params(integer=bars.is_whole)
+    if bars.format_value is not None:
+        told = bars.format_value
+        axes.yaxis.set_major_formatter(lambda value, _: told(value))
+    axes.grid(axis="y", linewidth=0.6)
+    axes.tick_params(length=0)
+    if len([values for values in bars.heights.values() if any(values)]) > 1:
+        axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=5, borderaxespad=0, handlelength=1)
+    return True
+
+
+def _for_page(svg: str, name: str, title: str) -> str:
+    """Return SVG without prolog and inline style, with no ids of others and colours by variable."""
+    body = svg[svg.index("<svg") :]
+    body = re.sub(r"<metadata>.*?</metadata>", "", body, flags=re.DOTALL)
+    body = re.sub(r"<style type=\"text/css\">.*?</style>", "", body, flags=re.DOTALL)
+    body = re.sub(r'\bid="', f'id="{name}-', body)
+    body = re.sub(r'href="#', f'href="#{name}-', body)
+    body = re.sub(r"url\(#", f"url(#{name}-", body)
+    body = re.sub(r"#0102[0-9a-f]{2}", lambda match: _VARIABLE.get(match[0], match[0]), body)
+    body = body.replace("'DejaVu Sans'", "system-ui, 'DejaVu Sans', sans-serif")
+    body = re.sub(r' style="([^"]*)"', _as_attributes, body)
+    body = re.sub(r'(<svg [^>]*?) width="[^"]*"', r"\1", body, count=1)
+    body = re.sub(r'(<svg [^>]*?) height="[^"]*"', r"\1", body, count=1)
+    return body.replace("<svg ", f'<svg role="img" aria-label="{title}" ', 1).strip() + "\n"
+
+
+def _as_attributes(style: re.Match[str]) -> str:
+    """Return an inline style as attributes: every property that matplotlib writes has one, the font as two."""
+    rules = _FONT.sub(r"font-size: \1; font-family: \2", style[1])
+    named = (rule.partition(":") for rule in rules.split(";") if rule.strip())
+    return "".join(f' {name.strip()}="{value.strip()}"' for name, _, value in named)

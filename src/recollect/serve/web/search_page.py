@@ -1,0 +1,113 @@
+"""The start page: search, grouped by session, with filters that write themselves into the query."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, quote_plus
+
+import msgspec
+from markupsafe import Markup, escape
+
+from recollect.memory import matched_words
+from recollect.model.learnings.entries import ENTRY_KINDS
+from recollect.visible import safe
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+    from recollect.memory import Hit, Memory, SearchAnswer
+    from recollect.model.sessions import Session
+
+LIMIT = 30
+KINDS = (
+    ("kind:user_message", "what you said"),
+    ("kind:assistant_message", "what agents said"),
+    ("kind:tool_call", "calls"),
+    ("kind:tool_result", "results"),
+    ("kind:file_edit", "edits"),
+)
+TIMES = (("after:1d", "last day"), ("after:1w", "last week"), ("after:1mo", "last month"), ("after:1y", "last year"))
+_RECENT = 12
+_AGENTS = 8
+
+
+class SessionHits(msgspec.Struct, frozen=True):
+    """The hits of one session, best first."""
+
+    uid: str
+    session: Session | None
+    hits: tuple[Hit, ...]
+    more: int
+
+
+class Chip(msgspec.Struct, frozen=True):
+    """A filter: what it writes into the query, and the query with it, or without it where it is there."""
+
+    text: str
+    label: str
+    is_on: bool
+    href: str
+
+
+def search_page(memory: Memory, request: Request) -> tuple[str, dict[str, Any]]:
+    """Return the page for `?q=`; without a query, what happened lately."""
+    query = request.query_params.get("q", "").strip()
+    agents = sorted((a for a in memory.stats().agents if a.sessions), key=lambda a: -a.sessions)[:_AGENTS]
+    named = [(f"agent:{a.agent}", a.agent) for a in agents]
+    chips = {"Kind": _chips(query, KINDS), "Agent": _chips(query, named), "Time": _chips(query, TIMES)}
+    values: dict[str, Any] = {"query": query, "chips": chips, "answer": None, "groups": (), "learned": ()}
+    if query:
+        answer = memory.search(query, limit=LIMIT)
+        values |= {"answer": answer, "groups": group(memory, answer), "learned": answer.learned}
+    else:
+        values["recent"] = memory.sessions(limit=_RECENT).sessions
+    return "search.html", values
+
+
+def group(memory: Memory, answer: SearchAnswer) -> tuple[SessionHits, ...]:
+    """Return the hits of an answer by session, in the order of each one's best hit."""
+    found: dict[str, list[Hit]] = {}
+    for hit in answer.hits:
+        found.setdefault(hit.session_uid, []).append(hit)
+    known = memory.recall.sessions(tuple(found))
+    return tuple(
+        SessionHits(uid, known.get(uid), tuple(hits), max(hit.more_in_session for hit in hits))
+        for uid, hits in found.items()
+    )
+
+
+def href_of(hit: Hit) -> str:
+    """Return where a hit stands, "" for what is no event."""
+    return "" if hit.kind in ENTRY_KINDS else href_of_citation(f"{hit.session_uid}#{hit.seq}")
+
+
+def href_of_citation(cited: str) -> str:
+    """Return where the event stands that `session_uid#seq` cites."""
+    uid, _, seq = cited.rpartition("#")
+    return f"/session/{quote(uid)}?at={seq}#{seq}"
+
+
+def _chips(query: str, filters: Any) -> tuple[Chip, ...]:
+    words = query.split()
+    return tuple(
+        Chip(
+            text,
+            label,
+            text in words,
+            "/?q=" + quote_plus(" ".join([w for w in words if w != text] if text in words else [*words, text])),
+        )
+        for text, label in filters
+    )
+
+
+def highlighted(text: str, query: str) -> Markup:
+    """Return a passage with the words of the query marked."""
+    shown = safe(text)
+    words = matched_words(query)
+    if words is None:
+        return escape(shown)
+    marked, end = Markup(), 0
+    for found in words.finditer(shown):
+        marked += escape(shown[end : found.start()]) + Markup("<mark>{}</mark>").format(found[0])
+        end = found.end()
+    return marked + escape(shown[end:])

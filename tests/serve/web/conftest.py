@@ -1,0 +1,116 @@
+"""The page as a user has it: `recollect ui` in a process of its own, over the sample and one hostile session."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import urlsplit
+
+import pytest
+
+from recollect import Memory
+from recollect.agents.registry import adapters_with
+from recollect.cli.first_run import lay_out
+from recollect.testing.builders import ClaudeTranscript, stable_uuid
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+PATIENCE_S = 120.0
+HOSTILE_TEXT = (
+    "zhostile <script>document.title='run'</script> <img src=x onerror=\"document.title='run'\"> "
+    "<svg onload=\"document.title='run'\"></svg> [click](javascript:document.title='run') "
+    "![pixel](http://127.0.0.1:9/pixel.png) \x1b[31mred\x1b[0m \u202etxet\u202c"
+)
+HOSTILE = f"claude:{stable_uuid('hostile')}"
+LONG = f"claude:{stable_uuid('long')}"
+LONG_TURNS = 150
+
+
+class Answer(NamedTuple):
+    status: int
+    headers: dict[str, str]
+    text: str
+
+
+class Site:
+    """`recollect ui` at work. address: with the token."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        env = {**os.environ, "RECOLLECT_HOME": str(home), "HOME": str(home), "USERPROFILE": str(home)}
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "recollect", "ui", "--no-open", "--json"],
+            env=env,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert self.process.stdout is not None
+        self.address = str(json.loads(self.process.stdout.readline())["url"])
+        self.base, _, self.token = self.address.partition("/?token=")
+
+    def get(self, path: str, *, token: str | None = None, form: str | None = None, **headers: str) -> Answer:
+        """Ask for a path, with the token unless another is given. form: posted. headers: in place of the right ones."""
+        port = urlsplit(self.base).port
+        named = {"host": f"127.0.0.1:{port}", "authorization": f"Bearer {self.token if token is None else token}"}
+        connection = HTTPConnection("127.0.0.1", port, timeout=PATIENCE_S)
+        try:
+            connection.putrequest("GET" if form is None else "POST", path, skip_host=True)
+            if form is not None:
+                named |= {"content-type": "application/x-www-form-urlencoded", "content-length": str(len(form))}
+            for name, value in {**named, **headers}.items():
+                connection.putheader(name, value)
+            connection.endheaders(form.encode() if form is not None else None)
+            got = connection.getresponse()
+            return Answer(got.status, {k.lower(): v for k, v in got.getheaders()}, got.read().decode())
+        finally:
+            connection.close()
+
+    def end(self) -> int:
+        self.process.send_signal(signal.SIGTERM)
+        self.process.communicate(timeout=PATIENCE_S)
+        return self.process.returncode
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    home = tmp_path_factory.mktemp("page") / "memory"
+    lay_out(home, adapters_with({}))
+    claude = home / "sample" / "claude"
+    hostile = ClaudeTranscript(claude, "hostile")
+    hostile.user(HOSTILE_TEXT)
+    hostile.assistant(HOSTILE_TEXT)
+    hostile.tool("Bash", {"command": "echo '<b>bold</b>'"}, "<b>bold</b>\n" * 200)
+    lately = datetime.now(UTC) - timedelta(days=2)
+    long = ClaudeTranscript(claude, "long", start=lately)
+    long.user("Never use tabs in this repository, please. We indent with spaces.")
+    for number in range(LONG_TURNS):
+        long.user(f"request number {number}")
+        long.assistant(f"answer number {number}")
+    with Memory.open(home) as memory:
+        assert memory.sync().state == "done"
+    running = Site(home)
+    yield running
+    assert running.end() == 0
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    program = shutil.which("chromium") or shutil.which("google-chrome")
+    if program is None:
+        pytest.skip("no Chromium on this machine: `apt-get install chromium` runs the tests in a real browser")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        found = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        yield found
+        found.close()
