@@ -32,7 +32,7 @@ VERBS: tuple[Verb, ...] = (
     Verb("export", "keep", "backup", "Write sessions to files, redacted or as exact bytes.", recalls=True),
     Verb("service", "keep", "daemon", "Keep the memory up to date with a system service."),
     Verb("search", "find", "search", "Search everything your agents did.", recalls=True),
-    Verb("ui", "find", "servers", "Open the web page: search, sessions, transcripts.", recalls=True),
+    Verb("ui", "find", "servers", "Open the web page: search, sessions, transcripts."),
     Verb("sessions", "find", "sessions", "List sessions, newest first.", recalls=True),
     Verb("show", "find", "sessions", "Show a session, or one event and its neighbours.", recalls=True),
     Verb("timeline", "find", "sessions", "List events in order, one line each.", recalls=True),

@@ -52,8 +52,11 @@ KILLED_ELSEWHERE = {
     "hook": "tests/hook/test_processes.py",
     "otlp": "tests/serve/test_otlp.py",
     "mcp": "tests/serve/mcp",
+    "ui": "tests/serve/web",
+    "exclude": "tests/cli/test_exclude.py",
 }
-"""Verbs that write outside of the memory, or whose process is a server that others tell what to write."""
+"""Verbs that write outside of the memory or only its configuration, or that are servers which others tell what to
+write."""
 READS: tuple[tuple[str, ...], ...] = (
     ("sessions",), ("show", "{session}"), ("timeline",), ("blame", "README.md"), ("context",), ("digest", "{session}"),
     ("retro",), ("usage",), ("stats",), ("agents",), ("conformance", "claude"), ("verify",), ("config",),

@@ -24,7 +24,7 @@ from recollect.config import Config
 from recollect.erasure.schedule import DAY_US
 from recollect.memory import ForgetSelection, Memory
 from recollect.model.events import Event
-from recollect.store.erasure import holdings as policy
+from recollect.store.marks import read_mark, write_mark
 from recollect.testing.builders import stable_uuid
 
 SESSION = "0a0a0a0a-0000-4000-8000-000000000001"
@@ -523,11 +523,11 @@ def test_what_was_put_aside_goes_after_seven_days(desk: Desk) -> None:
     for path, day in zip(aside, (8, 6), strict=True):
         put_there_s = path.stat().st_mtime - day * 86_400
         os.utime(path, (put_there_s, put_there_s))
-    observed = policy.read_mark(desk.memory.home, "clock")
-    policy.write_mark(desk.memory.home, "clock", f"{DAY_US} 0")
+    observed = read_mark(desk.memory.home, "clock")
+    write_mark(desk.memory.home, "clock", f"{DAY_US} 0")
     desk.memory.sync()
     assert [path.exists() for path in aside] == [True, True], "the clock cannot be believed"
-    policy.write_mark(desk.memory.home, "clock", observed)
+    write_mark(desk.memory.home, "clock", observed)
     desk.memory.sync()
     assert [path.exists() for path in aside] == [False, True]
     assert put_aside(str(desk.spool)) == {"not_json": 2}

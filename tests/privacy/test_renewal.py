@@ -20,6 +20,7 @@ from recollect.store.erasure.redaction import RedactionWriter
 from recollect.store.insights import NodeFilter
 from recollect.testing.builders import ClaudeTranscript, CodexRollout
 from tests.privacy.planted_secrets import PLANTED, kinds_in
+from tests.stored import inflated
 
 SECRET = "acme-7qx2lm9zt4vw8rb3kd6h"
 """A key of a house whose keys only its own pattern tells."""
@@ -97,7 +98,7 @@ class Home:
                 for cell in row:
                     data = cell if isinstance(cell, bytes) else str(cell).encode("utf-8", "surrogatepass")
                     if (at := data.find(zstandard.MAGIC_NUMBER.to_bytes(4, "little"))) >= 0:
-                        data += zstandard.ZstdDecompressor().decompressobj().decompress(data[at:])
+                        data += inflated(data[at:])
                     yield table, data
         db.close()
 

@@ -42,7 +42,7 @@ def leaves() -> Iterator[str]:
         yield from (f"{verb.name} {name}".strip() for name in names)
 
 
-SERVERS = {"mcp", "otlp"}
+SERVERS = {"mcp", "otlp", "ui"}
 """They run until they are stopped and print where they listen. What `mcp` answers comes with the protocol."""
 LEAVES = sorted(set(leaves()) - SERVERS)
 

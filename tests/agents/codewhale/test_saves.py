@@ -131,9 +131,10 @@ def test_whichever_saves_were_seen_nothing_is_told_that_did_not_happen(
                 memory.sync()
     feed = SessionFeed(tmp_path / "home", None, None)
     told = feed.read(f"codewhale:{SESSION}")
-    feed.close()
     assert told is not None
-    prompts = [e.payload.text for e in told.events if isinstance(e.payload, UserMessage) and e.role == "user"]
+    events = told.events
+    feed.close()
+    prompts = [e.payload.text for e in events if isinstance(e.payload, UserMessage) and e.role == "user"]
     assert Counter(prompts) <= Counter(session.typed)
     assert {*session.typed} <= {*prompts} or share < 1
-    assert len([e for e in told.events if isinstance(e.payload, Rewind)]) <= session.undos
+    assert len([e for e in events if isinstance(e.payload, Rewind)]) <= session.undos

@@ -154,7 +154,8 @@ def test_without_entries_an_answer_is_byte_for_byte_as_with_notes_beside_it(memo
 
 
 def test_what_is_noted_beside_a_daemon_is_found_by_the_next_search(memory: Memory) -> None:
-    memory.keeper = lambda: ("the daemon says so",)
+    keeper = memory.live.make_keeper(lambda _: None)
+    memory.keeper = lambda: (*keeper.settle(), "the daemon says so")
     put(memory.home, LEARNING)
     answer = memory.search("quokkaship")
     assert [hit.session_uid for hit in answer.learned] == ["learning:ab12"]
