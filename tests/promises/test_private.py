@@ -23,6 +23,7 @@ from recollect.store.insights import NodeFilter
 from recollect.testing.builders import ClaudeTranscript, CodexRollout
 from recollect.verbs import VERBS
 from tests.privacy.planted_secrets import PLANTED, SURROUNDINGS
+from tests.stored import inflated
 
 SECRETS = tuple(secret for _, secret in PLANTED.values())
 FORMS: tuple[ExportFormat, ...] = ("events", "claude-jsonl", "markdown")
