@@ -168,7 +168,7 @@ class PassageStore:
                 db = db or self._begin()
                 with db:
                     yield db
-        except StoreError as error:
+        except (StoreError, OSError) as error:
             raise IndexUnavailable(f"the vectors in {self._path} cannot be written: {error}", hint=_REMAKE) from error
 
     def _open(self) -> apsw.Connection | None:

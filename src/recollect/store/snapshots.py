@@ -51,15 +51,17 @@ def copy_authored(old: Path, new: Path, tables: Sequence[str] = KEPT_TABLES) -> 
     Raises StoreError and its kinds.
 
     A database of before a table was made has nothing of it; one that is not there has nothing at all. Of a table with
-    damaged pages what can be read is copied.
+    damaged pages what can be read is copied; a row whose text is none any more is left out.
     """
     damaged: list[str] = []
     if not (old / DATABASE_NAME).exists():
         return damaged
     with open_attached(new, old, "old", "write") as db:
         kept: list[Any] = db.execute("SELECT name FROM old.sqlite_schema WHERE type = 'table'").fetchall()
+        db.create_scalar_function("is_utf8", _is_utf8, 1, deterministic=True)
         with db:
-            damaged += [table for table in tables if (table,) in kept and not _copy_table(db, table)]
+            there = [table for table in tables if (table,) in kept]
+            damaged += [table for table in there if not (_copy_table(db, table) & _has_only_text(db, table))]
             db.execute("INSERT INTO entry_change (entry) SELECT number FROM entry")  # the index has none of them
     return damaged
 
@@ -75,6 +77,23 @@ def _copy_table(db: apsw.Connection, table: str) -> bool:
             for row in db.execute(f"SELECT * FROM old.{table}"):
                 db.execute(f"INSERT OR REPLACE INTO main.{table} VALUES ({', '.join('?' * len(row))})", row)
         return False
+
+
+def _has_only_text(db: apsw.Connection, table: str) -> bool:
+    """Delete the copied rows in which flipped bits left text that cannot be read; tell whether there was none."""
+    columns = [name for _, name, *_ in db.execute(f"SELECT * FROM pragma_table_info('{table}')")]
+    broken = " OR ".join(f'(typeof("{c}") = \'text\' AND NOT is_utf8(CAST("{c}" AS BLOB)))' for c in columns)
+    before = db.total_changes()
+    db.execute(f"DELETE FROM main.{table} WHERE {broken}")
+    return db.total_changes() == before
+
+
+def _is_utf8(*data: Any) -> bool:
+    try:
+        bytes(data[0]).decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 _STEP_PAGES = 2048
