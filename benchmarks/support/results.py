@@ -14,9 +14,9 @@ JSON_FILE = Path(__file__).parents[1] / "results.json"
 PAGE = Path(__file__).parents[1] / "results.md"
 ORDER = (
     "ingest", "peers", "search", "pages", "answers", "recall", "locomo", "context", "tokens", "vectors", "usage",
-    "adapters", "hooks", "mcp", "live", "clients", "distill_scored", "learning_scored", "distill_quality", "distill_outcomes",
-    "distill_bindings",
-    "distill_speed", "learning_quality", "learning", "privacy", "upkeep", "soak",
+    "adapters", "hooks", "mcp", "live", "clients", "distill_scored", "learning_scored", "distill_quality",
+    "distill_outcomes", "distill_bindings", "distill_speed", "learning_quality", "learning", "privacy", "upkeep",
+    "soak",
 )  # fmt: skip
 
 
