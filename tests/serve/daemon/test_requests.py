@@ -9,6 +9,7 @@ import signal
 import socket
 import sys
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -141,6 +142,7 @@ def test_a_daemon_that_dies_during_a_question_is_told(desk: Desk) -> None:
     asking = threading.Thread(target=lambda: told.append(asked(desk, SearchRequest("quokka"))))
     asking.start()
     wait_until(lambda: is_asked(desk))
+    time.sleep(0.2)  # the question is on its way: who is not connected yet would find nobody listening
     daemon.end(signal.SIGKILL)
     asking.join()
     assert told == [DaemonReply(None, UNANSWERED)]
