@@ -56,8 +56,9 @@ def ingest(connection: sqlite3.Connection, folders: list[Path]) -> None:
 def _add(connection: sqlite3.Connection, path: str, line: bytes) -> None:
     try:
         text = "\n".join(_strings(msgspec.json.decode(line)))
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, UnicodeDecodeError):
         return
+    text = text.encode("utf-8", "replace").decode("utf-8")  # half of a pair is no text for SQLite
     row = connection.execute("INSERT INTO event(path, text) VALUES (?, ?)", (path, text)).lastrowid
     connection.execute("INSERT INTO word(rowid, text) VALUES (?, ?)", (row, text))
 
