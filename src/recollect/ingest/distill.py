@@ -259,7 +259,7 @@ class DistillingFacet:
 def distill_after(
     home: OpenHome, opened: Opened, request: SyncRequest, report: SyncReport, *, learning: LearningRun
 ) -> None:
-    """Analyse what a sync left due, and learn from it beside; add to its report what came of the former.
+    """Analyse what a sync left due and learn from it in the same pass; add the result of the analysis to its report.
 
     Raises ConfigError for a rule that cannot be used.
     """

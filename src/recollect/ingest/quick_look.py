@@ -1,4 +1,4 @@
-"""Whether anything changed since the last look at everything, told by the state of files. That look costs far more."""
+"""Tells whether anything changed: the state of files beside that of the last full look, which costs far more."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ def write_mark(home: Path, name: str, text: str) -> None:
 
 
 def last_told_at(home: Path) -> int:
-    """Return when something that hooks left was last taken in, UTC microseconds, 0 for never. Raises StoreError."""
+    """Return when a spooled event was last ingested, UTC microseconds, 0 for never. Raises StoreError."""
     with open_to_read(home) as db:
         return int(db.execute("SELECT max(observed_at) FROM source WHERE lane >= ?", (WITNESS_LANE,)).get or 0)
 

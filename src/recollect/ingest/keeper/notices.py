@@ -36,7 +36,7 @@ class Notices:
         self._since = 0.0
         self._held_until = 0.0
         self._taken_since: float | None = None
-        """When the first was noticed of what is being taken in; None while nothing is."""
+        """When the oldest change that is being ingested was noticed; None while none is."""
         self._is_ending = False
 
     def add(self, paths: Collection[str]) -> None:
@@ -103,7 +103,7 @@ class Notices:
             return len(self._paths)
 
     def settle(self, seconds: float) -> bool:
-        """Wait until nothing is waiting or being taken in; False where the first of it was noticed so long ago.
+        """Wait until every change is ingested; return False once the oldest was noticed that many seconds ago.
 
         So only what has just changed is waited for: a pass that takes long keeps nobody waiting.
         """

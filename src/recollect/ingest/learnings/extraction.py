@@ -18,7 +18,7 @@ class Extractor(Protocol):
 
     @property
     def version(self) -> str:
-        """Name and version: what another one found is found anew."""
+        """Name and version. Where it changes, sessions are learned from again."""
         ...
 
     def extract(self, of_session: AnalysisInput) -> Sequence[Learning]:

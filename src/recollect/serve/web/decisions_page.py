@@ -1,4 +1,4 @@
-"""What was decided, by day, with what became of it."""
+"""Decisions by day, each with its state and the decisions that replaced it."""
 
 from __future__ import annotations
 
