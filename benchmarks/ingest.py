@@ -209,8 +209,13 @@ def _rows(figures: dict[str, Any]) -> list[tuple[str, str, str]]:
     if "append" in figures:
         latency = figures["append"]
         rows.append(("append to searchable", _latency(latency), "p95 500 ms"))
-        rows += [(f"`recollect {name}`", told(start), _bar(name)) for name, start in figures["start"].items()]
+        rows += [(_start_row(name), told(start), _bar(name)) for name, start in figures["start"].items()]
     return rows
+
+
+def _start_row(name: str) -> str:
+    command, comma, circumstances = name.partition(",")
+    return f"`recollect {command}`{comma}{circumstances}"
 
 
 def _bar(name: str) -> str:
