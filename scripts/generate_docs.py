@@ -59,7 +59,7 @@ def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> list[str]:
 
 
 def agents_page() -> str:
-    """Return docs/agents.md."""
+    """Return docs/reference/agents.md."""
     known = [a.facts for a in adapters().values()]
     claims = ("timestamps", "usage", "thinking", "edits", "lineage", "session_end")
     lines = ["# Agents", "", HEADER, "", "What Recollect reads of each agent, and how much each agent says.", ""]
@@ -141,7 +141,7 @@ def code(words: Iterable[str]) -> str:
 
 
 def configuration_page() -> str:
-    """Return docs/configuration.md."""
+    """Return docs/reference/configuration.md."""
     return f"""{CONFIGURATION_HEAD}
 ```toml
 {config_reference().strip()}
@@ -202,9 +202,9 @@ NAMES = "src/recollect/agent_names.py"
 LINE = 120
 PAGES: dict[str, Callable[[], str]] = {
     f"src/recollect/agents/formats/{INDEX}": agent_facts,  # first: the others are made of what it says
-    "docs/agents.md": agents_page,
-    "docs/cli.md": cli_reference,
-    "docs/configuration.md": configuration_page,
+    "docs/reference/agents.md": agents_page,
+    "docs/reference/commands.md": cli_reference,
+    "docs/reference/configuration.md": configuration_page,
     NAMES: agent_names,
 }
 """Every generated page and what makes it."""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 HOME_VARIABLE = "RECOLLECT_HOME"
 STORE_VARIABLE = "HELIX_STORE_DB"
-"""The absolute path of a memory's database: another program's word for which memory is meant (docs/correlation.md)."""
+"""The absolute path of a memory's database, as another program names it (docs/how-to/join-other-records.md)."""
 DATABASE_NAME = "memory.db"
 BACKGROUND_VARIABLE = "RECOLLECT_BACKGROUND"
 """Set to 0: nothing is started that outlives the command that starts it."""

@@ -1,4 +1,4 @@
-"""docs/cli.md is what the program says."""
+"""docs/reference/commands.md is what the program says."""
 
 from __future__ import annotations
 

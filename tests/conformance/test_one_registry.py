@@ -51,7 +51,7 @@ def test_a_name_that_commands_accept_is_of_one_agent() -> None:
 
 
 def test_the_page_names_every_agent_once_in_the_order_of_the_registry(repository: Path) -> None:
-    page = (repository / "docs/agents.md").read_text("utf-8")
+    page = (repository / "docs/reference/agents.md").read_text("utf-8")
     assert re.findall(r"^\| [^|]+ \| `([a-z]+)` \|", page, re.MULTILINE) == list(OWN)
     assert re.findall(r"^- Slug `([a-z]+)`", page, re.MULTILINE) == list(OWN)
 

@@ -1,4 +1,4 @@
-"""docs/adding-an-agent.md is followed to the letter: its files are written, its commands are run."""
+"""docs/how-to/add-an-agent.md is followed to the letter: its files are written, its commands are run."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from tests.surfaces.strangers import PACKAGES, installed, program
 
 __all__ = ["installed"]
 REPOSITORY = Path(__file__).resolve().parents[2]
-PAGE = (REPOSITORY / "docs/adding-an-agent.md").read_text("utf-8")
-TEMPLATE = REPOSITORY / "docs/template-agent"
+PAGE = (REPOSITORY / "docs/how-to/add-an-agent.md").read_text("utf-8")
+TEMPLATE = REPOSITORY / "docs/how-to/template-agent"
 
 
 def section(title: str) -> str:
@@ -103,7 +103,7 @@ def test_the_fixtures_are_checked_as_the_page_says(tmp_path: Path, log: Path, in
 def test_the_property_of_the_page_holds() -> None:
     (example,) = [block.text for block in blocks(section("Show it with fixtures")) if block.language == "python"]
     names: dict[str, Any] = {}
-    exec(compile(example, "<docs/adding-an-agent.md>", "exec"), names)
+    exec(compile(example, "<docs/how-to/add-an-agent.md>", "exec"), names)
     names["test_any_content_keeps_the_contract"]()
 
 

@@ -1,4 +1,4 @@
-"""What outsiders build on: the contract's checks, and the invented agent of docs/adding-an-agent.md."""
+"""What outsiders build on: the contract's checks, and the invented agent of docs/how-to/add-an-agent.md."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ from tests.cli.conftest import recollect
 from tests.surfaces.strangers import program
 
 __all__ = ["recollect"]
-TEMPLATE = Path(__file__).resolve().parents[2] / "docs/template-agent"
+TEMPLATE = Path(__file__).resolve().parents[2] / "docs/how-to/template-agent"
 sys.path.insert(0, str(TEMPLATE / "src"))
 
 from myagent.parse import MyAgentAdapter  # noqa: E402 - stands in the template, which is not installed

@@ -1,4 +1,4 @@
-"""The page docs/cli.md, made from the program itself, so that it is never out of date (`make docs`)."""
+"""The page docs/reference/commands.md, made from the program itself, so that it is never out of date (`make docs`)."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _CLI_HEAD = """\
 
 
 def cli_reference() -> str:
-    """Return docs/cli.md."""
+    """Return docs/reference/commands.md."""
     parts = [_CLI_HEAD.format(groups=", ".join(GROUPS))]
     with click.Context(group, info_name="recollect") as ctx:
         for name in GROUPS:

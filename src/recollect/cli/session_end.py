@@ -1,6 +1,7 @@
 """`recollect hook session-end --export-env`: what another program needs of a session that has just ended.
 
-Prints shell-safe `export` lines (docs/correlation.md), or nothing; the exit code is always 0. The work is done by a
+Prints shell-safe `export` lines (docs/how-to/join-other-records.md), or nothing; the exit code is always 0. The work
+is done by a
 process of its own, so that the deadline holds whatever that one is doing: reading, waiting for a lock, or a library.
 """
 

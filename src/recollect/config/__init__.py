@@ -1,7 +1,7 @@
 """The configuration: one typed structure, and the only reader and writer of `config.toml`.
 
-Every field carries its own text, from which the reference (`config_reference`, docs/configuration.md) is made.
-An unknown key or a wrong value is a `ConfigError` that names the key; nothing is silently ignored.
+Every field carries its own text, from which the reference (`config_reference`, docs/reference/configuration.md) is
+made. An unknown key or a wrong value is a `ConfigError` that names the key; nothing is silently ignored.
 """
 
 from recollect.config.load import load_config, parse_config

@@ -9,7 +9,7 @@ from msgspec import Meta
 
 
 class DaemonConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The process that watches, takes in and serves, see docs/operations.md."""
+    """The process that watches, takes in and serves, see `recollect help operate`."""
 
     http: Annotated[
         bool,
@@ -44,8 +44,8 @@ Price = Annotated[float, Meta(ge=0, le=100_000)] | Literal["listed"]
 
 
 class LearningConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What is learned of sessions, see docs/learnings.md. Without `provider` no model is asked and nothing leaves the
-    machine."""
+    """What is learned of sessions, see `recollect help learnings`. Without `provider` no model is asked and nothing
+    leaves the machine."""
 
     enabled: Annotated[
         bool,
@@ -126,7 +126,7 @@ class McpConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class DocumentsConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Which files of a project are documents, see docs/documents.md."""
+    """Which files of a project are documents, see `recollect help search-your-documents`."""
 
     include: Annotated[
         tuple[str, ...],
@@ -147,7 +147,7 @@ MOST_DAYS = 36_500
 
 
 class RetentionConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How much is kept of what agents wrote, and how long, see docs/retention.md."""
+    """How much is kept of what agents wrote, and how long, see `recollect help retention`."""
 
     raw_soft_cap_bytes: Annotated[
         int,

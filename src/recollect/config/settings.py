@@ -127,7 +127,7 @@ class AgentConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         FormatConfig | None,
         Meta(
             description="Of an agent that Recollect has no parser for: how it writes; `roots` then says where. See "
-            "docs/adding-an-agent.md."
+            "`recollect help add-an-agent`."
         ),
     ] = None
 
@@ -150,8 +150,8 @@ class SearchConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class EmbeddingConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What makes vectors for the search by meaning, see docs/embedding.md. Nothing leaves the machine unless `api` is
-    set."""
+    """What makes vectors for the search by meaning, see `recollect help search-by-meaning`. Nothing leaves the machine
+    unless `api` is set."""
 
     model: Annotated[
         str,
@@ -213,7 +213,7 @@ class EmbeddingConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ContextConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What agents are given by hooks, see docs/context.md."""
+    """What agents are given by hooks, see `recollect help context`."""
 
     budget_tokens: Annotated[
         int,
@@ -242,7 +242,7 @@ class ContextConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class DistillConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """When and how sessions are analysed, see docs/distill.md."""
+    """When and how sessions are analysed, see `recollect help insights`."""
 
     enabled: Annotated[
         bool,
@@ -301,7 +301,9 @@ class GateConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     rules: Annotated[
         tuple[GateRuleConfig, ...],
-        Meta(description="Rules beside those that ship, or in their place (docs/distill.md): `[[gate.rules]]` tables."),
+        Meta(
+            description="`[[gate.rules]]`: rules beside those that ship, or in their place (`recollect help insights`)."
+        ),
     ] = ()
 
 
@@ -372,7 +374,8 @@ class SecretPatternConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=Tru
 
 
 class PrivacyConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What is secret, see docs/privacy.md. A change holds for all that is stored: it is made anew at the next sync."""
+    """What is secret, see `recollect help privacy`. After a change, the next sync redacts
+    everything again."""
 
     patterns: Annotated[
         tuple[SecretPatternConfig, ...],

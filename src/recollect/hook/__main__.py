@@ -1,4 +1,4 @@
-"""What agents run at their events, with `python -I -S`. See docs/hooks.md; `recollect hook` is the same.
+"""What agents run at their events, with `python -I -S`. See docs/reference/hooks.md; `recollect hook` is the same.
 
 Arguments: as `recollect.hook.handle`. It is all there: Python compiles the file that it is given anew each time, and
 keeps only what is imported.

@@ -1,4 +1,4 @@
-"""One event of an agent, from its payload to its answer. See docs/hooks.md.
+"""One event of an agent, from its payload to its answer. See docs/reference/hooks.md.
 
 Arguments: AGENT EVENT [SPOOL [RECOLLECT]]. AGENT: any name of an agent. EVENT is `spool` (keep, answer nothing),
 `start`, `compact`, `prompt`, `flush` or `end`. SPOOL: the folder to keep what comes on stdin in. RECOLLECT: the console
@@ -34,7 +34,7 @@ DEADLINE_S = {"start": 2.0, "compact": 2.0, "prompt": 1.0, "flush": 0.5, "end": 
 """How long an answer may take, by event, before the empty one is given.
 
 At a session's end Claude Code allows 1.5 s for all hooks together; a prompt is something a person waits behind. Budgets
-(docs/hooks.md) are far below: this is where a hook gives up.
+(docs/reference/hooks.md) are far below: this is where a hook gives up.
 """
 
 

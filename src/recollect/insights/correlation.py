@@ -1,6 +1,6 @@
 """What another program needs to join its own records to a session: values for its environment. Pure data.
 
-The names are a contract, see docs/correlation.md.
+The names are a contract, see docs/how-to/join-other-records.md.
 """
 
 from __future__ import annotations

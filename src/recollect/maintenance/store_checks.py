@@ -316,6 +316,8 @@ def _trouble(one: Collection, counts: DocumentCounts) -> Check | None:
         text = "it contains no document"
         if one.folder:
             text = f"{one.folder} contains no document"
-        hint = "docs/documents.md says what counts as a document; `[documents] include` adds others"
+        hint = (
+            "`recollect help search-your-documents` says what counts as a document; `[documents] include` adds others"
+        )
         return Check(name, "warn", text, hint, id="documents")
     return None

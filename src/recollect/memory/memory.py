@@ -149,7 +149,7 @@ class Memory(OpenHome):
         self, query: str, *, limit: int | None = None, sync: bool = True, folders: Sequence[str] | None = None,
         zone: tzinfo | None = None,
     ) -> SearchAnswer:  # fmt: skip
-        """Answer a query (see docs/query-language.md). Any text is a valid query.
+        """Answer a query (see docs/reference/query-language.md). Any text is a valid query.
 
         sync: take in what has changed first. folders: where who asks works, by default where this process does: its
         repository may be new. zone: in which days of the query begin, by default the memory's. An index that cannot be
@@ -310,7 +310,7 @@ class Memory(OpenHome):
         return answer_blame(self, question, notes=notes)
 
     def exported(self, digest: Digest) -> dict[str, str]:
-        """Return what another program needs to join its records to a session, by variable (docs/correlation.md)."""
+        """Return the variables with which another program joins its records to a session."""
         from recollect.insights.correlation import exported
 
         return exported(digest, self.config.infra.tools, str((self.home / DATABASE_NAME).absolute()))

@@ -44,7 +44,7 @@ class RecallFacet:
         self._now_us = now_us()
 
     def confined(self, filters: str) -> Confined:
-        """Understand filters of the query language (docs/query-language.md), where there are no words to look for."""
+        """Understand filters of the query language where there are no words to look for."""
         question = self._parsed(filters)
         return Confined(question.where, question.after_us, question.before_us)
 

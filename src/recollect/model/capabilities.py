@@ -15,7 +15,7 @@ rewritten (see `Place.split`). patchlog: append-only lines, each a change of one
 rows of one logical document in a live database. directory: a folder of small files that make one logical document.
 export: a file that a user brings, a JSON array of whole conversations, each a document of one record.
 otlp: a file of OTLP requests as protobuf, one document whose records are the requests, as OTLP's JSON says them.
-The records of the last four are rows in one canonical encoding, see docs/data-model.md.
+The records of the last four are rows in one canonical encoding, see docs/reference/data-model.md.
 """
 
 Claim = Literal["exact", "partly", "no"]

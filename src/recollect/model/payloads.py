@@ -1,6 +1,6 @@
 """The payload of each event kind: what happened, in one normal form for every agent.
 
-Source of the kinds: docs/data-model.md. Every payload is a frozen struct tagged by its kind, so that
+Source of the kinds: docs/reference/data-model.md. Every payload is a frozen struct tagged by its kind, so that
 JSON carries `{"kind": "tool_call", ...}`. Fields that an agent does not give stay at their default.
 """
 

@@ -3,8 +3,8 @@
 An absent everyday word proves nothing: people ask in other words than those that were written down. What tells whether
 an answer is about a question is how much of it the best session holds, how much of it occurs nowhere, and how many
 words it has, for of a long question even the right session lacks some. A logistic model makes one confidence of them.
-It was fitted on questions of several writers and judged on the sets that it was not fitted on (docs/recall-tuning.md,
-sixth round).
+It was fitted on questions of several writers and judged on the sets that it was not fitted on
+(docs/development/recall-tuning.md, sixth round).
 
 Only an identifier that occurs nowhere is a reason to answer nothing: it is the subject of what was asked.
 """

@@ -13,7 +13,7 @@ from recollect.index.vectors.texts import Passage, cut
 from recollect.model.text import one_line
 
 SHOWN_CHARS = 500
-"""What an answer shows of a long text; 300 to 650 give the same (docs/recall-tuning.md)."""
+"""What an answer shows of a long text; 300 to 650 give the same (docs/development/recall-tuning.md)."""
 WHOLE_CHARS = 650
 """A text of so many characters is shown whole."""
 _SPREAD = 0.8

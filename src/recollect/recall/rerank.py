@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 TALK_NEAREST = 10
 """Events that become candidates because their talk is near to a question, whatever its words. 5 to 10 of talk help on
-every set, of tools too on none (docs/recall-tuning.md, fifth round)."""
+every set, of tools too on none (docs/development/recall-tuning.md, fifth round)."""
 _CLASSES: dict[str, TextClass] = {
     "user_message": "talk",
     "assistant_message": "talk",

@@ -90,7 +90,7 @@ def _check(request: Request, token: str) -> None:
     if why:
         raise _Refused(403, why, code=_PERMISSION_DENIED)
     if not is_token(request.headers.get("authorization", ""), token):
-        why = "the header Authorization must be `Bearer` and the receiver's token (see docs/otlp.md)"
+        why = "Authorization must be `Bearer` and the receiver's token, see `recollect help receive-opentelemetry`"
         raise _Refused(401, why, code=_UNAUTHENTICATED)
     if _media_type(request) not in (_JSON, _PROTOBUF):
         raise _Refused(415, f"the content type must be {_PROTOBUF} or {_JSON}")

@@ -124,7 +124,7 @@ def test_names_of_documents_are_values_never_statements(desk: Desk) -> None:
 
 
 def _restored(cell: Any) -> Any:
-    """Undo the encoding of a cell, as docs/data-model.md describes it: text as its bytes, with its type."""
+    """Undo the encoding of a cell, as docs/reference/data-model.md describes it: text as its bytes, with its type."""
     if isinstance(cell, str):
         return "text", cell.encode()
     if not isinstance(cell, dict):

@@ -280,8 +280,8 @@ def test_a_sink_of_an_earlier_version_gets_every_field_and_no_item_twice(tmp_pat
 
 
 def test_the_sink_of_the_page_works(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    page = (Path(__file__).parents[3] / "docs/pipes.md").read_text("utf-8")
+    page = (Path(__file__).parents[3] / "docs/how-to/use-pipes.md").read_text("utf-8")
     example = page.partition("```python\n")[2].partition("```")[0]
     talk(tmp_path)
-    exec(compile(example, "docs/pipes.md", "exec"), {"folder": tmp_path})
+    exec(compile(example, "docs/how-to/use-pipes.md", "exec"), {"folder": tmp_path})
     assert "Decision claude:" in capsys.readouterr().out

@@ -1,4 +1,4 @@
-"""What docs/retro.md and docs/blame.md show is what the program says."""
+"""What docs/how-to/look-back-at-a-week.md and docs/how-to/find-why-a-line-exists.md show is what the program says."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def without_ago(text: str) -> str:
 def test_the_page_on_blame_shows_what_the_program_says(repository: Path, tmp_path: Path) -> None:
     desk = make_desk(tmp_path)
     a_fixed_error(desk)
-    proof, no_proof = shown(repository, "docs/blame.md")
+    proof, no_proof = shown(repository, "docs/how-to/find-why-a-line-exists.md")
     assert without_ago(desk.run("blame", "src/app.py:1", cwd=desk.repo).out) == without_ago(proof)
     assert desk.run("blame", "src/app.py:3", cwd=desk.repo).out == no_proof
 
@@ -42,7 +42,7 @@ def test_the_page_on_looking_back_shows_what_the_program_says(repository: Path, 
     sample = desk._replace(env={**desk.env, **env, "RECOLLECT_HOME": os.fspath(home)})
     span = ("--since", "2026-08-15", "--until", "2026-10-01")
     said = sample.run("retro", *span, "--repo", "shop-api", "--no-sync").out.splitlines()
-    (example,) = shown(repository, "docs/retro.md")
+    (example,) = shown(repository, "docs/how-to/look-back-at-a-week.md")
     assert [line for line in example.splitlines() if line not in said] == []
 
 
@@ -59,10 +59,10 @@ def test_the_limits_on_the_page_are_those_of_the_code(repository: Path, limit: s
         "20 lines": f"{SHOWN} lines",
     }
     assert told[limit] == limit
-    assert limit in (repository / "docs/retro.md").read_text("utf-8")
+    assert limit in (repository / "docs/how-to/look-back-at-a-week.md").read_text("utf-8")
 
 
 def test_the_deadline_on_the_page_is_that_of_the_code(repository: Path) -> None:
     from recollect.cli.session_end import DEADLINE_S
 
-    assert f"{DEADLINE_S:.0f} seconds" in (repository / "docs/correlation.md").read_text("utf-8")
+    assert f"{DEADLINE_S:.0f} seconds" in (repository / "docs/how-to/join-other-records.md").read_text("utf-8")

@@ -189,7 +189,7 @@ def conformance(module: str, fixtures: Path) -> CommandResult:
 
     These are the rules that every adapter of Recollect keeps. MODULE is the slug of an agent that is installed or
     described in your configuration, or `package.module:Adapter`; FIXTURES holds `<slug>/<version>/<scenario>/...`, see
-    docs/adding-an-agent.md. The exit code is 3 if a rule is broken.
+    `recollect help add-an-agent`. The exit code is 3 if a rule is broken.
 
     \b
     Example:

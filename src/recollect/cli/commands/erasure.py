@@ -31,7 +31,7 @@ EVICT_EXIT_CODES = {"done": 0, "not_due": 0, "interrupted": 130, "busy": 3}
 def evict(dry_run: bool, force: bool) -> CommandResult:
     """Delete raw text that is over the limits.
 
-    The limits are in `[retention]` of the configuration (docs/retention.md).
+    The limits are in `[retention]` of the configuration (`recollect help retention`).
 
     Analysed sessions that are too old, or above the soft cap, lose their raw bytes. Their digests, decisions and the
     events that these rest on stay, and searches find them. Nothing else is deleted.

@@ -80,7 +80,7 @@ def list_decisions(
     """List decisions, newest first.
 
     QUERY: words that a decision must contain, or its id (`decision:…`). `maybe` marks a decision that no rule proves:
-    learned weights found it, and they err more often (docs/how-decisions-are-found.md).
+    learned weights found it, and they err more often (`recollect help how-decisions-are-found`).
 
     \b
     Examples:

@@ -311,7 +311,9 @@ def _ask(memory: Memory, older: TimeRange | None, *, as_json: bool) -> CommandRe
     """
     if not memory.learn.asks_model:
         raise ConfigError(
-            "no model is configured", key="learning.provider", hint="see docs/learning-models.md; the rules need none"
+            "no model is configured",
+            key="learning.provider",
+            hint="`recollect help learn-with-a-model` says how; the rules need none",
         )
     read = memory.learn.run(at_once=True)
     if older is not None:

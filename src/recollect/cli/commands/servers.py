@@ -109,8 +109,8 @@ def otlp(port: int, as_json: bool) -> int:
     """Receive what agents send over OpenTelemetry (OTLP/HTTP).
 
     It listens on this machine only, until Ctrl-C. Each request is on disk before it is answered, and `recollect sync`
-    ingests it, even while this runs. Senders need the token in the file that is printed. docs/otlp.md explains how to
-    configure agents, and the limits.
+    ingests it, even while this runs. Senders need the token in the file that is printed. `recollect help
+    receive-opentelemetry` explains how to configure agents, and the limits.
 
     \b
     Example:
@@ -158,8 +158,8 @@ def hook(
     registers faster commands that do the same.
 
     `recollect hook session-end --export-env` is for programs that follow sessions. It ingests and analyses the session
-    that --session or the JSON on stdin names, and prints `export HELIX_…` lines (docs/correlation.md). It prints
-    nothing if that takes longer than 15 seconds.
+    that --session or the JSON on stdin names, and prints `export HELIX_…` lines (`recollect help join-other-records`).
+    It prints nothing if that takes longer than 15 seconds.
 
     \b
     Examples:

@@ -2,7 +2,7 @@
 
     words "a phrase" -not "x" OR "y" +must *infix* /regex/ agent:codex -repo:old after:7d path:"src/my file.py"
 
-The page for people is docs/query-language.md.
+The page for people is docs/reference/query-language.md.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """The order of candidates: every number that decides it is in `Weights`.
 
-Evidence for the values, what was tried and what lost: docs/recall-tuning.md. They were chosen on the development sets
+Evidence for the values, what was tried and what lost: docs/development/recall-tuning.md. They were chosen on the
+development sets
 of two benchmarks and kept round. The words of `intent_of` were written with the same questions in view, so that figures
 on them flatter.
 """

@@ -1,7 +1,8 @@
 """The graph that the contextual model runs: the package's weights in int8, multiplied as int8.
 
 The file of the package keeps its weights in int8 and multiplies in floats. Here activations are rounded to a byte too,
-one scale a matrix, which takes half the time and moves a cosine by .010 on average (docs/contextual-model.md). The
+one scale a matrix, which takes half the time and moves a cosine by .010 on average
+(docs/explanation/contextual-model.md). The
 operations are onnxruntime's own, fused ones. A text is read by itself, so that its vector never depends on others.
 """
 

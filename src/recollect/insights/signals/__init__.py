@@ -1,4 +1,4 @@
-"""Observes the events of one session: test runs, failures, retries, endings (definitions: docs/distill.md)."""
+"""Observes the events of one session: test runs, failures, retries, endings (docs/explanation/insights.md)."""
 
 from __future__ import annotations
 

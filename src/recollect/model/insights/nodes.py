@@ -1,7 +1,7 @@
 """What is distilled of sessions: typed nodes that say where they come from.
 
-Kinds, ids and status: docs/distill.md. A node is made of events alone; the same events give the same nodes with the
-same ids. Ranges are half-open, in characters of the redacted `payload.text` of a message.
+Kinds, ids and status: docs/explanation/insights.md. A node is made of events alone; the same events give the same
+nodes with the same ids. Ranges are half-open, in characters of the redacted `payload.text` of a message.
 """
 
 # No `annotations` of the future: annotations that are texts would be read, one by one, when a decoder is made.

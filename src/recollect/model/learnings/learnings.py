@@ -1,7 +1,7 @@
 """Learnings: facts, patterns, corrections, preferences and actions that were extracted from events.
 
-Kinds, ids and states: docs/learnings.md. A learning is named by its content, so that the same thing heard twice is one
-learning with more evidence.
+Kinds, ids and states: docs/explanation/learnings.md. A learning is named by its content, so that the same thing heard
+twice is one learning with more evidence.
 """
 
 # No `annotations` of the future: annotations that are texts would be read, one by one, when a decoder is made.

@@ -2,7 +2,7 @@
 
 The weights are fitted to `o200k_base`, a published vocabulary, by non-negative least squares: to English documentation,
 Python, JSON and transcripts, and to the messages of free software in 27 languages. `python -m benchmarks tokens` holds
-the estimate against the vocabulary on texts that the fit never saw. docs/context.md has the figures.
+the estimate against the vocabulary on texts that the fit never saw. docs/explanation/context.md has the figures.
 """
 
 from __future__ import annotations

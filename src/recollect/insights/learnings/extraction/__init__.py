@@ -1,6 +1,6 @@
 """Extracts learnings from one session by rules; pure, no clock, no model.
 
-Rules and their figures: docs/learning-rules.md.
+Rules and their figures: docs/development/learning-rules.md.
 """
 
 from recollect.insights.learnings.extraction.extractor import extract

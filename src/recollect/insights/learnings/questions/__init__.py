@@ -1,6 +1,6 @@
 """Prepares questions about some turns for a model, and checks its answers.
 
-What is sent where, and what it costs: docs/learning-models.md.
+What is sent where, and what it costs: docs/how-to/learn-with-a-model.md.
 """
 
 from recollect.insights.learnings.questions.batches import TurnBatch, TurnGroup, batch_of, batches_of, groups_of
