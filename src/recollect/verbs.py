@@ -66,6 +66,7 @@ VERBS: tuple[Verb, ...] = (
     Verb("rebuild", "look after", "ingest", "Rebuild the index, or everything, from the archive."),
     Verb("config", "look after", "config", "Show the configuration in force."),
     Verb("schema", "look after", "config", "Print the JSON Schema of a result."),
+    Verb("help", "look after", "help", "Read the documentation in the terminal."),
     Verb("redact", "look after", "secrets", "Replace the secrets in a text with markers."),
     Verb("reveal", "look after", "secrets", "Show original text, secrets included; this is logged.", recalls=True),
     Verb("exclude", "look after", "secrets", "Keep nothing of a repository."),
@@ -77,9 +78,13 @@ VERBS: tuple[Verb, ...] = (
 )
 
 
+_BUILTINS = ("help",)
+"""Verbs that are named as functions of Python."""
+
+
 def function_name(verb: str) -> str:
-    """Return the function of a verb in its module: its name, with an underscore where that is a word of Python."""
-    return f"{verb}_" if keyword.iskeyword(verb) else verb
+    """Return the function of a verb in its module: its name, with an underscore where Python has that name already."""
+    return f"{verb}_" if keyword.iskeyword(verb) or verb in _BUILTINS else verb
 
 
 GROUPS: tuple[str, ...] = tuple(dict.fromkeys(verb.group for verb in VERBS))

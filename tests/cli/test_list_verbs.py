@@ -40,6 +40,7 @@ WORDS = {("search",): ("webhook",)}
 AS_OPTIONS: dict[tuple[str, ...], tuple[str, str]] = {
     ("agents", "--drift"): ("", "drift"),
     ("forget", "--list"): ("forget-list", "groups"),
+    ("help",): ("", "topics"),
     ("reveal", "--log"): ("reveal-log", "entries"),
     ("schema",): ("", "schemas"),
     ("undo", "--list"): ("undo-list", "batches"),
@@ -49,8 +50,9 @@ OF_SOMETHING = {("conformance",), ("docs", "show"), ("export",), ("reveal",), ("
 """Those that list what belongs to one thing that they must be given; each has a test of its own."""
 OTHERS = {
     *((verb,) for verb in (
-        "backup", "blame", "config", "digest", "embed", "evict", "exclude", "forget", "hook", "import", "mcp", "otlp",
-        "rebuild", "redact", "repair", "restore", "retro", "schema", "sync", "ui", "undo", "up", "verify")),
+        "backup", "blame", "config", "digest", "embed", "evict", "exclude", "forget", "help", "hook", "import",
+        "mcp", "otlp", "rebuild", "redact", "repair", "restore", "retro", "schema", "sync", "ui", "undo",
+        "up", "verify")),
     *(("actions", verb) for verb in ("add", "done")),
     *(("context", verb) for verb in ("init", "show")),
     *(("decisions", verb) for verb in ("add",)),

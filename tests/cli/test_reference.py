@@ -9,7 +9,7 @@ from recollect.verbs import VERBS
 
 
 def test_the_page_is_fresh(repository: Path) -> None:
-    assert (repository / "docs" / "cli.md").read_text("utf-8") == cli_reference(), "run `make docs`"
+    assert (repository / "docs" / "reference" / "commands.md").read_text("utf-8") == cli_reference(), "run `make docs`"
 
 
 def test_every_verb_has_a_heading_and_an_example() -> None:

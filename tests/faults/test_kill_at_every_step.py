@@ -60,7 +60,7 @@ write."""
 READS: tuple[tuple[str, ...], ...] = (
     ("sessions",), ("show", "{session}"), ("timeline",), ("blame", "README.md"), ("context",), ("digest", "{session}"),
     ("retro",), ("usage",), ("stats",), ("agents",), ("conformance", "claude"), ("verify",), ("config",),
-    ("schema", "event"), ("redact", "{transcript}"), ("parse", "{transcript}"), ("replay", "{transcript}"),
+    ("schema", "event"), ("help",), ("redact", "{transcript}"), ("parse", "{transcript}"), ("replay", "{transcript}"),
     ("watch", "--once"),
 )  # fmt: skip
 LOOKING = {"ingest.lock make", "memory.db-wal truncate"}
