@@ -9,13 +9,13 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 CODE := src tests benchmarks scripts
 
 .DEFAULT_GOAL := help
-.PHONY: help up test soak check check-static fix bench goldens docs screenshots lock clean
+.PHONY: help up test soak check check-static fix bench goldens docs site screenshots lock clean
 
 help: ## show the targets
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1|/p' $(MAKEFILE_LIST) | column -t -s '|' 2>/dev/null \
 		|| sed -n 's/^\([a-z-]*\):.*## /  make \1   /p' $(MAKEFILE_LIST)
 
-up: $(VENV)/.models ## install, take in every session on this machine, show what is there
+up: $(VENV)/.models ## install, ingest every session on this machine, show what is there
 	@$(BIN)/recollect up --once
 
 test: $(VENV)/.dev ## the whole suite, without network
@@ -46,6 +46,9 @@ goldens: $(VENV)/.dev ## rewrite the expected outputs of tests, to be reviewed a
 docs: $(VENV)/.dev ## rewrite the generated pages and plug-ins
 	@$(BIN)/python scripts/generate_docs.py
 	@$(BIN)/python scripts/generate_plugins.py
+
+site: $(VENV)/.dev ## build the documentation into build/site, without network
+	@$(BIN)/python scripts/build_site.py
 
 screenshots: $(VENV)/.dev ## write pictures of the web page into build/screenshots; needs a Chromium
 	@$(BIN)/python scripts/screenshots.py

@@ -34,7 +34,7 @@ unknown key or a wrong value is an error that names the key; nothing is silently
 |---|---|
 | `RECOLLECT_HOME` | puts the memory and its configuration into one folder |
 | `HELIX_STORE_DB` | path of a `memory.db` whose folder is the memory where `RECOLLECT_HOME` is not set |
-| `RECOLLECT_BACKGROUND` | `0`: no command starts another process that outlives it (see [how to search by meaning](../how-to/search-by-meaning.md)) |
+| `RECOLLECT_BACKGROUND` | `0`: no command leaves another process running ([why](../how-to/search-by-meaning.md)) |
 | the agents' own, such as `CLAUDE_CONFIG_DIR` and `CODEX_HOME` | honoured; `variables` below replaces them |
 
 Several homes of one agent feed one memory, here a second account and a mounted volume:

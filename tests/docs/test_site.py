@@ -1,0 +1,57 @@
+"""The documentation builds into a site that needs nothing from outside, and a wrong page ends the build."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from scripts.build_site import build
+
+_LOADED = re.compile(r"<(?:script|img|link)\b[^>]*?\b(?:src|href)=\"((?:https?:)?//[^\"]*)\"")
+_TITLE = "# A page\n\nText.\n"
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("site")
+    assert build(out) == 0
+    return out
+
+
+def test_every_page_of_users_is_on_it(site: Path, repository: Path) -> None:
+    kinds = ("tutorial", "how-to", "explanation", "reference")
+    pages = [path for kind in kinds for path in (repository / "docs" / kind).glob("*.md")]
+    assert len(pages) > 25
+    assert [path for path in pages if not (site / path.parent.name / f"{path.stem}.html").exists()] == []
+
+
+def test_it_loads_nothing_from_outside(site: Path) -> None:
+    loaded = {path.name: _LOADED.findall(path.read_text("utf-8")) for path in site.rglob("*.html")}
+    assert {name: found for name, found in loaded.items() if found} == {}
+    assert [
+        path.name for path in site.rglob("*.css") if re.search(r"url\(\s*['\"]?(https?:)?//", path.read_text("utf-8"))
+    ] == []
+
+
+def test_it_can_be_searched(site: Path) -> None:
+    assert "retent" in (site / "searchindex.js").read_text("utf-8")
+
+
+@pytest.mark.parametrize("link", ["[a](no-such-page.md)", "[a](a.md#no-such-heading)"])
+def test_a_broken_link_ends_the_build(tmp_path: Path, capfd: pytest.CaptureFixture[str], link: str) -> None:
+    assert _built(tmp_path, f"{_TITLE}\n{link}\n") != 0
+    assert "how-to/a.md" in capfd.readouterr().err
+
+
+def test_without_it_the_build_is_well(tmp_path: Path) -> None:
+    assert _built(tmp_path, _TITLE) == 0
+
+
+def _built(folder: Path, page: str) -> int:
+    (folder / "docs/how-to").mkdir(parents=True)
+    (folder / "docs/images").mkdir()
+    (folder / "docs/README.md").write_text("# All pages\n\n[a](how-to/a.md)\n")
+    (folder / "docs/how-to/a.md").write_text(page)
+    return build(folder / "site", folder)
