@@ -70,3 +70,10 @@ def test_a_missing_heading_is_seen() -> None:
 
 def test_a_link_inside_code_is_no_link() -> None:
     assert links("`[a](b)` and\n```\n[c](d)\n```\n[e](f.md#g)\n") == ["f.md#g"]
+
+
+def test_the_list_of_pages_names_each_page_of_users() -> None:
+    named = {target.partition("#")[0] for target in links(read("docs/README.md"))}
+    pages_of_users = [p.removeprefix("docs/") for p in PAGES if p.startswith("docs/") and p.count("/") == 2]
+    assert len(pages_of_users) > 25
+    assert [page for page in pages_of_users if page not in named] == []

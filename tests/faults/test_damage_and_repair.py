@@ -1,4 +1,4 @@
-"""Every row of the table of damage and repair in docs/how-to/operate.md is true: each damage is done."""
+"""Every row of the table of damage and repair in docs/how-to/repair-damage.md is true: each damage is done."""
 
 from __future__ import annotations
 

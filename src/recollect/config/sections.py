@@ -9,7 +9,7 @@ from msgspec import Meta
 
 
 class DaemonConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The process that watches, takes in and serves, see `recollect help operate`."""
+    """The process that watches, ingests and serves, see `recollect help freshness`."""
 
     http: Annotated[
         bool,

@@ -1,4 +1,4 @@
-"""The table of damage and repair in `docs/how-to/operate.md`, read as what it promises; and the damage itself."""
+"""The table of damage and repair in `docs/how-to/repair-damage.md`, read as what it promises; and the damage itself."""
 
 from __future__ import annotations
 
