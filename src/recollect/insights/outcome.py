@@ -1,4 +1,4 @@
-"""How a session came out, with the reasons it was derived from. Definitions: docs/explanation/insights.md, "Outcome".
+"""How a session came out, with its reasons. Definitions: docs/development/insight-rules.md, "Outcome".
 
 Only the last request counts: what came before it was answered by asking for something else.
 """

@@ -1,7 +1,7 @@
 # ruff: noqa: S608  statements are put together of our own constants; values are always bound
 """Sinks: where insights are written besides the store, as JSON lines or into a database.
 
-An own sink: docs/explanation/insights.md, "Sinks".
+An own sink: docs/development/insight-rules.md, "Sinks".
 """
 
 from __future__ import annotations

@@ -103,7 +103,7 @@ class _Edit(NamedTuple):
 
 
 class PathAndTimeBinder:
-    """The binder that ships. Features, weights and examples: docs/explanation/insights.md, "Bindings"."""
+    """The binder that ships. Features, weights and examples: docs/development/insight-rules.md, "Bindings"."""
 
     def bindings(
         self,

@@ -37,7 +37,7 @@ OTHER_PATH = -10
 COMPACTED = -10
 LATER_TURN = -10
 FAR = -20
-"""Contributions to the confidence of a binding; docs/explanation/insights.md, "Bindings", says what each stands for."""
+"""Contributions to the confidence of a binding (docs/development/insight-rules.md, "Bindings")."""
 THRESHOLD, THRESHOLD_OF_OTHER_TURNS = 60, 75
 """Below this there is no binding; edits of another turn answer another request, as a rule."""
 FAR_TURNS = 8

@@ -215,7 +215,7 @@ REVERSAL = 20
 SHARED_PATH = 15
 SHARED_QUESTION = 15
 SAME_SESSION = 10
-"""Contributions to the confidence of a link, in hundredths (docs/explanation/insights.md, "Links")."""
+"""Contributions to the confidence of a link, in hundredths (docs/development/insight-rules.md, "Links")."""
 THRESHOLD = 75
 MAX_OPEN = 8
 """Standing decisions of the other side that a new one is compared with, the newest first."""
@@ -394,7 +394,7 @@ def _features(topic: _Topic, older: Stance, newer: Stance) -> dict[str, int]:
 
 
 class SubjectRelator:
-    """The relator that ships. Rules and examples: docs/explanation/insights.md, "Links"."""
+    """The relator that ships. Rules and examples: docs/development/insight-rules.md, "Links"."""
 
     def relate(
         self, decisions: Iterable[Decision], episodes: Iterable[Episode], lineage: Mapping[str, Lineage]

@@ -1,4 +1,4 @@
-"""Groups the edits of a session into episodes (rules: docs/explanation/insights.md, "Episodes")."""
+"""Groups the edits of a session into episodes (rules: docs/development/insight-rules.md, "Episodes")."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ STATED, TOLD_FROM_SHELL = 100, 80
 
 
 class EditGrouper:
-    """The grouper that ships. Rules and examples: docs/explanation/insights.md, "Episodes"."""
+    """The grouper that ships. Rules and examples: docs/development/insight-rules.md, "Episodes"."""
 
     def episodes(self, session: SessionEvents, signals: Sequence[Signal]) -> list[Episode]:
         """Return the coherent groups of edits of a session, in canonical order of their first edits.

@@ -23,7 +23,7 @@ _RANK = {kind: rank for rank, kind in enumerate(SIGNAL_KINDS)}
 
 
 class RuleObserver:
-    """Finds the signals of a session as docs/explanation/insights.md defines them. Implements `stages.Observer`."""
+    """Finds signals as docs/development/insight-rules.md defines them. Implements `stages.Observer`."""
 
     def signals(self, session: SessionEvents) -> list[Signal]:
         """Return the signals of a session in order of the event that each is about, of one event by kind."""

@@ -1,6 +1,6 @@
 """What is distilled of sessions: typed nodes that say where they come from.
 
-Kinds, ids and status: docs/explanation/insights.md. A node is made of events alone; the same events give the same
+Kinds, ids and status: docs/development/insight-rules.md. A node is made of events alone; the same events give the same
 nodes with the same ids. Ranges are half-open, in characters of the redacted `payload.text` of a message.
 """
 

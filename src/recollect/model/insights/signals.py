@@ -1,4 +1,4 @@
-"""Signals: deterministic observations over the events of one session. Definitions: docs/explanation/insights.md."""
+"""Signals: deterministic observations over the events of one session. Rules: docs/development/insight-rules.md."""
 
 from __future__ import annotations
 
