@@ -85,8 +85,11 @@ def _with_links(page: Path, copy: Path, staged: dict[Path, Path]) -> str:
 
 
 def _contents(folder: Path, title: str, folders: tuple[str, ...]) -> str:
-    pages = (page.relative_to(folder) for name in folders for page in sorted((folder / name).glob("*.md")))
-    listed = "\n".join(page.with_suffix("").as_posix() for page in pages if page.name != "index.md")
+    """Return a part of the table of contents, its pages in the order in which the list of pages names them."""
+    order = [match[2] for match in _LINK.finditer((folder / "index.md").read_text("utf-8"))]
+    found = (page.relative_to(folder).as_posix() for name in folders for page in sorted((folder / name).glob("*.md")))
+    pages = sorted(found, key=lambda page: order.index(page) if page in order else len(order))
+    listed = "\n".join(page.removesuffix(".md") for page in pages if page != "index.md")
     return f"\n```{{toctree}}\n:hidden:\n:caption: {title}\n\n{listed}\n```\n"
 
 
