@@ -23,7 +23,7 @@ PARTS = {
     "Tutorial": ("tutorial",),
     "How to": ("how-to",),
     "Explanation": ("explanation",),
-    "Reference": (".", "reference", "reference/agents"),
+    "Reference": (".", "reference"),
     "Development": ("development", "development/decisions"),
 }
 CONF = """\
