@@ -11,7 +11,7 @@ folder, or `recollect doctor --fix` finds it in the home. A draft that another p
 still writing is never touched: the second writer uses another name. On Windows, where an open file cannot be renamed,
 that is only as certain as the system's refusal to delete an open file.
 
-Every function raises OSError.
+Every function but `write_cache` raises OSError.
 """
 
 from __future__ import annotations
@@ -58,6 +58,16 @@ def write_file(
     except OSError as error:
         error.filename = target  # nobody who reads the message knows of a draft
         raise
+
+
+def write_cache(path: AnyPath, data: bytes) -> None:
+    """Put what can be made again at `path`, in a folder that is made for its owner alone. Where that cannot be done,
+    it is made again each time: nothing is raised."""
+    try:
+        os.makedirs(os.path.dirname(os.fspath(path)), mode=0o700, exist_ok=True)
+        write_file(path, data, durable=False)
+    except OSError:
+        return
 
 
 def create_file(path: AnyPath, data: bytes, *, durable: bool) -> bool:

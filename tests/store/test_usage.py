@@ -163,3 +163,29 @@ def test_absurd_numbers_do_no_harm(writer: Writer, reader: Reader) -> None:
 
 def test_the_date_of_the_prices_is_known() -> None:
     assert prices_on() > "2025-01-01"
+
+
+def test_prices_that_were_found_are_kept_for_other_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = tmp_path / "run" / "prices.json"
+    first = Prices(kept)
+    told = (first.thresholds([SONNET, "nobody's"]), first.rates(SONNET, START, 0), first.rates("nobody's", START, 0))
+    first.keep()
+    monkeypatch.setattr(Prices, "_model", lambda *_: pytest.fail("the library is asked"))
+    second = Prices(kept)
+    assert (
+        second.thresholds([SONNET, "nobody's"]), second.rates(SONNET, START, 0), second.rates("nobody's", START, 0)
+    ) == told  # fmt: skip
+
+
+def test_prices_of_another_version_of_the_library_are_not_used(tmp_path: Path) -> None:
+    kept = tmp_path / "prices.json"
+    first = Prices(kept)
+    assert first.rates(SONNET, START, 0) is not None
+    first.keep()
+    text = kept.read_text("utf-8")
+    kept.write_text(text.replace("data.py ", "data.py 1"), "utf-8")
+    assert SONNET not in text  # names come from transcripts
+    second = Prices(kept)
+    assert second.rates(SONNET, START, 0) == first.rates(SONNET, START, 0)
+    second.keep()
+    assert kept.read_text("utf-8") == text

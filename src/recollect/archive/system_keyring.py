@@ -10,7 +10,6 @@ from __future__ import annotations
 import base64
 import json
 import os
-import subprocess
 from typing import Any, Final
 
 from recollect.errors import KeyUnavailable
@@ -82,6 +81,8 @@ def _entry(key_id: str) -> str:
 
 def _ask(action: str, key_id: str, *, may_ask: bool, value: str = "") -> dict[str, Any]:
     """Let the child do one thing and return its answer. Raises KeyUnavailable."""
+    import subprocess  # most keys lie in a file
+
     request = {"action": action, "service": SERVICE, "entry": _entry(key_id), "value": value, "may_ask": may_ask}
     try:
         done = subprocess.run(  # noqa: S603 - our own program

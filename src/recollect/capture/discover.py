@@ -123,9 +123,12 @@ def roots_of(adapter: Adapter, config: Config, env: Mapping[str, str]) -> list[R
     return list(unique.values())
 
 
-def shared_roots(adapters: Iterable[Adapter], config: Config, env: Mapping[str, str]) -> frozenset[str]:
-    """Return the folders that others write into too (an editor's data, the home): finding nothing there is normal."""
-    found = Counter(r.path for a in adapters for r in {r.path: r for r in roots_of(a, config, env)}.values())
+def shared_roots(roots: Iterable[Sequence[RootDir]], env: Mapping[str, str]) -> frozenset[str]:
+    """Return the folders that others write into too (an editor's data, the home): finding nothing there is normal.
+
+    roots: those of each agent, see `roots_of`.
+    """
+    found = Counter(path for of_one in roots for path in {root.path for root in of_one})
     return frozenset(path for path, count in found.items() if count > 1) | {str(user_home(env))}
 
 

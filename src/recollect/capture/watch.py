@@ -169,17 +169,19 @@ class WatchPlan:
         for folder in self._named:
             found[folder] = (True, set())
         for tree in (tree for trees in self._trees.values() for tree in trees):
-            wanted = [(p.base, p.is_deep) for p in (*tree.files, *tree.members)] if tree.is_home else [("", True)]
+            wanted = {(p.base, p.is_deep) for p in (*tree.files, *tree.members)} if tree.is_home else {("", True)}
             for base, is_deep in wanted:
-                folder = os.path.join(tree.root, *base.split("/")) if base else tree.root
+                folder = os.path.join(tree.root, base.replace("/", os.sep)) if base else tree.root
                 was_deep, agents = found.get(folder, (False, set()))
                 found[folder] = (was_deep or is_deep, agents | {tree.slug})
-        deep = {folder for folder, (is_deep, _) in found.items() if is_deep}
-        return tuple(
-            Watched(folder, is_deep, tuple(sorted(agents)))
-            for folder, (is_deep, agents) in sorted(found.items())
-            if not any(above in deep for above in _above(folder))
-        )
+        kept: list[Watched] = []
+        deepest = os.sep * 2  # the last deep folder; no path begins so
+        for folder, (is_deep, agents) in sorted(found.items(), key=lambda item: item[0].split(os.sep)):
+            if folder.startswith(deepest):
+                continue
+            kept.append(Watched(folder, is_deep, tuple(sorted(agents))))
+            deepest = folder.rstrip(os.sep) + os.sep if is_deep else deepest
+        return tuple(kept)
 
     def roots_of(self, slug: str) -> list[str]:
         """Return the folders of one agent that are there."""

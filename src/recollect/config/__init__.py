@@ -4,6 +4,8 @@ Every field carries its own text, from which the reference (`config_reference`, 
 made. An unknown key or a wrong value is a `ConfigError` that names the key; nothing is silently ignored.
 """
 
+from typing import TYPE_CHECKING, Any
+
 from recollect.config.load import load_config, parse_config
 from recollect.config.sections import (
     DaemonConfig,
@@ -29,7 +31,10 @@ from recollect.config.settings import (
     SearchConfig,
     SecretPatternConfig,
 )
-from recollect.config.toml import config_reference, config_toml
+
+# Every command reads a configuration, hardly one writes it: what that needs takes longer to load than to read.
+if TYPE_CHECKING:
+    from recollect.config.toml import config_reference, config_toml
 
 __all__ = [
     "AgentConfig",
@@ -57,3 +62,11 @@ __all__ = [
     "load_config",
     "parse_config",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in ("config_reference", "config_toml"):
+        raise AttributeError(name)
+    from recollect.config import toml
+
+    return getattr(toml, name)

@@ -2,31 +2,16 @@
 
 from __future__ import annotations
 
-import math
 import re
 import tomllib
 import warnings
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NoReturn
 
 import msgspec
-from msgspec.inspect import (
-    BoolType,
-    FloatType,
-    IntType,
-    LiteralType,
-    StrType,
-    StructType,
-    Type,
-    UnionType,
-    VarTupleType,
-    type_info,
-)
 
 from recollect.config.sections import RetentionConfig
 from recollect.config.settings import Config, PrivacyConfig
-from recollect.config.toml import allowed_at, dotted, kinds_of, members, plain, shown, with_unit
 from recollect.errors import ConfigError
 from recollect.paths import config_file
 
@@ -58,33 +43,27 @@ def load_config(path: Path | None = None) -> Config:
 
 def parse_config(table: dict[str, Any], *, where: str = "the configuration") -> Config:
     """Return the typed configuration of a decoded TOML table. Raises ConfigError; `where` names the file in it."""
-    info = type_info(Config)
-    for path, known in _unknown_keys(table, info, ()):
-        import difflib
-
-        near = tuple(difflib.get_close_matches(path[-1], known, n=1, cutoff=0.5))
-        guess = f"; did you mean `{dotted((*path[:-1], near[0]))}`?" if near else ""
-        raise ConfigError(
-            f"{where}: unknown key `{dotted(path)}`{guess}",
-            key=dotted(path),
-            allowed=known,
-            hint=f"known here: {', '.join(known)}",
-        )
-    table = _in_numbers(table, info)
     try:
         config = msgspec.convert(table, Config, strict=True)
-    except msgspec.ValidationError as error:
-        path, value, allowed = _wrong_value(table, info)
-        but = "" if isinstance(value, dict) and allowed.startswith("a table") else f", not {shown(value)}"
-        raise ConfigError(
-            f"{where}: `{dotted(path)}` must be {allowed}{but}",
-            key=dotted(path),
-            allowed=(allowed,),
-            hint="`recollect config --reference` shows every key with its default",
-        ) from error
+        is_whole = _is_in(table, msgspec.to_builtins(config))
+    except msgspec.ValidationError:
+        is_whole = False
+    if not is_whole:  # what is wrong with it, or which texts are numbers with a unit, takes longer to tell
+        from recollect.config.validation import checked
+
+        config = checked(table, where)
     _check_privacy(config.privacy, where)
     _check_retention(config.retention, where)
     return config
+
+
+def _is_in(value: Any, all_of_it: Any) -> bool:
+    """Tell whether every key of a table stands in what was made of the table."""
+    if isinstance(value, dict):
+        return isinstance(all_of_it, dict) and all(k in all_of_it and _is_in(v, all_of_it[k]) for k, v in value.items())
+    if isinstance(value, list) and isinstance(all_of_it, list | tuple):
+        return all(map(_is_in, value, all_of_it))
+    return True
 
 
 def _check_privacy(privacy: PrivacyConfig, where: str) -> None:
@@ -116,61 +95,6 @@ def _check_expression(expression: str, where: str, key: str) -> None:
 
 
 def _refuse(where: str, key: str, allowed: str, value: str | int) -> NoReturn:
+    from recollect.config.toml import shown
+
     raise ConfigError(f"{where}: `{key}` must be {allowed}, not {shown(value)}", key=key, allowed=(allowed,))
-
-
-def _unknown_keys(value: Any, info: Type, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
-    """Give the path of every unknown key with the keys that are known in its place."""
-    if isinstance(info, StructType) and isinstance(value, dict):
-        known = tuple(f.encode_name for f in info.fields)
-        yield from (((*path, key), known) for key in value if key not in known)
-    for key, item, kind in members(value, info):
-        yield from _unknown_keys(item, kind, (*path, key))
-
-
-def _in_numbers(value: Any, info: Type, key: str = "") -> Any:
-    """Return a value in which each text with a unit is the number that its key counts, if that number is allowed."""
-    if isinstance(value, dict):
-        known = {name: kind for name, _, kind in members(value, info)}
-        return {name: _in_numbers(item, known[name], name) if name in known else item for name, item in value.items()}
-    if not isinstance(value, str) or _fits(value, info):
-        return value
-    number = with_unit(key, value)
-    return number if number is not None and _fits(number, info) else value
-
-
-def _wrong_value(value: Any, info: Type) -> tuple[tuple[str, ...], Any, str]:
-    """Return (path, value, what is allowed) of the innermost part of a table that doesn't fit its type."""
-    path: tuple[str, ...] = ()
-    while True:
-        for key, item, kind in members(value, info):
-            if not _fits(item, kind):
-                path, value, info = (*path, key), item, kind
-                break
-        else:
-            return path, value, allowed_at(path[-1] if path else "", info)
-
-
-def _fits(value: Any, info: Type) -> bool:
-    match info:
-        case BoolType():
-            return isinstance(value, bool)
-        case IntType(ge=low, le=high):
-            whole = isinstance(value, int) and not isinstance(value, bool)
-            return whole and (low is None or value >= low) and (high is None or value <= high)
-        case FloatType(ge=low, le=high):
-            number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-            return number and (low is None or value >= low) and (high is None or value <= high)
-        case StrType(min_length=least):
-            return isinstance(value, str) and len(value) >= (least or 0)
-        case LiteralType(values=values):
-            return value in values
-        case UnionType():
-            return any(_fits(value, kind) for kind in kinds_of(info))
-        case VarTupleType(item_type=item):
-            return isinstance(value, list) and all(_fits(v, plain(item)) for v in value)
-        case StructType(fields=fields):
-            whole = isinstance(value, dict) and all(field.encode_name in value for field in fields if field.required)
-            return whole and all(_fits(v, kind) for _, v, kind in members(value, info))
-        case _:
-            return isinstance(value, dict) and all(_fits(v, kind) for _, v, kind in members(value, info))

@@ -42,6 +42,14 @@ def is_due(home: Path, cadence: Cadence, *, now_us: int) -> bool:
     return not 0 <= now_us - last < _PERIODS_US[cadence]
 
 
+def next_sweep_at(home: Path, cadence: Cadence) -> int | None:
+    """Return when time alone makes the next sweep due, UTC microseconds; None for never. Raises StoreError."""
+    last = swept_at(home)
+    if last is None:
+        return 0
+    return None if cadence == "on-hook" else last + _PERIODS_US[cadence]
+
+
 HOUR_US = 3600 * 1_000_000
 DAY_US = 24 * HOUR_US
 MOST_APART_US = 26 * HOUR_US

@@ -46,7 +46,8 @@ class DistillReport(msgspec.Struct):
 
     state: done; interrupted (time or a signal; the next run goes on); busy (another process is ingesting). sessions:
     analysed in this run. nodes: new or changed ones; revoked: no longer given by their session. under_way: sessions
-    that wait until they end. notes: what could not be analysed, and why.
+    that wait until they end; next_at: when the first of them will be idle, UTC microseconds. notes: what could not be
+    analysed, and why.
     """
 
     state: DistillState = "done"
@@ -55,6 +56,7 @@ class DistillReport(msgspec.Struct):
     revoked: int = 0
     related_repos: int = 0
     under_way: int = 0
+    next_at: int | None = None
     seconds: float = 0.0
     notes: list[str] = []
 
@@ -81,13 +83,15 @@ class _Run:
     ) -> None:  # fmt: skip
         """stages: in place of those that ship with the configuration's rules; helpers have only these. learning: learns
         from sessions beside."""
+        from recollect.store.connection import ReadPool
         from recollect.store.home import LazyRedactor
         from recollect.store.insight_feed import SessionFeed
         from recollect.store.insights import InsightReader
 
         config, keys = home.config, opened.keys
-        self._feed = SessionFeed(home.home, opened.archive, LazyRedactor(home.folders.keys, config.privacy))
-        self._reader = InsightReader(home.home)
+        pool = ReadPool(home.home)
+        self._feed = SessionFeed(pool, opened.archive, LazyRedactor(home.folders.keys, config.privacy))
+        self._reader = InsightReader(pool)
         self._writer = opened.writer
         # This process is one of the configured workers itself.
         self._helpers = (config.ingest.workers or os.cpu_count() or 1) - 1 if stages is None else 0
@@ -128,7 +132,7 @@ class _Run:
                 self._writer.distilled.note_changes()
         due = self._feed.due(scheme=self._scheme, now_us=self._now_us(), idle_us=self._idle_us)
         wanted = due.uids if uids is None else uids
-        self.report.under_way = due.under_way
+        self.report.under_way, self.report.next_at = due.under_way, due.next_us
         if not self._read(self._wanted(wanted)):
             return False
         for repo in self._writer.distilled.touched_repos():
@@ -258,19 +262,23 @@ class DistillingFacet:
 
 def distill_after(
     home: OpenHome, opened: Opened, request: SyncRequest, report: SyncReport, *, learning: LearningRun
-) -> None:
+) -> int | None:
     """Analyse what a sync left due and learn from it in the same pass; add the result of the analysis to its report.
 
-    Raises ConfigError for a rule that cannot be used.
+    Return when the first session that is under way will be due, UTC microseconds. Raises ConfigError for a rule that
+    cannot be used.
     """
+    next_at = None
     with after_sync("distill", "analysed", request, report) as (should_stop, show):
         done = distill(
             home, opened, now_us=request.now_us, should_stop=should_stop, progress=show, learning=learning.begin()
         )
         report.distilled_sessions, report.waiting_sessions = done.sessions, done.under_way
         report.notes += done.notes
+        next_at = done.next_at
         if done.state == "interrupted":
             report.state = "interrupted"
+    return next_at
 
 
 def distill(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import subprocess
 import sys
 import threading
 import time
@@ -397,6 +396,11 @@ def start_detached(home: Path, logs: Path, env: Mapping[str, str]) -> threading.
     Its own session (on Windows its own process group, without a window), so that neither Ctrl-C nor the end of the
     terminal reaches it; its output goes to the log.
     """
+    import subprocess  # a search by meaning needs the rest of this, and starts nothing
+
+    apart = 0
+    if sys.platform == "win32":
+        apart = subprocess.CREATE_NO_WINDOW | subprocess.CREATE_NEW_PROCESS_GROUP
     logs.mkdir(parents=True, exist_ok=True, mode=0o700)
     path = logs / LOG_NAME
     is_long = path.exists() and path.stat().st_size > MAX_LOG_BYTES
@@ -409,7 +413,7 @@ def start_detached(home: Path, logs: Path, env: Mapping[str, str]) -> threading.
             stderr=fd,
             cwd=home,
             env={**env, INTERNAL_VARIABLE: "1", "PYTHONUNBUFFERED": "1"},
-            creationflags=_APART,
+            creationflags=apart,
             start_new_session=True,
         )
     finally:
@@ -424,12 +428,6 @@ def be_gentle() -> None:
     """Leave the processor to others, where the system lets a process say so."""
     if sys.platform != "win32":
         os.nice(10)
-
-
-if sys.platform == "win32":
-    _APART = subprocess.CREATE_NO_WINDOW | subprocess.CREATE_NEW_PROCESS_GROUP
-else:
-    _APART = 0
 
 
 BUILTIN = "builtin"

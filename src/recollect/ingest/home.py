@@ -15,7 +15,7 @@ import msgspec
 
 from recollect.config import Config
 from recollect.errors import RecollectError, StoreLocked, UnknownName
-from recollect.index.text.shards import TextIndex
+from recollect.ingest.quick_look import LookContext, take_away
 from recollect.ingest.secret_names import hide_secret_names, note_secret_names
 from recollect.paths import DATABASE_NAME, HOME_VARIABLE, RESTORE_FOLDER, RESTORE_READY
 from recollect.store.connection import has_database
@@ -29,8 +29,10 @@ if TYPE_CHECKING:
 
     from recollect.archive.archive import Archive
     from recollect.erasure.forget import Opened
+    from recollect.index.text.shards import TextIndex
     from recollect.ingest.embedding import EmbeddingFacet
     from recollect.ingest.known_names import KnownNames
+    from recollect.ingest.quick_look import QuickLook, Quiet
     from recollect.ingest.report import SyncReport
     from recollect.model.sessions import Session
     from recollect.recall.context.ready import ReadyBlocks
@@ -72,6 +74,7 @@ class OpenHome:
         self._reader_archive: LazyArchive | None = None
         self._distilled: InsightReader | None = None
         self._embedding: EmbeddingFacet | None = None
+        self._left: QuickLook | None = None
         self._redactor = LazyRedactor(self.folders.keys, config.privacy)
 
     def close(self) -> None:
@@ -82,6 +85,18 @@ class OpenHome:
                     one.close()
             self._distilled = self._reader = self._reader_archive = self.index = None
             self._redactor = LazyRedactor(self.folders.keys, self.config.privacy)
+            if self._left is not None:
+                self._left.finish()
+                self._left = None
+
+    def look_context(self) -> LookContext:
+        """Return what decides where everything lies that is looked at."""
+        return LookContext(self.folders, self.config, self.env)
+
+    def leave(self, look: QuickLook, quiet: Quiet | None = None) -> None:
+        """Leave a look at everything for the next process, with the ingest lock held; see `QuickLook.keep`."""
+        look.keep(quiet, last_change=self.reader().last_change())
+        self._left = look
 
     def is_there(self) -> bool:
         """Tell whether anything was ever stored."""
@@ -117,6 +132,8 @@ class OpenHome:
 
     def text_index(self) -> TextIndex:
         """Return the shared text index. Raises IndexUnavailable."""
+        from recollect.index.text.shards import TextIndex
+
         with self._lock:
             if self.index is None:
                 self.index = TextIndex.open(self.folders.index)
@@ -213,6 +230,7 @@ class OpenHome:
         finish_swap(self.folders)
         writer = self._open_writer(patience_s)
         try:
+            take_away(self.home)
             keys = (load_keys if has_archive(self.home) else load_or_create_keys)(self.folders.keys)
             archive = Archive.open(self.folders.archive, keys)
             try:

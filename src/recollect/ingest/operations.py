@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -14,9 +12,9 @@ from typing import TYPE_CHECKING, Literal
 from recollect.client import UNANSWERED
 from recollect.clock import now_us
 from recollect.errors import IndexUnavailable, RecollectError, SchemaTooNew, SourceUnavailable, StoreError, StoreLocked
-from recollect.index.text.shards import TextIndex
 from recollect.ingest.daemon import is_alive, settled
 from recollect.ingest.home import OpenHome
+from recollect.ingest.quick_look import LastLook, QuickLook, last_look
 from recollect.ingest.secret_names import hide_secret_names
 from recollect.paths import DATABASE_NAME
 from recollect.store.home import Home
@@ -28,7 +26,7 @@ if TYPE_CHECKING:
     from recollect.erasure.forget import Opened
     from recollect.erasure.reports import EvictReport
     from recollect.ingest.imports import ImportOptions
-    from recollect.ingest.quick_look import QuickLook
+    from recollect.ingest.quick_look import Quiet
     from recollect.ingest.rebuild import Progress
     from recollect.ingest.report import ProgressCallback, SyncReport
     from recollect.ingest.sync import SyncRequest
@@ -50,6 +48,9 @@ def sync(
     home: OpenHome, *, agents: Sequence[str] = (), force: bool = False, progress: ProgressCallback | None = None
 ) -> SyncReport:
     """Ingest what is new, analyse and learn from it, and keep the bounds; see `Memory.sync`."""
+    if not agents and not force and (same := _unchanged(home)) is not None:
+        return same
+    from recollect.ingest.quick_look import quick_look
     from recollect.ingest.sync import SyncRequest
     from recollect.ingest.sync import sync as take
 
@@ -60,9 +61,12 @@ def sync(
             report = rebuild(home, "all", request=request)
         else:
             with home.writing() as opened:
+                look = quick_look(home.look_context(), home.reader()) if request.looks_everywhere else None
                 report = take(opened, request)
-                _analyse(home, opened, request, report)
+                next_at = _analyse(home, opened, request, report)
                 evicted = _retain(home, opened, report)
+                if look is not None and _is_whole(report):
+                    home.leave(look, _quiet(home, report, next_at) if request.is_settled else None)
             _make_ready(home, report)
             _notify(home, evicted, report)
             report.notes[:0] = recovered
@@ -70,6 +74,43 @@ def sync(
         return _busy(error)
     _ask_model(home, report)
     return report
+
+
+def _unchanged(home: OpenHome) -> SyncReport | None:
+    """Return what a sync says where nothing is to be done: everything is as the last one left it; else None."""
+    from recollect.ingest.report import AgentSync, SyncReport
+
+    started = time.perf_counter()
+    last = _last_look(home)
+    if last is None or last.quiet is None:
+        return None
+    agents = {
+        one.agent: AgentSync(
+            one.agent, roots=one.roots, found=one.found, unchanged=one.unchanged, warnings=list(one.warnings)
+        )
+        for one in last.quiet.agents
+    }
+    report = SyncReport(agents, time.perf_counter() - started, 0, 0)
+    report.waiting_sessions = last.quiet.waiting
+    return report
+
+
+def _quiet(home: OpenHome, report: SyncReport, next_at: int | None) -> Quiet | None:
+    """Return what the next sync says where nothing changes; None where this one did something, or a model is asked.
+
+    next_at: when there is something to analyse or to learn from, though nothing changes.
+    """
+    from recollect.erasure.schedule import next_sweep_at
+    from recollect.ingest.learnings.run import LearnFacet
+    from recollect.ingest.quick_look import AgentFound, Quiet
+
+    learn, lines = LearnFacet(home), report.agents.values()
+    is_changed = report.bytes or report.distilled_sessions or report.learned_sessions
+    if is_changed or learn.asks_model or any(a.new or a.changed or a.moved or a.gone for a in lines):
+        return None
+    times = [at for at in (next_at, next_sweep_at(home.home, home.config.retention.cadence)) if at is not None]
+    found = [AgentFound(a.agent, a.roots, a.found, a.unchanged, tuple(a.warnings)) for a in lines]
+    return Quiet(tuple(found), report.waiting_sessions, min(times, default=None), (str(learn.user_file()),))
 
 
 def import_(
@@ -112,6 +153,9 @@ def _preview_import(home: Home, request: SyncRequest, plain: Sequence[str], arch
 
     Nothing is written, no lock is taken, and a memory that is not there yet is not made.
     """
+    import shutil
+    import tempfile
+
     from recollect.archive.archive import Archive
     from recollect.archive.keys import load_keys, load_or_create_keys
     from recollect.capture.unpack import unpacked
@@ -205,6 +249,7 @@ class Refresher:
         self._looked_at = -REFRESH_EVERY_S
         self._quick: QuickLook | None = None
         """Once everything was looked at and nothing was left."""
+        self._is_first = True
 
     def refresh(self) -> tuple[str, ...]:
         """See `Memory.refresh`."""
@@ -223,7 +268,7 @@ class Refresher:
             if not self.looks_again():
                 return (*unanswered, *index_entries(home))
             self._looked_at = time.monotonic()  # before it looks: what is written meanwhile may have been passed by
-            if self._quick is not None and self._quick.is_same():
+            if self._is_same():
                 return (*unanswered, *index_entries(home))
             return (*unanswered, *self._take())
         finally:
@@ -232,6 +277,15 @@ class Refresher:
     def looks_again(self) -> bool:
         """Tell whether a refresh would look for changes now."""
         return time.monotonic() - self._looked_at >= (REFRESH_EVERY_S if self._quick is None else QUICK_EVERY_S)
+
+    def _is_same(self) -> bool:
+        """Tell whether everything is as this process saw it last, or, at first, as another one did."""
+        if self._quick is not None:
+            return self._quick.is_same()
+        last = _last_look(self._home) if self._is_first else None
+        self._is_first = False
+        self._quick = last.look if last is not None else None
+        return last is not None
 
     def _take(self) -> tuple[str, ...]:
         from recollect.ingest.quick_look import quick_look
@@ -242,8 +296,11 @@ class Refresher:
         request = SyncRequest(home.config, env=home.env, max_bytes=REFRESH_BYTES, now_us=now_us)
         try:
             with home.writing(patience_s=0.0) as opened:
-                quick = quick_look(home)
+                quick = quick_look(home.look_context(), home.reader())
                 report = take(opened, request)
+                is_whole = _is_whole(report)
+                if quick is not None and is_whole:
+                    home.leave(quick)
         except StoreLocked:
             home.stale = ("catching up: another process is ingesting; this is what is stored so far",)
             return home.stale
@@ -257,11 +314,20 @@ class Refresher:
         if home.index is not None and home.index.damaged:  # found by a question since
             report.notes.append(remake_shards(home, home.index.damaged))
         home.stale = tuple(report.notes) if report.state != "done" else ()
-        is_whole = report.state == "done" and not report.notes and not any(a.skipped for a in report.agents.values())
-        if quick is not None and is_whole:
+        if quick is not None and is_whole and not report.notes:
             quick.done()
             self._quick = quick
         return tuple(report.notes)
+
+
+def _last_look(home: OpenHome) -> LastLook | None:
+    """Return the look that another process left, where everything is still as it was."""
+    return last_look(home.look_context(), lambda: home.reader().last_change())
+
+
+def _is_whole(report: SyncReport) -> bool:
+    """Tell whether a pass left nothing that another one may find."""
+    return report.state == "done" and not report.notes and not any(a.skipped for a in report.agents.values())
 
 
 def is_behind(home: OpenHome) -> bool:
@@ -364,18 +430,22 @@ def _recover(home: OpenHome) -> list[str]:
     ]
 
 
-def _analyse(home: OpenHome, opened: Opened, request: SyncRequest, report: SyncReport) -> None:
-    """Analyse the sessions that have ended, and learn from them. What was ingested stays whatever comes of it."""
+def _analyse(home: OpenHome, opened: Opened, request: SyncRequest, report: SyncReport) -> int | None:
+    """Analyse the sessions that have ended, and learn from them. What was ingested stays whatever comes of it.
+
+    Return when there is something to do again though nothing changes, UTC microseconds.
+    """
+    from recollect.ingest.kept_tables import kept_tables
     from recollect.ingest.learnings.run import LearnFacet, LearningRun, learn_after
 
     _make_vocabularies(home, report)
-    writer = opened.writer
-    with closing(LearningRun(home, opened, now_us=request.now_us)) as learning:
+    writer, next_at = opened.writer, None
+    with kept_tables(home.home), closing(LearningRun(home, opened, now_us=request.now_us)) as learning:
         if home.config.distill.enabled:
             if report.state != "interrupted":
                 from recollect.ingest.distill import distill_after
 
-                distill_after(home, opened, request, report, learning=learning)
+                next_at = distill_after(home, opened, request, report, learning=learning)
         elif writer.distilled.has_changes():
             # What changed is known when it is switched on again, and the change log need not keep it until then.
             with writer.transaction():
@@ -386,9 +456,10 @@ def _analyse(home: OpenHome, opened: Opened, request: SyncRequest, report: SyncR
     report.learned_sessions, report.new_learnings = learned.sessions, learned.new
     report.notes += learned.notes
     if report.state == "interrupted" and not learned.changed:
-        return
+        return None
     _index_learned(home, opened, report)
     LearnFacet(home).keep_user_file(report.notes)
+    return min((at for at in (next_at, learned.next_at) if at is not None), default=None)
 
 
 def _index_learned(home: OpenHome, opened: Opened, report: SyncReport) -> None:
@@ -466,6 +537,8 @@ def _make_vocabularies(home: OpenHome, report: SyncReport) -> None:
     """The first infix question after a large sync would otherwise wait for them. Optional, so never an error."""
     if report.bytes <= LARGE_SYNC_BYTES:
         return
+    from recollect.index.text.shards import TextIndex
+
     try:
         TextIndex.open(home.folders.index).build_vocabularies()
     except IndexUnavailable as error:

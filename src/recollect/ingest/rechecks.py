@@ -73,6 +73,11 @@ class Rechecks:
         self._notes: _Notes | None = None
         self._calm: list[Calm] = []
 
+    def is_settled(self) -> bool:
+        """Tell whether nothing is left to compare."""
+        notes = self._read()
+        return notes.below == 0 and not notes.changed
+
     def is_over(self, item: FoundSource) -> bool:
         """Tell whether a file that grew is compared at once: its session goes on no more, so this is done once."""
         return self.is_thorough and item.mtime_ns < self._idle_before_ns

@@ -19,9 +19,6 @@ from recollect.capture.sources import read_head
 from recollect.config import Config
 from recollect.ingest.plan import Planner
 from recollect.store.reader import Reader
-from recollect.store.rows import EventFilter
-
-_MANY_SESSIONS = 100_000
 
 
 class Named(NamedTuple):
@@ -58,7 +55,8 @@ class Finder:
         self._own = own
         self.folders = [folder for folder in named.folders if os.path.exists(folder)]
         self.absent = [folder for folder in named.folders if not os.path.exists(folder)]
-        self.shared_roots = shared_roots(adapters, config, env)
+        self._roots = {a.facts.slug: roots_of(a, config, env) for a in adapters}
+        self.shared_roots = shared_roots(self._roots.values(), env)
         self._repositories: Sequence[str] = ()
         if own and any(a.facts.is_per_repository for a in adapters):
             self._repositories = repositories_of(reader) if scope is None else scope.repositories
@@ -79,7 +77,7 @@ class Finder:
 
     def find(self, adapter: Adapter, planner: Planner) -> Discovery:
         """Return the sources of one agent, documents instead of databases, each path once."""
-        roots = roots_of(adapter, self._config, self._env) if self._own else []
+        roots = [*self._roots[adapter.facts.slug]] if self._own else []
         if adapter.facts.is_per_repository:
             roots += [RootDir(folder, True) for folder in self._repositories]
         if adapter.facts.is_import_only:
@@ -116,6 +114,4 @@ class Finder:
 
 def repositories_of(reader: Reader) -> list[str]:
     """Return the folders that stored sessions worked in and that are still there."""
-    sessions, _ = reader.sessions(EventFilter(), limit=_MANY_SESSIONS)
-    named = {place for s in sessions for place in (s.repo_root, s.cwd) if place}
-    return sorted(place for place in named if os.path.isabs(place) and os.path.isdir(place))
+    return sorted(place for place in reader.folders() if os.path.isabs(place) and os.path.isdir(place))

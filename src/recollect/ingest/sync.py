@@ -41,7 +41,7 @@ from recollect.ingest.spooled_events import hooks_folder, sources_of_hooks, take
 from recollect.ingest.worker.derive import sealed_state
 from recollect.ingest.worker.tasks import OtherThreads, StageTimer, TaskAnswer, seldom_collected
 from recollect.paths import expand as expand_path
-from recollect.store.documents import DocumentStore
+from recollect.store.documents import has_folders
 from recollect.store.home import Home
 from recollect.store.reader import Reader
 from recollect.store.slices import SourceRow
@@ -77,6 +77,8 @@ class SyncRequest:
         """Where to look, where it is known what changed; None: everywhere."""
         self.should_stop: Callable[[], bool] = lambda: False
         """Asked between slices: True ends the pass as Ctrl-C does."""
+        self.is_settled = False
+        """Set by a pass over everything: no file is left to be compared with what was ingested of it."""
 
     def chosen(self) -> list[Adapter]:
         """Return the adapters to ask: those named, else all that the configuration leaves on."""
@@ -236,9 +238,8 @@ def _take_documents(home: Home, keys: HomeKeys, request: SyncRequest, report: Sy
     if request.imports is not None or request.agents or (request.scope is not None and not request.scope.documents):
         return
     try:
-        with DocumentStore(home.folder, "read") as store:
-            if not any(one.folder for one in store.collections()):
-                return
+        if not has_folders(home.folder):
+            return
         from recollect.ingest.documents import RefreshContext, notes_of, take_documents
 
         with interruptible() as stop:
@@ -354,6 +355,7 @@ def _plan_and_touch(
     for slug, adapter in request.known.items():
         report.notes += [f"{slug}: {said}; please report this" for said in raised_by(adapter)]
     rechecks.save()
+    request.is_settled = is_thorough and rechecks.is_settled()
     if touched:
         with writer.transaction():
             for row in touched:

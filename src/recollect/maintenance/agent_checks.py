@@ -378,8 +378,9 @@ def agent(context: DoctorContext, adapter: Adapter) -> Check | None:
     if refused:
         more = f" and {len(refused) - 1} more" if len(refused) > 1 else ""
         return Check(f"agent {slug}", "warn", f"{plural(len(found.sources), 'source')}; {refused[0]}{more}")
-    if not found.sources and set(found.roots) <= shared_roots(context.known.values(), context.config, context.env):
-        return None
     if not found.sources:
+        all_roots = (roots_of(known, context.config, context.env) for known in context.known.values())
+        if set(found.roots) <= shared_roots(all_roots, context.env):
+            return None
         return Check(f"agent {slug}", "warn", f"{', '.join(found.roots)} holds no sessions")
     return Check(f"agent {slug}", "ok", f"{plural(len(found.sources), 'source')} in {', '.join(found.roots)}")

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from recollect.agents.registry import adapters_with
-from recollect.capture.discover import roots_of
 from recollect.clock import now_us
 from recollect.errors import UnknownName
 from recollect.index.query.grammar import Question, parse
@@ -147,6 +145,9 @@ class AgentsFacet:
 
     def list(self) -> tuple[AgentView, ...]:
         """Return every known agent with its folders and what is stored of it."""
+        from recollect.agents.registry import adapters_with  # hardly a question is about agents
+        from recollect.capture.discover import roots_of
+
         counts = {a.agent: a for a in self._home.reader().stats().agents}
         views = []
         for slug, known in adapters_with(self._home.config.formats()).items():

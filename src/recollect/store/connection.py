@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FunctionType
@@ -147,6 +147,8 @@ class _Shared(threading.local):
 
     home: Path | None = None
     db: apsw.Connection | None = None
+    small: apsw.Connection | None = None
+    """For small writes."""
 
 
 _shared = _Shared()
@@ -154,7 +156,8 @@ _shared = _Shared()
 
 @contextmanager
 def reading_by_one_connection(home: Path) -> Iterator[None]:
-    """Have every `open_to_read` of a home inside, in this thread, use one connection, opened at the first.
+    """Have every `open_to_read` of a home inside, in this thread, use one connection, opened at the first, and every
+    `open_for_small` another one.
 
     For who holds the ingest lock and asks many small questions: opening a database takes longer than most of them.
     """
@@ -165,8 +168,9 @@ def reading_by_one_connection(home: Path) -> Iterator[None]:
     try:
         yield
     finally:
-        db, _shared.home, _shared.db = _shared.db, None, None
-        if db is not None:
+        held = [db for db in (_shared.db, _shared.small) if db is not None]
+        _shared.home = _shared.db = _shared.small = None
+        for db in held:
             db.close()
 
 
@@ -185,6 +189,24 @@ def open_to_read(home: Path) -> Iterator[apsw.Connection]:
             yield db
     finally:
         db.close()
+
+
+@contextmanager
+def open_for_small(home: Path) -> Iterator[apsw.Connection]:
+    """Open a home's database for a small write. It must be there and of this version; nothing is checked."""
+    db = _shared.small if _shared.home == home else None
+    if db is None:
+        with store_errors():
+            db = apsw.Connection(os.fspath(home / DATABASE_NAME), flags=apsw.SQLITE_OPEN_READWRITE)
+            db.set_busy_timeout(BUSY_TIMEOUT_MS)
+            db.execute("PRAGMA synchronous = FULL")
+        if _shared.home == home:
+            _shared.small = db
+    try:
+        yield db
+    finally:
+        if db is not _shared.small:
+            db.close()
 
 
 @contextmanager
@@ -325,8 +347,10 @@ def _prepare(connection: apsw.Connection, path: Path) -> None:
         _set(connection, "journal_mode", "wal")
         if os.name == "posix":
             path.chmod(0o600)
-    for number in range(version + 1, SCHEMA_VERSION + 1):
-        _migrate(connection, number)
+    numbers = range(version + 1, SCHEMA_VERSION + 1)
+    # A new database holds nothing that would be migrated again after a crash: one transaction makes all of it.
+    for some in (numbers,) if version == 0 else ((number,) for number in numbers):
+        _migrate(connection, some)
 
 
 def refuse_newer(connection: apsw.Connection) -> None:
@@ -395,13 +419,14 @@ def _set(connection: apsw.Connection, name: str, value: int | str) -> None:
         raise StoreError(f"the database refused {name} = {value} (it says {found})")
 
 
-def _migrate(connection: apsw.Connection, number: int) -> None:
-    """Run one migration and record it, in one transaction. Another process may have been first."""
+def _migrate(connection: apsw.Connection, numbers: Iterable[int]) -> None:
+    """Run migrations and record them, in one transaction. Another process may have been first."""
     from recollect.store.migrations import MIGRATIONS
 
     connection.execute("BEGIN IMMEDIATE")
     try:
-        if _version(connection) < number:
+        done = _version(connection)
+        for number in (number for number in numbers if number > done):
             for statement in MIGRATIONS[number - 1]:
                 connection.execute(statement)
             if number == 1:

@@ -16,6 +16,7 @@ from recollect.model.learnings.entries import EntryDraft
 from recollect.store.connection import (
     DatabaseHolder,
     Mode,
+    open_to_read,
     store_errors,
     transaction,
     with_store_errors,
@@ -192,6 +193,13 @@ def save_documents(db: apsw.Connection, name: str, rows: Iterable[StoredDocument
 _COLUMNS = "path, state, content_hmac, size, mtime_ns, ctime_ns, taken_at, json"
 _collection = msgspec.json.Decoder(Collection).decode
 _told = msgspec.json.Decoder(DocumentDetails).decode
+
+
+def has_folders(home: Path) -> bool:
+    """Tell whether the documents of any folder are to be kept in step. Raises StoreError and its kinds."""
+    with open_to_read(home) as db:
+        rows: Any = db.execute("SELECT json FROM collection").fetchall()
+    return any(_collection(text).folder for (text,) in rows)
 
 
 @with_store_errors

@@ -45,12 +45,13 @@ class Due(NamedTuple):
     """Which sessions have something to analyse. uids: those that have ended or are idle, the newest first.
 
     under_way: how many more wait until they are. oldest_us: since when the longest waiting one of `uids` has been idle,
-    UTC microseconds, None where none waits.
+    UTC microseconds, None where none waits. next_us: when the first of those under way will be idle, likewise.
     """
 
     uids: list[str]
     under_way: int
     oldest_us: int | None
+    next_us: int | None = None
 
 
 _SEQ_MASK = (1 << SEQ_BITS) - 1
@@ -192,7 +193,8 @@ class SessionFeed(PooledReader):
             is_past = ended_at is not None and ended_at <= now_us
             last = ended_at if is_past else ingested_at or 0
             if now_us - last < idle_us and not self._has_ended(number, next_seq):
-                found = found._replace(under_way=found.under_way + 1)
+                next_us = last + idle_us if found.next_us is None else min(last + idle_us, found.next_us)
+                found = found._replace(under_way=found.under_way + 1, next_us=next_us)
                 continue
             # Since then it could have been analysed: it fell silent, or was taken in, whatever came later.
             since = max(last, ingested_at or 0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,8 +9,7 @@ from pathlib import Path
 import apsw
 
 from recollect.model.capabilities import WITNESS_LANE
-from recollect.paths import DATABASE_NAME
-from recollect.store.connection import BUSY_TIMEOUT_MS, open_to_read, store_errors
+from recollect.store.connection import open_for_small, open_to_read, store_errors, transaction
 
 
 def read_mark(home: Path, name: str) -> str:
@@ -41,13 +39,5 @@ def newest_observation(home: Path, *, before: int) -> int:
 @contextmanager
 def small_write(home: Path) -> Iterator[apsw.Connection]:
     """One small transaction; the database must be there and of this version."""
-    with store_errors():
-        db = apsw.Connection(os.fspath(home / DATABASE_NAME), flags=apsw.SQLITE_OPEN_READWRITE)
-        try:
-            db.set_busy_timeout(BUSY_TIMEOUT_MS)
-            db.execute("PRAGMA synchronous = FULL")
-            db.execute("BEGIN IMMEDIATE")
-            yield db
-            db.execute("COMMIT")
-        finally:
-            db.close()
+    with open_for_small(home) as db, transaction(db), store_errors():
+        yield db

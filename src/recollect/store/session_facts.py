@@ -52,8 +52,17 @@ class SessionFacts(msgspec.Struct, omit_defaults=True):
                 self.models = [*self.models, model]
 
 
+class FolderFacts(msgspec.Struct):
+    """Of the facts of a session only where it worked."""
+
+    cwd: str = ""
+    cwd_first: str = ""
+    repo_root: str = ""
+
+
 encode_facts = msgspec.msgpack.Encoder().encode
 decode_facts = msgspec.msgpack.Decoder(SessionFacts).decode
+decode_folders = msgspec.msgpack.Decoder(FolderFacts).decode
 decode_counts = msgspec.json.Decoder(dict[str, int]).decode
 
 

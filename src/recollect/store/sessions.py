@@ -28,6 +28,7 @@ from recollect.store.session_facts import (
     SessionFacts,
     decode_counts,
     decode_facts,
+    decode_folders,
 )
 
 
@@ -321,6 +322,13 @@ class SessionReader(PooledReader):
             total: int = db.execute(f"SELECT count(*) FROM session WHERE {condition}", values).get
             page = _sessions(db, f"{condition} {_NEWEST_FIRST} LIMIT ? OFFSET ?", [*values, limit, offset])
             return tuple(page), total
+
+    def folders(self) -> set[str]:
+        """Return the folders and repositories that sessions worked in."""
+        with self._reading() as db:
+            rows: Iterable[Any] = db.execute("SELECT facts FROM session")
+            facts = [decode_folders(packed) for (packed,) in rows]
+        return {place for one in facts for place in (one.repo_root, one.cwd or one.cwd_first) if place}
 
     def stats(self) -> StoreStats:
         """Return what is stored, from the session rows and the ledger."""

@@ -4,20 +4,27 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, tzinfo
 from functools import cache
+from importlib.util import find_spec
 from math import isfinite
+from pathlib import Path
 from typing import Any, NamedTuple, assert_never
 
 import apsw
+import msgspec
 
+from recollect.files import write_cache
 from recollect.late import late_pattern
 from recollect.model.time import day_of, offsets_within, to_datetime
 from recollect.model.usage import UsageReport, UsageRow, UsageTotals
 from recollect.store.rows import EventFilter, UsageBy
 from recollect.store.sessions import int_array, session_condition
 from recollect.store.slices import SessionPart, UsageSighting
+from recollect.wire import RUN_FOLDER
 
 MAX_TOKENS = 1 << 40
 """What an agent writes beyond this is nonsense; it is cut off here so that sums stay whole numbers of 64 bits."""
@@ -87,6 +94,24 @@ class Rates(NamedTuple):
     cache_write_1h: float
 
 
+class _Priced(msgspec.Struct):
+    """What was found of a model. starts: input sizes at which its price changes. changes: whether time changes it.
+    rates: by time ("" where that changes nothing) and threshold."""
+
+    is_known: bool
+    starts: tuple[int, ...] = ()
+    changes: bool = False
+    rates: dict[str, Rates] = {}
+
+
+class _KeptPrices(msgspec.Struct):
+    """What was found, as another process finds it. library: tells price data apart. models: by the hash of a name."""
+
+    library: str
+    prices_on: str | None = None
+    models: dict[str, _Priced] = {}
+
+
 class Prices:
     """Rates by model and time. Tiers are cliffs: the tier of a response's whole input sets the rate of all its tokens.
 
@@ -95,25 +120,35 @@ class Prices:
     may find the same thing twice, which is harmless.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, kept: Path | None = None) -> None:
+        """kept: a file that keeps what was found for other processes: loading the library takes longer than a report.
+
+        It can be made again, and nothing is said where it cannot be read or written.
+        """
         self._models: dict[str, Any] = {}
-        self._rates: dict[tuple[str, int, int], Rates] = {}
+        self._file = kept
+        self._found = _KeptPrices(_library())
+        with suppress(OSError, ValueError):
+            if kept is not None:
+                found = msgspec.json.decode(kept.read_bytes(), type=_KeptPrices)
+                self._found = found if found.library == self._found.library else self._found
+        self._is_new = False
+
+    def keep(self) -> None:
+        """Keep what was found since for other processes."""
+        if self._is_new and self._file is not None:
+            self._is_new = False
+            write_cache(self._file, msgspec.json.encode(self._found))
+
+    def prices_on(self) -> str:
+        """Return the date of the prices, see `prices_on`."""
+        if self._found.prices_on is None:
+            self._found.prices_on, self._is_new = prices_on(), True
+        return self._found.prices_on
 
     def thresholds(self, models: Sequence[str]) -> tuple[int, ...]:
         """Return every input size at which some of the models changes its price, in order."""
-        from genai_prices.types import ModelPrice, TieredPrices
-
-        starts: set[int] = set()
-        for name in models:
-            model = self._model(name)
-            if model is None:
-                continue
-            prices = [model.prices] if isinstance(model.prices, ModelPrice) else [p.prices for p in model.prices]
-            for price in prices:
-                for value in vars(price).values():
-                    if isinstance(value, TieredPrices):
-                        starts.update(tier.start for tier in value.tiers)
-        return tuple(sorted(starts))
+        return tuple(sorted({start for name in models for start in self._priced(name).starts}))
 
     def rates(self, name: str, at: int, above: int) -> Rates | None:
         """Return a model's rates, None where no price is known.
@@ -122,14 +157,22 @@ class Prices:
             at: UTC microseconds of the response.
             above: the greatest threshold that its input (cached tokens too) exceeds, 0 for none.
         """
-        model = self._model(name)
-        if model is None:
+        priced = self._priced(name)
+        if not priced.is_known:
             return None
-        price = model.get_prices(to_datetime(at))
-        key = (name, id(price), above)
-        found = self._rates.get(key)
+        key = f"{at if priced.changes else ''}/{above}"
+        found = priced.rates.get(key)
         if found is None:
-            found = self._rates[key] = _probe(price, above)
+            found = priced.rates[key] = _probe(self._model(name).get_prices(to_datetime(at)), above)
+            self._is_new = True
+        return found
+
+    def _priced(self, name: str) -> _Priced:
+        key = hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
+        found = self._found.models.get(key)
+        if found is None:
+            found = self._found.models[key] = _priced(self._model(name))
+            self._is_new = True
         return found
 
     def _model(self, name: str) -> Any:
@@ -142,6 +185,26 @@ class Prices:
             except (LookupError, ValueError):
                 self._models[name] = None
         return self._models[name]
+
+
+def _priced(model: Any) -> _Priced:
+    from genai_prices.types import ModelPrice, TieredPrices
+
+    if model is None:
+        return _Priced(is_known=False)
+    is_one = isinstance(model.prices, ModelPrice)
+    prices = [model.prices] if is_one else [p.prices for p in model.prices]
+    values = (value for price in prices for value in vars(price).values())
+    starts = {tier.start for value in values if isinstance(value, TieredPrices) for tier in value.tiers}
+    return _Priced(is_known=True, starts=tuple(sorted(starts)), changes=not is_one)
+
+
+def _library() -> str:
+    """Return what tells the library's price data from those of another version, without loading it."""
+    found = find_spec("genai_prices")
+    data = os.path.join(os.path.dirname(found.origin or ""), "data.py") if found is not None else ""
+    info = os.stat(data)
+    return f"{data} {info.st_mtime_ns} {info.st_size}"
 
 
 def _probe(price: Any, above: int) -> Rates:
@@ -164,9 +227,9 @@ def _probe(price: Any, above: int) -> Rates:
 
 
 @cache
-def price_book() -> Prices:
-    """Return the process's prices."""
-    return Prices()
+def price_book(home: Path) -> Prices:
+    """Return the process's prices; what they find is kept in a home."""
+    return Prices(home / RUN_FOLDER / "prices.json")
 
 
 @cache
@@ -260,7 +323,7 @@ def read_usage(db: apsw.Connection, asked: UsageQuestion) -> UsageReport:
     A response counts on the day of its own time, else of its session's start. A cost that the agent states is
     taken; else tokens are priced. Models without a known price are listed and left out of the cost.
     """
-    prices = price_book()
+    prices = price_book(Path(db.filename).parent)
     names: Iterable[Any] = db.execute("SELECT id, text FROM name WHERE id IN (SELECT DISTINCT model FROM usage)")
     models: dict[int, str] = dict(names)
     thresholds = prices.thresholds(list(models.values()))
@@ -278,7 +341,9 @@ def read_usage(db: apsw.Connection, asked: UsageQuestion) -> UsageReport:
         total.add(group, cost, model)
     rows = [UsageRow(key, one.totals(), tuple(sorted(one.unpriced))) for key, one in sums.items()]
     rows.sort(key=lambda row: row.key if by == "day" else (-(row.totals.cost_usd or 0.0), row.key))
-    return UsageReport(by, tuple(rows), total.totals(), prices_on(), _unpriced_notes(total.unpriced))
+    report = UsageReport(by, tuple(rows), total.totals(), prices.prices_on(), _unpriced_notes(total.unpriced))
+    prices.keep()
+    return report
 
 
 def _unpriced_notes(unpriced: Mapping[str, int]) -> tuple[str, ...]:

@@ -9,9 +9,10 @@ from contextlib import redirect_stdout
 import msgspec
 import pytest
 
-from recollect.cli.render.ingest import print_exported, print_sync, print_verify
+from recollect.cli.render.ingest import print_exported, print_verify
 from recollect.cli.render.maintenance import print_doctor
 from recollect.cli.render.stats import print_stats, print_usage
+from recollect.cli.render.sync import print_sync
 from recollect.cli.terminal import Plain
 from recollect.memory import (
     AgentStats,

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
-from recollect.cli.render.sessions import print_session, print_sessions, print_timeline
+from recollect.cli.render.session_list import print_sessions
+from recollect.cli.render.sessions import print_session, print_timeline
+from recollect.cli.terminal import PIPE_WIDTH, Plain
 from recollect.memory import SessionPage, SessionView, Timeline, TimelineEntry
 from recollect.model.payloads import (
     AssistantMessage,
@@ -52,6 +56,19 @@ def test_at_any_width_a_session_is_listed_with_its_whole_uid(width: int) -> None
 
 def test_a_wide_terminal_gets_one_line_per_session() -> None:
     assert len(listed(session(), session(), width=160).splitlines()) == 1 + 2 + 2
+
+
+@pytest.mark.parametrize(
+    "title", ["short", "just as long as it may be ".ljust(118, "x"), "x" * 119, "ends in blanks" + " " * 130]
+)
+@pytest.mark.parametrize("more", ["", "é", "界"])
+def test_where_nobody_looks_the_same_lines_are_printed_without_rich(
+    title: str, more: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
+    page = SessionPage((session(title=title + more),), 40, ("catching up",))
+    print_sessions(Plain(sys.stdout), page, offset=20)
+    assert capsys.readouterr().out == screen(lambda out: print_sessions(out, page, offset=20), width=PIPE_WIDTH)
 
 
 def test_more_sessions_say_how_to_go_on() -> None:

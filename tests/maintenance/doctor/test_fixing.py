@@ -39,7 +39,7 @@ def leave_things_behind(memory: Memory) -> None:
     (memory.home / "index" / "text" / "2020-01.damaged").mkdir()
     (memory.home / "memory.damaged.db").write_bytes(b"")
     (memory.home / "keys" / "wrapping.key.0123456789abcdef.tmp").write_bytes(b"")
-    (memory.home / "run").mkdir(mode=0o700)
+    (memory.home / "run").mkdir(mode=0o700, exist_ok=True)
     (memory.home / "run" / "daemon.json").write_bytes(msgspec.json.encode(Card(1, __version__, 0)))
 
 

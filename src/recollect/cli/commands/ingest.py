@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from recollect.memory import EmbeddingFacet
 
-SYNC = ResultKind("sync", "SyncReport", "ingest:print_sync")
+SYNC = ResultKind("sync", "SyncReport", "sync:print_sync", is_plain=True)
 IMPORT = ResultKind("", "SyncReport", "ingest:print_import")
 IMPORT_PLAN = ResultKind("", "SyncReport", "ingest:print_import_plan")
 PALACE = ResultKind("import-mempalace", "PalaceReport", "documents:print_palace")

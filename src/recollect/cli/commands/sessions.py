@@ -24,7 +24,7 @@ from recollect.errors import EventMissing, UnknownName, UsageError
 if TYPE_CHECKING:
     from recollect.memory import Memory
 
-SESSIONS = ResultKind("sessions", "SessionPage", "sessions:print_sessions")
+SESSIONS = ResultKind("sessions", "SessionPage", "session_list:print_sessions", is_plain=True)
 SESSION = ResultKind("show", "SessionView", "sessions:print_session")
 ENTRY = ResultKind("show-entry", "EntryView", "sessions:print_entry")
 TIMELINE = ResultKind("timeline", "Timeline", "sessions:print_timeline")

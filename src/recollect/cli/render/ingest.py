@@ -13,7 +13,8 @@ from rich.text import Text
 
 from recollect.cli.render.layout import plain_table, print_notes, speed, stamp
 from recollect.cli.render.search import print_answer
-from recollect.cli.terminal import put, safe_line
+from recollect.cli.render.sync import SHOWN, STATES, print_sync, print_untaken, sync_line
+from recollect.cli.terminal import safe_line
 from recollect.clock import now_us
 from recollect.memory import SyncReport
 from recollect.units import count, duration, plural, size
@@ -21,7 +22,6 @@ from recollect.units import count, duration, plural, size
 if TYPE_CHECKING:
     from recollect.cli.views import UpReport
     from recollect.memory import (
-        AgentSync,
         DeepPart,
         EmbedReport,
         Exported,
@@ -32,79 +32,7 @@ if TYPE_CHECKING:
     )
 
 
-SHOWN = 10
-"""Skipped sources and defects listed one by one; the rest is counted. `--json` has all."""
-_STATES = {
-    "busy": "another process is ingesting into this memory; nothing was done",
-    "interrupted": "interrupted; what is stored stays, and the next sync continues",
-    "degraded": "finished with a part missing; see the notes",
-}
 _REBUILT = {"index": "the index", "all": "the database and the index"}
-
-
-def print_sync(out: Console, report: SyncReport, *, written: Path | None = None) -> None:
-    """Print a line per agent, what was skipped and why, warnings, the sum, and which file was written."""
-    if report.state in _STATES:
-        out.print(Text(_STATES[report.state], style="yellow"), soft_wrap=True)
-    found = [a for a in report.agents.values() if a.found or a.gone or a.skipped]
-    if found:
-        rows = [(a.agent, *_sync_figures(a), size(a.bytes)) for a in found]
-        columns = (
-            "agent",
-            "found",
-            "new",
-            "changed",
-            "unchanged",
-            "gone",
-            "skipped",
-            "sessions",
-            "events",
-            "defects",
-            "bytes",
-        )
-        out.print(plain_table(columns, rows))
-    elif report.state != "busy":
-        out.print("no agent history found; `recollect agents` shows where Recollect looks")
-    for agent in report.agents.values():
-        for skipped in agent.skipped[:SHOWN]:
-            out.print(Text(safe_line(f"skipped {skipped.path}: {skipped.reason}"), style="dim"), soft_wrap=True)
-        if len(agent.skipped) > SHOWN:
-            out.print(Text(f"skipped {len(agent.skipped) - SHOWN:,} more of {agent.agent}", style="dim"))
-        for warning in agent.warnings:
-            out.print(Text(safe_line(f"warning: {agent.agent}: {warning}"), style="yellow"), soft_wrap=True)
-    _print_untaken(out, report)
-    for one in report.documents:
-        if not (one.new or one.changed or one.removed):
-            continue  # there is a note of what kept it from being looked at
-        text = f"documents {one.name}: {one.new} new, {one.changed} changed, {one.removed} removed"
-        out.print(safe_line(text), soft_wrap=True)
-    print_notes(out, report.notes)
-    out.print(Text(sync_line(report), style="dim"), soft_wrap=True)
-    if written is not None:
-        put(out, f"wrote {written}")
-
-
-def _print_untaken(out: Console, report: SyncReport) -> None:
-    for skipped in report.untaken[:SHOWN]:
-        out.print(Text(safe_line(f"not taken {skipped.path}: {skipped.reason}"), style="dim"), soft_wrap=True)
-    if len(report.untaken) > SHOWN:
-        out.print(Text(f"not taken {len(report.untaken) - SHOWN:,} more; --json lists them", style="dim"))
-
-
-def _sync_figures(a: AgentSync) -> tuple[str, ...]:
-    sources = (a.found, a.new, a.changed, a.unchanged, a.gone, len(a.skipped))
-    return tuple(count(n) for n in (*sources, a.sessions, a.events, sum(a.defects.values())))
-
-
-def sync_line(report: SyncReport) -> str:
-    """Return the sum of a sync: `12 new events, 3.1 MB in, 900 kB stored, 400 ms (7.8 MB/s)`."""
-    events = plural(report.events, "new event")
-    fast = speed(report.bytes, report.seconds)
-    sums = f"{events}, {size(report.bytes)} in, {size(report.stored_bytes)} stored, {duration(report.seconds)}"
-    sums += f" ({fast})" if fast else ""
-    if report.distilled_sessions:
-        sums += f"; {plural(report.distilled_sessions, 'session')} distilled"
-    return sums
 
 
 def print_import(out: Console, report: SyncReport, *, paths: Sequence[Path]) -> None:
@@ -116,7 +44,7 @@ def print_import(out: Console, report: SyncReport, *, paths: Sequence[Path]) -> 
         return
     named = ", ".join(map(str, paths))
     out.print(safe_line(f"nothing in {named} belongs to a known agent or export"), soft_wrap=True)
-    _print_untaken(out, report)
+    print_untaken(out, report)
 
 
 def print_import_plan(out: Console, report: SyncReport) -> None:
@@ -142,8 +70,8 @@ def _print_imported(out: Console, report: SyncReport, *, all_of_them: bool = Fal
 def print_rebuilt(out: Console, report: SyncReport, *, what: str) -> None:
     """Print that it was done, and what was taken in after it."""
     out.print(f"rebuilt {_REBUILT[what]}")
-    if report.state in _STATES:
-        out.print(Text(_STATES[report.state], style="yellow"), soft_wrap=True)
+    if report.state in STATES:
+        out.print(Text(STATES[report.state], style="yellow"), soft_wrap=True)
     print_notes(out, report.notes)
     if report.bytes:
         out.print(Text(f"then ingested: {sync_line(report)}", style="dim"), soft_wrap=True)

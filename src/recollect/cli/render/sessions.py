@@ -1,14 +1,14 @@
-"""Lists of sessions, one session with its turns, timelines, and one entry with its parts, as text."""
+"""One session with its turns, timelines, and one entry with its parts, as text."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from recollect.cli.render.layout import clock, print_block, print_notes, stamp, when
+from recollect.cli.render.session_list import title_of
 from recollect.cli.terminal import safe, safe_line
 from recollect.model.payloads import AssistantMessage, Compaction, Instructions, UserMessage
 from recollect.model.text import flatten, searchable
@@ -16,60 +16,14 @@ from recollect.model.undone import UNDONE
 from recollect.units import count, plural
 
 if TYPE_CHECKING:
-    from recollect.memory import EntryView, SessionPage, SessionView, Timeline
+    from recollect.memory import EntryView, SessionView, Timeline
     from recollect.model.events import Event
     from recollect.model.sessions import Session
 
 
-TABLE_WIDTH = 130
-"""Narrower terminals get two lines per session: a session's uid is never cut, it is there to be copied."""
 _LEFT_OUT = ("token_usage",)
 """Between any two events of a session there is one of these; the footer counts them, and --json has them."""
 _BRIEF = ("token_usage", "unknown", "lifecycle", "session_start", "session_end")
-
-
-def print_sessions(out: Console, page: SessionPage, *, offset: int) -> None:
-    """Print a list of sessions, newest first, and how to see more."""
-    if out.width >= TABLE_WIDTH and page.sessions:
-        out.print(_table(page.sessions))
-    else:
-        for session in page.sessions:
-            _print_two_lines(out, session)
-    if not page.sessions:
-        out.print("no sessions")
-    print_notes(out, page.notes)
-    last = offset + len(page.sessions)
-    more = f" · continue with --offset {last}" if page.sessions and last < page.total else ""
-    first = offset + 1 if page.sessions else 0
-    if page.total:
-        shown = f"{count(first)}-{count(last)} of {plural(page.total, 'session')}{more}"
-        out.print(Text(shown, style="dim"), soft_wrap=True)
-
-
-def _table(sessions: tuple[Session, ...]) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="dim", expand=True)
-    table.add_column("started", no_wrap=True)
-    table.add_column("repo", no_wrap=True, max_width=20, overflow="ellipsis")
-    table.add_column("turns", justify="right")
-    table.add_column("events", justify="right")
-    table.add_column("title", no_wrap=True, overflow="ellipsis", ratio=1)
-    table.add_column("session", no_wrap=True, style="cyan", overflow="fold")
-    for s in sessions:
-        row = (stamp(s.started_at), s.repo, count(s.turn_count), count(s.event_count), _title(s), s.session_uid)
-        table.add_row(*(Text(safe_line(cell)) for cell in row))
-    return table
-
-
-def _print_two_lines(out: Console, s: Session) -> None:
-    facts = (stamp(s.started_at), s.agent, s.repo, plural(s.turn_count, "turn"), plural(s.event_count, "event"))
-    out.print(Text(" · ".join(safe_line(f) for f in facts if f)), soft_wrap=True)
-    out.print(Text.assemble("  ", (safe_line(_title(s)), "bold")), no_wrap=True, overflow="ellipsis")
-    out.print(Text.assemble("  ", (safe_line(s.session_uid), "cyan")), soft_wrap=True)
-
-
-def _title(s: Session) -> str:
-    part = f" [{s.agent_name or 'subagent'}]" if s.parent_session else ""
-    return (s.title or ("(no title)" if s.turn_count else "(no prompt)")) + part
 
 
 def print_session(out: Console, view: SessionView, *, now_us: int, focus: int | None = None) -> None:
@@ -97,7 +51,7 @@ def print_session(out: Console, view: SessionView, *, now_us: int, focus: int | 
 
 
 def _print_facts(out: Console, s: Session, now_us: int) -> None:
-    out.print(Text(safe_line(_title(s)), style="bold"), soft_wrap=True)
+    out.print(Text(safe_line(title_of(s)), style="bold"), soft_wrap=True)
     out.print(Text(safe_line(s.session_uid), style="cyan"), soft_wrap=True)
     where = " ".join(x for x in (s.repo, f"({s.git_branch})" if s.git_branch else "") if x)
     facts = [s.agent, where, when(s.started_at, now_us), ", ".join(s.models)]

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import secrets
-import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Sequence
@@ -120,6 +117,12 @@ class PassageReader:
             raise EmbeddingUnavailable("the contextual model is not installed", hint=INSTALL_HINT)
         if not self._may_start:
             raise EmbeddingUnavailable("the process of the contextual model has ended, and none may be started")
+        import subprocess  # a search without vectors has this at hand, and starts nothing
+        import tempfile
+
+        apart = 0
+        if sys.platform == "win32":
+            apart = subprocess.CREATE_NO_WINDOW | subprocess.CREATE_NEW_PROCESS_GROUP
         make_private(self._folder)
         with tempfile.TemporaryFile() as said:
             started = subprocess.Popen(  # noqa: S603  our own program
@@ -129,7 +132,7 @@ class PassageReader:
                 stderr=said,
                 cwd=self._folder,
                 start_new_session=True,
-                creationflags=_APART,
+                creationflags=apart,
             )
             # In a server that stays, an ended child must be waited for; a command that ends leaves that to the system.
             threading.Thread(target=started.wait, daemon=True, name="reader of passages").start()
@@ -146,12 +149,6 @@ def _last_words(said: IO[bytes]) -> str:
     said.seek(0)
     lines = [line.strip() for line in said.read().decode("utf-8", "replace").split("\n") if line.strip()]
     return f": {lines[-1][:_LONGEST_REASON]}" if lines else ""
-
-
-if sys.platform == "win32":
-    _APART = subprocess.CREATE_NO_WINDOW | subprocess.CREATE_NEW_PROCESS_GROUP
-else:
-    _APART = 0
 
 
 IDLE_S = 120.0
@@ -173,6 +170,7 @@ class PassageServer:
 
     def run(self) -> None:
         """Serve until nobody has asked for a while, or another process has taken the place."""
+        import secrets
         from multiprocessing.connection import Listener
 
         key = secrets.token_bytes(32)

@@ -240,17 +240,22 @@ class LearnFacet:
 
         Lines that were taken out by hand are retired first. Raises StoreError where the file cannot be written.
         """
+        path = self.user_file()
+        if not self._home.is_there() or not path.exists():
+            from recollect.ingest.learnings.judgements import UserFileReport
+
+            return UserFileReport("absent", str(path))
+        return self._judging().write_user_file(path)
+
+    def user_file(self) -> Path:
+        """Return where `user.md` is looked for."""
         settings = self._home.config.context
         (path,) = (
             Path(file.path)
             for file in person_files(self._home.home, self._home.env, user=settings.user_file)
             if file.name == USER
         )
-        if not self._home.is_there() or not path.exists():
-            from recollect.ingest.learnings.judgements import UserFileReport
-
-            return UserFileReport("absent", str(path))
-        return self._judging().write_user_file(path)
+        return path
 
     # Inside
 
@@ -342,6 +347,7 @@ class LearningRun:
         from recollect.ingest.learnings.extract import Extracting
         from recollect.ingest.learnings.keep import Keeping, rules_now
         from recollect.privacy.redact import redactor_of
+        from recollect.store.connection import ReadPool
         from recollect.store.insight_feed import SessionFeed
         from recollect.store.learnings import LearningReader
         from recollect.store.notes import new_batch
@@ -351,8 +357,9 @@ class LearningRun:
         reading = ExitStack()
         self._close = reading.close
         redactor = redactor_of(opened.keys.marker_key, home.config.privacy)
-        feed = reading.enter_context(closing(SessionFeed(home.home, opened.archive, redactor)))
-        reader = reading.enter_context(closing(LearningReader(home.home)))
+        pool = ReadPool(home.home)
+        feed = reading.enter_context(closing(SessionFeed(pool, opened.archive, redactor)))
+        reader = reading.enter_context(closing(LearningReader(pool)))
         keeping = Keeping(
             store, partial(rules_now, home.config, now_us),
             new_batch("learnings", started_at=started_at, about="learned from sessions"),

@@ -12,6 +12,7 @@ from typing import Final, Literal, cast
 import msgspec
 
 from recollect.errors import BrokenInvariant
+from recollect.insights.language.tables import PARSED
 from recollect.model.insights.nodes import MarkerCategory, Polarity, Strength
 
 EXACT: Final = "="
@@ -170,6 +171,6 @@ def pack(code: str) -> Pack | None:
     if not place.is_file():
         return None
     try:
-        return msgspec.convert(tomllib.loads(place.read_text("utf-8")), Pack)
+        return msgspec.convert(PARSED.table_of(place.read_text("utf-8")), Pack)
     except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
         raise BrokenInvariant(f"the language pack {code} cannot be read: {error}") from error

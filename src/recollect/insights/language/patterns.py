@@ -80,9 +80,8 @@ class Gap(NamedTuple):
 class Pattern:
     """One pattern of a rule.
 
-    groups: all that must occur wherever it matches, in their order. gaps: what stands before each of them, and behind
-    the last. begins: whether a match begins with the first group. is_at_start, is_at_sentence: it matches only at the
-    start of a clause, of a sentence.
+    groups: all that must occur wherever it matches, in their order. begins: whether a match begins with the first
+    group. is_at_start, is_at_sentence: it matches only at the start of a clause, of a sentence.
     """
 
     def __init__(self, rule: PackRule, written: str, pack: Pack) -> None:
@@ -96,7 +95,11 @@ class Pattern:
         if not self.groups:
             raise BrokenInvariant(f"the pattern {written!r} of {pack.code}.{rule.id} has no word that must occur")
         self.begins = self._parts[0].is_needed
-        self.gaps = tuple(_gaps(self._parts))
+
+    @cached_property
+    def gaps(self) -> tuple[Gap, ...]:
+        """What stands before each group, and behind the last."""
+        return tuple(_gaps(self._parts))
 
     @cached_property
     def expression(self) -> re.Pattern[str]:

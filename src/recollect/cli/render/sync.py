@@ -1,0 +1,90 @@
+"""What a sync did, as text. Without rich, which takes as long to load as a sync that finds nothing new."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from recollect.cli.render.layout import print_notes, print_table, speed
+from recollect.cli.terminal import Plain, put, safe_line
+from recollect.units import count, duration, plural, size
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from recollect.memory import AgentSync, SyncReport
+
+SHOWN = 10
+"""Skipped sources and defects listed one by one; the rest is counted. `--json` has all."""
+STATES = {
+    "busy": "another process is ingesting into this memory; nothing was done",
+    "interrupted": "interrupted; what is stored stays, and the next sync continues",
+    "degraded": "finished with a part missing; see the notes",
+}
+"""What is said first of a sync that ended otherwise than done."""
+
+
+def print_sync(out: Console | Plain, report: SyncReport, *, written: Path | None = None) -> None:
+    """Print a line per agent, what was skipped and why, warnings, the sum, and which file was written."""
+    if report.state in STATES:
+        put(out, (STATES[report.state], "yellow"))
+    found = [a for a in report.agents.values() if a.found or a.gone or a.skipped]
+    if found:
+        rows = [(a.agent, *_sync_figures(a), size(a.bytes)) for a in found]
+        columns = (
+            "agent",
+            "found",
+            "new",
+            "changed",
+            "unchanged",
+            "gone",
+            "skipped",
+            "sessions",
+            "events",
+            "defects",
+            "bytes",
+        )
+        print_table(out, columns, rows)
+    elif report.state != "busy":
+        out.print("no agent history found; `recollect agents` shows where Recollect looks")
+    for agent in report.agents.values():
+        for skipped in agent.skipped[:SHOWN]:
+            put(out, (safe_line(f"skipped {skipped.path}: {skipped.reason}"), "dim"))
+        if len(agent.skipped) > SHOWN:
+            put(out, (f"skipped {len(agent.skipped) - SHOWN:,} more of {agent.agent}", "dim"))
+        for warning in agent.warnings:
+            put(out, (safe_line(f"warning: {agent.agent}: {warning}"), "yellow"))
+    print_untaken(out, report)
+    for one in report.documents:
+        if not (one.new or one.changed or one.removed):
+            continue  # there is a note of what kept it from being looked at
+        text = f"documents {one.name}: {one.new} new, {one.changed} changed, {one.removed} removed"
+        put(out, safe_line(text))
+    print_notes(out, report.notes)
+    put(out, (sync_line(report), "dim"))
+    if written is not None:
+        put(out, f"wrote {written}")
+
+
+def print_untaken(out: Console | Plain, report: SyncReport) -> None:
+    """Print which files in named folders were not taken, and why."""
+    for skipped in report.untaken[:SHOWN]:
+        put(out, (safe_line(f"not taken {skipped.path}: {skipped.reason}"), "dim"))
+    if len(report.untaken) > SHOWN:
+        put(out, (f"not taken {len(report.untaken) - SHOWN:,} more; --json lists them", "dim"))
+
+
+def _sync_figures(a: AgentSync) -> tuple[str, ...]:
+    sources = (a.found, a.new, a.changed, a.unchanged, a.gone, len(a.skipped))
+    return tuple(count(n) for n in (*sources, a.sessions, a.events, sum(a.defects.values())))
+
+
+def sync_line(report: SyncReport) -> str:
+    """Return the sum of a sync: `12 new events, 3.1 MB in, 900 kB stored, 400 ms (7.8 MB/s)`."""
+    events = plural(report.events, "new event")
+    fast = speed(report.bytes, report.seconds)
+    sums = f"{events}, {size(report.bytes)} in, {size(report.stored_bytes)} stored, {duration(report.seconds)}"
+    sums += f" ({fast})" if fast else ""
+    if report.distilled_sessions:
+        sums += f"; {plural(report.distilled_sessions, 'session')} distilled"
+    return sums
