@@ -311,10 +311,12 @@ def clients(connect: Callable[[], Ask], queries: Sequence[str]) -> dict[str, Any
 def _client(connect: Callable[[], Ask], queries: list[str], counts: multiprocessing.Queue[int]) -> None:
     """Ask until time is over; begin again where the queries end."""
     ask, asked, ends = connect(), 0, time.perf_counter() + CLIENT_SECONDS
-    while time.perf_counter() < ends:
-        ask(queries[asked % len(queries)])
-        asked += 1
-    counts.put(asked)
+    try:
+        while time.perf_counter() < ends:
+            ask(queries[asked % len(queries)])
+            asked += 1
+    finally:
+        counts.put(asked)
 
 
 def _range(values: Sequence[float]) -> dict[str, float]:

@@ -11,6 +11,7 @@ from tantivy import Occur, Query
 from recollect.index.query import clauses
 from recollect.index.query.candidates import Candidate, CandidateSearch, QueryPlan
 from recollect.index.query.clauses import OUTPUT_KIND, UnitClauses, all_of, asked_besides, either, term_query
+from recollect.index.query.filters import one_of
 from recollect.index.query.grammar import parse
 from recollect.index.query.units import Unit, UnitReader
 from recollect.index.text.documents import DocumentBuilder
@@ -92,6 +93,21 @@ def test_every_unit_and_score_is_as_when_everything_is_looked_at(
         assert candidate.exact == sum(1 << i for i, keys in enumerate(exact) if key in keys)
         assert candidate.score == pytest.approx(min(scores[key], max(candidate.score, best[-1])), rel=1e-5)
     assert sorted((c.score for c in found.values()), reverse=True)[:POOL] == pytest.approx(best, rel=1e-5)
+
+
+def test_few_values_and_a_set_of_them_match_the_same(shard: Shard) -> None:
+    keys = [session << 24 | seq for session in (1, 2) for seq in range(0, EVENTS + 5, 3)]
+    for name, values in ((KEY, keys), (KIND, [OUTPUT_KIND, "no such kind"]), (TEXT, ["cache", "lock"]), (KEY, [])):
+        few, many = (set(matched(shard, one_of(name, values, few=most))) for most in (len(values), -1))
+        assert few == many
+    assert matched(shard, one_of(KEY, keys)).keys() <= set(keys)
+
+
+def test_what_a_shard_remembers_stays_small(shard: Shard) -> None:
+    for number in range(25_000):
+        assert shard.document_frequency(TEXT, f"absent{number}") == 0
+    assert shard.document_frequency(TEXT, "cache") == shard.searcher.doc_freq(TEXT, "cache") > 0
+    assert len(shard._frequencies.known) <= 10_000
 
 
 def test_what_is_asked_besides_adds_its_score_and_takes_nothing_away(shard: Shard) -> None:

@@ -43,7 +43,7 @@ def test_the_same_words_in_talk_come_before_tool_output() -> None:
 
 def test_absent_words_do_not_weigh_in_coverage() -> None:
     masses = Masses([unit("there", 3, 2.0), unit("absent", 0, 9.0)])
-    assert masses.of(1) == 1.0
+    assert masses[1] == 1.0
 
 
 @given(st.permutations(list(range(8))), st.integers())

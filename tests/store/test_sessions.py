@@ -150,6 +150,17 @@ def test_ranking_gets_the_keys_of_sessions(writer: Writer, reader: Reader) -> No
     assert reader.session_keys([]) == {}
 
 
+def test_the_keys_of_sessions_are_those_of_now(writer: Writer, reader: Reader) -> None:
+    write_session(writer, "a")
+    assert [k.event_count for k in reader.session_keys([1, 2]).values()] == [1]
+    write_session(writer, "b", lines=3)
+    with writer.transaction():
+        writer._db.execute("UPDATE session SET event_count = 2 WHERE number = 1")
+    assert [k.event_count for k in reader.session_keys([1, 2]).values()] == [2, 3]
+    assert sum(reader.shards().values()) == 5
+    assert reader.index_lag("index").events == 4
+
+
 def test_odd_native_ids_and_paths_survive(writer: Writer, reader: Reader) -> None:
     odd = "naïve \udcff"
     write_all(writer, make_slices([Line("x", session=odd)], Source("odd", session=odd)))

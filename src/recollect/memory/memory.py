@@ -394,6 +394,7 @@ class Memory(OpenHome):
             contextual=self.embedding.contextual(),
             glossary=reader.entries.glossary,
             unsearched=partial(unsearched, reader),
+            is_in_turn=self.searches_in_turn,
         )
 
 

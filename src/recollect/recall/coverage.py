@@ -38,10 +38,10 @@ def unsearched(store: Reader, present: Collection[str], damaged: Collection[str]
 def lagging(store: Reader) -> tuple[str, ...]:
     """Return what is stored and not indexed yet, a note each. A look at the database."""
     notes = []
-    waiting = sum(change.last_seq - change.first_seq + 1 for change in store.changes_after(_INDEX))
-    if waiting:
-        notes.append(f"the index lags behind: {_events(waiting)} not searched; run `recollect sync`")
-    if store.entries.has_changes():
+    lag = store.index_lag(_INDEX)
+    if lag.events:
+        notes.append(f"the index lags behind: {_events(lag.events)} not searched; run `recollect sync`")
+    if lag.has_entries:
         notes.append("the index lags behind: what was learned or noted last was not searched; run `recollect sync`")
     return tuple(notes)
 

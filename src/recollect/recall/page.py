@@ -224,7 +224,7 @@ class ResultPage:
             return "exact"
         if has & whole == whole:
             return "stemmed"
-        return "near" if self._masses.of(has) > 0 else "semantic"
+        return "near" if self._masses[has] > 0 else "semantic"
 
     def _with_related(self, hits: Sequence[Hit], shown: Sequence[_Shown]) -> tuple[Hit, ...]:
         """Return the hits, the first of them with what belongs to them; what is a hit itself is not said again."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, tzinfo
@@ -37,7 +36,7 @@ from recollect.recall.meaning import NOTHING_NEAR, VectorSearch
 from recollect.recall.page import MAX_VERIFIED, Findings, ResultPage, no_answer, said_once
 from recollect.recall.rerank import Contextual, QuestionMeaning, rerank
 from recollect.store.entries import DOCUMENT_SHARD, NOTE_SHARD
-from recollect.store.keys import ENTRY_BASE
+from recollect.store.keys import ENTRY_BASE, SEQ_BITS
 from recollect.store.reader import Reader
 from recollect.store.rows import EventFilter, SessionKey
 
@@ -61,7 +60,8 @@ class Searcher:
     """Answers queries over one index and one store, one at a time.
 
     glossary: gives, for a time, the names that mean the same as a name, all in normal form. unsearched: tells, of the
-    parts of the index that are there and those that are damaged, what a search cannot find now.
+    parts of the index that are there and those that are damaged, what a search cannot find now. is_in_turn: look at one
+    part after the other, not at several at once.
     """
 
     def __init__(
@@ -74,6 +74,7 @@ class Searcher:
         weights: Weights = WEIGHTS,
         glossary: Callable[[int], Mapping[str, tuple[str, ...]]] = lambda _now_us: {},
         unsearched: Callable[[Collection[str], Collection[str]], tuple[str, ...]] = left_out_parts,
+        is_in_turn: bool = False,
     ) -> None:
         self._index = index
         self._store = store
@@ -82,6 +83,7 @@ class Searcher:
         self._weights = weights
         self._glossary = glossary
         self._unsearched = unsearched
+        self._is_in_turn = is_in_turn
         self._shards: Sequence[Shard] = ()
         """As of the present question."""
 
@@ -170,10 +172,15 @@ class Searcher:
         if not wanted.all_units or not may_be_sure(wanted, notes):
             return ()
         searched = CandidateSearch(notes, wanted, pool=BESIDE_POOL)
-        ranked, keys = self._rank(asked, wanted, searched.run(), now_us)
-        ranked, confidence = sure_ones(ranked, wanted, asked.text)
+        candidates = searched.run()
+        sure = sure_ones(candidates, wanted, asked.text)
+        if not sure:
+            return ()
+        ranked, keys = self._rank(asked, wanted, candidates, now_us)
+        ranked = [item for item in ranked if item.candidate.key in sure]
         if not ranked:
             return ()
+        confidence = max(sure[item.candidate.key] for item in ranked)
         found = Findings(keys, searched.certain, searched.unverified, confidence, MAX_BESIDE)
         return ResultPage(self._store, asked, wanted, _in_rounds(asked, ranked, keys), found).answer().hits
 
@@ -191,12 +198,15 @@ class Searcher:
             meant = self._contextual.meant(question.text, wanted.confinement.sessions)
         notes = [*notes, *near.notes, *meant.notes]
         pool = max(POOL, limit * 4, MAX_VERIFIED if wanted.has_checks else 0)
-        searched = CandidateSearch(shards, wanted, pool=pool, near=(*meant.keys, *near.keys))
+        keys = (*meant.keys, *near.keys)
+        near_in = self._store.session_keys({key >> SEQ_BITS for key in keys}) if keys else {}
+        homes = {number: session.shard for number, session in near_in.items()}
+        searched = CandidateSearch(shards, wanted, pool=pool, near=keys, homes=homes, is_in_turn=self._is_in_turn)
         candidates = searched.run()
         if self._meaning is not None and near.keys:
             for key, similarity in self._meaning.similarities(question, wanted, candidates).items():
                 candidates[key].similarity = similarity
-        ranked, keys = self._rank(question, wanted, candidates, now_us)
+        ranked, sessions = self._rank(question, wanted, candidates, now_us)
         confidence = _confidence(question, wanted, ranked)
         if not asks:
             # Words are looked for as they stand: what has none of them must be very near in meaning.
@@ -205,15 +215,15 @@ class Searcher:
             return no_answer(question, [*notes, _nothing_note((), wanted)], abstained=True)
         is_unsure = confidence < UNSURE_BELOW
         notes = [_unsure_note(wanted), *notes] if is_unsure else notes
-        found = Findings(keys, searched.certain, searched.unverified, confidence, limit, tuple(notes), is_unsure)
+        found = Findings(sessions, searched.certain, searched.unverified, confidence, limit, tuple(notes), is_unsure)
         if asks:
             again = rerank(
-                ranked, wanted.all_units, keys, meant, store=self._store, contextual=self._contextual,
+                ranked, wanted.all_units, sessions, meant, store=self._store, contextual=self._contextual,
                 is_unsure=is_unsure,
             )  # fmt: skip
             ranked = again.ranked
             found = found._replace(notes=(*notes, *again.notes), texts=again.texts, passages=again.shown)
-        return ResultPage(self._store, question, wanted, _in_rounds(question, ranked, keys), found).answer()
+        return ResultPage(self._store, question, wanted, _in_rounds(question, ranked, sessions), found).answer()
 
     def _rank(
         self, question: Question, wanted: QueryPlan, candidates: Mapping[int, Candidate], now_us: int
@@ -289,12 +299,13 @@ def _in_rounds(question: Question, ranked: Sequence[Ranked], sessions: Mapping[i
     of a hundred thousand events has all words of every question. Not where sessions or repositories are named."""
     if question.is_confined:
         return ranked
-    counts: Counter[str] = Counter()
+    counts: dict[str, int] = {}
     rounds: dict[int, list[Ranked]] = {}
     for item in ranked:
         root = sessions[item.candidate.session].root_uid
-        rounds.setdefault(counts[root] // ROUND, []).append(item)
-        counts[root] += 1
+        count = counts.get(root, 0)
+        rounds.setdefault(count // ROUND, []).append(item)
+        counts[root] = count + 1
     return [item for _, of_round in sorted(rounds.items()) for item in of_round]
 
 
@@ -359,21 +370,19 @@ def may_be_sure(wanted: QueryPlan, notes: Sequence[Shard]) -> bool:
     return covered_by((there,), units) >= SURE
 
 
-def sure_ones(ranked: Sequence[Ranked], wanted: QueryPlan, question: str) -> tuple[list[Ranked], float]:
-    """Return those that are surely about the question, and how sure the surest is: the share that it holds, 0 to 1.
+def sure_ones(candidates: Mapping[int, Candidate], wanted: QueryPlan, question: str) -> dict[int, float]:
+    """Return those that are surely about the question, by key, and how sure each is: the share that it holds, 0 to 1.
 
     Where something is required, what has it is about the question.
     """
     if wanted.must:
-        return list(ranked), 1.0
+        return dict.fromkeys(candidates, 1.0)
     units = wanted.all_units
     names = sum(1 << units.index(unit) for unit in names_among(units, question))
-    sure = []
-    most = 0.0
-    for item in ranked:
-        has = wanted.surely(item.candidate)
+    sure: dict[int, float] = {}
+    for key, candidate in candidates.items():
+        has = wanted.surely(candidate)
         held = covered_by((has,), units)
         if held >= SURE and has & names == names:
-            sure.append(item)
-            most = max(most, held)
-    return sure, most
+            sure[key] = held
+    return sure

@@ -10,6 +10,7 @@ and the line of the request; back comes the line of the answer.
 
 from __future__ import annotations
 
+import gc
 import os
 import queue
 import subprocess
@@ -36,6 +37,8 @@ IDLE_S = 30.0
 LOOK_S = 0.5
 """How often who waits for one looks whether there is any left."""
 _LENGTH_BYTES = 4
+GARBAGE_AT = 20_000
+"""An answer makes thousands of objects and no cycles: looking for these after every 700 takes a twentieth of it."""
 
 
 class Answerers:
@@ -184,6 +187,12 @@ def read_frame(source: IO[bytes]) -> bytes | None:
     return frame if len(frame) == size else None
 
 
+def look_for_cycles_seldom() -> None:
+    """Have Python look for garbage in cycles seldom, and never in what is there now."""
+    gc.freeze()
+    gc.set_threshold(GARBAGE_AT)
+
+
 def main() -> None:
     """Answer requests until there are none any more. Arguments: the home, and when the daemon started."""
     home, started_at = sys.argv[1:]
@@ -192,7 +201,9 @@ def main() -> None:
         if str(memory.home) != home:
             return
         requests = Responder(memory, int(started_at))
+        memory.searches_in_turn = True  # there is such a process for each processor
         memory.search("ready", sync=False)
+        look_for_cycles_seldom()
         write_frame(out, b"")
         while (frame := read_frame(source)) is not None:
             notes, _, line = frame.partition(b"\n")

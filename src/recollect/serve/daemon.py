@@ -24,7 +24,7 @@ from recollect.hook.forms import MAX_CHARS, shortened, takes_context
 from recollect.memory import ContextBlock, ContextEvent, Memory
 from recollect.model.ids import session_uid
 from recollect.paths import SocketPath
-from recollect.serve.answerers import Answerers
+from recollect.serve.answerers import Answerers, look_for_cycles_seldom
 from recollect.serve.daemon_control import DaemonLog, leave_terminal
 from recollect.serve.requests import Responder
 from recollect.wire import MAX_QUESTION_BYTES, encoded, texts_of
@@ -363,6 +363,7 @@ class _Daemon:
             self._log(f"the port is free now: MCP and status on {self._url}")
             return
         self._has_begun = True
+        look_for_cycles_seldom()
         leave_terminal(self._memory.home)
         tell(Started(os.getpid(), str(self._memory.home), self._url, token_file, self._http))
 

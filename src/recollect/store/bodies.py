@@ -10,7 +10,7 @@ as JSON and goes on inside it, because some agents write a tool's arguments as J
 
 The bodies of a session's events are compressed together, so that rows stay light. A worker makes one container per
 slice and session (`encode_block`); the writer stores its frames, one row each. A frame is zstd over a msgpack list of
-entries and holds at most about 128 KiB of them, so that one event can be read without decompressing its whole session.
+entries and holds about 32 KiB of them, so that one event can be read without decompressing its whole session.
 """
 
 from __future__ import annotations
@@ -264,9 +264,13 @@ def _unescape(token: str) -> str:
     return token.replace("~1", "/").replace("~0", "~") if "~" in token else token
 
 
-FRAME_BYTES = 128 * 1024
-"""A frame is closed when its entries reach this size."""
-SMALL_FRAME_BYTES = 32 * 1024
+FRAME_BYTES = 32 * 1024
+"""A frame is closed when its entries reach this size.
+
+A search reads about 25 events, most in frames of their own. Of 300 MB of transcripts, frames of 128 KiB take 2.7 MB
+less, and an event of one takes .15 ms to read instead of .04.
+"""
+SMALL_FRAME_BYTES = 16 * 1024
 """The writer extends a session's newest frame while it is smaller than this."""
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FunctionType
@@ -17,6 +17,7 @@ from recollect.paths import DATABASE_NAME
 from recollect.ready import withdraw
 
 _Class = TypeVar("_Class")
+_Value = TypeVar("_Value")
 _GENERATOR = 0x20
 """The flag of a generator's code. Loading `inspect`, which has a name for it, takes longer than opening a database."""
 
@@ -482,6 +483,17 @@ class ReadPool:
             self._local.connection = connection
         return connection
 
+    def remembered(self) -> dict[object, Any]:
+        """Return what this thread has read of the database and keeps; empty once another connection has written.
+
+        Whoever puts something there sees to it that it stays small.
+        """
+        version = self.get().execute("PRAGMA data_version").get  # as a statement it is prepared once
+        known: tuple[Any, dict[object, Any]] | None = getattr(self._local, "remembered", None)
+        if known is None or known[0] != version:
+            known = self._local.remembered = (version, {})
+        return known[1]
+
     def close(self) -> None:
         """Close every connection. Harmless when done twice."""
         with self._lock, store_errors():
@@ -511,3 +523,12 @@ class PooledReader:
     def _reading(self) -> Iterator[apsw.Connection]:
         with store_errors():
             yield self._pool.get()
+
+    def _remembered(self, what: str, read: Callable[[apsw.Connection], _Value]) -> _Value:
+        """Return a value that is read anew only once the database has changed. what: the name of the value."""
+        with self._reading() as db:
+            known = self._pool.remembered()
+            if what not in known:
+                known[what] = read(db)
+            value: _Value = known[what]
+            return value

@@ -191,9 +191,7 @@ class EntryReader(PooledReader):
 
     def shards(self) -> tuple[str, ...]:
         """Return the names of the parts of the index that must be there: those of entries that it has taken."""
-        taken = "SELECT EXISTS (SELECT 1 FROM entry WHERE kind = ? AND number NOT IN (SELECT entry FROM entry_change))"
-        with self._reading() as db:
-            return tuple(sorted({shard_of_entry(kind) for kind in ENTRY_KINDS if db.execute(taken, (kind,)).get}))
+        return self._remembered("entry shards", _read_entry_shards)
 
     def glossary(self, now_us: int) -> dict[str, tuple[str, ...]]:
         """Return the other names of each name that the facts say mean the same at a time, all in normal form."""
@@ -211,6 +209,11 @@ class EntryReader(PooledReader):
         with self._reading() as db:
             rows: Iterable[Any] = db.execute("SELECT kind, count(*) FROM entry GROUP BY kind ORDER BY 1")
             return dict(rows)
+
+
+def _read_entry_shards(db: apsw.Connection) -> tuple[str, ...]:
+    taken = "SELECT EXISTS (SELECT 1 FROM entry WHERE kind = ? AND number NOT IN (SELECT entry FROM entry_change))"
+    return tuple(sorted({shard_of_entry(kind) for kind in ENTRY_KINDS if db.execute(taken, (kind,)).get}))
 
 
 def entries_by_number(db: apsw.Connection, numbers: Iterable[int]) -> dict[int, EntryTexts]:
@@ -232,7 +235,17 @@ def read_entry_keys(db: apsw.Connection, numbers: Iterable[int]) -> dict[int, Se
         return {}
     return {
         ENTRY_BASE + one.number: SessionKey(
-            ENTRY_BASE + one.number, one.uid, one.uid, one.agent, one.parts, False, one.ts, one.ts, one.title, one.repo
+            ENTRY_BASE + one.number,
+            one.uid,
+            one.uid,
+            one.agent,
+            one.parts,
+            False,
+            one.ts,
+            one.ts,
+            one.title,
+            one.repo,
+            shard=shard_of_entry(one.kind),
         )
         for one in _stored(db, f"number {_AMONG}", (int_array(wanted),))
     }

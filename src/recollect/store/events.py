@@ -214,7 +214,7 @@ def _rising(rows: list[LightRow]) -> list[int]:
 TEXT_CHARS = 65_536
 BATCH = 500
 _EVICTED = BlockEntry(msgspec.json.encode(Unknown(text="[not available: evicted]")), "", "")
-_KEPT_FRAMES = 16
+_KEPT_FRAMES = 64
 _KEPT_SESSIONS = 1_000
 _COLUMNS = (
     "key, event_id, part, bits, ts, turn, source, revision, record, offset, length, sha, parent, block, entry, "
@@ -306,6 +306,18 @@ class EventReader:
         statement = f"SELECT {_COLUMNS} FROM event WHERE key IN (SELECT value FROM carray(?)) ORDER BY key"
         return [EventRow(*row) for row in self._db.execute(statement, (int_array(keys),))]
 
+    def near(self, key: int, kinds: str, limit: int, *, is_after: bool) -> list[EventRow]:
+        """Return the nearest shown rows of some kinds after or before an event, in its session, nearest first.
+
+        kinds: their codes, as SQL.
+        """
+        first, last, order = (key + 1, key | _SEQ_MASK, "ASC") if is_after else (key & ~_SEQ_MASK, key - 1, "DESC")
+        statement = (
+            f"SELECT {_COLUMNS} FROM event WHERE key BETWEEN ? AND ? AND NOT bits & {NOT_INDEXED} "
+            f"AND bits & {KIND_MASK} IN ({kinds}) ORDER BY key {order} LIMIT ?"
+        )
+        return [EventRow(*row) for row in self._db.execute(statement, (first, last, limit))]
+
     def events(self, rows: Sequence[EventRow], *, with_whole_sha: bool = True) -> list[Event]:
         """Return events with whole, redacted payloads.
 
@@ -350,6 +362,7 @@ class EventReader:
         found = {}
         replies = [row.key for row in rows if with_closing and kind_of_bits(row.bits) == "assistant_message"]
         closing = read_closing(self._db, replies)
+        self._fetch_frames(rows)
         for row in rows:
             entry = self._entry(row)
             payload = self._payload(row, entry)
@@ -441,16 +454,31 @@ class EventReader:
             self._hash = (place, hashlib.sha256(self._read(row)).hexdigest())
         return self._hash[1]
 
+    def _fetch_frames(self, rows: Sequence[EventRow]) -> None:
+        """Read the frames of a few rows by one statement; what they are too many for is read one by one."""
+        keys = {_frame_key(row) for row in rows if row.block != EVICTED_BLOCK} - self._frames.keys()
+        if not 1 < len(keys) <= _KEPT_FRAMES:
+            return
+        found: Iterable[Any] = self._db.execute(
+            "SELECT key, data FROM block WHERE key IN (SELECT value FROM carray(?))", (int_array(keys),)
+        )
+        for key, data in found:
+            self._keep_frame(key, data)
+
+    def _keep_frame(self, key: int, data: bytes | None) -> list[msgspec.Raw]:
+        if len(self._frames) >= _KEPT_FRAMES:
+            self._frames.pop(next(iter(self._frames)))
+        entries = self._frames[key] = open_frame(data) if data else []
+        return entries
+
     def _entry(self, row: EventRow) -> BlockEntry:
         if row.block == EVICTED_BLOCK:
             return _EVICTED
-        key = (row.key >> SEQ_BITS << SEQ_BITS) + row.block
+        key = _frame_key(row)
         entries = self._frames.get(key)
         if entries is None or row.entry >= len(entries):
-            if len(self._frames) >= _KEPT_FRAMES:
-                self._frames.pop(next(iter(self._frames)))
             data = self._db.execute("SELECT data FROM block WHERE key = ?", (key,)).get
-            entries = self._frames[key] = open_frame(data) if data else []
+            entries = self._keep_frame(key, data)
             if row.entry >= len(entries):
                 if not data and self._has_moved(row):
                     return _EVICTED
@@ -524,6 +552,10 @@ class EventReader:
         ).fetchall()
         ids = self._ids(by_key for _key, by_key in found)
         return {key: ids[by_key] for key, by_key in found if by_key in ids}
+
+
+def _frame_key(row: EventRow) -> int:
+    return (row.key >> SEQ_BITS << SEQ_BITS) + row.block
 
 
 def why_missing(db: apsw.Connection, number: int, seq: int) -> str:

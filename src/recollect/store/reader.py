@@ -21,6 +21,7 @@ from recollect.store.rows import (
     EventFilter,
     HitText,
     IndexEvent,
+    IndexLag,
     SessionKey,
     TextRedactor,
     TimelineEntry,
@@ -48,6 +49,10 @@ def open_reader(home: Path, archive: ChunkReader | None, redactor: TextRedactor 
     return Reader(home, archive, redactor)
 
 
+KEPT_SESSION_KEYS = 1_000
+"""Facts of sessions that a thread keeps until something is written: half a megabyte."""
+
+
 class HitTexts:
     """Texts of events and of what belongs to them, for one answer: what neighbours share is read once.
 
@@ -67,7 +72,8 @@ class HitTexts:
     def related(self, keys: Sequence[int]) -> dict[int, dict[str, HitText]]:
         """Return, by key, what belongs to an event in its turn, by label: see `recall.answers.RelatedEvent`."""
         with store_errors():
-            places = {key: read_related(self._events, self._db, key) for key in keys if key >> SEQ_BITS < ENTRY_BASE}
+            rows = self._events.by_key(key for key in keys if key >> SEQ_BITS < ENTRY_BASE)
+            places = {row.key: read_related(self._events, row) for row in rows}
             wanted = {place for found in places.values() for place in found.values()}
             texts = self._events.texts(self._events.by_key(wanted), with_closing=False)
         return {
@@ -87,13 +93,19 @@ class Reader(SessionReader, SourceReader):
         self._archive = archive
         self._redactor = redactor
         self.entries: EntryReader = EntryReader(self._pool)
-        self._shards: tuple[apsw.Connection, int, dict[str, int]] | None = None
 
     def session_keys(self, numbers: Iterable[int]) -> dict[int, SessionKey]:
         """Return what ranking needs of sessions, by number; unknown numbers are left out."""
         wanted = list(numbers)
         with self._reading() as db:
-            return {**read_session_keys(db, wanted), **read_entry_keys(db, wanted)}
+            known: dict[int, SessionKey] = self._pool.remembered().setdefault("session keys", {})
+            missing = [number for number in wanted if number not in known]
+            if missing:
+                if len(known) > KEPT_SESSION_KEYS:
+                    known.clear()
+                    missing = wanted
+                known |= {**read_session_keys(db, missing), **read_entry_keys(db, missing)}
+            return {number: known[number] for number in wanted if number in known}
 
     def session_numbers(self, where: EventFilter) -> frozenset[int]:
         """Return the numbers of the sessions that a filter confines a question to."""
@@ -170,21 +182,28 @@ class Reader(SessionReader, SourceReader):
                     yield from reader.index_events(rows)
 
     def shards(self) -> Mapping[str, int]:
-        """Return the index shards that the stored sessions belong to, and how many events these have.
+        """Return the index shards that the stored sessions belong to, and how many events these have."""
+        return self._remembered("shards", _read_shards)
 
-        Every search asks, so the answer is kept until the database changes.
+    def index_lag(self, consumer: str) -> IndexLag:
+        """Return what of the database an index that follows its change log has not taken yet.
+
+        Every search asks, so it is counted anew only once something was written.
         """
-        with self._reading() as db:
-            version = int(db.pragma("data_version"))
-            known = self._shards
-            if known is not None and known[0] is db and known[1] == version:
-                return known[2]
-            rows: Iterable[Any] = db.execute(
-                "SELECT shard, sum(event_count) FROM session WHERE next_seq > 0 GROUP BY shard ORDER BY shard"
-            )
-            found = {str(shard): int(events) for shard, events in rows}
-            self._shards = (db, version, found)
-            return found
+        return self._remembered(
+            f"lag of {consumer}",
+            lambda _db: IndexLag(
+                sum(change.last_seq - change.first_seq + 1 for change in self.changes_after(consumer)),
+                self.entries.has_changes(),
+            ),
+        )
 
     def _events(self) -> EventReader:
         return EventReader(self._pool.get(), self._archive, self._redactor)
+
+
+def _read_shards(db: apsw.Connection) -> dict[str, int]:
+    rows: Iterable[Any] = db.execute(
+        "SELECT shard, sum(event_count) FROM session WHERE next_seq > 0 GROUP BY shard ORDER BY shard"
+    )
+    return {str(shard): int(events) for shard, events in rows}

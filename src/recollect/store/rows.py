@@ -20,6 +20,13 @@ class ChangeRange(NamedTuple):
     last_seq: int
 
 
+class IndexLag(NamedTuple):
+    """What an index has not taken yet: how many events, and whether anything of what was learned or noted."""
+
+    events: int
+    has_entries: bool
+
+
 class EventFilter(msgspec.Struct, frozen=True):
     """Which sessions a question is confined to. Empty: all. Text matches are case-insensitive substrings
     for repo and branch, the slug for agent, exact uid or unique prefix for session."""
@@ -55,6 +62,8 @@ class SessionKey(NamedTuple):
     """The session that this one was forked from; "" where it began by itself."""
     evicted_at: int | None = None
     """Since when its raw text is gone, UTC microseconds."""
+    shard: str = ""
+    """The part of the index that has it; "" where that is not known."""
 
 
 class HitText(NamedTuple):

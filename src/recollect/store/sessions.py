@@ -162,22 +162,27 @@ def read_session_keys(db: apsw.Connection, numbers: Iterable[int]) -> dict[int, 
     """Return what ranking needs of sessions, by number."""
     rows: Iterable[Any] = db.execute(
         "SELECT number, uid, root_uid, agent, event_count, parent_uid <> '', started_at, ended_at, "
-        "repo, evicted_at, facts FROM session "
+        "repo, evicted_at, shard, facts FROM session "
         "WHERE number IN (SELECT value FROM carray(?))",
         (int_array(numbers),),
     )
     return {
-        number: _session_key((number, uid, root, agent, events, bool(is_subagent), started, ended), packed, repo, gone)
-        for number, uid, root, agent, events, is_subagent, started, ended, repo, gone, packed in rows
+        number: _session_key(
+            (number, uid, root, agent, events, bool(is_subagent), started, ended), packed, repo, (gone, shard)
+        )
+        for number, uid, root, agent, events, is_subagent, started, ended, repo, gone, shard, packed in rows
     }
 
 
 def _session_key(
-    row: tuple[int, str, str, str, int, bool, int | None, int | None], packed: bytes, repo: str, evicted_at: int | None
+    row: tuple[int, str, str, str, int, bool, int | None, int | None],
+    packed: bytes,
+    repo: str,
+    place: tuple[int | None, str],
 ) -> SessionKey:
     facts = decode_facts(packed)
     origin = session_uid(row[3], facts.forked_from) if facts.forked_from else ""
-    return SessionKey(*row, title_of(facts), repo, origin, evicted_at)
+    return SessionKey(*row, title_of(facts), repo, origin, *place)
 
 
 def title_of(facts: SessionFacts) -> str:

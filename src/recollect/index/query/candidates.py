@@ -12,13 +12,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from itertools import islice, pairwise
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
 
 import tantivy
 from tantivy import Occur, Query
 
 from recollect.index.query.clauses import OUTPUT_KIND, UnitClauses, asked_besides, either, has_one_form, term_query
-from recollect.index.query.filters import Confinement, times, unscored
+from recollect.index.query.filters import Confinement, one_of, times, unscored
 from recollect.index.query.units import Unit
 from recollect.index.text.engine import DamagedShard, engine_errors
 from recollect.index.text.schema import (
@@ -60,7 +61,7 @@ _MASK_BITS = 24
 """Constant scores 2^i add up exactly in the engine's 32-bit floats up to here, so that one query tells 24 things."""
 NEAR_SLOP = 4
 """Two words of a question this many places apart count as standing together."""
-_FEW_KEYS = 150
+_FEW_KEYS = 800
 _LARGE_INDEX = 50_000
 """From this many documents on, shards are searched side by side."""
 
@@ -85,7 +86,7 @@ class Candidate:
     """How many pairs of neighbouring words of the question stand together in it (prose only)."""
     in_period: bool = False
     beside: tuple[int, ...] = ()
-    """Keys of the events with text right before and after it, as far as they were looked at."""
+    """Keys of the events with text right before and after it, as far as they are candidates."""
     further: tuple[int, ...] = ()
     """Keys of those two and three places away."""
     is_extra: bool = False
@@ -181,13 +182,19 @@ class CandidateSearch:
     """Runs one question over the shards."""
 
     def __init__(
-        self, shards: Sequence[Shard], wanted: QueryPlan, *, pool: int = POOL, near: Sequence[int] = ()
-    ) -> None:
-        """near: keys of events that are near in meaning, best first; they become candidates if the filters allow."""
+        self, shards: Sequence[Shard], wanted: QueryPlan, *, pool: int = POOL, near: Sequence[int] = (),
+        homes: Mapping[int, str] = MappingProxyType({}), is_in_turn: bool = False,
+    ) -> None:  # fmt: skip
+        """near: keys of events that are near in meaning, best first; they become candidates if the filters allow.
+        homes: names of shards by the number of a session that is in it, as far as they are known. is_in_turn: look at
+        one shard after the other, not at several at once."""
         self._shards = shards
         self._wanted = wanted
         self._pool = pool
         self._near = near
+        self._near_keys = frozenset(near)
+        self._homes = homes
+        self._is_in_turn = is_in_turn or sum(shard.documents for shard in shards) < _LARGE_INDEX
         self._units = wanted.all_units
         self._scored_queries: dict[str, list[Query]] = {}
         self._given = frozenset(group[0] for group in wanted.must if len(group) == 1)
@@ -223,39 +230,33 @@ class CandidateSearch:
         # One found by its words too, but not among the best of them, is taken for its meaning.
         taken = set(best[:POOL])
         near_only = [key for key in self._near if key not in taken]
-        for place, (key, shard) in enumerate(self._shards_of(near_only)):
+        for place, (key, shards) in enumerate(self._shards_of(near_only)):
             reach = REACH if place < NEAR_WITH_NEIGHBOURS else 0
             around = range(max(key - reach, 0), key + reach + 1)
-            by_shard.setdefault(shard, set()).update(around)
+            for shard in shards:
+                by_shard.setdefault(shard, set()).update(around)
             core.update(around)
         scores = {key: pool[key].score for key in best}
         found: dict[int, Candidate] = {}
-        for some in self._on_shards(
+        there: list[int] = []
+        for some, keys in self._on_shards(
             lambda number: self._second_round(self._shards[number], sorted(by_shard[number]), scores), list(by_shard)
         ):
-            found.update(some)
-        for key, candidate in found.items():
-            candidate.is_extra = key not in core
-        near = frozenset(self._near)
-        _note_neighbours({key: candidate for key, candidate in found.items() if key in core}, near)
-        found = {key: candidate for key, candidate in found.items() if candidate.has or key in near}
+            there += keys
+            for key, candidate in some.items():
+                if candidate.has or key in self._near_keys:
+                    candidate.is_extra = key not in core
+                    found[key] = candidate
+        _note_neighbours(found, sorted(core.intersection(there)))
         self._give_scores(found, scores)
         return found
 
-    def _shards_of(self, keys: Sequence[int]) -> list[tuple[int, int]]:
-        """Return (key, place of the shard that has it) in the order given; keys that are nowhere are left out."""
-        if not keys:
-            return []
-
-        def look(number: int) -> set[int]:
-            searcher = self._shards[number].searcher
-            result = searcher.search(unscored(_among(keys)), limit=len(keys) * 4, count=False)
-            return {int(key or 0) for key in searcher.fast_field_values(KEY, [address for _, address in result.hits])}
-
-        places = {
-            key: number for number, some in enumerate(self._on_shards(look, range(len(self._shards)))) for key in some
-        }
-        return [(key, places[key]) for key in keys if key in places]
+    def _shards_of(self, keys: Sequence[int]) -> list[tuple[int, Sequence[int]]]:
+        """Return each key with the places of the shards that may have it; keys that none may have are left out."""
+        places = {shard.name: (number,) for number, shard in enumerate(self._shards)}
+        anywhere = range(len(self._shards))
+        homes = [(key, self._homes.get(key >> SEQ_BITS, "")) for key in keys]
+        return [(key, places[home] if home else anywhere) for key, home in homes if not home or home in places]
 
     def _on_shards(self, do: Callable[[int], T], numbers: Sequence[int]) -> list[T]:
         """Do something on several shards, side by side where they are large: the engine lets go of the GIL."""
@@ -264,7 +265,7 @@ class CandidateSearch:
             with engine_errors("searching", self._shards[number].name):
                 return do(number)
 
-        if len(numbers) < 2 or sum(self._shards[number].documents for number in numbers) < _LARGE_INDEX:
+        if len(numbers) < 2 or self._is_in_turn:
             return [checked(number) for number in numbers]
         return list(_threads().map(checked, numbers))
 
@@ -317,8 +318,11 @@ class CandidateSearch:
         shard = self._shards[number]
         scored = self._scored(shard)
         is_scored = bool(scored) and limit > 1
+        restricted = self._restricted(shard, scored if limit > 1 else (), one)
+        if restricted is None:
+            return _Look(number, (), is_scored, {}, 0, 0)
         result = shard.searcher.search(
-            self._restricted(shard, scored if limit > 1 else (), one),
+            restricted,
             limit=limit,
             count=not one.in_period,
             order_by_field=None if is_scored else TS,
@@ -348,28 +352,29 @@ class CandidateSearch:
             best.setdefault(key, _First(float(score) if is_scored else 0.0, int(ts or 0), number))
         return best
 
-    def _second_round(self, shard: Shard, keys: Sequence[int], scores: Mapping[int, float]) -> dict[int, Candidate]:
-        """Return what is known of events of a shard. scores: those that are known from the first round."""
+    def _second_round(
+        self, shard: Shard, keys: Sequence[int], scores: Mapping[int, float]
+    ) -> tuple[dict[int, Candidate], set[int]]:
+        """Return, of events of a shard, those that have any unit or are near in meaning, by key, and the keys of all
+        that are there. scores: those that are known from the first round."""
         among = unscored(_among(keys))
         confined = self._wanted.confinement.clauses(shard)
         events = Query.boolean_query([(Occur.Must, among), *confined]) if confined else among
+        given = sum(1 << i for i, unit in enumerate(self._units) if unit in self._given)
+        same = sum(1 << i for i, unit in enumerate(self._units) if has_one_form(unit))
         found: dict[int, Candidate] = {}
+        there: set[int] = set()
         for asked in self._questions(shard) or [[]]:
             # Not required: events between that have none of the words tell how far apart the others are.
             bits = (Query.const_score_query(query, float(1 << i)) for i, (_, query) in enumerate(asked))
-            result = shard.searcher.search(asked_besides(events, bits), len(keys) * 4, count=False)
-            notes = [note for note, _ in asked]
-            for (score, _), candidate in zip(result.hits, self._candidates(shard, result, found), strict=True):
-                if score:  # most neighbours have nothing
-                    _note_bits(candidate, notes, int(score))
-        given = sum(1 << i for i, unit in enumerate(self._units) if unit in self._given)
-        same = sum(1 << i for i, unit in enumerate(self._units) if has_one_form(unit))
+            hits = shard.searcher.search(asked_besides(events, bits), len(keys) * 4, count=False).hits
+            there.update(self._note_hits(shard, hits, [note for note, _ in asked], found, has_all=bool(given)))
         for candidate in found.values():
             candidate.has |= given | candidate.exact
             candidate.exact |= candidate.has & (same | given)
             candidate.score = scores.get(candidate.key, 0.0)
         self._score(shard, [candidate for key, candidate in found.items() if candidate.has and key not in scores])
-        return found
+        return found, there
 
     def _score(self, shard: Shard, candidates: Sequence[Candidate]) -> None:
         scored = self._scored(shard)
@@ -403,21 +408,35 @@ class CandidateSearch:
         groups += [pairs[at : at + _MASK_BITS] for at in range(first, len(pairs), _MASK_BITS)]
         return [group for group in groups if group]
 
-    def _candidates(self, shard: Shard, result: tantivy.SearchResult, found: dict[int, Candidate]) -> list[Candidate]:
-        """Return the candidate of each hit, made where it is new; documents of one event are one candidate."""
-        addresses = [address for _, address in result.hits]
-        columns = [shard.searcher.fast_field_values(name, addresses) for name in (KEY, SESSION, VOICE, TS)]
+    def _note_hits(
+        self, shard: Shard, hits: Sequence[tuple[float, tantivy.DocAddress]], notes: Sequence[_Note],
+        found: dict[int, Candidate], *, has_all: bool,
+    ) -> Sequence[int]:  # fmt: skip
+        """Note what hits have, in candidates that are made where they are new, and return the keys of all hits.
+
+        Documents of one event are one candidate. Most neighbours have nothing: these are none, unless has_all.
+        """
+        addresses = [address for _, address in hits]
+        keys = [int(key or 0) for key in shard.searcher.fast_field_values(KEY, addresses)]
+        near = self._near_keys
+        chosen = [i for i, (score, _) in enumerate(hits) if score or has_all or keys[i] in near]
+        addresses = [addresses[i] for i in chosen]
+        columns = [shard.searcher.fast_field_values(name, addresses) for name in (SESSION, VOICE, TS)]
         around = self._wanted.around
-        hits: list[Candidate] = []
-        for key, session, voice, ts in zip(*columns, strict=True):
-            candidate = found.get(key or 0)
+        told: dict[float, tuple[int, int, int]] = {}
+        for i, session, voice, ts in zip(chosen, *columns, strict=True):
+            key, score = keys[i], hits[i][0]
+            candidate = found.get(key)
             if candidate is None:
-                candidate = Candidate(key or 0, session or 0, 0.0, VOICES[voice or 0], ts)
+                candidate = found[key] = Candidate(key, session or 0, 0.0, VOICES[voice or 0], ts)
                 if around is not None and ts is not None:
                     candidate.in_period = around.start_us <= ts < around.end_us
-                found[candidate.key] = candidate
-            hits.append(candidate)
-        return hits
+            if score:
+                bits = told.get(score) or told.setdefault(score, _bits_of(notes, int(score)))
+                candidate.has |= bits[0]
+                candidate.exact |= bits[1]
+                candidate.together = max(candidate.together, bits[2])
+        return keys
 
     def _scored(self, shard: Shard) -> list[Query]:
         """Return what gives scores; nothing where no unit is in the shard, or only patterns that are required."""
@@ -433,21 +452,26 @@ class CandidateSearch:
 
     # What is required.
 
-    def _restricted(self, shard: Shard, scored: Sequence[Query], one: _Pass) -> Query:
+    def _restricted(self, shard: Shard, scored: Sequence[Query], one: _Pass) -> Query | None:
+        """Return what finds events in a shard, None where it has none of the terms."""
+        if not self._wanted.must and not scored:
+            return None
         clauses = self._wanted.confinement.clauses(shard)
         if one.voice != "any":
             of_tools = term_query(KIND, OUTPUT_KIND)
             clauses.append((Occur.Must, unscored(of_tools)) if one.voice == "output" else (Occur.MustNot, of_tools))
         for group in self._wanted.must:
             matches = either([self._required(shard, unit, one) for unit in group])
-            clauses.append((Occur.Must, unscored(matches or Query.empty_query())))
+            if matches is None:
+                return None
+            clauses.append((Occur.Must, unscored(matches)))
         for unit in self._wanted.must_not:
             # A sequence in tool output cannot be told from its scattered terms here; the caller checks the text.
             refused = self._clauses.certain(shard, unit) if unit.sequence else self._clauses.found(shard, unit)
             if refused is not None and not has_text_pattern(unit):
                 clauses.append((Occur.MustNot, refused))
-        if not self._wanted.must:
-            clauses.append((Occur.Must, either(scored) or Query.empty_query()))
+        if not self._wanted.must and (found := either(scored)) is not None:
+            clauses.append((Occur.Must, found))
         if one.in_period and self._wanted.around is not None:
             around = self._wanted.around
             clauses.append((Occur.Must, unscored(times(around.start_us, around.end_us))))
@@ -462,34 +486,43 @@ class CandidateSearch:
         return self._clauses.certain(shard, unit)
 
 
-def _note_bits(candidate: Candidate, notes: Sequence[_Note], mask: int) -> None:
-    together = 0
+def _bits_of(notes: Sequence[_Note], mask: int) -> tuple[int, int, int]:
+    """Return what a score tells: which units there are, which of them as typed, and how many pairs stand together."""
+    has = exact = together = 0
     while mask:
         low = mask & -mask
         what, bit = notes[low.bit_length() - 1]
         mask ^= low
         if what == "has":
-            candidate.has |= bit
+            has |= bit
         elif what == "exact":
-            candidate.exact |= bit
+            exact |= bit
         else:
             together += bit
-    candidate.together = max(candidate.together, together)
+    return has, exact, together
 
 
-def _note_neighbours(found: Mapping[int, Candidate], near: frozenset[int]) -> None:
-    """Tell each candidate the keys of its neighbours among the events that have text."""
-    keys = sorted(found)
+def _note_neighbours(found: Mapping[int, Candidate], keys: Sequence[int]) -> None:
+    """Tell each candidate the keys of its neighbours that are candidates too. keys: of all events with text, in order,
+    that were looked at."""
+    count = len(keys)
     for i, key in enumerate(keys):
-        candidate = found[key]
-        if not candidate.has and key not in near:
+        candidate = found.get(key)
+        if candidate is None:
             continue
         first = max(key - REACH, key & ~_SEQ_MASK)
         last = min(key + REACH, key | _SEQ_MASK)
-        before = [k for k in keys[max(i - NEIGHBOURS, 0) : i] if k >= first]
-        after = [k for k in keys[i + 1 : i + 1 + NEIGHBOURS] if k <= last]
-        candidate.beside = (*before[-1:], *after[:1])
-        candidate.further = (*before[:-1], *after[1:])
+        beside: list[int] = []
+        further: list[int] = []
+        for at in range(i - NEIGHBOURS if i > NEIGHBOURS else 0, i):
+            if (k := keys[at]) >= first and k in found:
+                (beside if at == i - 1 else further).append(k)
+        for at in range(i + 1, min(i + 1 + NEIGHBOURS, count)):
+            if (k := keys[at]) > last:
+                break
+            if k in found:
+                (beside if at == i + 1 else further).append(k)
+        candidate.beside, candidate.further = tuple(beside), tuple(further)
 
 
 @cache
@@ -500,7 +533,5 @@ def _threads() -> ThreadPoolExecutor:
 
 
 def _among(keys: Sequence[int]) -> Query:
-    """Events of these keys. A term set walks all keys of the shard (.4 ms at 30,000), a few terms do not."""
-    if len(keys) > _FEW_KEYS:
-        return Query.term_set_query(schema(), KEY, list(keys))
-    return Query.boolean_query([(Occur.Should, Query.term_query(schema(), KEY, key, "basic")) for key in keys])
+    """Events of these keys: a set of so many walks the keys of the shard in less time than they are looked up in."""
+    return one_of(KEY, keys, few=_FEW_KEYS)

@@ -16,6 +16,7 @@ from recollect.model.tools import canonical_tool
 
 Clauses = list[tuple[Occur, Query]]
 _MAX_TOOLS = 1000
+_FEW_VALUES = 100
 
 
 @dataclass(frozen=True)
@@ -80,12 +81,22 @@ def times(after_us: int | None, before_us: int | None) -> Query:
     return Query.range_query(schema(), TS, tantivy.FieldType.Integer, after_us, last)
 
 
+def one_of(name: str, values: Sequence[str | int], *, few: int = _FEW_VALUES) -> Query:
+    """Return what has one of some values in a field; it gives no score that says anything.
+
+    A set of terms takes .2 ms before anything is looked up, and again for every part of the index; a few terms do not.
+    """
+    if len(values) > few:
+        return Query.term_set_query(schema(), name, list(values))
+    return Query.boolean_query([(Occur.Should, Query.term_query(schema(), name, one, "basic")) for one in values])
+
+
 def _sessions(numbers: frozenset[int]) -> Query:
-    return Query.term_set_query(schema(), SESSION, sorted(numbers))
+    return one_of(SESSION, sorted(numbers))
 
 
 def _kinds(kinds: Sequence[str]) -> Query | None:
-    return Query.term_set_query(schema(), KIND, list(kinds)) if kinds else None
+    return one_of(KIND, kinds) if kinds else None
 
 
 def _tools(shard: Shard, wanted: Sequence[str]) -> Query | None:
@@ -94,7 +105,7 @@ def _tools(shard: Shard, wanted: Sequence[str]) -> Query | None:
         return None
     names = [name for name, _ in shard.terms_with_prefix(TOOL, "", _MAX_TOOLS)]
     chosen = [name for name in names if name in wanted or canonical_tool(name) in wanted]
-    return Query.term_set_query(schema(), TOOL, chosen) if chosen else Query.empty_query()
+    return one_of(TOOL, chosen) if chosen else Query.empty_query()
 
 
 def _any_path(shard: Shard, paths: Sequence[str]) -> Query | None:
@@ -110,5 +121,5 @@ def _path(shard: Shard, path: str) -> Query:
         return Query.empty_query()
     if len(parts) == 1:
         names = [term for term, _ in shard.terms_with_prefix(PATHS, parts[0], _MAX_TOOLS)]
-        return Query.term_set_query(schema(), PATHS, names) if names else Query.empty_query()
+        return one_of(PATHS, names) if names else Query.empty_query()
     return Query.phrase_prefix_query(schema(), PATHS, list(parts))

@@ -12,8 +12,6 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
-from operator import or_
 from typing import Literal, NamedTuple
 
 from recollect.index.query.candidates import Candidate, QueryPlan
@@ -142,21 +140,20 @@ class Ranked(NamedTuple):
     covered: float
 
 
-class Masses:
-    """What share of the question's rareness a set of units holds."""
+class Masses(dict[int, float]):
+    """What share of the question's rareness, 0..1, the units hold whose bits are set. Absent units count for nothing.
+
+    It is worked out when it is first looked up.
+    """
 
     def __init__(self, units: Sequence[Unit]) -> None:
+        super().__init__()
         self._weights = [0.0 if u.is_absent else u.idf for u in units]
         self._total = sum(self._weights) or 1.0
-        self._known: dict[int, float] = {}
 
-    def of(self, mask: int) -> float:
-        """Return the share, 0..1, of the units whose bits are set. Absent units count for nothing."""
-        known = self._known.get(mask)
-        if known is None:
-            known = sum(w for i, w in enumerate(self._weights) if mask >> i & 1) / self._total
-            self._known[mask] = known
-        return known
+    def __missing__(self, mask: int) -> float:
+        share = self[mask] = sum(w for i, w in enumerate(self._weights) if mask >> i & 1) / self._total
+        return share
 
 
 def rank(
@@ -182,21 +179,24 @@ def rank(
     for candidate in candidates.values():
         by_session.setdefault(candidate.session, []).append(candidate)
     of_session = {number: _session_gain(members, masses, scale, weights) for number, members in by_session.items()}
-    session_meaning = {number: _session_meaning(members, meanings, weights) for number, members in by_session.items()}
+    session_meaning = (
+        {number: _session_meaning(members, meanings, weights) for number, members in by_session.items()}
+        if meanings
+        else dict.fromkeys(by_session, 0.0)
+    )
     lengths = {number: 1.0 if asks else _length_factor(sessions.get(number), weights) for number in by_session}
     voices = _voices(intent_of(question), weights)
-    ranked = [
-        _score(candidate, candidates, masses=masses, scale=scale, weights=weights) for candidate in candidates.values()
-    ]
     placed = []
-    for item in ranked:
-        candidate = item.candidate
-        meaning = weights.meaning * meanings.get(candidate.key, 0.0) + session_meaning[candidate.session]
-        score = voices[candidate.voice] * (item.score + of_session[candidate.session] * item.covered + meaning)
-        score *= lengths[candidate.session] * (1 + weights.recency * _recency(candidate.ts, now_us))
-        if asks and candidate.voice == "prompt" and masses.of(candidate.exact) > _SAME_QUESTION:
+    for candidate in candidates.values():
+        session = candidate.session
+        covered = masses[candidate.has]
+        own = _score(candidate, covered, candidates, masses=masses, scale=scale, weights=weights)
+        meaning = weights.meaning * meanings.get(candidate.key, 0.0) + session_meaning[session]
+        score = voices[candidate.voice] * (own + of_session[session] * covered + meaning)
+        score *= lengths[session] * (1 + weights.recency * _recency(candidate.ts, now_us))
+        if asks and candidate.voice == "prompt" and masses[candidate.exact] > _SAME_QUESTION:
             score *= weights.asked
-        placed.append(Ranked(candidate, score + (weights.in_period if candidate.in_period else 0.0), item.covered))
+        placed.append(Ranked(candidate, score + (weights.in_period if candidate.in_period else 0.0), covered))
     placed.sort(key=lambda item: _place(item, sessions))
     return placed
 
@@ -212,9 +212,9 @@ def _place(item: Ranked, sessions: Mapping[int, SessionKey]) -> tuple[float, boo
 
 
 def _score(
-    candidate: Candidate, all_: Mapping[int, Candidate], *, masses: Masses, scale: float, weights: Weights
-) -> Ranked:
-    covered = masses.of(candidate.has)
+    candidate: Candidate, covered: float, all_: Mapping[int, Candidate], *, masses: Masses, scale: float,
+    weights: Weights,
+) -> float:  # fmt: skip
     bm25 = candidate.score / scale
     neighbours = 0.0
     around = candidate.has
@@ -228,21 +228,24 @@ def _score(
                 around |= neighbour.has
                 share = of_said if is_said and neighbour.voice in _SAID else of_any
                 neighbours += share * neighbour.score / scale
-    score = (
+    return (
         bm25 * (1 + weights.coverage * covered * covered)
-        + weights.exact * masses.of(candidate.exact)
+        + weights.exact * masses[candidate.exact]
         + weights.together * min(candidate.together, 4)
         + neighbours
-        + weights.context * masses.of(around) * covered
+        + weights.context * masses[around] * covered
     )
-    return Ranked(candidate, score, covered)
 
 
 def _session_gain(members: Sequence[Candidate], masses: Masses, scale: float, weights: Weights) -> float:
-    members = [m for m in members if not m.is_extra]
-    best = sorted((m.score / scale for m in members), reverse=True)[:5]
-    together = masses.of(reduce(or_, (m.has for m in members), 0))
-    return weights.session_coverage * together + weights.session_best * sum(best)
+    together = 0
+    scores: list[float] = []
+    for member in members:
+        if not member.is_extra:
+            together |= member.has
+            scores.append(member.score / scale)
+    scores.sort(reverse=True)
+    return weights.session_coverage * masses[together] + weights.session_best * sum(scores[:5])
 
 
 def _meanings(candidates: Mapping[int, Candidate], weights: Weights) -> dict[int, float]:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from tempfile import TemporaryDirectory
 
 
+Stamp = tuple[int, int, int]
 HEAPS = 2
 LARGE_BYTES = 1024 * 1024
 """From here on a piece of memory is the system's again as soon as it is free."""
@@ -69,11 +70,20 @@ def engine_errors(doing: str, shard: str) -> Iterator[None]:
 
 def shard_names(folder: Path) -> list[str]:
     """Return the shards that exist under the folder, in order."""
-    try:
-        names = os.listdir(folder)
-    except OSError:
-        return []
-    return sorted(n for n in names if not n.endswith(_SET_ASIDE) and os.path.exists(os.path.join(folder, n, META)))
+    return list(shard_stamps(folder))
+
+
+def shard_stamps(folder: Path) -> dict[str, Stamp]:
+    """Return the shards that exist under the folder, in order, each with what tells its last commit from others."""
+    stamps: dict[str, Stamp] = {}
+    with suppress(OSError):
+        for name in sorted(os.listdir(folder)):
+            if name.endswith(_SET_ASIDE):
+                continue
+            with suppress(OSError):
+                status = os.stat(f"{folder}/{name}/{META}")
+                stamps[name] = (status.st_mtime_ns, status.st_size, status.st_ino)
+    return stamps
 
 
 def check_format(folder: Path) -> bool:

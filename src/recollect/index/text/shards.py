@@ -8,13 +8,20 @@ import threading
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import tantivy
 from tantivy import Occur, Query
 
 from recollect.errors import IndexUnavailable
-from recollect.index.text.engine import META, check_format, engine_errors, open_shard, open_unwritable, shard_names
+from recollect.index.text.engine import (
+    Stamp,
+    check_format,
+    engine_errors,
+    open_shard,
+    open_unwritable,
+    shard_stamps,
+)
 from recollect.index.text.schema import IDENT, KEY, SESSION, TEXT_FIELDS, plain_analyzer, schema
 from recollect.index.text.vocabulary import ShardVocabulary, commit_id, matching_terms
 
@@ -22,9 +29,30 @@ if TYPE_CHECKING:
     from tempfile import TemporaryDirectory
 
 
-_Stamp = tuple[int, int, int]
-_KEPT_MATCHES = 64
-"""Patterns whose terms a shard remembers."""
+_Key = TypeVar("_Key")
+_Value = TypeVar("_Value")
+_KEPT_COUNTS = 10_000
+"""Terms of which a shard remembers in how many documents they are."""
+_KEPT_TERMS = 20_000
+"""Terms that a shard remembers of prefixes, and as many of patterns: two megabytes."""
+
+
+class _Answers(Generic[_Key, _Value]):
+    """What was asked before; all of it is forgotten where it becomes too much. Safe from many threads."""
+
+    def __init__(self, most: int) -> None:
+        """most: the sum of all sizes."""
+        self._most = most
+        self._size = 0
+        self.known: dict[_Key, _Value] = {}
+        self.get = self.known.get
+
+    def keep(self, key: _Key, value: _Value, size: int = 1) -> None:
+        if self._size + size > self._most:
+            self.known.clear()
+            self._size = 0
+        self._size += size
+        self.known[key] = value
 
 
 class Shard:
@@ -38,9 +66,9 @@ class Shard:
             self.searcher: tantivy.Searcher = index.searcher()
             self.documents: int = self.searcher.num_docs
         self._terms: bytes | None = None
-        self._frequencies: dict[tuple[str, str], int] = {}
-        self._prefixes: dict[tuple[str, str], list[tuple[str, int]]] = {}
-        self._matches: dict[tuple[str, str], tuple[list[str], bool]] = {}
+        self._frequencies: _Answers[tuple[str, str], int] = _Answers(_KEPT_COUNTS)
+        self._prefixes: _Answers[tuple[str, str], list[tuple[str, int]]] = _Answers(_KEPT_TERMS)
+        self._matches: _Answers[tuple[str, str], tuple[list[str], bool]] = _Answers(_KEPT_TERMS)
         self._lock = threading.Lock()
 
     def document_frequency(self, field: str, term: str) -> int:
@@ -49,7 +77,7 @@ class Shard:
         if known is None:
             with engine_errors("reading", self.name):
                 known = self.searcher.doc_freq(field, term)
-            self._frequencies[field, term] = known
+            self._frequencies.keep((field, term), known)
         return known
 
     def count(self, query: tantivy.Query) -> int:
@@ -63,7 +91,7 @@ class Shard:
         if known is None:
             with engine_errors("reading", self.name):
                 known = self.searcher.terms_with_prefix(field, prefix, limit=limit)
-            self._prefixes[field, prefix] = known
+            self._prefixes.keep((field, prefix), known, 1 + len(known))
         return known
 
     def matching(self, literal: str, pattern: re.Pattern[str], *, limit: int) -> tuple[list[str], bool]:
@@ -72,9 +100,7 @@ class Shard:
         known = self._matches.get(key)
         if known is None:
             known = matching_terms(self.vocabulary(), literal, pattern, limit=limit)
-            if len(self._matches) >= _KEPT_MATCHES:
-                self._matches.pop(next(iter(self._matches)), None)
-            self._matches[key] = known
+            self._matches.keep(key, known, 1 + len(known[0]))
         return known
 
     def vocabulary(self) -> bytes:
@@ -109,8 +135,8 @@ class TextIndex:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._lock = threading.Lock()
-        self._shards: dict[str, tuple[_Stamp, tantivy.Index, Shard]] = {}
-        self._left_out: dict[str, _Stamp] = {}
+        self._shards: dict[str, tuple[Stamp, tantivy.Index, Shard]] = {}
+        self._left_out: dict[str, Stamp] = {}
         self._mirrors: dict[str, TemporaryDirectory[str]] = {}
         self.damaged: tuple[str, ...] = ()
         """Shards that could not be read at the last look; searches go on without them and say so."""
@@ -127,14 +153,14 @@ class TextIndex:
             IndexUnavailable: the index is of another format, or no shard can be opened.
         """
         with self._lock:
-            names = shard_names(self._folder)
-            if names and not check_format(self._folder):
+            stamps = shard_stamps(self._folder)
+            if stamps and not check_format(self._folder):
                 raise IndexUnavailable("the search index was made by another version", hint="run `recollect sync`")
             damaged: list[str] = []
-            current: dict[str, tuple[_Stamp, tantivy.Index, Shard]] = {}
-            for name in names:
+            current: dict[str, tuple[Stamp, tantivy.Index, Shard]] = {}
+            for name, stamp in stamps.items():
                 try:
-                    current[name] = self._current(name)
+                    current[name] = self._current(name, stamp)
                 except IndexUnavailable:
                     damaged.append(name)
             self._shards, self.damaged = current, tuple(damaged)
@@ -168,18 +194,13 @@ class TextIndex:
         for shard in self.shards():
             shard.make_vocabulary()
 
-    def _current(self, name: str) -> tuple[_Stamp, tantivy.Index, Shard]:
-        path = self._folder / name
-        try:
-            status = (path / META).stat()
-        except OSError as error:
-            raise IndexUnavailable(f"shard {name} vanished") from error
-        stamp = (status.st_mtime_ns, status.st_size, status.st_ino)
+    def _current(self, name: str, stamp: Stamp) -> tuple[Stamp, tantivy.Index, Shard]:
         if self._left_out.get(name) == stamp:
             raise IndexUnavailable(f"shard {name} is damaged")
         known = self._shards.get(name)
         if known is not None and known[0] == stamp:
             return known
+        path = self._folder / name
         commit = commit_id(path)
         if not os.access(path, os.W_OK):
             index, self._mirrors[name] = open_unwritable(path)

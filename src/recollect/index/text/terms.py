@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from functools import lru_cache
 
 import Stemmer
 
@@ -67,6 +68,11 @@ def terms_of(text: str) -> list[str]:
     """Return the terms of a text, in order, exactly as the index cuts it."""
     if text.isascii() and text.isalpha() and text.islower() and len(text) <= MAX_TERM_BYTES:
         return [text]  # a plain word is a term as it is; most questions need no numpy, which takes 0.15 s to load
+    return list(_cut(text))
+
+
+@lru_cache(maxsize=64)  # a search cuts the same words several times
+def _cut(text: str) -> tuple[str, ...]:
     from recollect.index.text.preparation import prepare_one
 
-    return plain_analyzer().analyze(prepare_one(text).text)
+    return tuple(plain_analyzer().analyze(prepare_one(text).text))

@@ -102,6 +102,7 @@ class Files:
         self.folder = folder / identity.folder_name
         self.identity = identity
         self._has_marks = has_marks
+        self._seen: tuple[tuple[int, int, int], Generation] | None = None
 
     def generation(self) -> Generation | None:
         """Return the generation in force; None where nothing was made yet.
@@ -110,7 +111,12 @@ class Files:
             IndexUnavailable: the manifest cannot be read or belongs to another embedder or format.
         """
         try:
-            manifest = json.loads((self.folder / "manifest.json").read_bytes())
+            file = self.folder / "manifest.json"
+            status = file.stat()
+            stamp = (status.st_mtime_ns, status.st_size, status.st_ino)
+            if self._seen is not None and self._seen[0] == stamp:  # every search by meaning asks
+                return self._seen[1]
+            manifest = json.loads(file.read_bytes())
             found = (manifest["format"], *(manifest[field] for field in EmbedderIdentity._fields))
             path = self.folder / str(manifest["generation"])
             generation = Generation(path, int(manifest["dimensions"]), self._has_marks)
@@ -120,6 +126,7 @@ class Files:
             raise IndexUnavailable(f"the vectors in {self.folder} cannot be read", hint=REMAKE_HINT) from error
         if found != (FORMAT, *self.identity):
             raise IndexUnavailable(f"the vectors in {self.folder} are of another model or format", hint=REMAKE_HINT)
+        self._seen = (stamp, generation)
         return generation
 
     def begin(self, dimensions: int) -> Generation:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -56,11 +57,17 @@ class Rows:
         if not len(rows):
             return []
         similarity = self._similarity(vector, rows)
-        order = np.argsort(-similarity, kind="stable")
-        keys, similarity = self.keys[rows[order]], similarity[order]
-        # Best first: of an event with several rows the first counts.
-        first = np.sort(np.unique(keys, return_index=True)[1])[:limit]
-        return list(zip(keys[first].tolist(), similarity[first].tolist(), strict=True))
+        found: dict[int, float] = {}
+        for most in dict.fromkeys((min(2 * limit, len(rows)), len(rows))):
+            least = np.partition(similarity, -most)[-most]
+            best = np.flatnonzero(similarity >= least)
+            best = best[np.argsort(-similarity[best], kind="stable")]
+            found = {}
+            for key, near in zip(self.keys[rows[best]].tolist(), similarity[best].tolist(), strict=True):
+                found.setdefault(key, near)  # best first: of an event with several rows the first counts
+            if len(found) >= limit:
+                break
+        return list(islice(found.items(), limit))
 
     def similarities(self, vector: Float32, keys: Iterable[int]) -> dict[int, float]:
         """Return the best similarity of each key that has rows."""
@@ -241,7 +248,8 @@ def _column(path: Path, kind: type[T], shape: tuple[int, ...]) -> NDArray[T]:
     """Map a column of little-endian numbers; an empty one has no file to map."""
     if not np.prod(shape):
         return np.empty(shape, kind)
-    return np.memmap(path, np.dtype(kind).newbyteorder("<"), "r", shape=shape)
+    # As a plain array: each slice of a memmap takes 20 µs longer.
+    return np.memmap(path, np.dtype(kind).newbyteorder("<"), "r", shape=shape).view(np.ndarray)
 
 
 class Differences(NamedTuple):
