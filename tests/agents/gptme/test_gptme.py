@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.agents.gptme.blocks import pieces_of
-from recollect.agents.gptme.parse import GptmeAdapter
+from recollect.agents.gptme.parse import GptmeAdapter, pieces_of
 from recollect.model.events import Draft
 from recollect.model.payloads import (
     AssistantMessage,

@@ -12,9 +12,10 @@ from typing import Any, get_args
 
 import pytest
 
-from recollect.insights.language.pack import CODES, Lists, Pack, PackRule, pack
+from recollect.insights.language.detection import scripts
+from recollect.insights.language.pack import CODES, SCRIPTS, Lists, Pack, PackRule, Spoken, pack
 from recollect.insights.language.patterns import Pattern
-from recollect.insights.language.reader import Reading, readings
+from recollect.insights.language.reader import Reading, readings, words_of
 from recollect.model.insights.nodes import MarkerCategory, Speaker
 from tests.insights.decisions.stories import answered, decided
 
@@ -184,6 +185,27 @@ def test_expressions_compile_and_no_repetition_stands_in_another_that_takes_the_
             # What repeats without end in something that does begins with a colon, which the outer one never takes.
             for outer, inner in _nested(re.compile(expression)):
                 assert inner.startswith(":"), (rule.id, written, outer)
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_rules_on_what_should_be_learned_are_whole_and_bounded(code: str) -> None:
+    words = words_of(code)
+    found = words.pack.spoken
+    around = [words.spoken(name) for name in Spoken.__struct_fields__ if name not in ("rules", "parts")]
+    assert len(around) == 8
+    ids = [rule.id for rule in found.rules]
+    assert len(ids) == len(set(ids))
+    for rule in found.rules:
+        expression = words.said_by(rule)
+        assert "\n" not in expression.pattern
+        assert not list(_nested(expression)), rule.id
+        assert rule.cues
+        assert "said" in expression.groupindex or rule.meaning != "explicit" or rule.with_before, rule.id
+
+
+@pytest.mark.parametrize("code", [code for code, script in SCRIPTS.items() if script != "latin"])
+def test_cues_of_another_script_are_written_in_it(code: str) -> None:
+    assert {cue for cue in words_of(code).cues if scripts(cue) == ("latin",)} == set()
 
 
 def _nested(expression: re.Pattern[str]) -> Iterator[tuple[str, str]]:

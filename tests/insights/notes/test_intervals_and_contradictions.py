@@ -12,7 +12,6 @@ from recollect.insights.notes.contradictions import (
     check_interval,
     contradict,
     contradictions_among,
-    holds_at,
     overlap,
     single_valued,
 )
@@ -27,6 +26,10 @@ texts = st.text(max_size=30)
 def fact(said: str, predicate: str = "runs_on", **also: object) -> Fact:
     named = {"id": f"f{said}{predicate}", "subject": "shop", "predicate": predicate, "object": said, **also}
     return Fact(**named)  # type: ignore[arg-type]
+
+
+def holds_at(begin: int | None, end: int | None, at: int) -> bool:
+    return (begin is None or begin <= at) and (end is None or at < end)
 
 
 @given(one=intervals, other=intervals)

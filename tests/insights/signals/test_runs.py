@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.insights.commands import simple_commands
-from recollect.insights.signals.frameworks import FRAMEWORKS, Framework
+from recollect.insights.signals.frameworks import Framework, frameworks
 from recollect.insights.signals.runs import counts_in, ran_by, says_failed
 from tests.insights.signals.stories import Story
 
-BY_NAME = {framework.name: framework for framework in FRAMEWORKS}
+BY_NAME = {framework.name: framework for framework in frameworks()}
 
 PRINTED = [
     ("pytest", "===== 2 failed, 10 passed, 1 skipped, 3 errors in 1.23s =====", (10, 2, 3, 1)),
@@ -59,7 +59,7 @@ def test_what_a_framework_printed_is_counted(
     name: str, printed: str, counts: tuple[int | None, int | None, int | None, int | None]
 ) -> None:
     story = Story()
-    command = " ".join(word.strip("*") or "x" for word in (*BY_NAME[name].commands, ("make", "test"))[0])
+    command = " ".join(word.strip("*") or "x" for word in (*BY_NAME[name].commands, "make test")[0].split())
     story.runs(command, printed, exit_code=1 if counts[1] or counts[2] else 0)
     [run] = story.signals("test_run")
     assert run.framework == name
@@ -67,7 +67,7 @@ def test_what_a_framework_printed_is_counted(
     assert run.ok is not bool(counts[1] or counts[2])
 
 
-@pytest.mark.parametrize("framework", FRAMEWORKS, ids=lambda framework: framework.name)
+@pytest.mark.parametrize("framework", frameworks(), ids=lambda framework: framework.name)
 def test_a_row_of_the_table_is_whole(framework: Framework) -> None:
     assert framework.name
     groups = {name for pattern in framework.summaries for name in re.compile(pattern).groupindex}
@@ -209,8 +209,8 @@ def test_a_run_cites_its_result_and_its_call() -> None:
 )
 def test_hostile_output_is_read_in_bounded_time(unit: str) -> None:
     story = Story()
-    every_stem = " ".join(stem for framework in FRAMEWORKS for stem in framework.stem)
-    for framework in FRAMEWORKS:
+    every_stem = " ".join(stem for framework in frameworks() for stem in framework.stem)
+    for framework in frameworks():
         assert counts_in(framework, every_stem + unit * (60_000 // len(unit)) + every_stem) is not None
     story.runs("make test", every_stem + unit * (400_000 // len(unit)))
     assert len(story.signals("test_run")) == 1
@@ -225,7 +225,7 @@ _LINES = [
 
 @given(st.lists(st.sampled_from(_LINES), max_size=8).map("\n".join))
 def test_lines_that_are_left_out_beforehand_tell_nothing(printed: str) -> None:
-    for framework in FRAMEWORKS:
+    for framework in frameworks():
         slow = msgspec.structs.replace(framework, line_stem=(), failing_stem=())
         assert counts_in(framework, printed) == counts_in(slow, printed)
         assert says_failed(framework, printed) is says_failed(slow, printed)

@@ -95,16 +95,9 @@ CALL_ID = ("tool_call_id", "tool_use_id", "toolUseId", "toolCallId", "callID")
 TOOL = ("tool_name", "toolName", "mcp_tool_name", "tool")
 ARGUMENTS = ("tool_input", "toolInput", "tool_args", "toolArgs", "mcp_tool_arguments")
 RESPONSE = (
-    "tool_response",
-    "toolResponse",
-    "tool_output",
-    "toolOutput",
-    "toolResult",
-    "result_json",
-    "mcp_result",
-    "output",
+    "tool_response", "toolResponse", "tool_output", "toolOutput", "toolResult", "result_json", "mcp_result", "output",
     "result",
-)
+)  # fmt: skip
 _TEXTS = ("llmContent", "textResultForLlm", "content", "output", "stdout", "result", "text", "returnDisplay", "error")
 _PLAIN = frozenset((
     *EVENT, *SESSION, *CWD, *MODEL, *PROMPT_ID, *CALL_ID, *TOOL, *RESPONSE, "timestamp", "transcript_path",

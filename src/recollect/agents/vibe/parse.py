@@ -1,20 +1,241 @@
 """Mistral Vibe: one record in, its events out. Pure, and never raises on content.
 
-What each becomes is in `messages` and `meta`; traps are in README.md beside this file.
+Traps are in README.md beside this file.
 """
 
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from recollect.agents.facts import facts_of
+from recollect.agents.kit import adapter as kit
 from recollect.agents.kit.adapter import KitAdapter, first_line_name, read_odd
-from recollect.agents.kit.names import short
+from recollect.agents.kit.calls import Waiting, arrived, edits_of, expect, give_edits
+from recollect.agents.kit.content import arguments_of, chat_content
+from recollect.agents.kit.names import NamingState, name_of, short
 from recollect.agents.kit.values import decoded_json, instant, mapping, text
-from recollect.agents.vibe.messages import ROW_FIELDS, read_message
-from recollect.agents.vibe.meta import is_meta, read_meta
-from recollect.agents.vibe.state import Reading, VibeState
+from recollect.model.payloads import (
+    AssistantMessage,
+    FileEdit,
+    Instructions,
+    Json,
+    Lifecycle,
+    SessionStart,
+    Thinking,
+    TokenUsage,
+    ToolCall,
+    ToolResult,
+    UserMessage,
+)
 from recollect.model.records import SourceInfo
+from recollect.model.tools import canonical_tool
+
+
+class VibeState(NamingState, frozen=True, gc=False, omit_defaults=True):
+    """State after a record."""
+
+    parent: str = ""
+    """Of a subagent: the session that started it."""
+    agent: str = ""
+    waiting: tuple[Waiting, ...] = ()
+
+
+Reading = kit.Reading[VibeState]
+
+
+# The file of a session's facts: written anew after every turn.
+#
+# Its `config` may hold what authorises MCP servers; only the model's name is taken from it.
+
+_FIELDS = frozenset((
+    "session_id", "parent_session_id", "start_time", "end_time", "git_commit", "git_branch", "username", "environment",
+    "loops", "title", "title_source", "experiments", "stats", "total_messages", "tools_available", "config",
+    "agent_profile", "system_prompt", "model", "working_dir",
+))  # fmt: skip
+_STATS_FIELDS = frozenset((
+    "steps", "session_prompt_tokens", "session_completion_tokens", "session_cached_tokens", "tool_calls_agreed",
+    "tool_calls_rejected", "tool_calls_failed", "tool_calls_succeeded", "context_tokens", "last_turn_prompt_tokens",
+    "last_turn_completion_tokens", "last_turn_cached_tokens", "last_turn_duration", "tokens_per_second",
+    "input_price_per_million", "output_price_per_million", "session_total_llm_tokens", "last_turn_total_tokens",
+    "session_cost",
+))  # fmt: skip
+_CHAIN = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-(?P<chain>[0-9a-f]{12})")
+_SHORT = 8
+
+
+def is_meta(value: Any) -> bool:
+    """Say whether a document is the facts of a session of Vibe."""
+    facts = mapping(value)
+    is_own = "session_prompt_tokens" in mapping(facts.get("stats")) or "title_source" in facts
+    return is_own and isinstance(facts.get("session_id"), str) and isinstance(facts.get("environment"), dict)
+
+
+def read_meta(reading: Reading) -> None:
+    """Give the session's start, title, system prompt and tokens."""
+    value, state = reading.value, reading.state
+    reading.date(value.get("start_time"), "start_time")
+    model = text(value.get("model")) or text(mapping(value.get("config")).get("active_model"))
+    before = text(value.get("parent_session_id"))[:_SHORT]
+    reading.add(
+        SessionStart(
+            cwd=text(mapping(value.get("environment")).get("working_directory")) or text(value.get("working_dir")),
+            git_branch=text(value.get("git_branch")),
+            git_commit=text(value.get("git_commit")),
+            model=model,
+            forked_from="" if state.parent or before == state.session else before,
+            parent_session=state.parent,
+            agent_name=state.agent,
+        ),
+        native_id="start",
+    )
+    reading.entitle(reading.text(value, "title"))
+    profile = text(mapping(value.get("agent_profile")).get("name"))
+    if profile:
+        reading.add(Lifecycle("mode", text=profile), native_id="profile")
+    prompt = chat_content(mapping(value.get("system_prompt")).get("content"))[0]
+    if prompt:
+        reading.add(Instructions(prompt, "system"), native_id="system")
+    if value.get("loops"):
+        reading.add(Lifecycle("loops", detail=value["loops"]), native_id="loops")
+    reading.date(value.get("end_time"), "end_time")
+    _read_stats(reading, reading.mapping(value, "stats"), model)
+    reading.extra(value, _FIELDS, "meta", native_id="meta")
+
+
+def _read_stats(reading: Reading, stats: dict[str, Any], model: str) -> None:
+    """Give the running total. Cached tokens are part of the prompt's.
+
+    A compaction or rewind goes on in a new session whose total includes the old one's. Such sessions share the end of
+    their ids, so one key names them all, and one of them counts.
+    """
+    put, got = reading.count(stats, "session_prompt_tokens"), reading.count(stats, "session_completion_tokens")
+    cached = min(reading.count(stats, "session_cached_tokens"), put)
+    if put or got:
+        session_id = text(reading.value.get("session_id"))
+        told = _CHAIN.fullmatch(session_id)
+        chain = told["chain"] if told is not None and not reading.state.parent else reading.state.session
+        payload = TokenUsage(model, put - cached, got, cached, dedupe_key=f"vibe:{chain}")
+        reading.add(payload, native_id="usage")
+    counts = {k: v for k, v in stats.items() if k.startswith(("steps", "tool_calls_", "context_tokens")) and v}
+    if counts:
+        reading.add(Lifecycle("stats", detail=counts), native_id="stats")
+    reading.extra(stats, _STATS_FIELDS, "meta.stats", native_id="stats")
+
+
+# The rows of a conversation: OpenAI's roles, with reasoning beside the text and tool results as tagged text.
+#
+# Evidence: `LLMMessage` in Vibe's `core/types.py`; tags in `core/utils/tags.py`.
+
+ROW_FIELDS = frozenset((
+    "role", "content", "injected", "reasoning_content", "reasoning_state", "reasoning_signature",
+    "reasoning_message_id", "tool_calls", "name", "tool_call_id", "message_id", "model", "images",
+))  # fmt: skip
+_CALL_FIELDS = frozenset(("id", "index", "function", "type"))
+_FUNCTION_FIELDS = frozenset(("name", "arguments"))
+_TAG = re.compile(r"<(user_cancellation|tool_error|vibe_stop_event|vibe_warning)>(.*?)</\1>", re.DOTALL)
+_EXIT = re.compile(r"^(?:returncode|Return code|exit_code): (-?\d{1,9})$", re.MULTILINE)
+_EXIT_CHARS = 65_536
+
+
+def read_message(reading: Reading) -> None:
+    """Give the events of one row."""
+    value = reading.value
+    role = reading.text(value, "role")
+    said, parts, are_readable = chat_content(value.get("content"))
+    if not are_readable:
+        reading.wrong("content", "bad_base64")
+    written = short(reading.text(value, "message_id"))
+    if role == "tool":
+        _read_result(reading, said)
+        reading.extra(value, ROW_FIELDS, "tool", native_id=reading.native_id)
+        return
+    reading.native_id = written or name_of(reading, role or "row", value)
+    if role == "user":
+        _read_user(reading, said, parts)
+    elif role == "assistant":
+        _read_assistant(reading, said, parts)
+    elif role == "system":
+        reading.add(Instructions(said, "system"))
+    else:
+        reading.unknown(role or text(value.get("type")) or "row")
+        return
+    reading.extra(value, ROW_FIELDS, role)
+
+
+def _read_user(reading: Reading, said: str, parts: tuple[Any, ...]) -> None:
+    tag = _TAG.match(said)
+    if tag is not None and tag[1] == "user_cancellation":
+        reading.add(Lifecycle("interrupted", text=tag[2]))
+        return
+    is_harness = reading.value.get("injected") is True or tag is not None
+    reading.add(UserMessage(said, "injected" if is_harness else "human", parts), "user")
+
+
+def _read_assistant(reading: Reading, said: str, parts: tuple[Any, ...]) -> None:
+    value = reading.value
+    model, name = reading.text(value, "model"), reading.native_id
+    thought = chat_content(value.get("reasoning_content"))[0]
+    is_sealed = not thought and bool(value.get("reasoning_state") or value.get("reasoning_signature"))
+    if thought or is_sealed:
+        own = short(text(value.get("reasoning_message_id")))
+        reading.add(Thinking(thought, is_encrypted=is_sealed), "assistant", native_id=own or f"{name}/thinking")
+    stop = _TAG.search(said) if said.endswith("</vibe_stop_event>") else None
+    if stop is not None:
+        reading.add(Lifecycle("turn_aborted", text=stop[2]), native_id=f"{name}/stop")
+        said = said[: stop.start()].rstrip()
+    if said or parts:
+        reading.add(AssistantMessage(said, model, parts=parts), "assistant")
+    for number, call in enumerate(reading.items(value, "tool_calls"), 1):
+        if isinstance(call, dict):
+            _read_call(reading, call, number)
+        else:
+            reading.wrong("tool_calls")
+            reading.unknown("tool_call", call, native_id=f"{name}/call/{number}")
+
+
+def _read_call(reading: Reading, call: dict[str, Any], number: int) -> None:
+    function = reading.mapping(call, "function")
+    call_id, name = reading.text(call, "id"), reading.text(function, "name")
+    arguments = arguments_of(
+        reading, function.get("arguments"), "tool_calls.function.arguments", empty="", errors="replace"
+    )
+    native_id = f"call:{short(call_id)}" if call_id else f"{reading.native_id}/call/{number}"
+    reading.add(ToolCall(call_id, name, canonical_tool(name), arguments), "assistant", native_id=native_id)
+    expect(reading, call_id, name, _edits(name, arguments))
+    reading.extra(call, _CALL_FIELDS, "tool_call", native_id=native_id)
+    reading.extra(function, _FUNCTION_FIELDS, "tool_call.function", native_id=native_id)
+
+
+def _edits(name: str, arguments: Json) -> tuple[FileEdit, ...]:
+    if canonical_tool(name) != "edit":
+        return ()
+    given = mapping(arguments)
+    if name == "search_replace" and isinstance(given.get("content"), str):
+        return edits_of({"path": given.get("file_path", given.get("path")), "diff": given["content"]})
+    return edits_of(given)
+
+
+def _read_result(reading: Reading, said: str) -> None:
+    """Give a tool's result. Failures and refusals are told by a tag around the text, never by a field."""
+    value = reading.value
+    call_id = reading.text(value, "tool_call_id")
+    call = arrived(reading, call_id)
+    short_id = short(call_id)
+    native_id = f"result:{short_id}" if call_id else name_of(reading, "result", value)
+    reading.native_id = native_id
+    tag = _TAG.match(said)
+    exit_code = _EXIT.search(said[-_EXIT_CHARS:])
+    code = int(exit_code[1]) if exit_code else None
+    ok = tag is None and not code
+    name = reading.text(value, "name") or call.name
+    reading.add(ToolResult(call_id, name, ok, code, tag[2] if tag is not None else said), "tool", native_id=native_id)
+    if ok:
+        give_edits(reading, call.edits, short_id)
+    elif tag is not None and tag[1] == "user_cancellation":
+        kind = "permission" if "skipped" in tag[2] else "interrupted"
+        reading.add(Lifecycle(kind, text=tag[2], call_id=call_id), native_id=f"{native_id}/cancelled")
+
 
 MESSAGES = "messages"
 META = "meta"

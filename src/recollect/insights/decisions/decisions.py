@@ -48,18 +48,9 @@ class Found(NamedTuple):
 
 
 HUNDREDTHS: Final[Mapping[str, int]] = {
-    "strong_rule": 60,
-    "soft_rule": 40,
-    "own_rule": 50,
-    "answer_to_question": 55,
-    "order_to_do_it": 55,
-    "option_by_label": 70,
-    "contrast": 15,
-    "named_option": 10,
-    "reason": 10,
-    "human": 10,
-    "several_rules": 5,
-}
+    "strong_rule": 60, "soft_rule": 40, "own_rule": 50, "answer_to_question": 55, "order_to_do_it": 55,
+    "option_by_label": 70, "contrast": 15, "named_option": 10, "reason": 10, "human": 10, "several_rules": 5,
+}  # fmt: skip
 """What each feature adds. The first six say where the decision comes from; a decision has exactly one of them."""
 
 LEAST: Final = 50

@@ -51,11 +51,15 @@ def _plain(phrase: str) -> str:
     return phrase.translate(_PLAIN).translate(_BARE)
 
 
-LATIN: Final = ("en", "de", "es", "fr", "pt")
-CODES: Final = (*LATIN, "ru", "zh", "ja")
+Script = Literal["latin", "cyrillic", "han", "kana"]
+SCRIPTS: Final[Mapping[str, Script]] = {
+    "en": "latin", "de": "latin", "es": "latin", "fr": "latin", "pt": "latin",
+    "ru": "cyrillic", "zh": "han", "ja": "kana",
+}  # fmt: skip
+"""The scripts of the languages that ship, known before any pack is read."""
+CODES: Final = tuple(SCRIPTS)
 """The languages that ship, in the order in which their rules are tried."""
 
-Script = Literal["latin", "cyrillic", "han", "kana"]
 Allowed = Literal["question", "hypothetical", "reported", "negated", "conditional", "offer"]
 
 
@@ -144,15 +148,52 @@ class Lists(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ordinals: tuple[str, ...] = ()
 
 
+Meaning = Literal["explicit", "rule", "correction", "action", "place"]
+"""explicit: asked to be remembered; rule: holds from now on; correction: of what was done before; action: to be done
+later; place: where a service of this machine is."""
+
+
+class SpokenRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One way of saying what should be learned; packs/README.md says what each field does."""
+
+    id: str
+    meaning: Meaning
+    weight: float
+    cues: tuple[str, ...]
+    pattern: str
+    with_next: bool = False
+    with_before: bool = False
+    is_alone: bool = False
+
+
+_NOTHING: Final = "(?!)"
+"""Matches nothing."""
+
+
+class Spoken(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How people say what should be learned: rules in the order in which they are tried, and what reads around them."""
+
+    rules: tuple[SpokenRule, ...]
+    parts: dict[str, str] = {}
+    lead_ins: str = _NOTHING
+    questions: str = _NOTHING
+    doubtful: str = _NOTHING
+    reported: str = _NOTHING
+    refusal: str = _NOTHING
+    orders: str = _NOTHING
+    urgent: str = _NOTHING
+    important: str = _NOTHING
+
+
 class Pack(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One language."""
 
     code: str
     name: str
-    script: Script
     stop_words: str
     lists: Lists
     rules: tuple[PackRule, ...]
+    spoken: Spoken
     words: dict[str, str] = {}
     spaces: bool = True
 

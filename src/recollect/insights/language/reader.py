@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from recollect.insights.language.detection import scripts, spoken
 from recollect.insights.language.introduced import first_heading, is_introduced, is_said_by_others
 from recollect.insights.language.options import Range, is_named, reason_in, trimmed
-from recollect.insights.language.pack import CODES, PackRule, pack
+from recollect.insights.language.pack import SCRIPTS, PackRule, pack
 from recollect.insights.language.patterns import TAKEN_IN
 from recollect.insights.language.prefilter import Candidate, Places, Prefilter, Said, Spot
 from recollect.insights.language.projection import CAP, folded, project
@@ -88,7 +88,7 @@ def _prefilter(code: str, speaker: Speaker) -> Prefilter:
 @cache
 def _of_script(script: str) -> tuple[Words, ...]:
     """Return the languages that are written in a script."""
-    return tuple(words_of(code) for code in CODES if (p := pack(code)) is not None and p.script == script)
+    return tuple(words_of(code) for code, its in SCRIPTS.items() if its == script)
 
 
 def languages(low: str) -> list[str]:

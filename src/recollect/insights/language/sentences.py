@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import Final, NamedTuple
 
-from recollect.insights.language.pack import Pack, PackRule, phrases
+from recollect.insights.language.pack import Pack, PackRule, SpokenRule, phrases
 from recollect.insights.language.patterns import Pattern, alternatives
 from recollect.insights.language.projection import item_end
 
@@ -25,6 +25,7 @@ _WRAPPED: Final = 56
 _BREAK: Final = re.compile(r"[,;:!?¡¿()…，；：、！？（）]+\s*|\s-\s+|\.\s+|[\"']\s+(?=\w)")
 _WORD: Final = re.compile(r"[\w']+")
 _SHORTENED: Final = re.compile(r"'(?:ve|re|ll|s|d|m|t)$")
+_SPOKEN_PART: Final = re.compile(r"(?<!\?P)<(\w+)>")
 _LEAD_INS: Final = 6
 """Words skipped at the start of a clause, at most."""
 
@@ -99,6 +100,7 @@ class Words:
     def __init__(self, pack: Pack) -> None:
         self.pack = pack
         self._made: dict[str, re.Pattern[str] | None] = {}
+        self._spoken: dict[str, re.Pattern[str]] = {}
 
     def list(self, name: str) -> re.Pattern[str] | None:
         """Return an expression for one phrase of a list, None for an empty one."""
@@ -121,6 +123,26 @@ class Words:
         """Return the phrase of a list with which a range begins."""
         expression = self.list(name)
         return expression.match(low, start, end) if expression else None
+
+    def spoken(self, name: str) -> re.Pattern[str]:
+        """Return an expression that reads around what should be learned."""
+        return self._expression(getattr(self.pack.spoken, name))
+
+    def said_by(self, rule: SpokenRule) -> re.Pattern[str]:
+        """Return the expression of a rule on what should be learned."""
+        return self._expression(rule.pattern)
+
+    def _expression(self, written: str) -> re.Pattern[str]:
+        if written not in self._spoken:
+            parts = self.pack.spoken.parts
+            whole = _SPOKEN_PART.sub(lambda found: parts[found[1]], written)
+            self._spoken[written] = re.compile(whole.replace("\n", ""))
+        return self._spoken[written]
+
+    @cached_property
+    def cues(self) -> frozenset[str]:
+        """Pieces of which one stands wherever a rule on what should be learned matches."""
+        return frozenset(cue for rule in self.pack.spoken.rules for cue in rule.cues)
 
     @cached_property
     def patterns(self) -> tuple[tuple[PackRule, tuple[Pattern, ...]], ...]:

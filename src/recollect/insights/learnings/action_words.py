@@ -110,12 +110,6 @@ def _without_opening(words: list[str]) -> list[str]:
     return words[first:]
 
 
-def is_same_action(one: str, other: str) -> bool:
-    """Tell whether two texts ask for the same."""
-    key = action_key(one)
-    return bool(key) and key == action_key(other)
-
-
 def is_told_done(action: Worded, said: Worded) -> bool:
     """Tell whether words say that an action is done: all of its words, in one stretch that says nothing else, and
     either that it is done, or its verb in the form of what was done."""

@@ -41,8 +41,6 @@ PauseReason = Literal["authentication", "quota", "rate", "unavailable", "unusabl
 DAY_US = 86_400_000_000
 NOTE = "pause"
 """Under which it is kept, see `store.learning_writer.LearningStore.note`."""
-UNTIL_CHANGED: frozenset[PauseReason] = frozenset({"authentication", "configuration", "unusable"})
-"""What waiting does not mend: another configuration or key does. Asked again once a day all the same."""
 SHORT: frozenset[PauseReason] = frozenset({"rate", "unavailable"})
 """What comes and goes by itself."""
 PERSISTENT_US = 3_600_000_000

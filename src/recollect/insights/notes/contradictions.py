@@ -23,11 +23,6 @@ def check_interval(begin: int | None, end: int | None) -> None:
         raise UsageError(f"this fact would end {how} it begins, so it would never hold", hint="give a later end")
 
 
-def holds_at(begin: int | None, end: int | None, at: int) -> bool:
-    """Tell whether an instant lies in an interval."""
-    return (begin is None or begin <= at) and (end is None or at < end)
-
-
 def overlap(one: tuple[int | None, int | None], other: tuple[int | None, int | None]) -> bool:
     """Tell whether two intervals share an instant. Those that only meet do not."""
     begins = [begin for begin, _end in (one, other) if begin is not None]

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from recollect.insights.signals.turns import Turn
 from recollect.insights.stream import SessionEvents, evidence_of
 from recollect.model.events import Event
-from recollect.model.insights.nodes import Evidence
 from recollect.model.insights.signals import Abandoned, Completion
 from recollect.model.payloads import UserMessage
 
@@ -46,18 +45,14 @@ _LATER = re.compile(
 _LAST_CHARS = 1200
 
 
-def completions_of(session: SessionEvents, turns: Sequence[Turn]) -> list[Completion]:
+def completions_of(turns: Sequence[Turn]) -> list[Completion]:
     """Return the replies that closed a request for which the agent had worked."""
     found = []
     for turn in turns:
         if turn.reply is None or not turn.has_worked or turn.stop is not None or turn.failure is not None:
             continue
-        evidence: tuple[Evidence, ...] = (evidence_of(turn.reply, "context"),)
-        if turn.asked is not None:
-            evidence = (*evidence, evidence_of(turn.asked, "context"))
-        found.append(
-            Completion(session_uid=session.uid, ts=turn.reply.ts, turn_index=turn.reply.turn_index, evidence=evidence)
-        )
+        told = (turn.reply, turn.asked) if turn.asked is not None else (turn.reply,)
+        found.append(Completion.at(turn.reply, *(evidence_of(event, "context") for event in told)))
     return found
 
 
@@ -67,15 +62,7 @@ def abandoned_of(session: SessionEvents, turns: Sequence[Turn]) -> list[Abandone
     if left is None:
         return []
     event, reason = left
-    return [
-        Abandoned(
-            session_uid=session.uid,
-            ts=event.ts,
-            turn_index=event.turn_index,
-            evidence=(evidence_of(event, "context"),),
-            reason=reason,
-        )
-    ]
+    return [Abandoned.at(event, evidence_of(event, "context"), reason=reason)]
 
 
 def is_only_prompts(session: SessionEvents) -> bool:

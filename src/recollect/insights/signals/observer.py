@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from recollect.insights.signals.calls import Tried, endings_of, failures_of, text_of, tool_of
+from recollect.insights.signals.calls import endings_of, failures_of, text_of, tool_of
 from recollect.insights.signals.endings import abandoned_of, completions_of
 from recollect.insights.signals.errors import fingerprint_of, sample_of, telling_line
 from recollect.insights.signals.people import People
@@ -15,6 +15,7 @@ from recollect.insights.signals.runs import run_of
 from recollect.insights.signals.turns import turns_of
 from recollect.insights.stream import SessionEvents, evidence_of
 from recollect.model.events import Event
+from recollect.model.insights.nodes import Evidence
 from recollect.model.insights.signals import SIGNAL_KINDS, EditSeen, ErrorSeen, Signal, kind_of_signal
 from recollect.model.payloads import FileEdit, Lifecycle, ToolResult
 from recollect.model.tools import canonical_tool
@@ -40,8 +41,8 @@ class RuleObserver:
         found: list[Signal] = [*people.found, *pressure.found, *single.found]
         found += [run for run in (run_of(session, one) for one in tried) if run is not None]
         found += retries_of(session, tried)
-        found += loops_of(session, tried)
-        found += completions_of(session, turns)
+        found += loops_of(tried)
+        found += completions_of(turns)
         found += abandoned_of(session, turns)
         return sorted(found, key=lambda signal: _place(session, signal))
 
@@ -62,68 +63,33 @@ class _Single:
 
     def readers(self) -> dict[type, Callable[[Event, Any], None]]:
         """Return what reads events, by the type of their payload."""
-        return {
-            ToolResult: self._result,
-            Lifecycle: self._lifecycle,
-            FileEdit: self._edit,
-        }
+        return {ToolResult: self._result, Lifecycle: self._lifecycle, FileEdit: self._edit}
 
     def _result(self, event: Event, payload: ToolResult) -> None:
         if payload.ok is not False and not payload.exit_code:
             return
         one = self._tried.get(payload.call_id)
+        source, code = "exit" if payload.exit_code else "result", payload.exit_code or None
         if one is None:  # a result without its call
-            self.found.append(self._orphan(event, payload))
-        elif (
-            one.call.result is event and one.ending == "failed"
-        ):  # not an earlier result of a call that has a later one
-            self.found.append(self._error(event, payload, one))
-
-    def _orphan(self, event: Event, payload: ToolResult) -> ErrorSeen:
-        line = telling_line(text_of(self._session, event))
-        return ErrorSeen(
-            session_uid=event.session_uid,
-            ts=event.ts,
-            turn_index=event.turn_index,
-            evidence=(evidence_of(event, "context"),),
-            fingerprint=fingerprint_of(line),
-            sample=sample_of(line),
-            tool=canonical_tool(payload.name) if payload.name else "",
-            source="exit" if payload.exit_code else "result",
-            exit_code=payload.exit_code or None,
-        )
-
-    def _error(self, event: Event, payload: ToolResult, one: Tried) -> ErrorSeen:
-        is_update = one.call.call.canonical == "edit"
-        return ErrorSeen(
-            session_uid=event.session_uid,
-            ts=event.ts,
-            turn_index=event.turn_index,
-            evidence=(evidence_of(event, "context"), evidence_of(one.call.event, "command")),
-            fingerprint=fingerprint_of(one.line),
-            sample=sample_of(one.line),
-            tool=tool_of(one.call.call),
-            source="update" if is_update else "exit" if payload.exit_code else "result",
-            exit_code=payload.exit_code or None,
-        )
+            line = telling_line(text_of(self._session, event))
+            tool = canonical_tool(payload.name) if payload.name else ""
+            self._error(event, line, tool=tool, source=source, exit_code=code)
+        elif one.call.result is event and one.ending == "failed":  # no earlier result of a call that has a later one
+            source = "update" if one.call.call.canonical == "edit" else source
+            because_of = evidence_of(one.call.event, "command")
+            self._error(event, one.line, because_of, tool=tool_of(one.call.call), source=source, exit_code=code)
 
     def _lifecycle(self, event: Event, payload: Lifecycle) -> None:
         failure = self._failures.get((event.event_id, event.part))
         if failure is not None and failure.is_api:
-            self.found.append(
-                ErrorSeen(
-                    session_uid=event.session_uid,
-                    ts=event.ts,
-                    turn_index=event.turn_index,
-                    evidence=(evidence_of(event, "context"),),
-                    fingerprint=fingerprint_of(failure.line),
-                    sample=sample_of(failure.line),
-                    source="api",
-                )
-            )
+            self._error(event, failure.line, source="api")
         retried = own_retry(event, payload)
         if retried is not None:
             self.found.append(retried)
+
+    def _error(self, event: Event, line: str, *because_of: Evidence, **said: Any) -> None:
+        told = {"fingerprint": fingerprint_of(line), "sample": sample_of(line), **said}
+        self.found.append(ErrorSeen.at(event, evidence_of(event, "context"), *because_of, **told))
 
     def _edit(self, event: Event, payload: FileEdit) -> None:
         if payload.operation == "checkpoint":
@@ -131,13 +97,5 @@ class _Single:
         one = self._tried.get(payload.call_id)
         if one is not None and one.ending in ("failed", "denied", "interrupted"):
             return
-        self.found.append(
-            EditSeen(
-                session_uid=event.session_uid,
-                ts=event.ts,
-                turn_index=event.turn_index,
-                evidence=(evidence_of(event, "edit"),),
-                path=payload.path,
-                operation=payload.operation,
-            )
-        )
+        place = evidence_of(event, "edit")
+        self.found.append(EditSeen.at(event, place, path=payload.path, operation=payload.operation))

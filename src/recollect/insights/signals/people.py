@@ -126,12 +126,4 @@ class People:
         evidence = [evidence_of(event, "context")]
         if because_of is not None:
             evidence.append(evidence_of(because_of, "command"))
-        self.found.append(
-            HumanIntervention(
-                session_uid=event.session_uid,
-                ts=event.ts,
-                turn_index=event.turn_index,
-                evidence=tuple(evidence),
-                reason=reason,
-            )
-        )
+        self.found.append(HumanIntervention.at(event, *evidence, reason=reason))

@@ -61,14 +61,6 @@ class Pressure:
 
     def _add(self, event: Event, trigger: str, tokens_before: int | None) -> None:
         if not self._is_pressed:
-            self.found.append(
-                ContextPressure(
-                    session_uid=event.session_uid,
-                    ts=event.ts,
-                    turn_index=event.turn_index,
-                    evidence=(evidence_of(event, "context"),),
-                    trigger=trigger,
-                    tokens_before=tokens_before,
-                )
-            )
+            place = evidence_of(event, "context")
+            self.found.append(ContextPressure.at(event, place, trigger=trigger, tokens_before=tokens_before))
         self._is_pressed = True

@@ -10,7 +10,6 @@ from recollect.insights.signals.calls import Tried
 from recollect.insights.signals.errors import fingerprint_of
 from recollect.insights.stream import SessionEvents, evidence_of
 from recollect.model.events import Event
-from recollect.model.insights.nodes import Evidence
 from recollect.model.insights.signals import Loop, Retry
 from recollect.model.payloads import Json, Lifecycle
 
@@ -45,18 +44,8 @@ def retries_of(session: SessionEvents, tried: Sequence[Tried]) -> list[Retry]:
         if before is not None and one.ending != "denied":
             evidence = (evidence_of(one.call.event, "command"), evidence_of(before.newest, "context"))
             ok = {"ok": True, "expected": True, "failed": False}.get(one.ending)
-            found.append(
-                Retry(
-                    session_uid=session.uid,
-                    ts=one.call.event.ts,
-                    turn_index=one.call.event.turn_index,
-                    evidence=evidence,
-                    tool=one.tool,
-                    target=one.target,
-                    attempt=before.times + 1,
-                    ok=ok,
-                )
-            )
+            told = {"tool": one.tool, "target": one.target, "attempt": before.times + 1, "ok": ok}
+            found.append(Retry.at(one.call.event, *evidence, **told))
         if one.call.result is not None:
             heappush(waiting, (_place(place, one.call.result), number, one))
     return found
@@ -81,13 +70,7 @@ def own_retry(event: Event, payload: Lifecycle) -> Retry | None:
     attempt = _attempt(payload.detail)
     if payload.name == "api_error" and attempt is None:
         return None
-    return Retry(
-        session_uid=event.session_uid,
-        ts=event.ts,
-        turn_index=event.turn_index,
-        evidence=(evidence_of(event, "context"),),
-        attempt=max(2, (attempt or 1) + 1),
-    )
+    return Retry.at(event, evidence_of(event, "context"), attempt=max(2, (attempt or 1) + 1))
 
 
 def _attempt(detail: Json) -> int | None:
@@ -97,7 +80,7 @@ def _attempt(detail: Json) -> int | None:
     return next((v for v in said if isinstance(v, int) and not isinstance(v, bool) and 0 <= v < 1000), None)
 
 
-def loops_of(session: SessionEvents, tried: Sequence[Tried]) -> list[Loop]:
+def loops_of(tried: Sequence[Tried]) -> list[Loop]:
     """Return runs of at least three of the same failing call with the same error, nothing else working in between."""
     found: list[Loop] = []
     run: list[Tried] = []
@@ -106,29 +89,19 @@ def loops_of(session: SessionEvents, tried: Sequence[Tried]) -> list[Loop]:
         if one.ending == "failed":
             this = (one.tool, one.exact, fingerprint_of(one.line))
             if this != key:
-                found += _loop(session, run, key)
+                found += _loop(run, key)
                 run, key = [], this
             run.append(one)
         elif one.ending in ("ok", "expected", "unsaid"):
-            found += _loop(session, run, key)
+            found += _loop(run, key)
             run, key = [], None
-    return found + _loop(session, run, key)
+    return found + _loop(run, key)
 
 
-def _loop(session: SessionEvents, run: Sequence[Tried], key: tuple[str, str, str] | None) -> list[Loop]:
+def _loop(run: Sequence[Tried], key: tuple[str, str, str] | None) -> list[Loop]:
     if key is None or len(run) < LOOP_CALLS:
         return []
-    first = run[0].call.event
-    evidence: tuple[Evidence, ...] = tuple(evidence_of(one.call.event, "command") for one in run[:_MAX_EVIDENCE])
-    return [
-        Loop(
-            session_uid=session.uid,
-            ts=first.ts,
-            turn_index=first.turn_index,
-            evidence=evidence,
-            tool=run[0].tool,
-            target=run[0].target,
-            count=len(run),
-            fingerprint=key[2],
-        )
-    ]
+    first = run[0]
+    evidence = (evidence_of(one.call.event, "command") for one in run[:_MAX_EVIDENCE])
+    told = {"tool": first.tool, "target": first.target, "count": len(run), "fingerprint": key[2]}
+    return [Loop.at(first.call.event, *evidence, **told)]

@@ -8,11 +8,7 @@ from collections.abc import Sequence
 from recollect.insights.commands import Simple
 from recollect.insights.signals.calls import Tried, text_of
 from recollect.insights.signals.errors import looked_at
-from recollect.insights.signals.frameworks import (
-    FRAMEWORKS,
-    Framework,
-    summaries_of,
-)
+from recollect.insights.signals.frameworks import Framework, commands_by_program, frameworks, summaries_of
 from recollect.insights.stream import SessionEvents, evidence_of
 from recollect.model.insights.signals import TestRun
 
@@ -44,11 +40,6 @@ _TASK_RUNNERS = frozenset(
 _WITH_TARGETS = frozenset("make gmake just task rake ant scons nx turbo moon".split())
 """Those of them that take several."""
 _SCRIPT_RUNNERS = frozenset("bash sh zsh python python3 node pwsh powershell ruby perl php".split())
-_BY_PROGRAM: dict[str, list[tuple[Framework, tuple[str, ...]]]] = {}
-for _framework in FRAMEWORKS:
-    for _words in _framework.commands:
-        _BY_PROGRAM.setdefault(_words[0], []).append((_framework, _words))
-_STARRED = [(begin[:-1], rows) for begin, rows in _BY_PROGRAM.items() if begin.endswith("*")]
 
 
 def run_of(session: SessionEvents, one: Tried) -> TestRun | None:
@@ -71,11 +62,10 @@ def run_of(session: SessionEvents, one: Tried) -> TestRun | None:
     is_cut = any(c.program.lower() in _CUTS for c in commands[index + 1 :][: len(behind)])
     printed = "" if simple is not None and simple.to_file else looked_at(text_of(session, call.result))
     framework, counts = _told(framework, printed, is_cut=is_cut)
-    return TestRun(
-        session_uid=session.uid,
-        ts=call.event.ts,
-        turn_index=call.event.turn_index,
-        evidence=(evidence_of(call.result, "test"), evidence_of(call.event, "command")),
+    return TestRun.at(
+        call.event,
+        evidence_of(call.result, "test"),
+        evidence_of(call.event, "command"),
         framework=framework.name if framework else "",
         command=" ".join(one.exact.split())[:COMMAND_CHARS],
         ok=_verdict(framework, printed, counts, one=one, is_last=_decides(commands, index)),
@@ -116,9 +106,10 @@ def ran_by(commands: Sequence[Simple]) -> Ran | None:
 def framework_of(simple: Simple) -> Framework | None:
     """Return the framework that a simple command starts by its words, None for none known."""
     words = (simple.program, *simple.words[1:])
-    rows = _BY_PROGRAM.get(words[0], [])
-    for begin, more in _STARRED:
-        if words[0].startswith(begin):
+    known = commands_by_program()
+    rows = known.get(words[0], [])
+    for begin, more in known.items():
+        if begin[-1] == "*" and words[0].startswith(begin[:-1]):
             rows = [*rows, *more]
     plain = tuple(word for word in words if not word.startswith("-"))
     for framework, pattern in rows:
@@ -171,10 +162,10 @@ def _told(framework: Framework | None, printed: str, *, is_cut: bool) -> tuple[F
         if counts or framework.summaries:
             return framework, counts
     end = printed[-_SUMMARY_CHARS:]
-    marked = next((f for f in FRAMEWORKS if f.marks and re.search(f.marks, end, re.MULTILINE)), None)
+    marked = next((f for f in frameworks() if f.marks and re.search(f.marks, end, re.MULTILINE)), None)
     if marked is not None:
         return marked, counts_in(marked, printed, is_cut=is_cut)
-    for candidate in FRAMEWORKS:
+    for candidate in frameworks():
         counts = counts_in(candidate, end, is_cut=is_cut)
         if counts:
             return candidate, counts

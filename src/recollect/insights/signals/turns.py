@@ -26,16 +26,7 @@ _LEAVES = re.compile(r"/?(?:exit|quit|bye|q|:q|logout)[.! ]*", re.IGNORECASE)
 
 
 CLOSING_TOOLS = frozenset(
-    (
-        "finish",
-        "attempt_completion",
-        "task_complete",
-        "complete_task",
-        "submit",
-        "submit_result",
-        "report_result",
-        "done",
-    )
+    "finish attempt_completion task_complete complete_task submit submit_result report_result done".split()
 )
 """Tools by which a model says that it is done: a call of one is a reply."""
 _SAID_KEYS = ("message", "result", "summary", "answer", "final_answer", "text")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal, Self
 
 import msgspec
 
+from recollect.model.events import Event
 from recollect.model.insights.nodes import Evidence
 
 
@@ -19,6 +20,11 @@ class _Signal(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="signal
     ts: int | None = None
     turn_index: int = 0
     evidence: tuple[Evidence, ...] = ()
+
+    @classmethod
+    def at(cls, event: Event, *evidence: Evidence, **said: Any) -> Self:
+        """Return the signal that is seen first at an event."""
+        return cls(session_uid=event.session_uid, ts=event.ts, turn_index=event.turn_index, evidence=evidence, **said)
 
 
 class TestRun(_Signal, frozen=True, tag="test_run"):

@@ -77,19 +77,10 @@ _FAILURES = (
 )
 _OPERATION = re.compile(r'\boperation"?[>:]\s?"?(created|deleted)\b')
 _EDITORS: dict[str, Operation] = {
-    "write_to_file": "modify",
-    "replace_in_file": "modify",
-    "apply_diff": "modify",
-    "insert_content": "modify",
-    "search_and_replace": "modify",
-    "search_replace": "modify",
-    "edit": "modify",
-    "edit_file": "modify",
-    "apply_patch": "modify",
-    "editor": "modify",
-    "new_rule": "create",
-    "delete_file": "delete",
-}
+    "write_to_file": "modify", "replace_in_file": "modify", "apply_diff": "modify", "insert_content": "modify",
+    "search_and_replace": "modify", "search_replace": "modify", "edit": "modify", "edit_file": "modify",
+    "apply_patch": "modify", "editor": "modify", "new_rule": "create", "delete_file": "delete",
+}  # fmt: skip
 _SPOKEN = {
     "attempt_completion": "result",
     "plan_mode_respond": "response",

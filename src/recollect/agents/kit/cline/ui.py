@@ -35,17 +35,7 @@ _ROW = word_set("""
     commandExecutionDisposition isAuthoritativelyCompletedResult
 """)
 _HAS_CHANGES = "HAS_CHANGES"
-_TOOL_KEYS = (
-    "path",
-    "mode",
-    "regex",
-    "filePattern",
-    "query",
-    "url",
-    "skill",
-    "reason",
-    "operationIsLocatedInWorkspace",
-)
+_TOOL_KEYS = "path mode regex filePattern query url skill reason operationIsLocatedInWorkspace".split()
 _MAX_NAME_CHARS = 60
 
 _NOTICES = {

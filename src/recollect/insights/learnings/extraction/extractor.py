@@ -7,9 +7,9 @@ from typing import Final, NamedTuple, assert_never
 
 import msgspec
 
+from recollect.insights.language.pack import Meaning
 from recollect.insights.learnings.extraction.attempts import Attempts
 from recollect.insights.learnings.extraction.candidates import Draft, Place, evidence_of, learning_of, merged
-from recollect.insights.learnings.extraction.languages.rule import Meaning
 from recollect.insights.learnings.extraction.observed import Extracted, Observed, kept_of
 from recollect.insights.learnings.extraction.places import named_path, root_of
 from recollect.insights.learnings.extraction.scored import ScoredMessage, WorthKeeping
@@ -130,7 +130,7 @@ def _meant(said: Said, event: Event, earlier: tuple[Event | None, Event | None])
         return None
     message, author, words, is_order = stated[0]
     evidence = [evidence_of(message, author, words)]
-    features = {said.rule.id: said.rule.weight}
+    features = {said.rule_id: said.rule.weight}
     return Draft(_kind_of("explicit", is_order=is_order), words, Place("repo"), author, evidence, features)
 
 
@@ -151,7 +151,7 @@ def _kind_of(meaning: Meaning, *, is_order: bool) -> LearningKind:
 def _draft_of(said: Said, event: Event, before: Event | None, root: str) -> Draft:
     meaning = said.rule.meaning
     evidence: list[LearningEvidence] = [evidence_of(event, "user", said.text)]
-    features = {said.rule.id: said.rule.weight}
+    features = {said.rule_id: said.rule.weight}
     kind = _kind_of(meaning, is_order=said.is_order)
     path = named_path(said.text, root)
     place = Place("path", path) if path and meaning != "action" else Place("repo")

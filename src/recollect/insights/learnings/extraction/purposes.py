@@ -113,18 +113,7 @@ _PASSING_ON: Final = frozenset(
     "time timeout sudo nice nohup env command builtin exec doas then do stdbuf setsid".split()
 )
 """Words before a command that say nothing of the project."""
-_PLACED: Final = (
-    "-C",
-    "--prefix",
-    "--directory",
-    "--filter",
-    "--workspace",
-    "-w",
-    "--project",
-    "-p",
-    "--manifest-path",
-    "--cwd",
-)
+_PLACED: Final = frozenset("-C --prefix --directory --filter --workspace -w --project -p --manifest-path --cwd".split())
 """Options that say on which part of the repository a command works."""
 _ONLY_ASKS: Final = frozenset(
     ("--help", "-h", "--version", "-V", "--collect-only", "--co", "--list", "-l", "--dry-run", "-n", "--init")

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from recollect.insights.language.substance import is_for_all_in_any, makes_sense
-from recollect.insights.learnings.extraction.spoken import MARKED, Said, is_scripted, is_stated
+from recollect.insights.learnings.extraction.spoken import Said, is_scripted, is_stated
 from recollect.insights.scorer import SentenceScorer, Turn
 from recollect.insights.scorer.scorer import ScoredSentence
 from recollect.insights.scorer.weights import KINDS
@@ -46,7 +46,7 @@ class ScoredMessage:
 
     def agrees(self, said: Said) -> bool:
         """Tell whether what a rule found may be a learning: the weights don't speak against it."""
-        if said.rule.meaning != "correction" and not said.rule.id.startswith(MARKED):
+        if said.rule.meaning != "correction" and not said.is_marked:
             return True  # "always …", "remember …": who says that means it
         scores = [
             one.scores["learning"]

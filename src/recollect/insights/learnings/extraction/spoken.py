@@ -13,12 +13,13 @@ from typing import Final, NamedTuple
 
 from ahocorasick_rs import AhoCorasick, Implementation
 
+from recollect.insights.language.detection import scripts
 from recollect.insights.language.introduced import is_said_by_others
-from recollect.insights.language.projection import project
+from recollect.insights.language.pack import SCRIPTS, Meaning, SpokenRule
+from recollect.insights.language.projection import lower, project
 from recollect.insights.language.reader import languages, readings, words_of
-from recollect.insights.language.sentences import sentences
+from recollect.insights.language.sentences import Words, sentences
 from recollect.insights.language.substance import is_for_all, names_something, points_outside
-from recollect.insights.learnings.extraction.languages import LANGUAGES, Language, Meaning, SpokenRule
 from recollect.model.learnings.learnings import Priority
 from recollect.privacy.sentences import tells_credential
 
@@ -76,11 +77,21 @@ class Said(NamedTuple):
     start: int
     end: int
     text: str
-    language: Language
+    language: Words
     is_order: bool
     """Whether the words say how to work (else they state something)."""
     is_for_all: bool
     """Whether they say that it holds in every repository."""
+
+    @property
+    def rule_id(self) -> str:
+        """The rule as everybody else knows it."""
+        return self.rule.id if self.is_marked else f"{self.language.pack.code}.{self.rule.id}"
+
+    @property
+    def is_marked(self) -> bool:
+        """Whether a marker of the language packs says it, rather than a rule on what should be learned."""
+        return not self.rule.cues
 
 
 _PLAIN_WORD: Final = re.compile(r"[^\W\d_]+")
@@ -105,14 +116,11 @@ _MEANINGS: Final[dict[str, Meaning]] = {
     "ban": "correction",
     "reversal": "correction",
 }
-MARKED: Final = "marked as "
-"""Begins the names of the rules that stand for markers of the language packs."""
 _RULES_OF_MARKERS: Final = {
-    category: SpokenRule(f"{MARKED}{category}", meaning, 0.55, (), "") for category, meaning in _MEANINGS.items()
+    category: SpokenRule(f"marked as {category}", meaning, 0.55, (), "") for category, meaning in _MEANINGS.items()
 }
 _WEAK: Final = (".none", ".none_of")
 """Markers of a plain "no X", which mostly says what there is."""
-_BY_CODE: Final = {language.code: language for language in LANGUAGES}
 
 
 class _Sentence(NamedTuple):
@@ -127,13 +135,13 @@ def things_said(text: str, *, after_work: bool) -> list[Said]:
     after_work: the assistant has said or done something before; only then there is something to correct.
     """
     text = text[:CAP]
-    low = _lower(text)
-    cues = _cues_in(low)
-    heard = [language for language in LANGUAGES if not cues.isdisjoint(language.cues)]
+    low = lower(text)
+    possible, cues = _cues_in(low)
+    heard = [language for language in possible if not cues.isdisjoint(language.cues)]
     has_markers = len(low) <= _LONGEST_MARKED and _may_have_markers(low)
     if not (heard or has_markers) or is_scripted(text):
         return []
-    prose = _with_local_addresses(_lower(project(text, of_human=True)), low)
+    prose = _with_local_addresses(lower(project(text, of_human=True)), low)
     ranges = [_Sentence(start, end, prose[start:end]) for start, end in sentences(prose)]
     is_long = len(ranges) > MOST_SENTENCES or sum(len(s.low) for s in ranges) > _LONG
     wanted: set[Meaning] = {"explicit", "rule", "action"} if is_long else {"explicit", "rule", "action", "place"}
@@ -157,18 +165,14 @@ def is_scripted(text: str) -> bool:
 
 def is_stated(sentence: str) -> bool:
     """Tell whether a person states something: asks nothing, doubts nothing, and repeats nobody else's words."""
-    low = _lower(sentence)
-    code = next(iter(languages(low)), "en")
-    language = _BY_CODE.get(code)
-    if low.rstrip(" .!)\"'").endswith(_QUESTION) or is_said_by_others(
-        low, (0, len(low)), (0, len(low)), words_of(code)
-    ):
+    low = lower(sentence)
+    language = words_of(next(iter(languages(low)), "en"))
+    whole = (0, len(low))
+    if low.rstrip(" .!)\"'").endswith(_QUESTION) or is_said_by_others(low, whole, whole, language):
         return False
-    if language is None:
-        return True
     words = low[_after_lead_ins(low, language) :]
-    around = (_read(language.doubtful).search(low), _read(language.reported).search(low))
-    return not any(around) and _read(language.questions).match(words) is None
+    around = (language.spoken("doubtful").search(low), language.spoken("reported").search(low))
+    return not any(around) and language.spoken("questions").match(words) is None
 
 
 def _sentences_of(said: Said, text: str, ranges: Sequence[_Sentence]) -> Iterator[str]:
@@ -199,32 +203,33 @@ def _marked(text: str, ranges: Sequence[_Sentence], found: Sequence[Said], wante
         if meaning not in wanted or is_spec or marker.rule.strength != "strong" or marker.rule_id.endswith(_WEAK):
             continue
         one = next((s for s in ranges if s.start <= marker.start < s.end), None)
-        language = _BY_CODE.get(marker.language)
-        if one is None or language is None or any(start < one.end and one.start < end for start, end in taken):
+        language = words_of(marker.language)
+        if one is None or any(start < one.end and one.start < end for start, end in taken):
             continue
         place = (marker.start - one.start, min(marker.end, one.end) - one.start)
-        is_others = is_said_by_others(one.low, (0, len(one.low)), place, words_of(language.code))
-        if is_others or _read(language.doubtful).search(one.low) or _read(language.reported).search(one.low):
+        is_others = is_said_by_others(one.low, (0, len(one.low)), place, language)
+        if is_others or language.spoken("doubtful").search(one.low) or language.spoken("reported").search(one.low):
             continue
         taken.append((one.start, one.end))
         start = one.start + _after_lead_ins(one.low, language)
         rule = _RULES_OF_MARKERS[marker.rule.category]
         kept = text[start : one.end].strip(_AROUND)
         if _says_enough(kept, rule.meaning, language):
-            yield Said(
-                rule, start, one.end, kept, language, meaning == "rule", is_for_all(one.low, words_of(language.code))
-            )
+            yield Said(rule, start, one.end, kept, language, meaning == "rule", is_for_all(one.low, language))
 
 
 @cache
-def _matcher() -> AhoCorasick:
-    """Return one matcher for the cues of all languages, made when the first message is read."""
-    cues = dict.fromkeys(cue for language in LANGUAGES for cue in language.cues)
-    return AhoCorasick(tuple(cues), implementation=Implementation.DFA)
+def _listening(*, is_latin: bool) -> tuple[tuple[Words, ...], AhoCorasick]:
+    """Return the languages of Latin script, or all, in the order in which they are tried, and what finds their cues."""
+    found = tuple(words_of(code) for code, script in SCRIPTS.items() if script == "latin" or not is_latin)
+    cues = frozenset[str]().union(*(language.cues for language in found))
+    return found, AhoCorasick(sorted(cues), implementation=Implementation.DFA)
 
 
-def _cues_in(low: str) -> frozenset[str]:
-    return frozenset(_matcher().find_matches_as_strings(low, overlapping=True))
+def _cues_in(low: str) -> tuple[Sequence[Words], frozenset[str]]:
+    """Return the languages that may be heard in a text, and the cues in it."""
+    found, matcher = _listening(is_latin=len(scripts(low)) == 1)
+    return found, frozenset(matcher.find_matches_as_strings(low, overlapping=True))
 
 
 def _with_local_addresses(prose: str, low: str) -> str:
@@ -237,20 +242,13 @@ def _with_local_addresses(prose: str, low: str) -> str:
     return prose
 
 
-def _lower(text: str) -> str:
-    low = text.lower()
-    if len(low) != len(text):
-        low = "".join(c if len(c.lower()) != 1 else c.lower() for c in text)
-    return low.replace("’", "'").replace("\xa0", " ")
-
-
 def _said_at(
-    text: str, ranges: Sequence[_Sentence], place: int, heard: Sequence[Language], wanted: set[Meaning]
+    text: str, ranges: Sequence[_Sentence], place: int, heard: Sequence[Words], wanted: set[Meaning]
 ) -> Said | None:
     one = ranges[place]
-    cues = _cues_in(one.low)
+    _, cues = _cues_in(one.low)
     for language in heard:
-        is_refused = place > 0 and _read(language.refusal).fullmatch(ranges[place - 1].low.strip()) is not None
+        is_refused = place > 0 and language.spoken("refusal").fullmatch(ranges[place - 1].low.strip()) is not None
         if not is_refused and cues.isdisjoint(language.cues):
             continue
         skipped = _after_lead_ins(one.low, language)
@@ -258,12 +256,12 @@ def _said_at(
         if polite := _POLITE.match(words):
             skipped += polite.end()
             words = one.low[skipped:].rstrip(" ?.")
-        elif words.rstrip(" .!)\"'").endswith(_QUESTION) or _read(language.questions).match(words):
+        elif words.rstrip(" .!)\"'").endswith(_QUESTION) or language.spoken("questions").match(words):
             continue
         if is_refused and "correction" in wanted:
             words, skipped = f"no. {words}", skipped - 4
             cues = cues | {"no"}
-        for rule in language.rules:
+        for rule in language.pack.spoken.rules:
             if rule.meaning in wanted and not cues.isdisjoint(rule.cues):
                 said = _said_by(rule, text, ranges, place, (skipped, words), language)
                 if said is not None:
@@ -277,17 +275,18 @@ def _said_by(
     ranges: Sequence[_Sentence],
     place: int,
     at: tuple[int, str],
-    language: Language,
+    language: Words,
 ) -> Said | None:
     skipped, words = at
-    match = rule.expression.match(words)
+    expression = language.said_by(rule)
+    match = expression.match(words)
     if match is None or (rule.is_alone and len(ranges) > 1):
         return None
     one = ranges[place]
-    is_doubtful = _read(language.doubtful).search(words) or _is_reported(one.low, skipped, match, language)
+    is_doubtful = language.spoken("doubtful").search(words) or _is_reported(one.low, skipped, match, language)
     if is_doubtful and rule.meaning != "explicit":
         return None
-    has_said = "said" in rule.expression.groupindex and match["said"] is not None
+    has_said = "said" in expression.groupindex and match["said"] is not None
     start = one.start + max(0, skipped + (match.start("said") if has_said else 0))
     end = one.start + max(0, skipped) + len(words) if not has_said else one.start + skipped + match.end("said")
     end = min(end, one.end)
@@ -295,7 +294,7 @@ def _said_by(
         if place + 1 == len(ranges) or not _goes_on(ranges[place + 1].low, language):
             return None
         end = ranges[place + 1].end
-    elif rule.meaning == "correction" and place + 1 < len(ranges) and _FORBIDS.match(_lower(text[start:end])):
+    elif rule.meaning == "correction" and place + 1 < len(ranges) and _FORBIDS.match(lower(text[start:end])):
         after = ranges[place + 1]
         words_after = after.low[_after_lead_ins(after.low, language) :]
         if _is_near(text, one, after) and _goes_on(after.low, language) and not _FORBIDS.match(words_after):
@@ -314,7 +313,7 @@ def _said_by(
 
 
 def _meant_before(
-    text: str, before: _Sentence | None, one: _Sentence, by: tuple[SpokenRule, Language, str]
+    text: str, before: _Sentence | None, one: _Sentence, by: tuple[SpokenRule, Words, str]
 ) -> Said | None:
     """Return what "remember that" means: the sentence before it, else what an earlier message says."""
     rule, language, words = by
@@ -327,30 +326,29 @@ def _meant_before(
     return Said(rule, one.start, one.end, "", language, is_order=False, is_for_all=False) if is_alone else None
 
 
-def _said(rule: SpokenRule, place: tuple[int, int], kept: str, language: Language, sentence: str) -> Said:
-    is_order = _read(language.orders).match(_lower(kept)) is not None
-    return Said(rule, *place, kept, language, is_order, is_for_all(f"{kept} {sentence}", words_of(language.code)))
+def _said(rule: SpokenRule, place: tuple[int, int], kept: str, language: Words, sentence: str) -> Said:
+    is_order = language.spoken("orders").match(lower(kept)) is not None
+    return Said(rule, *place, kept, language, is_order, is_for_all(f"{kept} {sentence}", language))
 
 
-def _is_reported(low: str, skipped: int, match: re.Match[str], language: Language) -> bool:
-    if _read(language.reported).search(low):
+def _is_reported(low: str, skipped: int, match: re.Match[str], language: Words) -> bool:
+    if language.spoken("reported").search(low):
         return True
     place = (skipped + match.start(), skipped + match.end()) if skipped >= 0 else (0, len(low))
-    return is_said_by_others(low, (0, len(low)), place, words_of(language.code))
+    return is_said_by_others(low, (0, len(low)), place, language)
 
 
-def _says_enough(kept: str, meaning: Meaning, language: Language) -> bool:
+def _says_enough(kept: str, meaning: Meaning, words: Words) -> bool:
     """Tell whether words make sense by themselves: they name something, and point at nothing that they don't name.
 
     A correction stands beside what it corrects, so that it may point at that where it says something of its own.
     """
-    words = words_of(language.code)
     names = names_something(kept, words)
     least = _OF_A_CORRECTION if meaning == "correction" else 1 << 30
     return names > 0 and (names >= least or not points_outside(kept, words))
 
 
-def statement_in(text: str, language: Language, *, of_human: bool) -> tuple[str, bool]:
+def statement_in(text: str, language: Words, *, of_human: bool) -> tuple[str, bool]:
     """Return the one thing that a message states, "" for none or several; and whether its words are an order.
 
     Of the assistant, nothing that it says of itself or asks.
@@ -361,26 +359,26 @@ def statement_in(text: str, language: Language, *, of_human: bool) -> tuple[str,
         return "", False
     found = []
     for start, end in sentences(prose):
-        low = _lower(text[start:end])
+        low = lower(text[start:end])
         begin = start + _after_lead_ins(low, language)
         kept = text[begin:end].strip(_AROUND)
-        low = _lower(kept)
+        low = lower(kept)
         is_own = not of_human and _OF_ITSELF.match(low) is not None
         if _STATED.search(low) and not is_own and _says_enough(kept, "explicit", language):
             found.append(kept)
-    if len(found) != 1 or _read(language.questions).match(_lower(found[0])):
+    if len(found) != 1 or language.spoken("questions").match(lower(found[0])):
         return "", False
-    return found[0], _read(language.orders).match(_lower(found[0])) is not None
+    return found[0], language.spoken("orders").match(lower(found[0])) is not None
 
 
-def _after_lead_ins(low: str, language: Language) -> int:
-    at, lead_in = 0, _read(language.lead_ins)
+def _after_lead_ins(low: str, language: Words) -> int:
+    at, lead_in = 0, language.spoken("lead_ins")
     for _ in range(_LEAD_INS):
         found = lead_in.match(low, at)
         if found is None or found.end() == at or found.end() >= len(low):
             break
         at = found.end()
-    everywhere = words_of(language.code).begins("for_user", low, at, len(low))
+    everywhere = language.begins("for_user", low, at, len(low))
     if everywhere is None:
         return at
     comma = low.find(",", everywhere.end(), everywhere.end() + _CLAUSE)
@@ -388,14 +386,14 @@ def _after_lead_ins(low: str, language: Language) -> int:
     return len(low) - len(after) if after else at
 
 
-def _goes_on(low: str, language: Language) -> bool:
+def _goes_on(low: str, language: Words) -> bool:
     """Tell whether a sentence may say what is right after one that says what is wrong."""
     words = low[_after_lead_ins(low, language) :]
-    if words.rstrip().endswith(_QUESTION) or _read(language.questions).match(words):
+    if words.rstrip().endswith(_QUESTION) or language.spoken("questions").match(words):
         return False
-    if _read(language.doubtful).search(words):
+    if language.spoken("doubtful").search(words):
         return False
-    return _read(language.orders).match(words) is not None or _STATES.match(words) is not None
+    return language.spoken("orders").match(words) is not None or _STATES.match(words) is not None
 
 
 _FORBIDS: Final = re.compile(r"(?:please )?(?:don'?t|do not|never|stop|nicht|keine?|hör auf)\b[^,;:]*$")
@@ -407,13 +405,13 @@ _STATES: Final = re.compile(
 )
 
 
-def _may_stand_before(low: str, language: Language) -> bool:
+def _may_stand_before(low: str, language: Words) -> bool:
     words = low.strip()
     return (
         len(words) >= _LEAST
         and not words.endswith(_QUESTION)
-        and _read(language.questions).match(words) is None
-        and _read(language.refusal).fullmatch(words) is None
+        and language.spoken("questions").match(words) is None
+        and language.spoken("refusal").fullmatch(words) is None
     )
 
 
@@ -421,14 +419,9 @@ def _is_near(text: str, before: _Sentence, one: _Sentence) -> bool:
     return one.start - before.end < 40 and "\n\n" not in text[before.end : one.start]
 
 
-@cache
-def _read(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern)
-
-
-def priority_of(text: str, language: Language) -> Priority:
+def priority_of(text: str, language: Words) -> Priority:
     """Return the priority that words name, "" for none."""
-    low = _lower(text)
-    if _read(language.urgent).search(low):
+    low = lower(text)
+    if language.spoken("urgent").search(low):
         return "urgent"
-    return "high" if _read(language.important).search(low) else ""
+    return "high" if language.spoken("important").search(low) else ""

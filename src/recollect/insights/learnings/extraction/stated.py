@@ -43,17 +43,7 @@ _MANIFESTS: Final[dict[str, tuple[str, ...]]] = {
 }
 """Files that state versions, by name, and the lines that do."""
 _ENGINES: Final = re.compile(r'"(?:engines|volta|devEngines)"\s*:\s*\{[^{}]{0,400}\}')
-_FOREIGN: Final = (
-    "node_modules",
-    "vendor",
-    "site-packages",
-    ".venv",
-    "venv",
-    "third_party",
-    "testdata",
-    "fixtures",
-    "target",
-)
+_FOREIGN: Final = "node_modules vendor site-packages .venv venv third_party testdata fixtures target".split()
 _MOST_OF_A_FILE: Final = 6
 
 
