@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, tzinfo
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -261,6 +261,10 @@ class OpenHome:
             return ""
         self.make_keys()
         return self._redactor.redact_text(text)[0]
+
+    def redacted_value(self, value: Any) -> Any:
+        """Return decoded JSON without its secrets. Raises KeyUnavailable."""
+        return self._redactor.redact_value(value)[0]
 
     def _open_writer(self, patience_s: float) -> Writer:
         from recollect.store.writer import open_writer

@@ -71,6 +71,17 @@ if TYPE_CHECKING:
     from recollect.maintenance.setup.planner import Step
     from recollect.maintenance.setup.setup import AgentReport, SetupReport
     from recollect.memory.blame import BlameAnswer, BlameQuestion, repository_of
+    from recollect.memory.browse import (
+        SHOWN_CHARS,
+        WHOLE_CHARS,
+        BrowseFacet,
+        FoundWithin,
+        Outline,
+        OutlineMark,
+        Picture,
+        RecordView,
+        pictures_of,
+    )
     from recollect.memory.diary import DiaryAnswer, DiaryQuestion, UndoReport
     from recollect.memory.documents import (
         CollectionFiles,
@@ -88,6 +99,7 @@ if TYPE_CHECKING:
     from recollect.memory.palace import PalaceReport
     from recollect.memory.recall import AgentsFacet, AgentView, RecallFacet, UsageFacet
     from recollect.memory.redaction import redact_stream
+    from recollect.memory.saved_searches import SavedSearchesFacet
     from recollect.memory.setup import PreparedSetup, PreparedWriting, SetupFacet
     from recollect.memory.transcripts import (
         Explanation,
@@ -139,13 +151,14 @@ if TYPE_CHECKING:
     from recollect.recall.context.usage import RecallStats, ShownBlock
     from recollect.recall.coverage import Coverage
     from recollect.recall.decisions import DecisionQuestion, DecisionsAnswer, DecisionView
-    from recollect.recall.highlight import matched_words
+    from recollect.recall.highlight import matched_words, query_words
     from recollect.recall.overview import Cited, Overview
     from recollect.recall.quotes import CONTINUED, clean, quoted
     from recollect.store.audit import AuditEntry
     from recollect.store.insights import KeptNode, KeptSignals
     from recollect.store.learnings import LearningFilter
     from recollect.store.rows import AgentStats, DriftRow, EventFilter, TimelineEntry, UsageBy
+    from recollect.store.session_lists import ListedSession, Relative, SessionOrder, SessionQuestion
     from recollect.store.sinks import Given, Item, LinesSink, Offsets, Retracted, Sink, SqliteSink
 
 

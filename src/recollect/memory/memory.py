@@ -35,12 +35,14 @@ if TYPE_CHECKING:
     from recollect.ingest.spool import SpoolFacet
     from recollect.insights.retro.report import Retro
     from recollect.memory.blame import BlameAnswer, BlameQuestion
+    from recollect.memory.browse import BrowseFacet
     from recollect.memory.documents import DocumentsFacet
     from recollect.memory.insights import DecisionsFacet, Telling
     from recollect.memory.live import LiveFacet
     from recollect.memory.maintenance import MaintenanceFacet
     from recollect.memory.notes import NotesFacet
     from recollect.memory.recall import AgentsFacet, RecallFacet, UsageFacet
+    from recollect.memory.saved_searches import SavedSearchesFacet
     from recollect.memory.setup import SetupFacet
     from recollect.model.events import Event
     from recollect.model.insights.digests import Digest, PublishedDigest
@@ -340,6 +342,10 @@ class Memory(OpenHome):
     """The agents this version knows."""
     usage: UsageFacet = facet("recollect.memory.recall")
     """Tokens and cost."""
+    browse: BrowseFacet = facet("recollect.memory.browse")
+    """What a view of sessions asks: lists in any order, transcripts part by part, their outline, records, images."""
+    saved_searches: SavedSearchesFacet = facet("recollect.memory.saved_searches")
+    """Searches that a person keeps."""
     setup: SetupFacet = facet("recollect.memory.setup")
     """Set agents up to use this memory, and take that out again."""
     live: LiveFacet = facet("recollect.memory.live")

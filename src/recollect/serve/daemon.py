@@ -371,7 +371,9 @@ class _Daemon:
         from recollect.serve.loopback import serve
 
         with bound:
-            app, close = _make_app(self._memory, self.status, lambda: self._begin(bound, tell))
+            app, close = _make_app(
+                self._memory, self.status, lambda: self._begin(bound, tell), is_ending=self._ended.is_set
+            )
             serve(app, bound, has_lifespan=True, stopping=self._stopping, is_stopped=self._ended.is_set)
             close()
 
@@ -409,7 +411,7 @@ class _Daemon:
 
 
 def _make_app(
-    memory: Memory, status: Callable[[], LiveStatus], begun: Callable[[], None]
+    memory: Memory, status: Callable[[], LiveStatus], begun: Callable[[], None], *, is_ending: Callable[[], bool]
 ) -> tuple[Starlette, Callable[[], None]]:
     """Return the application of MCP and pages, and what ends it. begun: called once it answers."""
     from recollect.serve.mcp.sdk import load
@@ -437,7 +439,7 @@ def _make_app(
             yield
 
     visitors = Visitors(token)
-    routes = [mcp.route, *Api(visitors, memory).routes, *Pages(visitors, memory, status).routes]
+    routes = [mcp.route, *Api(visitors, memory).routes, *Pages(visitors, memory, status, is_ending).routes]
     return Starlette(routes=routes, lifespan=lifespan), admission.close
 
 

@@ -205,6 +205,11 @@ def _read(read_record: Callable[[], bytes]) -> _Record:
         return _Record(None, text)
 
 
+def decode_record(raw: bytes) -> Json:
+    """Return the value of a record, None where it is none."""
+    return _read(lambda: raw).value
+
+
 def _hash_of(text: str) -> str:
     import hashlib  # brings OpenSSL, which who only reads does not need
 

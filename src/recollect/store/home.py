@@ -7,7 +7,7 @@ import threading
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from recollect.errors import StoreError
 from recollect.paths import DATABASE_NAME, SPOOL_FOLDER
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from recollect.archive.archive import Archive
     from recollect.archive.chunks import ChunkPlace
     from recollect.config import PrivacyConfig
-    from recollect.store.rows import TextRedactor
+    from recollect.privacy.redact import Redactor
 
 
 class Home:
@@ -130,14 +130,21 @@ class LazyRedactor:
         self._keys_folder = keys_folder
         self._privacy = privacy
         self._lock = threading.Lock()
-        self._redactor: TextRedactor | None = None
+        self._redactor: Redactor | None = None
 
     def redact_text(self, text: str) -> tuple[str, Sequence[object]]:
         """Return the text without secrets, and what was found. Raises KeyUnavailable when the key is gone."""
+        return self._made().redact_text(text)
+
+    def redact_value(self, value: Any) -> tuple[Any, Sequence[object]]:
+        """Return decoded JSON without secrets, and what was found. Raises KeyUnavailable when the key is gone."""
+        return self._made().redact_value(value)
+
+    def _made(self) -> Redactor:
         with self._lock:
             if self._redactor is None:
                 from recollect.archive.keys import load_keys
                 from recollect.privacy.redact import redactor_of
 
                 self._redactor = redactor_of(load_keys(self._keys_folder).marker_key, self._privacy)
-            return self._redactor.redact_text(text)
+            return self._redactor

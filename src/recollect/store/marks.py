@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -22,6 +22,14 @@ def write_mark(home: Path, name: str, text: str) -> None:
     """Keep a small text. Raises StoreError and its kinds."""
     with small_write(home) as db:
         db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, text))
+
+
+def change_mark(home: Path, name: str, change: Callable[[str], str]) -> None:
+    """Keep another text in place of one, "" where there is none; nobody else writes in between. Raises StoreError and
+    its kinds, and what `change` raises, which changes nothing."""
+    with small_write(home) as db:
+        before = str(db.execute("SELECT value FROM meta WHERE key = ?", (name,)).get or "")
+        db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, change(before)))
 
 
 def last_told_at(home: Path) -> int:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, tzinfo
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import apsw
 
 from recollect.model.events import Event
+from recollect.model.sessions import Session
 from recollect.model.usage import UsageReport
 from recollect.store.connection import ReadPool, store_errors
 from recollect.store.entries import EntryReader, read_entry_keys, read_entry_numbers, read_entry_texts
@@ -28,11 +29,13 @@ from recollect.store.rows import (
     UsageBy,
 )
 from recollect.store.sessions import SessionReader, find_sessions, read_session_keys, read_session_numbers
-from recollect.store.sources import (
-    SourceReader,
-)
-from recollect.store.timeline import Window, read_related, read_timeline
+from recollect.store.sources import SourceReader, last_change
+from recollect.store.timeline import Window, read_outline, read_related, read_timeline
 from recollect.store.usage import UsageQuestion, read_usage
+
+if TYPE_CHECKING:
+    from recollect.store.session_lists import ListedSession, Relative, SessionQuestion
+    from recollect.store.transcript_reader import TranscriptReader
 
 _SEQ_MASK = (1 << SEQ_BITS) - 1
 
@@ -127,6 +130,82 @@ class Reader(SessionReader, SourceReader):
             for rows in reader.of_session(found[0], first_seq, include_hidden=include_hidden, limit=limit):
                 yield from reader.events(rows)
 
+    def transcript(self, uid: str, *, first_seq: int, limit: int, max_chars: int, behind: int = 0) -> Iterator[Event]:
+        """Yield the events that stand where event `first_seq` stands and after it, for who shows a part of each: of a
+        string that lies in the archive come `max_chars` at most, and `location.record_sha256` is the beginning that the
+        database keeps. behind: how many before the first come too.
+        """
+        with self._reading() as db:
+            for number in find_sessions(db, uid, limit=1):
+                reader = self._parts(max_chars)
+                for rows in reader.from_place(number, first_seq, limit=limit, behind=behind):
+                    yield from reader.events(rows, with_whole_sha=False)
+
+    def holding(self, uid: str, text: str, *, first_seq: int, max_chars: int) -> Iterator[tuple[int, bool]]:
+        """Yield the number of each event of a session from `first_seq` on, and whether it holds a text, in any case.
+
+        max_chars: of a string that lies in the archive, so many are looked through.
+        """
+        folded = text.casefold()
+        with self._reading() as db:
+            for number in find_sessions(db, uid, limit=1):
+                reader = self._parts(max_chars)
+                for rows in reader.from_place(number, first_seq):
+                    for row in rows:
+                        yield row.key & _SEQ_MASK, reader.holds(row, folded)
+
+    def record(self, uid: str, seq: int) -> bytes:
+        """Return the exact bytes of the record of an event, b"" for none. They hold its secrets. Raises ArchiveError,
+        RawGone."""
+        with self._reading() as db:
+            reader = self._parts(0)
+            for number in find_sessions(db, uid, limit=1):
+                for row in reader.by_key([(number << SEQ_BITS) + seq]):
+                    return reader.record(row)
+            return b""
+
+    def outline_rows(self, uid: str, *, at: int, limit: int) -> tuple[list[TimelineEntry], int | None, int | None]:
+        """Return the prompts, edits and cuts of a session around an event, see `store.timeline.read_outline`."""
+        with self._reading() as db:
+            for number in find_sessions(db, uid, limit=1):
+                return read_outline(db, self._events(), number, at, limit)
+            return [], None, None
+
+    def seq_at(self, uid: str, ts: int) -> int:
+        """Return the first event of a session at or after an instant, 0 for none."""
+        with self._reading() as db:
+            for number in find_sessions(db, uid, limit=1):
+                span = (number << SEQ_BITS, number << SEQ_BITS | _SEQ_MASK, ts)
+                key = db.execute(
+                    "SELECT key FROM event WHERE key BETWEEN ? AND ? AND ts >= ? ORDER BY key LIMIT 1", span
+                ).get
+                return int(key or 0) & _SEQ_MASK
+            return 0
+
+    def listed(
+        self, asked: SessionQuestion, *, costs: dict[str, float], limit: int, offset: int
+    ) -> tuple[list[ListedSession], int]:
+        """Return a page of sessions in the order asked for, and how many there are. costs: see `list_sessions`."""
+        from recollect.store.session_lists import list_sessions  # no search needs it
+
+        with self._reading() as db:
+            return list_sessions(db, asked, costs, limit=limit, offset=offset)
+
+    def family(self, session: Session) -> list[Relative]:
+        """Return the family of a session, see `store.session_lists.read_family`."""
+        from recollect.store.session_lists import read_family
+
+        with self._reading() as db:
+            return read_family(db, session)
+
+    def change_mark(self) -> str:
+        """Return a text that is another one after something was ingested, analysed or forgotten."""
+        with self._reading() as db:
+            row: Any = db.execute(
+                "SELECT count(*), coalesce(max(ingested_at), 0), coalesce(max(analyzed_at), 0) FROM session"
+            ).fetchone()
+            return "-".join(map(str, (*row, last_change(db))))
+
     def why_missing(self, uid: str, seq: int) -> str:
         """Return why nothing is shown under a number of a session, "" where it was never given."""
         with self._reading() as db:
@@ -200,6 +279,11 @@ class Reader(SessionReader, SourceReader):
 
     def _events(self) -> EventReader:
         return EventReader(self._pool.get(), self._archive, self._redactor)
+
+    def _parts(self, max_chars: int) -> TranscriptReader:
+        from recollect.store.transcript_reader import TranscriptReader  # no search needs it
+
+        return TranscriptReader(self._pool.get(), self._archive, self._redactor, max_chars=max_chars)
 
 
 def _read_shards(db: apsw.Connection) -> dict[str, int]:

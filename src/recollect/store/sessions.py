@@ -148,7 +148,7 @@ _NEWEST_FIRST = "ORDER BY coalesce(ended_at, started_at, 0) DESC, uid"
 
 def session_of_number(db: apsw.Connection, number: int) -> Session:
     """Return a stored session by its number."""
-    return _sessions(db, "number = ?", [number])[0]
+    return read_sessions(db, "number = ?", [number])[0]
 
 
 def _uids(db: apsw.Connection, condition: str, values: list[Any], limit: int) -> tuple[str, ...]:
@@ -202,7 +202,8 @@ def _sums(db: apsw.Connection, statement: str) -> dict[str, int]:
     return {str(name): int(count) for name, count in rows}
 
 
-def _sessions(db: apsw.Connection, condition: str, values: list[Any]) -> list[Session]:
+def read_sessions(db: apsw.Connection, condition: str, values: list[Any]) -> list[Session]:
+    """Return the sessions that meet a condition, which is SQL of ours over the table `session`."""
     rows: list[Any] = db.execute(f"SELECT {_COLUMNS} FROM session WHERE {condition}", values).fetchall()
     sources = _sources(db, [row[0] for row in rows])
     return [_session(row, sources.get(row[0], _SourceFacts((), 0, 0, False))) for row in rows]
@@ -297,7 +298,7 @@ class SessionReader(PooledReader):
         """Return a session by its uid or a unique prefix of it (of the whole uid or of the native id)."""
         with self._reading() as db:
             numbers = find_sessions(db, uid, limit=2)
-            return _sessions(db, "number = ?", [numbers[0]])[0] if len(numbers) == 1 else None
+            return read_sessions(db, "number = ?", [numbers[0]])[0] if len(numbers) == 1 else None
 
     def nearest_sessions(self, uid: str, *, limit: int = 3) -> tuple[str, ...]:
         """Return the uids that start like the one asked for, newest first, for "did you mean"."""
@@ -325,7 +326,7 @@ class SessionReader(PooledReader):
         with self._reading() as db:
             condition, values = session_condition(db, where, after=after, before=before)
             total: int = db.execute(f"SELECT count(*) FROM session WHERE {condition}", values).get
-            page = _sessions(db, f"{condition} {_NEWEST_FIRST} LIMIT ? OFFSET ?", [*values, limit, offset])
+            page = read_sessions(db, f"{condition} {_NEWEST_FIRST} LIMIT ? OFFSET ?", [*values, limit, offset])
             return tuple(page), total
 
     def folders(self) -> set[str]:

@@ -58,6 +58,29 @@ def _of_session(db: apsw.Connection, number: int, window: Window) -> tuple[list[
     return keys, db.execute(f"SELECT count(*) FROM event WHERE {condition}", values).get
 
 
+_OUTLINE = codes_of("user_message", "compaction", "rewind", "file_edit")
+
+
+def read_outline(
+    db: apsw.Connection, reader: EventReader, number: int, at: int, limit: int
+) -> tuple[list[TimelineEntry], int | None, int | None]:
+    """Return the prompts, edits and cuts of a session around an event, and the nearest ones before and after them."""
+    base = number << SEQ_BITS
+    condition = f"NOT bits & {HIDDEN} AND bits & {KIND_MASK} IN ({_OUTLINE})"
+
+    def keys(span: tuple[int, int], order: str, count: int) -> list[int]:
+        statement = f"SELECT key FROM event WHERE key BETWEEN ? AND ? AND {condition} ORDER BY key {order} LIMIT ?"
+        return [key for (key,) in db.execute(statement, (*span, count))]
+
+    after = keys((base + at, base + _SEQ_MASK), "ASC", limit + 1)
+    before = keys((base, base + at - 1), "DESC", max(limit - len(after), limit // 2) + 1) if at else []
+    shown_before, shown_after = before[: max(limit - len(after), limit // 2)], after[:limit]
+    earlier = before[len(shown_before)] & _SEQ_MASK if len(before) > len(shown_before) else None
+    later = after[limit] & _SEQ_MASK if len(after) > limit else None
+    rows = reader.by_key([*shown_before, *shown_after])
+    return list(_lines(db, reader, rows)), earlier, later
+
+
 def _over_sessions(db: apsw.Connection, sessions: list[Any], window: Window) -> tuple[list[int], int]:
     """Walk the sessions from the last to end; stop looking for events once none can be newer than those found.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import shutil
@@ -23,7 +24,7 @@ from recollect.cli.first_run import lay_out
 from recollect.testing.builders import ClaudeTranscript, stable_uuid
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser
+    from playwright.sync_api import Browser, Page
 
 PATIENCE_S = 120.0
 HOSTILE_TEXT = (
@@ -34,22 +35,34 @@ HOSTILE_TEXT = (
 HOSTILE = f"claude:{stable_uuid('hostile')}"
 LONG = f"claude:{stable_uuid('long')}"
 LONG_TURNS = 150
+ENDLESS = f"claude:{stable_uuid('endless')}"
+ENDLESS_TURNS = 500
+UNDONE = f"claude:{stable_uuid('undone')}"
+RICH = f"claude:{stable_uuid('rich')}"
+"""Has an image, a failure and its fix, an edit, a long output and a secret; the agent is still at it."""
+IMAGE = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+SECRET = "ghp_1234567890abcdefghijklmnopqrstuvwx12"
+RECORD = {
+    "type": "user", "uuid": stable_uuid("rich/picture"), "parentUuid": None, "cwd": "/w/demo", "gitBranch": "main",
+    "version": "2.1.230", "isSidechain": False, "timestamp": datetime.now(UTC).isoformat(),
+}  # fmt: skip
 
 
 class Answer(NamedTuple):
     status: int
     headers: dict[str, str]
     text: str
+    data: bytes = b""
 
 
 class Site:
     """`recollect ui` at work. address: with the token."""
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, *, port: int = 0) -> None:
         self.home = home
         env = {**os.environ, "RECOLLECT_HOME": str(home), "HOME": str(home), "USERPROFILE": str(home)}
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "recollect", "ui", "--no-open", "--json"],
+            [sys.executable, "-m", "recollect", "ui", "--no-open", "--json", "--port", str(port)],
             env=env,
             stdout=subprocess.PIPE,
             text=True,
@@ -71,7 +84,9 @@ class Site:
                 connection.putheader(name, value)
             connection.endheaders(form.encode() if form is not None else None)
             got = connection.getresponse()
-            return Answer(got.status, {k.lower(): v for k, v in got.getheaders()}, got.read().decode())
+            data = got.read()
+            headers = {k.lower(): v for k, v in got.getheaders()}
+            return Answer(got.status, headers, data.decode("utf-8", "replace"), data)
         finally:
             connection.close()
 
@@ -91,16 +106,44 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     hostile.assistant(HOSTILE_TEXT)
     hostile.tool("Bash", {"command": "echo '<b>bold</b>'"}, "<b>bold</b>\n" * 200)
     lately = datetime.now(UTC) - timedelta(days=2)
-    long = ClaudeTranscript(claude, "long", start=lately)
-    long.user("Never use tabs in this repository, please. We indent with spaces.")
-    for number in range(LONG_TURNS):
-        long.user(f"request number {number}")
-        long.assistant(f"answer number {number}")
+    for name, turns in (("long", LONG_TURNS), ("endless", ENDLESS_TURNS)):
+        long = ClaudeTranscript(claude, name, start=lately)
+        if name == "long":
+            long.user("Never use tabs in this repository, please. We indent with spaces.")
+        for number in range(turns):
+            long.user(f"request number {number}")
+            long.assistant(f"answer number {number}")
+    write_rich(claude)
+    undone = ClaudeTranscript(claude, "undone")
+    undone.user("begin")
+    kept = undone.assistant("begun")
+    undone.user("what is left behind")
+    undone.assistant("done so")
+    undone.user("what is taken instead", parentUuid=kept)
+    undone.assistant("done that")
     with Memory.open(home) as memory:
         assert memory.sync().state == "done"
     running = Site(home)
     yield running
     assert running.end() == 0
+
+
+def write_rich(claude: Path) -> None:
+    rich = ClaudeTranscript(claude, "rich", start=datetime.now(UTC) - timedelta(minutes=1))
+    image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": IMAGE}}
+    svg = base64.b64encode(b"<svg xmlns='http://www.w3.org/2000/svg' onload='alert(1)'/>").decode()
+    drawing = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": svg}}
+    content = [{"type": "text", "text": "Why is this picture flat?"}, image, drawing]
+    rich.raw(
+        json.dumps({**RECORD, "sessionId": rich.session, "message": {"role": "user", "content": content}}).encode()
+        + b"\n"
+    )
+    rich.tool("Bash", {"command": "pytest -q"}, "AssertionError: 1 != 2", is_error=True)
+    rich.write("/w/demo/chart.py", "def chart():\n    return 2\n")
+    rich.tool("Bash", {"command": "pytest -q"}, "1 passed")
+    rich.tool("Bash", {"command": "cat all.log"}, "".join(f"line {number} of the log\n" for number in range(6_000)))
+    rich.tool("Bash", {"command": "env"}, "nothing", toolUseResult={"stdout": f"GITHUB_TOKEN={SECRET}"})
+    rich.assistant("The needle is in the haystack.")
 
 
 @pytest.fixture(scope="session")
@@ -114,3 +157,17 @@ def browser() -> Iterator[Browser]:
         found = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
         yield found
         found.close()
+
+
+@pytest.fixture
+def page(browser: Browser, site: Site) -> Iterator[Page]:
+    """A page that is logged in, and fails where the browser reports an error or asks anybody else."""
+    context = browser.new_context()
+    opened = context.new_page()
+    problems: list[str] = []
+    opened.on("pageerror", lambda error: problems.append(str(error)))
+    opened.on("request", lambda asked: None if asked.url.startswith(site.base) else problems.append(asked.url))
+    opened.goto(site.address)
+    yield opened
+    context.close()
+    assert problems == []

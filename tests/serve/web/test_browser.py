@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
-from tests.serve.web.conftest import HOSTILE, LONG, Site
+from tests.serve.web.conftest import HOSTILE, LONG, RICH, Site
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -23,23 +22,10 @@ VIEWS = {
     "decisions": "/decisions",
     "learned": "/learnings",
     "session": f"/session/{quote(HOSTILE)}",
+    "rich session": f"/session/{quote(RICH)}",
     "event": f"/session/{quote(HOSTILE)}/event/1",
     "not found": "/session/claude:nothing",
 }
-
-
-@pytest.fixture
-def page(browser: Browser, site: Site) -> Iterator[Page]:
-    """A page that is logged in, and fails where the browser reports an error or asks anybody else."""
-    context = browser.new_context()
-    opened = context.new_page()
-    problems: list[str] = []
-    opened.on("pageerror", lambda error: problems.append(str(error)))
-    opened.on("request", lambda asked: None if asked.url.startswith(site.base) else problems.append(asked.url))
-    opened.goto(site.address)
-    yield opened
-    context.close()
-    assert problems == []
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -94,7 +94,7 @@ def test_a_transcript_comes_in_pieces_that_follow_each_other(site: Site) -> None
     while path:
         page = site.get(path).text
         seen += [int(seq) for seq in re.findall(r'<section id="(\d+)"', page)]
-        found = re.search(r'data-more="([^"]*)"', page)
+        found = re.search(r'data-more="([^"]*)" data-side="after"', page)
         path = found[1] if found else ""
     assert seen == sorted(set(seen))
     assert "answer number 149" in page

@@ -1,13 +1,17 @@
 """Who may see the pages, and what a browser may do with them.
 
 Programs show the token of the home. A browser is let in with it once and keeps a cookie instead. Cookies know no ports:
-another server on this machine may be sent it, so it is worth nothing but these pages, and nothing after this server has
-ended. A request that changes something must show the token of the page's own forms too, which no other page can read.
+another server on this machine may be sent it, so it is worth nothing but these pages, and nothing after a week. An open
+page survives that its server is started again. A request that changes something must show the token of the page's own
+forms too, which no other page can read.
 """
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import secrets
+import time
 
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
@@ -16,12 +20,12 @@ from recollect.serve.loopback import stranger
 from recollect.serve.token import is_token
 
 COOKIE = "recollect-pages"
-_BYTES = 32
+LASTS_S = 7 * 86_400
 _PRIVATE = {
     "content-security-policy": "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; "
     "connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
     "cross-origin-resource-policy": "same-origin",
-    "referrer-policy": "no-referrer",
+    "referrer-policy": "same-origin",  # with "no-referrer" a browser says that its forms come from nowhere
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
 }
@@ -32,8 +36,7 @@ class Visitors:
 
     def __init__(self, token: str) -> None:
         self._token = token
-        self._secret = secrets.token_urlsafe(_BYTES)
-        self.form_token = secrets.token_urlsafe(_BYTES)
+        self.form_token = self._signed("form")
         """In every form of these pages and nowhere else: a form that lacks it was made by somebody else's page."""
 
     def refusal(self, request: Request, *, is_public: bool = False) -> Response | None:
@@ -50,18 +53,29 @@ class Visitors:
         if shown is not None and is_token(f"Bearer {shown}", self._token):
             rest = request.url.remove_query_params("token").query
             answer = RedirectResponse(request.url.path + (f"?{rest}" if rest else ""), 303)
-            answer.set_cookie(COOKIE, self._secret, httponly=True, samesite="strict")
+            ends = str(int(time.time()) + LASTS_S)
+            value = f"{ends}.{self._signed(ends)}"
+            answer.set_cookie(COOKIE, value, max_age=LASTS_S, httponly=True, samesite="strict")
             return private(answer)
         if is_token(request.headers.get("authorization", ""), self._token):
             return None
-        cookie = request.cookies.get(COOKIE, "")
-        if secrets.compare_digest(cookie.encode("utf-8", "replace"), self._secret.encode()):
+        if self._is_valid(request.cookies.get(COOKIE, "")):
             return None
         text = "this page is for the owner of the memory: `recollect ui` opens it, and `recollect up --status` shows "
         text += "the address with the access token\n"
         refused = PlainTextResponse(text, 401)
         refused.headers["www-authenticate"] = "Bearer"
         return private(refused)
+
+    def _is_valid(self, cookie: str) -> bool:
+        ends, _, shown = cookie.partition(".")
+        is_ours = secrets.compare_digest(shown.encode("utf-8", "replace"), self._signed(ends).encode())
+        return is_ours and int(ends) > time.time()
+
+    def _signed(self, text: str) -> str:
+        """Return what only who knows the home's token can make of a text."""
+        key = self._token.encode()
+        return hmac.new(key, f"pages:{text}".encode("utf-8", "replace"), hashlib.sha256).hexdigest()
 
     def is_own_form(self, shown: str) -> bool:
         """Tell whether a form shows the token of these pages' own forms."""

@@ -2,34 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qsl
+from typing import TYPE_CHECKING, Any, cast
+from urllib.parse import parse_qsl, quote
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.responses import PlainTextResponse, RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from recollect.clock import now_us
 from recollect.errors import RecollectError, UnknownName, UsageError
 from recollect.memory import RELATED_LABELS
+from recollect.model.ids import file_name
 from recollect.serve.web.access import Visitors, private
 from recollect.serve.web.decisions_page import decisions_page
 from recollect.serve.web.learnings_page import judge, learnings_page
-from recollect.serve.web.search_page import highlighted, href_of, href_of_citation, search_page
-from recollect.serve.web.session_page import event_page, session_page, transcript_part
+from recollect.serve.web.live import LiveStreams
+from recollect.serve.web.search_page import highlighted, href_of, href_of_citation, saved_form, search_page
+from recollect.serve.web.session_page import (
+    EXPORTS,
+    event_page,
+    find_within,
+    outline_part,
+    session_page,
+    transcript_part,
+)
 from recollect.serve.web.sessions_page import sessions_page
-from recollect.serve.web.times import ago, clock, iso, stamp, when
+from recollect.serve.web.times import ago, clock, iso, span, stamp, when
 from recollect.serve.web.usage_page import usage_csv, usage_page
 from recollect.units import count, plural, size
 from recollect.visible import encode_json, safe, safe_line
 
 if TYPE_CHECKING:
-    from recollect.memory import LiveStatus, Memory
+    from recollect.memory import ExportFormat, LiveStatus, Memory
 
 _HERE = Path(__file__).parent
 _MEDIA = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
@@ -41,12 +50,19 @@ View = Callable[["Memory", Request], tuple[str, dict[str, Any]]]
 
 
 class Pages:
-    """The routes of one server. status: of the daemon whose pages these are; None where no daemon serves them."""
+    """The routes of one server. status: of the daemon whose pages these are; None where no daemon serves them.
 
-    def __init__(self, visitors: Visitors, memory: Memory, status: Callable[[], LiveStatus] | None = None) -> None:
+    is_ending: tells whether the server is about to end.
+    """
+
+    def __init__(
+        self, visitors: Visitors, memory: Memory, status: Callable[[], LiveStatus] | None = None,
+        is_ending: Callable[[], bool] = lambda: False,
+    ) -> None:  # fmt: skip
         self._visitors = visitors
         self._memory = memory
         self._status = status
+        self._streams = LiveStreams(memory, is_ending)
         self._templates = _environment()
         self._static = {path.name: path.read_bytes() for path in (_HERE / "static").iterdir()}
         self._version = sha256(b"".join(body for _, body in sorted(self._static.items()))).hexdigest()[:12]
@@ -55,14 +71,20 @@ class Pages:
             self._route("/results", search_page, "_results.html"),
             self._route("/sessions", sessions_page),
             self._route("/sessions/rows", sessions_page, "_session_rows.html"),
+            Route("/live", self._live, methods=["GET"]),
+            self._form_route("/searches", saved_form),
+            Route("/session/{uid:path}/event/{seq:int}/image/{sha256}", self._picture, methods=["GET"]),
             self._route("/session/{uid:path}/event/{seq:int}", event_page),
             self._route("/session/{uid:path}/events", transcript_part, "_transcript.html"),
+            self._route("/session/{uid:path}/outline", outline_part, "_outline.html"),
+            Route("/session/{uid:path}/find", self._find, methods=["GET"]),
+            Route("/session/{uid:path}/export", self._export, methods=["GET"]),
             self._route("/session/{uid:path}", session_page),
             self._route("/usage", usage_page),
             Route("/usage.csv", self._csv, methods=["GET"]),
             self._route("/decisions", decisions_page),
             self._route("/learnings", learnings_page),
-            Route("/learnings", self._judge, methods=["POST"]),
+            self._form_route("/learnings", _judged),
             self._route("/health", self._health_page),
             Route("/static/{name}", self._file, methods=["GET"]),
             Route("/healthz", self._health, methods=["GET"]),
@@ -108,24 +130,77 @@ class Pages:
             **values,
         )
 
-    async def _judge(self, request: Request) -> Response:
+    def _form_route(self, path: str, act: Callable[[Memory, Mapping[str, str]], str]) -> Route:
+        """Return the route of a form of these pages. act: does what it asks, and returns the page to show then."""
+
+        async def answer(request: Request) -> Response:
+            refused = self._visitors.refusal(request)
+            if refused is not None:
+                return refused
+            body = bytearray()
+            async for part in request.stream():
+                body += part
+                if len(body) > MAX_FORM_BYTES:
+                    return private(PlainTextResponse("this form is too large\n", 413))
+            form = dict(parse_qsl(body.decode("utf-8", "replace")))
+            if not self._visitors.is_own_form(form.get("form_token", "")):
+                return private(PlainTextResponse("this form is not of this page; reload the page\n", 403))
+            try:
+                address = await run_in_threadpool(act, self._memory, form)
+            except RecollectError as error:
+                html = self._html("problem.html", request, title="This was not done", error=error)
+                return private(Response(html, 400, media_type=_HTML))
+            return private(RedirectResponse(address, 303))
+
+        return Route(path, answer, methods=["POST"])
+
+    async def _live(self, request: Request) -> Response:
+        refused = self._visitors.refusal(request)
+        return refused or private(self._streams.answer(request))
+
+    async def _find(self, request: Request) -> Response:
         refused = self._visitors.refusal(request)
         if refused is not None:
             return refused
-        body = bytearray()
-        async for piece in request.stream():
-            body += piece
-            if len(body) > MAX_FORM_BYTES:
-                return private(PlainTextResponse("this form is too large\n", 413))
-        form = dict(parse_qsl(body.decode("utf-8", "replace")))
-        if not self._visitors.is_own_form(form.get("form_token", "")):
-            return private(PlainTextResponse("this form is not of this page; reload the page\n", 403))
         try:
-            await run_in_threadpool(judge, self._memory, form)
+            found = await run_in_threadpool(find_within, self._memory, request)
         except RecollectError as error:
-            html = self._html("problem.html", request, title="This was not done", error=error)
-            return private(Response(html, 400, media_type=_HTML))
-        return private(RedirectResponse("/learnings", 303))
+            return private(PlainTextResponse(f"{safe_line(str(error))}\n", 404))
+        return private(Response(encode_json(found), media_type="application/json"))
+
+    async def _picture(self, request: Request) -> Response:
+        refused = self._visitors.refusal(request)
+        if refused is not None:
+            return refused
+        uid, seq, sha256 = (request.path_params[name] for name in ("uid", "seq", "sha256"))
+        try:
+            session = await run_in_threadpool(self._memory.session, uid)
+            picture = await run_in_threadpool(self._memory.browse.picture, session, seq, sha256)
+        except RecollectError:
+            picture = None
+        if picture is None:
+            return private(PlainTextResponse("not found\n", 404))
+        return private(Response(picture.data, media_type=picture.media_type))
+
+    async def _export(self, request: Request) -> Response:
+        """Give a session out as a file, as `recollect export` does, redacted."""
+        refused = self._visitors.refusal(request)
+        if refused is not None:
+            return refused
+        form = request.query_params.get("format", "")
+        try:
+            if form not in EXPORTS:
+                raise UsageError(f"no export has the format {form!r}", hint=f"one of {', '.join(EXPORTS)}")
+            session = await run_in_threadpool(self._memory.session, request.path_params["uid"])
+        except RecollectError as error:
+            code = 404 if isinstance(error, UnknownName) else 400
+            html = self._html("problem.html", request, title="This was not exported", error=error)
+            return private(Response(html, code, media_type=_HTML))
+        pieces = self._memory.maintenance.export_bytes(session.session_uid, format=cast("ExportFormat", form))
+        answer = StreamingResponse(pieces, media_type="text/plain; charset=utf-8")
+        name = quote(file_name(safe(session.session_uid), EXPORTS[form]))
+        answer.headers["content-disposition"] = f"attachment; filename*=UTF-8''{name}"
+        return private(answer)
 
     def _health_page(self, memory: Memory, _request: Request) -> tuple[str, dict[str, Any]]:
         return "health.html", {"status": self._status() if self._status is not None else None, "stats": memory.stats()}
@@ -164,6 +239,11 @@ class Pages:
         return private(PlainTextResponse("failing\n" if failing else "ok\n", 503 if failing else 200))
 
 
+def _judged(memory: Memory, form: Mapping[str, str]) -> str:
+    judge(memory, form)
+    return "/learnings"
+
+
 def _environment() -> Environment:
     """Return the templates, with the filters that every text of an agent passes."""
     made = Environment(
@@ -175,7 +255,7 @@ def _environment() -> Environment:
     )
     made.filters.update(ago=ago, when=when, bytes=size, count=count, plural=plural, safe_text=safe, line=safe_line)
     made.filters.update(
-        stamp=stamp, clock=clock, iso=iso, highlighted=highlighted, href=href_of, citation=href_of_citation
+        stamp=stamp, clock=clock, iso=iso, span=span, highlighted=highlighted, href=href_of, citation=href_of_citation
     )
     made.filters["zip"] = zip
     made.globals["labels"] = RELATED_LABELS

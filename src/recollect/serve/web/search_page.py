@@ -8,11 +8,13 @@ from urllib.parse import quote, quote_plus
 import msgspec
 from markupsafe import Markup, escape
 
-from recollect.memory import matched_words
+from recollect.memory import matched_words, query_words
 from recollect.model.learnings.entries import ENTRY_KINDS
 from recollect.visible import safe
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from starlette.requests import Request
 
     from recollect.memory import Hit, Memory, SearchAnswer
@@ -55,13 +57,34 @@ def search_page(memory: Memory, request: Request) -> tuple[str, dict[str, Any]]:
     agents = sorted((a for a in memory.stats().agents if a.sessions), key=lambda a: -a.sessions)[:_AGENTS]
     named = [(f"agent:{a.agent}", a.agent) for a in agents]
     chips = {"Kind": _chips(query, KINDS), "Agent": _chips(query, named), "Time": _chips(query, TIMES)}
-    values: dict[str, Any] = {"query": query, "chips": chips, "answer": None, "groups": (), "learned": ()}
+    saved = memory.saved_searches.list()
+    values: dict[str, Any] = {
+        "query": query, "chips": chips, "answer": None, "groups": (), "learned": (), "saved": saved,
+        "is_saved": " ".join(query.split()) in saved,
+    }  # fmt: skip
     if query:
         answer = memory.search(query, limit=LIMIT)
-        values |= {"answer": answer, "groups": group(memory, answer), "learned": answer.learned}
+        missing = words_missing(answer)
+        values |= {"answer": answer, "groups": group(memory, answer), "learned": answer.learned, "missing": missing}
     else:
         values["recent"] = memory.sessions(limit=_RECENT).sessions
     return "search.html", values
+
+
+def saved_form(memory: Memory, form: Mapping[str, str]) -> str:
+    """Keep a search or remove one; return the page to show. Raises UsageError, UnknownName, StoreError."""
+    query = form.get("query", "")
+    if form.get("act") == "remove":
+        memory.saved_searches.remove(query)
+        return "/"
+    memory.saved_searches.keep(query)
+    return f"/?q={quote_plus(query)}"
+
+
+def words_missing(answer: SearchAnswer) -> tuple[str, ...]:
+    """Return the words of a query that stand in none of the texts that are shown."""
+    text = " ".join(f"{hit.passage or hit.snippet} {hit.title}" for hit in answer.hits).casefold()
+    return tuple(word for word in query_words(answer.query) if answer.hits and word.casefold() not in text)
 
 
 def group(memory: Memory, answer: SearchAnswer) -> tuple[SessionHits, ...]:

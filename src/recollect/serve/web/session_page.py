@@ -1,99 +1,133 @@
-"""One session: its facts, its outline, its transcript piece by piece, and the page of one event."""
+"""One session: its facts, its outline, its transcript piece by piece, a text within it, and the page of one event."""
 
 from __future__ import annotations
 
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-import msgspec
-
-from recollect.errors import UnknownName
+from recollect.clock import now_us
+from recollect.errors import ArchiveError
 from recollect.memory import DecisionQuestion, EventFilter
-from recollect.serve.web.transcript import units_of
+from recollect.serve.web.sessions_page import is_running
+from recollect.serve.web.transcript import is_shown, units_of
 
 if TYPE_CHECKING:
     from starlette.requests import Request
 
-    from recollect.memory import Memory
+    from recollect.memory import FoundWithin, Memory, Outline, Relative
     from recollect.model.sessions import Session
 
 PIECE = 120
 """Events that a request gives; the next piece is fetched before the reader is there."""
 BEFORE = 20
 """Events above the one that a link leads to."""
-_OUTLINE = 2_000
-"""Lines of an outline; a longer session has the first."""
-
-
-class Mark(msgspec.Struct, frozen=True):
-    """A line of the outline. kind: "turn", "decision", "compaction", "rewind" or "edit"."""
-
-    seq: int
-    kind: str
-    text: str
+NEAR = 24
+"""Events on both sides of a piece in which the other half of a call is looked for."""
+OUTLINE_LINES = 300
+"""Of an outline at once; more come when the reader is there."""
+DECISIONS = 30
+"""At the top of a session, the newest; all stand in the outline."""
+MAX_FIND_CHARS = 200
+EXPORTS = {"markdown": "md", "events": "ndjson", "claude-jsonl": "jsonl"}
 
 
 def session_page(memory: Memory, request: Request) -> tuple[str, dict[str, Any]]:
     """Return the page of a session, from `?at=SEQ` on."""
     session = memory.session(request.path_params["uid"])
-    asked = request.query_params.get("at", "")
-    focus = int(asked) if asked.isdecimal() else None
-    first = max(0, focus - BEFORE) if focus is not None else 0
+    focus = _number(request, "at")
     decided = memory.decisions_facet.find(DecisionQuestion(session=session.session_uid)).decisions
+    family = memory.browse.family(session)
     usage = memory.usage.report(by="total", where=EventFilter(sessions=(session.session_uid,)))
-    values = {"session": session, "focus": focus, "decisions": decided, "outline": outline(memory, session, decided)}
-    return "session.html", {**values, "usage": usage.total, **piece(memory, session, first)}
+    shape = memory.digest(session.session_uid)
+    values = {
+        "session": session, "focus": focus, "decisions": decided[:DECISIONS], "decided": len(decided),
+        "family": family, "usage": usage.total,
+        "digest": shape, "is_running": is_running(session, now_us()), "exports": EXPORTS,
+        "outline": _outline(memory, session, family, decided, focus or 0),
+    }  # fmt: skip
+    return "session.html", {**values, **piece(memory, session, focus or 0, above=BEFORE)}
 
 
 def transcript_part(memory: Memory, request: Request) -> tuple[str, dict[str, Any]]:
-    """Return the next piece of a transcript, from `?from=SEQ` on, for the page's script."""
+    """Return a piece of a transcript for the page's script: from `?from=` on, before `?before=` or around `?at=`."""
     session = memory.session(request.path_params["uid"])
-    asked = request.query_params.get("from", "")
-    return "_transcript.html", {"focus": None, **piece(memory, session, int(asked) if asked.isdecimal() else 0)}
+    before, at = _number(request, "before"), _number(request, "at")
+    if before is not None:
+        return "_transcript.html", {"focus": None, **piece(memory, session, before, above=PIECE, below=0)}
+    if at is not None:
+        return "_transcript.html", {"focus": at, **piece(memory, session, at, above=BEFORE)}
+    return "_transcript.html", {"focus": None, **piece(memory, session, _number(request, "from") or 0)}
+
+
+def outline_part(memory: Memory, request: Request) -> tuple[str, dict[str, Any]]:
+    """Return the outline around `?at=SEQ`."""
+    session = memory.session(request.path_params["uid"])
+    decided = memory.decisions_facet.find(DecisionQuestion(session=session.session_uid)).decisions
+    found = _outline(memory, session, memory.browse.family(session), decided, _number(request, "at") or 0)
+    return "_outline.html", {"outline": found, "base": _base(session)}
 
 
 def event_page(memory: Memory, request: Request) -> tuple[str, dict[str, Any]]:
-    """Return the page of one event, whole, with the call of a result and the result of a call."""
+    """Return the page of one event, whole, with its record as the agent wrote it."""
     session = memory.session(request.path_params["uid"])
     seq = int(request.path_params["seq"])
-    found = [e for e in memory.events(session.session_uid, first_seq=seq, limit=1) if e.seq == seq]
-    if not found:
-        why = memory.reader().why_missing(session.session_uid, seq)
-        raise UnknownName("event", f"{session.session_uid}#{seq}", hint=why or "the session has no such event")
-    return "event.html", {"session": session, "event": found[0], "units": units_of(found, whole=True), "focus": seq}
+    found = memory.browse.event(session, seq)
+    why = ""
+    record = None
+    try:
+        record = memory.browse.record(session, seq)
+    except ArchiveError as error:
+        why = str(error)
+    near = memory.browse.transcript(session, first=seq, behind=NEAR, limit=2 * NEAR)
+    around = [event.seq for event in near if is_shown(event)]
+    return "event.html", {
+        "session": session, "event": found[0], "units": units_of(found, whole=True), "focus": seq, "record": record,
+        "no_record": why, "base": _base(session),
+        "previous": max((one for one in around if one < seq), default=None),
+        "following": min((one for one in around if one > seq), default=None),
+    }  # fmt: skip
 
 
-def piece(memory: Memory, session: Session, first: int) -> dict[str, Any]:
-    """Return the units of a piece of a session and where it goes on."""
-    events = list(islice(memory.events(session.session_uid, first_seq=first, limit=PIECE + 1), PIECE + 1))
-    shown = events[:PIECE]
-    base = f"/session/{quote(session.session_uid, safe=':')}"
-    following = events[PIECE].seq if len(events) > PIECE else None
-    earlier = max(0, first - PIECE) if first else None
+def find_within(memory: Memory, request: Request) -> FoundWithin:
+    """Return which events of a session hold `?q=`, from `?from=SEQ` on."""
+    session = memory.session(request.path_params["uid"])
+    text = request.query_params.get("q", "").strip()[:MAX_FIND_CHARS]
+    return memory.browse.find(session, text, first=_number(request, "from") or 0)
+
+
+def piece(memory: Memory, session: Session, at: int, *, above: int = 0, below: int = PIECE) -> dict[str, Any]:
+    """Return the units of a piece of a session: `above` events before number `at` and `below` from it on; and where
+    it goes on."""
+    limit = above + below + 2 * NEAR + 1
+    events = list(memory.browse.transcript(session, first=at, behind=above + NEAR, limit=limit))
+    place = next((place for place, event in enumerate(events) if event.seq == at), None)
+    if place is None:
+        place = next((place for place, event in enumerate(events) if event.seq >= at), len(events))
+    low, high = max(0, place - above), min(len(events), place + below)
+    base = _base(session)
+    following = events[high].seq if high < len(events) else None
+    earlier = events[low].seq if 0 < low < len(events) else None
     return {
         "base": base,
-        "units": units_of(shown),
+        "units": units_of(events, span=(low, high)),
+        "first": events[low].seq if low < len(events) else at,
         "next_part": f"{base}/events?from={following}" if following is not None else "",
-        "next_page": f"{base}?at={following + BEFORE}" if following is not None else "",
-        "earlier_page": f"{base}?at={earlier + BEFORE}#{earlier + BEFORE}" if earlier is not None else "",
+        "next_page": f"{base}?at={following}#{following}" if following is not None else "",
+        "earlier_part": f"{base}/events?before={earlier}" if earlier is not None else "",
+        "earlier_page": f"{base}?at={earlier}#{earlier}" if earlier is not None else "",
     }
 
 
-def outline(memory: Memory, session: Session, decided: Any) -> list[Mark]:
-    """Return where to go in a session: what the user said, what was decided, and where the context was cut."""
-    where = EventFilter(sessions=(session.session_uid,))
-    lines, _total = memory.reader().timeline(where, limit=_OUTLINE, kinds=("user_message", "compaction", "rewind"))
-    marks: list[Mark] = []
-    turn = 0
-    for line in lines:
-        if line.kind == "user_message" and line.turn_index != turn:
-            turn = line.turn_index  # what the harness adds in the user's role starts no turn
-            marks.append(Mark(line.seq, "turn", line.summary))
-        elif line.kind != "user_message":
-            marks.append(Mark(line.seq, line.kind, line.summary))
-    for view in decided:
-        seq = view.citation.rpartition("#")[2]
-        if seq.isdecimal():
-            marks.append(Mark(int(seq), "decision", view.decision.statement))
-    return sorted(marks, key=lambda mark: mark.seq)
+def _outline(memory: Memory, session: Session, family: tuple[Relative, ...], decided: Any, at: int) -> Outline:
+    places = [(view.citation.rpartition("#")[2], view.decision.statement) for view in decided]
+    cited = [(int(seq), text) for seq, text in places if seq.isdecimal()]
+    return memory.browse.outline(session, family=family, decided=cited, at=at, limit=OUTLINE_LINES)
+
+
+def _base(session: Session) -> str:
+    return f"/session/{quote(session.session_uid, safe=':')}"
+
+
+def _number(request: Request, name: str) -> int | None:
+    text = request.query_params.get(name, "")
+    return min(int(text), 1 << 40) if text.isascii() and text.isdecimal() and len(text) < 20 else None

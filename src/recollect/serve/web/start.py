@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -31,12 +32,14 @@ def serve_pages(memory: Memory, port: int, tell: Callable[[str], None]) -> None:
     """
     token = home_token(memory.home)
     visitors = Visitors(token)
-    app = Starlette(routes=[*Api(visitors, memory).routes, *Pages(visitors, memory).routes])
+    ended = threading.Event()
+    pages = Pages(visitors, memory, is_ending=ended.is_set)
+    app = Starlette(routes=[*Api(visitors, memory).routes, *pages.routes])
     with listen(port) as bound:
         bound.listen()  # a browser that asks before the server begins waits
         tell(address(bound.getsockname()[1], token))
         sys.stdout.flush()
-        serve(app, bound)
+        serve(app, bound, stopping=ended.set)
 
 
 def address(port: int, token: str) -> str:

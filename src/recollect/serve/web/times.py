@@ -50,3 +50,12 @@ def clock(us: int | None) -> str:
 def iso(us: int | None) -> str:
     """Return an instant for the `datetime` of a `<time>`."""
     return _local(us).isoformat() if us is not None else ""
+
+
+def span(seconds: float) -> str:
+    """Return a length of time as `2 h 5 min`, `12 min` or `40 s`."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    hours, minutes = divmod(round(whole / 60), 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min"

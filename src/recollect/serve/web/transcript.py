@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 from markupsafe import Markup
 
+from recollect.memory import SHOWN_CHARS, WHOLE_CHARS, pictures_of
 from recollect.model.events import Event
 from recollect.model.payloads import (
     TURN_ORIGINS,
@@ -30,26 +31,22 @@ from recollect.serve.web.text import diff_of, markdown
 from recollect.units import size
 from recollect.visible import safe
 
-SHOWN_CHARS = 4_000
+LEAD_CHARS = 4_000
 SHOWN_LINES = 60
-"""Of an output; the rest is on the page of its event."""
-WHOLE_CHARS = 1_000_000
-"""Of an output on the page of its event; `recollect export` has the rest."""
+"""Of an output; the rest is on the page of its event, as far as that shows it; `recollect export` has all."""
 _SILENT = (TokenUsage, SessionStart, SessionEnd)
 
 
 class Output(msgspec.Struct, frozen=True):
-    """A text as it stands, or its beginning. left: "" where all is shown, else how much is not."""
+    """A text as it stands, or its beginning. left: "" where all is shown, else how much is not. size: of a long one."""
 
     text: str
     left: str = ""
+    size: str = ""
 
 
 class TranscriptUnit(msgspec.Struct, frozen=True):
-    """What is shown as one thing. shape: the template's macro that draws it. seqs: of all its events, the first first.
-
-    failed: None where nobody said.
-    """
+    """What is shown as one thing. shape: the template's macro that draws it. failed: None where nobody said."""
 
     shape: str
     seq: int
@@ -64,22 +61,39 @@ class TranscriptUnit(msgspec.Struct, frozen=True):
     failed: bool | None = None
     duration_ms: int | None = None
     result_seq: int | None = None
+    seqs: tuple[int, ...] = ()
+    """All events that are shown in it."""
+    pictures: tuple[tuple[int, str], ...] = ()
+    """(event, hash) of each image."""
+    size: str = ""
+    """Of a long output."""
     is_undone: bool = False
     is_sidechain: bool = False
 
 
-def units_of(events: Sequence[Event], *, whole: bool = False) -> list[TranscriptUnit]:
-    """Return what events are shown as, in order. whole: with all of every text, for the page of one event."""
+def is_shown(event: Event) -> bool:
+    """Tell whether a transcript shows an event, by itself or with its call."""
+    return not isinstance(event.payload, _SILENT)
+
+
+def units_of(
+    events: Sequence[Event], *, whole: bool = False, span: tuple[int, int] | None = None
+) -> list[TranscriptUnit]:
+    """Return what events are shown as, in order. whole: with all of every text, for the page of one event.
+
+    span: which places are shown; the events around them only complete what is there.
+    """
     results = {e.payload.call_id: e for e in events if isinstance(e.payload, ToolResult) and e.payload.call_id}
-    edits: dict[str, list[FileEdit]] = {}
+    edits: dict[str, list[Event]] = {}
     for event in events:
         if isinstance(event.payload, FileEdit) and event.payload.call_id:
-            edits.setdefault(event.payload.call_id, []).append(event.payload)
+            edits.setdefault(event.payload.call_id, []).append(event)
     calls = {e.payload.call_id for e in events if isinstance(e.payload, ToolCall)}
     units = []
-    for event in events:
+    low, high = span or (0, len(events))
+    for event in events[low:high]:
         payload = event.payload
-        if isinstance(payload, _SILENT) and not whole:
+        if not whole and not is_shown(event):
             continue
         if isinstance(payload, ToolResult | FileEdit) and payload.call_id in calls:
             continue  # shown with its call
@@ -91,22 +105,23 @@ def units_of(events: Sequence[Event], *, whole: bool = False) -> list[Transcript
     return units
 
 
-def _call(
-    event: Event, call: ToolCall, result: Event | None, edits: Iterable[FileEdit], *, whole: bool
-) -> TranscriptUnit:
+def _call(event: Event, call: ToolCall, result: Event | None, edits: Sequence[Event], *, whole: bool) -> TranscriptUnit:
     given = call.arguments
     if call.canonical == "shell" and isinstance(given, dict) and isinstance(given.get("command"), str):
         given = given["command"]
-    diffs = tuple(line for edit in edits for line in diff_of(edit))
+    diffs = tuple(line for edit in edits if isinstance(edit.payload, FileEdit) for line in diff_of(edit.payload))
     told = result.payload if result is not None else None
     assert told is None or isinstance(told, ToolResult)
+    of = (event, *edits, *((result,) if result is not None else ()))
+    output = _output_of(result, told.text or as_text(told.structured), whole=whole) if result and told else None
     return TranscriptUnit(
         "tool", event.seq, event.ts, call.name, event.summary.removeprefix(f"{call.name} "),
         given=None if diffs and not whole else output_of(as_text(given), whole=whole),
-        output=output_of(told.text or as_text(told.structured), whole=whole) if told is not None else None,
+        output=output, size=output.size if output is not None else "",
         diff=diffs, failed=_failed(told) if told is not None else None,
         duration_ms=told.duration_ms if told is not None else None,
         result_seq=result.seq if result is not None else None,
+        seqs=tuple(sorted(one.seq for one in of)), pictures=_pictures(of),
         is_undone=event.is_undone, is_sidechain=event.is_sidechain,
     )  # fmt: skip
 
@@ -133,7 +148,8 @@ def _unit(event: Event, *, whole: bool) -> TranscriptUnit:
             shape, label, values = "folded", "thinking", _words(payload.text, whole=whole)
         case ToolResult():
             shape, label = "tool", payload.name or "result"
-            values = {"output": output_of(payload.text, whole=whole), "failed": _failed(payload)}
+            output = _output_of(event, payload.text or as_text(payload.structured), whole=whole)
+            values = {"output": output, "failed": _failed(payload), "size": output.size if output else ""}
         case FileEdit():
             shape, label = "edit", payload.operation
             values = {"diff": diff_of(payload), "path": payload.path}
@@ -143,21 +159,22 @@ def _unit(event: Event, *, whole: bool) -> TranscriptUnit:
         case Rewind():
             shape, label = "break", "you went back from here; what is struck through was undone"
         case Instructions() | Unknown():
-            shape, values = "folded", {"output": output_of(payload.text, whole=whole)}
+            output = _output_of(event, payload.text, whole=whole)
+            shape, values = "folded", {"output": output, "size": output.size if output else ""}
         case Lifecycle():
             label = payload.name.replace("_", " ")
             gist = gist.removeprefix(f"{payload.name} ")
         case _:
             values = {"output": output_of(as_text(msgspec.to_builtins(payload)), whole=whole)} if whole else {}
     return TranscriptUnit(
-        shape, event.seq, event.ts, label, gist,
+        shape, event.seq, event.ts, label, gist, seqs=(event.seq,), pictures=_pictures((event,)),
         is_undone=event.is_undone, is_sidechain=event.is_sidechain, **values,
     )  # fmt: skip
 
 
 def _words(text: str, *, whole: bool) -> dict[str, Any]:
     """Return what people and models wrote: rendered, or plain where it is too long for that."""
-    if len(text) > SHOWN_CHARS * 10:
+    if len(text) > LEAD_CHARS * 10:
         return {"output": output_of(text, whole=whole)}
     return {"body": markdown(text)}
 
@@ -169,10 +186,26 @@ def output_of(text: str, *, whole: bool) -> Output | None:
     if whole:
         shown = text[:WHOLE_CHARS]
     else:
-        shown = "\n".join(text[: SHOWN_CHARS + 1].split("\n", SHOWN_LINES)[:SHOWN_LINES])[:SHOWN_CHARS]
+        shown = "\n".join(text[: LEAD_CHARS + 1].split("\n", SHOWN_LINES)[:SHOWN_LINES])[:LEAD_CHARS]
     if len(shown) == len(text):
         return Output(safe(text))
-    return Output(safe(shown), f"{size(len(text.encode()) - len(shown.encode()))} more")
+    length = len(text.encode("utf-8", "replace"))
+    return Output(safe(shown), f"{size(length - len(shown.encode('utf-8', 'replace')))} more", size(length))
+
+
+def _output_of(event: Event, text: str, *, whole: bool) -> Output | None:
+    """Return the output of an event. A long one was cut when it was read: then the record tells its size."""
+    found = output_of(text, whole=whole)
+    is_unread = isinstance(event.payload, Unknown) and event.location.length_bytes > 2 * len(text)
+    is_cut = is_unread or len(text) >= (WHOLE_CHARS if whole else SHOWN_CHARS)
+    if found is None or not is_cut:
+        return found
+    about = f"about {size(event.location.length_bytes)}"
+    return Output(found.text, f"the rest of {about}", about)
+
+
+def _pictures(events: Iterable[Event]) -> tuple[tuple[int, str], ...]:
+    return tuple((event.seq, part.sha256) for event in events for part in pictures_of(event))
 
 
 def as_text(value: Any) -> str:

@@ -1,4 +1,4 @@
-// Search while typing, endless lists, the outline beside a transcript, and keys. Every page works without it.
+// Search while typing, endless lists, and keys. Every page works without it.
 "use strict";
 
 const DEBOUNCE_MS = 25; // a request that is not needed any more is cancelled
@@ -53,46 +53,14 @@ function fetchMoreWhenSeen(root) {
   function watch(nodes) {
     for (const node of nodes) if (node.dataset.more) watcher.observe(node);
   }
-  watch([...root.querySelectorAll("[data-more]")]);
-}
-
-function followOutline(outline) {
-  const links = [...outline.querySelectorAll("a[data-seq]")];
-  let waiting = false;
-  function update() {
-    waiting = false;
-    let top = null;
-    for (const unit of document.querySelectorAll(".unit")) {
-      if (unit.getBoundingClientRect().top > 120) break;
-      top = Number(unit.id);
-    }
-    let current = null;
-    for (const link of links) {
-      link.removeAttribute("aria-current");
-      if (top !== null && Number(link.dataset.seq) <= top) current = link;
-    }
-    current?.setAttribute("aria-current", "true");
-    current?.scrollIntoView({ block: "nearest" });
-  }
-  addEventListener("scroll", () => {
-    if (!waiting) requestAnimationFrame(update);
-    waiting = true;
-  }, { passive: true });
-  outline.addEventListener("click", (event) => {
-    const link = event.target.closest("a[data-seq]");
-    const unit = link && document.getElementById(link.dataset.seq);
-    if (!unit) return; // not loaded: the link itself leads there
-    event.preventDefault();
-    history.pushState(null, "", `#${unit.id}`);
-    unit.scrollIntoView();
-  });
-  update();
+  watch([...root.querySelectorAll("[data-more]:not([data-side])")]); // those with sides belong to a transcript
 }
 
 function move(step) {
   const items = [...document.querySelectorAll("[data-item]")];
   const here = items.findIndex((item) => item.classList.contains("here"));
-  const next = items[Math.max(0, Math.min(items.length - 1, here < 0 ? 0 : here + step))];
+  const seen = items.findIndex((item) => item.getBoundingClientRect().top > 40);
+  const next = items[Math.max(0, Math.min(items.length - 1, here < 0 ? seen : here + step))];
   items[here]?.classList.remove("here");
   next?.classList.add("here");
   next?.scrollIntoView({ block: "nearest" });
@@ -108,7 +76,7 @@ function listenToKeys(search) {
     const isTyping = event.target.matches("input, textarea, select");
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.key === "Escape" && isTyping) event.target.blur();
-    if (isTyping) return;
+    if (isTyping || document.querySelector("dialog[open]")) return;
     if (event.key === "/") {
       event.preventDefault();
       if (search) search.focus();
@@ -123,6 +91,4 @@ function listenToKeys(search) {
 const search = document.querySelector("[data-live]");
 if (search) searchWhileTyping(search);
 fetchMoreWhenSeen(document);
-const outline = document.querySelector(".outline");
-if (outline) followOutline(outline);
 listenToKeys(search);
