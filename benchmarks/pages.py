@@ -31,7 +31,18 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 ROUNDS = 5
-VIEWS_MS = {"search": 300, "sessions": 300, "session": 150, "usage, a year": 300, "decisions": 300, "learned": 300}
+PATHS = {
+    "search": "/?q=deadlock+timeout", "sessions": "/sessions", "session": "", "usage, a year": "/usage?period=1y",
+    "usage, a year by model": "/usage?period=1y&by=model", "activity, a year": "/activity?period=1y",
+    "decisions": "/decisions", "files": "/blame", "errors": "/errors", "retrospective": "/retro",
+    "learned": "/learnings", "to do": "/actions", "facts": "/facts", "diary": "/diary", "documents": "/documents",
+    "health": "/health", "checks": "/health/checks", "ingest": "/health/ingest", "storage": "/health/storage",
+    "secrets": "/health/secrets", "settings": "/settings", "agents": "/settings/agents",
+}  # fmt: skip
+"""By view; the session is the longest of the memory."""
+LATER = ("errors", "retrospective", "checks", "agents")
+"""Views that ask for their content when they are there: when that has come is told too."""
+PAINT_MS, SESSION_MS = 300, 150
 """Bars of the first paint, in milliseconds after the request."""
 TYPED_MS = 60
 WEIGHT_KB = 300
@@ -51,6 +62,12 @@ _TYPED = """word => new Promise(done => {
 })"""
 _WEIGHT = """() => performance.getEntriesByType('navigation').concat(performance.getEntriesByType('resource'))
   .reduce((sum, one) => sum + one.decodedBodySize, 0)"""
+
+
+_CONTENT = """() => new Promise(done => {
+  const wait = () => document.querySelector('[data-more]') ? setTimeout(wait, 5) : done(performance.now());
+  wait();
+})"""
 
 
 @contextmanager
@@ -95,18 +112,18 @@ def timed(page: Page, address: str, session: str) -> dict[str, Any]:
     """Open every view and type words; the first time of each is not counted."""
     page.goto(address)
     base = address.partition("/?token=")[0]
-    paths = {
-        "search": "/?q=deadlock+timeout", "sessions": "/sessions", "session": f"/session/{quote(session)}",
-        "usage, a year": "/usage?period=1y", "decisions": "/decisions", "learned": "/learnings",
-    }  # fmt: skip
     views: dict[str, Any] = {}
-    for name, path in paths.items():
-        paints = []
+    for name, path in PATHS.items():
+        paints, contents = [], []
         for _ in range(ROUNDS + 1):
-            page.goto(base + path)
+            page.goto(base + (path or f"/session/{quote(session)}"))
             paints.append(float(page.evaluate(_PAINT)))
+            if name in LATER:
+                contents.append(float(page.evaluate(_CONTENT)))
         weight = round(float(page.evaluate(_WEIGHT)) / 1000, 1)
         views[name] = {"paint_ms": round(median(paints[1:]), 1), "max_ms": round(max(paints[1:]), 1), "kb": weight}
+        if contents:
+            views[name]["content_ms"] = round(median(contents[1:]), 1)
     page.goto(f"{base}/")
     typed = [float(page.evaluate(_TYPED, word)) for _ in range(ROUNDS) for word in WORDS][len(WORDS) :]
     return {"views": views, "typed_ms": round(median(typed), 1), "typed_max_ms": round(max(typed), 1)}
@@ -114,9 +131,11 @@ def timed(page: Page, address: str, session: str) -> dict[str, Any]:
 
 def render(figures: dict[str, Any]) -> str:
     """Return one corpus's figures as Markdown."""
-    lines = ["| view | first paint ms (median, most) | bar | KB |", "|---|--:|--:|--:|"]
+    lines = ["| view | first paint ms (median, most) | bar | content ms | KB |", "|---|--:|--:|--:|--:|"]
     for name, view in figures["views"].items():
-        lines.append(f"| {name} | {view['paint_ms']}, {view['max_ms']} | {VIEWS_MS[name]} | {view['kb']} |")
+        bar = SESSION_MS if name == "session" else PAINT_MS
+        content = view.get("content_ms", "")
+        lines.append(f"| {name} | {view['paint_ms']}, {view['max_ms']} | {bar} | {content} | {view['kb']} |")
     typed = f"{figures['typed_ms']} ms, at most {figures['typed_max_ms']} ms"
     lines += [
         "",

@@ -22,6 +22,7 @@ from playwright.sync_api import sync_playwright
 from recollect import Memory
 from recollect.agents.registry import adapters_with
 from recollect.cli.first_run import lay_out
+from recollect.memory import NewEntry, NewFact, NewLearning
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -35,11 +36,30 @@ VIEWS = {
     "search": "/?q=webhook retry",
     "sessions": "/sessions",
     "usage": "/usage?period=1y",
-    "decisions": "/decisions",
-    "health": "/health",
+    "usage-sessions": "/usage/sessions?by=agent&key=claude&first=2026-01-01",
+    "activity": "/activity?period=1y",
+    "activity-hour": "/activity/sessions?period=1y&weekday=2&hour=9",
+    "decisions": "/decisions?period=all",
+    "decisions-list": "/decisions?period=all&view=list",
+    "files": "/blame",
+    "blame": "/blame?repo=shop-api&path=shop/webhooks.py",
+    "errors": "/errors?period=1y",
+    "retro": "/retro?period=1y",
     "learned": "/learnings",
+    "actions": "/actions",
+    "facts": "/facts",
+    "diary": "/diary",
+    "documents": "/documents",
+    "collection": "/documents?collection=handbook",
+    "health": "/health",
+    "checks": "/health/checks",
+    "ingest": "/health/ingest",
+    "storage": "/health/storage",
+    "secrets": "/health/secrets",
+    "settings": "/settings",
+    "agents": "/settings/agents",
 }
-SIZES = {"": (1280, 800), "-phone": (380, 760)}
+SIZES = {"": (1400, 875), "-phone": (380, 760)}
 
 
 def main() -> int:
@@ -55,7 +75,9 @@ def main() -> int:
         lay_out(home, adapters_with({}))
         with Memory.open(home) as memory:
             memory.sync()
-        env = {**os.environ, "RECOLLECT_HOME": str(home)}
+            write_notes(memory)
+        (home / ".claude").mkdir()  # an agent that could be set up
+        env = {**os.environ, "RECOLLECT_HOME": str(home), "HOME": str(home)}
         command = [sys.executable, "-m", "recollect", "ui", "--no-open", "--json"]
         with subprocess.Popen(command, env=env, stdout=subprocess.PIPE) as server, sync_playwright() as playwright:
             assert server.stdout is not None
@@ -74,11 +96,23 @@ def main() -> int:
     return 0
 
 
+def write_notes(memory: Memory) -> None:
+    """Add what no transcript of the sample has: facts, a diary entry, something to do, documents."""
+    repo = "shop-api"
+    for subject, predicate, object_ in (("shop-api", "runs on", "PostgreSQL 16"), ("shop-api", "deployed by", "CI")):
+        memory.notes.facts.add(NewFact(subject=subject, predicate=predicate, object=object_, repo=repo))
+    text = "The webhook is **idempotent** now: the event's id is a unique key, and a second delivery changes nothing."
+    memory.notes.diary.write(NewEntry(agent="claude", text=text, repo=repo, left_pending=("measure the retries",)))
+    memory.learn.add(NewLearning(kind="action", text="Measure how often the provider retries.", repo=repo))
+    memory.documents.add(ROOT / "docs" / "decisions", collection="handbook")
+
+
 def take(page: Page, base: str, ending: str) -> None:
     """Write the picture of every view. The session is the one that the first hit leads to."""
     for name, path in VIEWS.items():
         page.goto(base + path)
         page.wait_for_load_state("networkidle")
+        page.wait_for_function("!document.querySelector('.later')")
         page.screenshot(path=PICTURES / f"{name}{ending}.png")
     page.goto(base + VIEWS["search"])
     found = re.search(r'href="(/session/[^"]*)"', page.content())

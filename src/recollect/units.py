@@ -48,6 +48,21 @@ def size(count_bytes: float, *, binary: bool = False) -> str:
     return f"{text.removesuffix('.0') if binary else text} {unit}"
 
 
+def usd(amount: float | None) -> str:
+    """Return `$1.23`; a dash where no price is known."""
+    if amount is None:
+        return "-"
+    return f"${amount:,.2f}" if amount >= 0.01 or amount == 0 else f"${amount:.4f}"
+
+
+def short_count(number: float) -> str:
+    """Return a number in three digits or so: `2.5M`."""
+    for size_, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if number >= size_:
+            return f"{number / size_:.3g}{letter}"
+    return f"{number:.3g}"
+
+
 def parse_size(text: str) -> int:
     """Return a number of bytes. Upper and lower case mean the same. Raises ValueError, which says what is accepted."""
     found = re.fullmatch(_SIZE, text.strip(), re.ASCII)

@@ -11,11 +11,11 @@ from recollect.cli.commands import documents, erasure, ingest
 from recollect.cli.commands import learnings as learnings_commands
 from recollect.cli.commands import stats as stats_commands
 from recollect.cli.render import agents, learnings, stats
-from recollect.cli.render.retro_report import INTERVENTIONS
 from recollect.erasure.retention import EvictReason
 from recollect.insights.decisions import decisions
 from recollect.insights.language import answers
 from recollect.insights.learnings.pause import PauseReason
+from recollect.insights.retro.report import INTERVENTIONS
 from recollect.maintenance import doctor as learned
 from recollect.maintenance.service.service import live_of, plan_for
 from recollect.memory import (

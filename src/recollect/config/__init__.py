@@ -4,6 +4,7 @@ Every field carries its own text, from which the reference (`config_reference`, 
 made. An unknown key or a wrong value is a `ConfigError` that names the key; nothing is silently ignored.
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from recollect.config.load import load_config, parse_config
@@ -34,11 +35,13 @@ from recollect.config.settings import (
 
 # Every command reads a configuration, hardly one writes it: what that needs takes longer to load than to read.
 if TYPE_CHECKING:
+    from recollect.config.entries import ConfigEntry, listed_config
     from recollect.config.toml import config_reference, config_toml
 
 __all__ = [
     "AgentConfig",
     "Config",
+    "ConfigEntry",
     "ContextConfig",
     "DaemonConfig",
     "DistillConfig",
@@ -59,14 +62,17 @@ __all__ = [
     "SecretPatternConfig",
     "config_reference",
     "config_toml",
+    "listed_config",
     "load_config",
     "parse_config",
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name not in ("config_reference", "config_toml"):
-        raise AttributeError(name)
-    from recollect.config import toml
+_LATE = {"ConfigEntry": "entries", "config_reference": "toml", "config_toml": "toml", "listed_config": "entries"}
 
-    return getattr(toml, name)
+
+def __getattr__(name: str) -> Any:
+    module = _LATE.get(name)
+    if module is None:
+        raise AttributeError(name)
+    return getattr(import_module(f"recollect.config.{module}"), name)

@@ -52,7 +52,16 @@ if TYPE_CHECKING:
     from recollect.insights.notes.contradictions import Contradiction
     from recollect.insights.notes.diary import NewEntry
     from recollect.insights.notes.facts import FactAdded, NewFact
-    from recollect.insights.retro.report import DayLine, ErrorLine, GroupLine, PreviousPeriod, Retro
+    from recollect.insights.retro.report import (
+        FIXED_BY,
+        INTERVENTIONS,
+        RELATIONS,
+        DayLine,
+        ErrorLine,
+        GroupLine,
+        PreviousPeriod,
+        Retro,
+    )
     from recollect.maintenance.backup.manifest import BackupReport, RestoreReport
     from recollect.maintenance.repair import RepairReport
     from recollect.maintenance.reports import (
@@ -70,7 +79,15 @@ if TYPE_CHECKING:
     from recollect.maintenance.setup.manifest import Mode
     from recollect.maintenance.setup.planner import Step
     from recollect.maintenance.setup.setup import AgentReport, SetupReport
-    from recollect.memory.blame import BlameAnswer, BlameQuestion, repository_of
+    from recollect.memory.blame import (
+        BlameAnswer,
+        BlameQuestion,
+        EditedFile,
+        FileBlame,
+        FilesAnswer,
+        FilesFacet,
+        repository_of,
+    )
     from recollect.memory.browse import (
         SHOWN_CHARS,
         WHOLE_CHARS,
@@ -93,12 +110,12 @@ if TYPE_CHECKING:
     from recollect.memory.facts import FactQuestion, FactsAnswer, SeedReport
     from recollect.memory.insights import DecisionsFacet, NewDecision
     from recollect.memory.live import LiveFacet
-    from recollect.memory.maintenance import ExcludedView, MaintenanceFacet
+    from recollect.memory.maintenance import ExcludedView, MaintenanceFacet, SettingsView
     from recollect.memory.memory import Memory
     from recollect.memory.notes import NotesFacet, Tagged
     from recollect.memory.palace import PalaceReport
     from recollect.memory.recall import AgentsFacet, AgentView, RecallFacet, UsageFacet
-    from recollect.memory.redaction import redact_stream
+    from recollect.memory.redaction import redact_stream, without_secrets
     from recollect.memory.saved_searches import SavedSearchesFacet
     from recollect.memory.setup import PreparedSetup, PreparedWriting, SetupFacet
     from recollect.memory.transcripts import (
@@ -128,7 +145,7 @@ if TYPE_CHECKING:
         play,
     )
     from recollect.model.records import LedgerDefect
-    from recollect.model.usage import UsageReport, UsageRow, UsageTotals
+    from recollect.model.usage import ActivityReport, UsageReport, UsageRow, UsageTotals, UsageTrend
     from recollect.recall.answers import (
         RELATED_LABELS,
         Conversation,
@@ -157,7 +174,7 @@ if TYPE_CHECKING:
     from recollect.store.audit import AuditEntry
     from recollect.store.insights import KeptNode, KeptSignals
     from recollect.store.learnings import LearningFilter
-    from recollect.store.rows import AgentStats, DriftRow, EventFilter, TimelineEntry, UsageBy
+    from recollect.store.rows import AgentStats, DriftRow, EventFilter, LedgerRow, TimelineEntry, UsageBy
     from recollect.store.session_lists import ListedSession, Relative, SessionOrder, SessionQuestion
     from recollect.store.sinks import Given, Item, LinesSink, Offsets, Retracted, Sink, SqliteSink
 

@@ -1,4 +1,4 @@
-"""`memory.blame`: the edits of a file as the store keeps them, and the answer with its session and turn."""
+"""`memory.blame` and `.files`: the edits of a file as the store keeps them, and what led to its lines."""
 
 from __future__ import annotations
 
@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from recollect.errors import UnknownName, UsageError
 from recollect.ingest.known_names import repository_names
 from recollect.model.events import Event
 from recollect.model.insights.nodes import Binding, Decision, EditRef, Episode
-from recollect.recall.blame import Blame, BoundDecision, RecordedEdit, blame
+from recollect.recall.blame import Blame, BlamedEdit, BoundDecision, RecordedEdit, blame, blame_lines, recorded_edits
 from recollect.recall.context.lines import folder_of
 from recollect.store.insights import NodeFilter
 from recollect.store.rows import EventFilter
+from recollect.units import size
 
 if TYPE_CHECKING:
     from recollect.ingest.home import OpenHome
@@ -64,7 +66,10 @@ class BlameAnswer(msgspec.Struct, frozen=True):
 def answer_blame(home: OpenHome, question: BlameQuestion, *, notes: Sequence[str] = ()) -> BlameAnswer:
     """Return which edit put a line there, from what is stored and analysed. Takes nothing in."""
     history = StoredEdits(home, question)
-    found = blame(question.path, question.line, history, around=question.around)
+    return _told(home, history, blame(question.path, question.line, history, around=question.around), notes)
+
+
+def _told(home: OpenHome, history: StoredEdits, found: Blame, notes: Sequence[str] = ()) -> BlameAnswer:
     if found.found is None:
         return BlameAnswer(found, notes=tuple(notes))
     edit = found.found
@@ -98,6 +103,158 @@ def repository_of(path: Path, env: Mapping[str, str] | None = None) -> tuple[Pat
     return top, repository_names(str(path.parent), values)
 
 
+MAX_FILE_BYTES = 1024 * 1024
+"""Of a file whose lines are told one by one."""
+_EDITS = 50
+"""Of a file that is not there any more."""
+_ROOTS = 200
+"""Sessions that are asked where their repository lies, the newest."""
+
+
+class EditedFile(msgspec.Struct, frozen=True):
+    """A file that agents edited. path: below its repository's root where it lies there, else as written.
+
+    episodes: groups of edits that changed it. last_at: UTC microseconds, 0 for no time.
+    """
+
+    repo: str
+    path: str
+    episodes: int
+    last_at: int
+
+
+class FilesAnswer(msgspec.Struct, frozen=True):
+    """Files that agents edited, those edited most first. total: how many match."""
+
+    files: tuple[EditedFile, ...]
+    total: int
+
+
+class BlamedLine(msgspec.Struct, frozen=True):
+    """A line of a file, without secrets. edit: the number of its edit in `FileBlame.edits`, None without proof."""
+
+    text: str
+    edit: int | None
+    reason: str
+
+
+class FileBlame(msgspec.Struct, frozen=True):
+    """Which session, turn and decision led to each line of a file. edits: the newest first.
+
+    file: where it lies on this machine, "" where it is not there any more; then there are no lines, and edits are the
+    newest ones that are recorded.
+    """
+
+    repo: str
+    path: str
+    file: str
+    lines: tuple[BlamedLine, ...]
+    edits: tuple[BlameAnswer, ...]
+    notes: tuple[str, ...] = ()
+
+
+class FilesFacet:
+    """The files that agents edited, and what led to their lines. Takes nothing in."""
+
+    def __init__(self, home: OpenHome) -> None:
+        self._home = home
+
+    def edited(self, *, repo: str = "", words: Sequence[str] = (), limit: int | None = None) -> FilesAnswer:
+        """Return the files of a repository (exactly so called; "": of all), those edited most first.
+
+        words: each must stand in the path, in any case. Raises UnknownName for a repository.
+        """
+        if not self._home.is_there():
+            return FilesAnswer((), 0)
+        self._home.known_names().filter(EventFilter(repos=_exactly(repo)))
+        roots = self._roots(repo)
+        found: dict[tuple[str, str], EditedFile] = {}
+        for one in self._home.distilled().edited_paths(_exactly(repo)):
+            path = _below(one.path, roots.get(one.repo, ()))
+            known = found.get((one.repo, path))
+            episodes, last_at = (known.episodes, known.last_at) if known is not None else (0, 0)
+            made = EditedFile(one.repo, path, episodes + one.episodes, max(last_at, one.last_at))
+            found[made.repo, made.path] = made
+        wanted = [word.casefold() for word in words]
+        named = [one for one in found.values() if all(word in one.path.casefold() for word in wanted)]
+        named.sort(key=lambda one: (-one.episodes, -one.last_at, one.path))
+        return FilesAnswer(tuple(named[:limit]), len(named))
+
+    def blame(self, repo: str, path: str) -> FileBlame:
+        """Return what led to each line of a file of a repository, as it lies on this machine now.
+
+        path: as `edited` gives it. Raises UnknownName for a repository and for a file that no agent edited there,
+        UsageError for a file that is no text, or too large.
+        """
+        if all(one.path != path for one in self.edited(repo=repo).files):
+            raise UnknownName("edited file", path, hint="only files that agents edited can be explained")
+        file = next((found for root in self._roots(repo).get(repo, ()) if (found := Path(root, path)).is_file()), None)
+        if file is None:
+            question = BlameQuestion(path, repos=(repo,) if repo else ())
+            history = StoredEdits(self._home, question)
+            edits = (_told(self._home, history, one) for one in recorded_edits(path, history, limit=_EDITS))
+            return FileBlame(repo, path, "", (), tuple(edits))
+        root, names = repository_of(file, self._home.env)
+        told = file.relative_to(root).as_posix() if root is not None else file.as_posix()
+        lines = self._home.redacted(_text_of(file)).splitlines()
+        history = StoredEdits(self._home, BlameQuestion(told, repos=names, root=str(root) if root is not None else ""))
+        blamed = blame_lines(told, lines, history)
+        first: dict[_Place, Blame] = {}
+        for one in blamed:
+            if one.found is not None:
+                first.setdefault(_place(one.found), one)
+        places = sorted(first, key=lambda place: place[0], reverse=True)
+        return FileBlame(
+            repo,
+            path,
+            str(file),
+            tuple(
+                BlamedLine(text, places.index(_place(one.found)) if one.found is not None else None, one.reason)
+                for text, one in zip(lines, blamed, strict=True)
+            ),
+            tuple(_told(self._home, history, first[place]) for place in places),
+        )
+
+    def _roots(self, repo: str) -> dict[str, tuple[str, ...]]:
+        """Return where the sessions of repositories say that these lie, the newest first, by name."""
+        page, _total = self._home.reader().sessions(EventFilter(repos=_exactly(repo)), limit=_ROOTS)
+        found: dict[str, dict[str, None]] = {}
+        for session in page:
+            root = (session.repo_root or session.cwd).replace("\\", "/").rstrip("/")
+            if root:
+                found.setdefault(session.repo, {})[root] = None
+        return {name: tuple(roots) for name, roots in found.items()}
+
+
+_Place = tuple[int, str, str, int]
+
+
+def _place(found: BlamedEdit) -> _Place:
+    return found.ts or 0, found.session_uid, found.event_id, found.part
+
+
+def _exactly(repo: str) -> tuple[str, ...]:
+    return (f"={repo}",) if repo else ()
+
+
+def _below(path: str, roots: Sequence[str]) -> str:
+    path = path.replace("\\", "/")
+    return next((path[len(root) + 1 :] for root in roots if path.startswith(f"{root}/")), path)
+
+
+def _text_of(file: Path) -> str:
+    """Return the text of a file. Raises UsageError."""
+    try:
+        data = file.read_bytes() if file.stat().st_size <= MAX_FILE_BYTES else None
+    except OSError as error:
+        raise UsageError(f"cannot read {file}: {error.strerror}") from error
+    if data is None:
+        raise UsageError(f"{file} is larger than {size(MAX_FILE_BYTES, binary=True)}", hint="ask for one line of it")
+    if b"\0" in data:
+        raise UsageError(f"{file} is no text")
+    return data.decode("utf-8", "replace")
+
+
 class StoredEdits:
     """Implements `recall.blame.EditHistory` on what was distilled; the edits themselves are read as they are asked for.
 
@@ -110,6 +267,8 @@ class StoredEdits:
         self._question = question
         self._episode_of: dict[tuple[str, str, int], Episode] = {}
         self._citations: dict[str, str] = {}
+        self._decisions: dict[str, Sequence[BoundDecision]] = {}
+        """By episode."""
 
     def edits(self, file_name: str) -> Iterator[RecordedEdit]:
         """Yield edits of files so called, newest first."""
@@ -131,6 +290,11 @@ class StoredEdits:
         episode = self._episode_of.get((event.session_uid, event.event_id, event.part))
         if episode is None:
             return ()
+        if episode.id not in self._decisions:
+            self._decisions[episode.id] = self._bound_to(episode)
+        return self._decisions[episode.id]
+
+    def _bound_to(self, episode: Episode) -> Sequence[BoundDecision]:
         bindings = [b for b in self._nodes("binding", episode.session_uid) if isinstance(b, Binding)]
         certain: dict[str, Binding] = {}
         for binding in bindings:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -18,6 +19,7 @@ from recollect.archive.envelope import KeyPlace, read_envelope
 from recollect.archive.keys import load_keys
 from recollect.archive.rewrap import KeyChange, KeyStatus, change_wrapping, key_status
 from recollect.clock import now_us
+from recollect.config import ConfigEntry
 from recollect.errors import KeyUnavailable, StoreError, UnknownName, UsageError
 from recollect.ingest.report import SyncReport
 from recollect.maintenance.export import Stored, export, raw_bytes, raw_files, render
@@ -26,12 +28,13 @@ from recollect.maintenance.verify import verify
 from recollect.memory.facets import facet
 from recollect.model.events import Event, SourceLocation
 from recollect.model.sessions import Session
+from recollect.paths import HOME_VARIABLE, STORE_VARIABLE
 from recollect.store.audit import AuditEntry, add_audit, read_audit
 from recollect.store.home import Home
 from recollect.store.insights import NodeFilter
 from recollect.store.lock import IngestLock
 from recollect.store.reader import Reader
-from recollect.store.rows import EventFilter
+from recollect.store.rows import EventFilter, LedgerRow
 
 if TYPE_CHECKING:
     from recollect.ingest.home import OpenHome
@@ -55,6 +58,17 @@ class ExcludedView(msgspec.Struct, frozen=True):
     exclude_repos: tuple[str, ...]
     stored_sessions: int = 0
     stored_repos: tuple[str, ...] = ()
+
+
+class SettingsView(msgspec.Struct, frozen=True):
+    """The configuration in force, without secrets. home_from: the variable that names the home, "" for none. path: of
+    the file, "" for none; exists: whether it is there."""
+
+    home: str
+    home_from: str
+    path: str
+    exists: bool
+    entries: tuple[ConfigEntry, ...]
 
 
 class MaintenanceFacet:
@@ -129,6 +143,34 @@ class MaintenanceFacet:
         if not is_removal:
             after = [*before, *(repo for repo in dict.fromkeys(named) if repo not in before)]
         set_list(path, "privacy", "exclude_repos", after)
+
+    def settings(self) -> SettingsView:
+        """Return every key of the configuration with its value in force and where that comes from."""
+        from recollect.config import listed_config
+        from recollect.memory.redaction import without_secrets
+
+        home, path, env = self._home.home, self._home.config_path, self._home.env
+        entries = listed_config(self._home.config, path)
+        return SettingsView(
+            str(home),
+            next((name for name in (HOME_VARIABLE, STORE_VARIABLE) if env.get(name)), ""),
+            str(path) if path is not None else "",
+            path is not None and path.exists(),
+            tuple(
+                msgspec.structs.replace(one, value=without_secrets(one.value, self._home.config.privacy))
+                if one.origin == "file"
+                else one
+                for one in entries
+            ),
+        )
+
+    def log(self, *, limit: int | None = None) -> tuple[AuditEntry, ...]:
+        """Return what was done by hand, what was taken away, and what failed; the newest first. Raises StoreError."""
+        return tuple(read_audit(self._home.home, limit=limit)) if self._home.is_there() else ()
+
+    def latest_sources(self, *, limit: int) -> tuple[LedgerRow, ...]:
+        """Return the sources that were ingested last, the newest first."""
+        return tuple(heapq.nlargest(limit, self._home.reader().ledgers(), key=lambda row: row.observed_at))
 
     def _config_path(self) -> Path:
         if self._home.config_path is None:

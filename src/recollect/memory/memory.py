@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from recollect.ingest.report import ProgressCallback, SyncReport
     from recollect.ingest.spool import SpoolFacet
     from recollect.insights.retro.report import Retro
-    from recollect.memory.blame import BlameAnswer, BlameQuestion
+    from recollect.memory.blame import BlameAnswer, BlameQuestion, FilesFacet
     from recollect.memory.browse import BrowseFacet
     from recollect.memory.documents import DocumentsFacet
     from recollect.memory.insights import DecisionsFacet, Telling
@@ -328,6 +328,8 @@ class Memory(OpenHome):
 
     decisions_facet: DecisionsFacet = facet("recollect.memory.insights")
     """Ask for decisions, and add one that was taken elsewhere."""
+    files: FilesFacet = facet("recollect.memory.blame")
+    """The files that agents edited, and what led to each of their lines."""
     distilling: DistillingFacet = facet("recollect.ingest.distill")
     """Analyse sessions: digests, signals, decisions."""
     learn: LearnFacet = facet("recollect.ingest.learnings.run")

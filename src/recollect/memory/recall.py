@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, tzinfo
+from datetime import UTC, date, tzinfo
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
 from recollect.clock import now_us
-from recollect.errors import UnknownName
+from recollect.errors import UnknownName, UsageError
 from recollect.index.query.grammar import Question, parse
 from recollect.ingest.known_names import repository_names
 from recollect.model.capabilities import Capabilities
 from recollect.model.sessions import Session, gone_note
 from recollect.model.time import required_time
-from recollect.model.usage import UsageReport
+from recollect.model.usage import ActivityReport, UsageReport, UsageTrend
 from recollect.recall.answers import EntryView, SessionView, entry_view
 from recollect.recall.coverage import Coverage, lagging
 from recollect.recall.overview import Overview, overview
+from recollect.store.activity import ActivityQuestion
 from recollect.store.rows import DriftRow, EventFilter, UsageBy
 
 if TYPE_CHECKING:
@@ -172,25 +173,56 @@ class AgentsFacet:
 
 
 class UsageFacet:
-    """Token totals and cost over responses counted once each."""
+    """Token totals and cost over responses counted once each, and when sessions worked."""
 
     def __init__(self, home: OpenHome) -> None:
         self._home = home
 
     def report(
-        self,
-        *,
-        by: UsageBy = "day",
-        where: EventFilter | None = None,
-        after: int | None = None,
-        before: int | None = None,
-        zone: tzinfo = UTC,
-        folders: Sequence[str] | None = None,
-    ) -> UsageReport:
+        self, *, by: UsageBy = "day", where: EventFilter | None = None, after: int | None = None,
+        before: int | None = None, zone: tzinfo = UTC, folders: Sequence[str] | None = None, model: str = "",
+    ) -> UsageReport:  # fmt: skip
         """Return tokens and cost grouped by session, day, repo, domain, model, agent or in total.
 
         after/before: UTC microseconds, [after, before). zone: in which days count. folders: as in `Memory.search`.
-        Forks, replays and repeated lines count once. Raises UnknownName.
+        model: only of this one. Forks, replays and repeated lines count once. Raises UnknownName.
         """
-        where = self._home.known_names(folders).filter(where or EventFilter())
-        return self._home.reader().usage(by=by, where=where, after=after, before=before, zone=zone)
+        known = self._known(where, folders)
+        return self._home.reader().usage(by=by, where=known, after=after, before=before, zone=zone, model=model)
+
+    def trend(
+        self, *, first: date, last: date, by: UsageBy = "agent", where: EventFilter | None = None, zone: tzinfo = UTC
+    ) -> UsageTrend:
+        """Return the usage of whole days, day by day, beside that of as many days before them. Raises UnknownName,
+        UsageError for days that are out of order."""
+        _check_days(first, last)
+        known = self._known(where)
+        return self._home.reader().usage_trend(by=by, where=known, first=first, last=last, zone=zone)
+
+    def activity(
+        self, *, first: date, last: date, where: EventFilter | None = None, zone: tzinfo = UTC
+    ) -> ActivityReport:
+        """Return when sessions worked: by weekday and hour, by day, and how many at once. Raises as `trend`."""
+        _check_days(first, last)
+        return self._home.reader().activity(ActivityQuestion(self._known(where), first, last, zone))
+
+    def active_sessions(
+        self, *, first: date, last: date, weekday: int, hour: int, where: EventFilter | None = None, zone: tzinfo = UTC
+    ) -> tuple[str, ...]:
+        """Return the uids of the sessions that worked in an hour of a weekday (0: Monday), those with most work first.
+        Raises as `trend`."""
+        _check_days(first, last)
+        asked = ActivityQuestion(self._known(where), first, last, zone)
+        return self._home.reader().active_sessions(asked, weekday=weekday, hour=hour)
+
+    def _known(self, where: EventFilter | None, folders: Sequence[str] | None = None) -> EventFilter:
+        return self._home.known_names(folders).filter(where or EventFilter())
+
+
+_MOST_DAYS = 36_600
+_FIRST_DAY = date(1970, 1, 1)
+
+
+def _check_days(first: date, last: date) -> None:
+    if not 0 <= (last - first).days < _MOST_DAYS or first < _FIRST_DAY:
+        raise UsageError(f"no span of days: {first} to {last}", hint="the first day comes before the last")

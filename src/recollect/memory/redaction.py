@@ -14,6 +14,11 @@ _CARRIED_BYTES = 128 * 1024
 _BEGIN, _END = b"-----BEGIN ", b"-----END "
 
 
+def without_secrets(text: str, privacy: PrivacyConfig | None = None) -> str:
+    """Return a short text with every secret replaced by its marker. Needs no memory, and makes none."""
+    return redactor_of(STRANGERS_KEY, privacy).redact_text(text)[0]
+
+
 def redact_stream(source: IO[bytes], out: IO[bytes], privacy: PrivacyConfig | None = None) -> dict[str, int]:
     """Copy text with every secret replaced by its marker; return how many were found, by kind.
 

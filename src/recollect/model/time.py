@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from contextlib import suppress
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import UTC, date, datetime, timedelta, tzinfo
 from typing import NamedTuple
 
 from recollect.errors import UsageError
@@ -88,6 +88,11 @@ def in_zone(us: int, zone: tzinfo) -> datetime:
     with suppress(OverflowError, OSError, ValueError):  # the first and last day of the calendar have no time elsewhere
         at = at.astimezone(zone)
     return at
+
+
+def day_start(day: date, zone: tzinfo = UTC) -> int:
+    """Return when a day begins in a zone, UTC microseconds."""
+    return _to_us(datetime(day.year, day.month, day.day), zone)
 
 
 def day_of(us: int, zone: tzinfo = UTC) -> str:

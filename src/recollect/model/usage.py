@@ -34,3 +34,56 @@ class UsageReport(msgspec.Struct, frozen=True):
     total: UsageTotals
     prices_on: str
     notes: tuple[str, ...] = ()
+
+
+class UsageDay(msgspec.Struct, frozen=True):
+    """What one value of a grouping (an agent, a model, a repository) used on one day, `2026-03-01`."""
+
+    day: str
+    key: str
+    totals: UsageTotals
+
+
+class UsageTrend(msgspec.Struct, frozen=True):
+    """A span of whole days, and as many days before it. first, last: its days. days: only of the span, in order."""
+
+    first: str
+    last: str
+    report: UsageReport
+    previous: UsageReport
+    days: tuple[UsageDay, ...]
+
+
+class ActiveDay(msgspec.Struct, frozen=True):
+    """One day of work. active_s: of all sessions together. most_at_once: sessions that worked at the same time."""
+
+    day: str
+    active_s: int
+    sessions: int
+    most_at_once: int
+
+
+class ActivityTotals(msgspec.Struct, frozen=True):
+    """A span of work. days: with any. any_s: time in which any session worked, however many."""
+
+    active_s: int = 0
+    any_s: int = 0
+    sessions: int = 0
+    days: int = 0
+    most_at_once: int = 0
+
+
+class ActivityReport(msgspec.Struct, frozen=True):
+    """When sessions worked, in slots of `slot_s` seconds: one that has an event in a slot worked in all of it.
+
+    first, last: days of the span; previous: as many days before it. hours: active seconds by weekday (Monday first) and
+    hour. days: with any work, from a year before the end of the span on.
+    """
+
+    first: str
+    last: str
+    slot_s: int
+    total: ActivityTotals
+    previous: ActivityTotals
+    hours: tuple[tuple[int, ...], ...]
+    days: tuple[ActiveDay, ...]

@@ -6,7 +6,9 @@ or from nearness. The later edit wins where a line was taken out and put in agai
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import islice
 from typing import Literal, NamedTuple, Protocol
 
 import msgspec
@@ -98,13 +100,27 @@ class Blame(msgspec.Struct, frozen=True):
     """Of them, those of which the content is not recorded."""
 
 
-class _Seen(NamedTuple):
+class _Seen:
     """An edit of the file: what it was called, what was done, and the lines."""
 
-    event: Event
-    path: str
-    operation: str
-    lines: Lines
+    def __init__(self, event: Event, path: str, operation: str, lines: Lines) -> None:
+        self.event = event
+        self.path = path
+        self.operation = operation
+        self.lines = lines
+
+    @cached_property
+    def added(self) -> Mapping[str, Sequence[int]]:
+        """Where each added line stands among them."""
+        places: dict[str, list[int]] = {}
+        for place, line in enumerate(self.lines[0] or ()):
+            places.setdefault(line.rstrip(), []).append(place)
+        return places
+
+    @cached_property
+    def removed(self) -> frozenset[str]:
+        """The removed lines."""
+        return frozenset(line.rstrip() for line in self.lines[1] or ())
 
 
 def blame(path: str, line: str | None, history: EditHistory, *, around: Sequence[str] = ()) -> Blame:
@@ -120,6 +136,45 @@ def blame(path: str, line: str | None, history: EditHistory, *, around: Sequence
     edits = _Edits(path, history)
     found = _blamed(path, line, history, edits.kept(), around)
     return found if found.found is not None or not edits.has_undone else _blamed(path, line, history, edits, around)
+
+
+def blame_lines(path: str, lines: Sequence[str], history: EditHistory) -> list[Blame]:
+    """Return which recorded edit put each line of a file there, as `blame` tells it of one. The edits are read once."""
+    edits = _Edits(path, history)
+    kept, every = _ReadOnce(edits.kept()), _ReadOnce(iter(edits))
+    told = []
+    for number, line in enumerate(lines):
+        around = (*lines[max(0, number - 1) : number], *lines[number + 1 : number + 2])
+        found = _blamed(path, line, history, kept, around)
+        if found.found is None and edits.has_undone:
+            found = _blamed(path, line, history, every, around)
+        told.append(found)
+    return told
+
+
+def recorded_edits(path: str, history: EditHistory, *, limit: int) -> list[Blame]:
+    """Return the newest edits of a file that no rewind left behind, the newest first."""
+    found = enumerate(islice(_Edits(path, history).kept(), limit), 1)
+    return [_proof(path, None, seen, "last_edit", history, (number, 0)) for number, seen in found]
+
+
+class _ReadOnce:
+    """Edits that are read when somebody comes to them first, and kept for who comes next."""
+
+    def __init__(self, edits: Iterator[_Seen]) -> None:
+        self._left = edits
+        self._read: list[_Seen] = []
+
+    def __iter__(self) -> Iterator[_Seen]:
+        place = 0
+        while True:
+            if place == len(self._read):
+                following = next(self._left, None)
+                if following is None:
+                    return
+                self._read.append(following)
+            yield self._read[place]
+            place += 1
 
 
 def _blamed(path: str, line: str | None, history: EditHistory, edits: Iterable[_Seen], around: Sequence[str]) -> Blame:
@@ -157,7 +212,7 @@ class _Wanted:
     def verdict(self, seen: _Seen) -> str:
         """Return "added", "rewritten", why no older edit can be the one, or "" where an older one may."""
         added, removed = seen.lines
-        places = self._places(added or ())
+        places = seen.added.get(self._line, ())
         if places and (not self.is_common or self._has_beside(places, added or ())):
             return "rewritten" if removed is None else "added"
         if self.is_common or places:
@@ -166,10 +221,7 @@ class _Wanted:
             return "a later recorded edit deleted this file"
         if seen.operation == "create" and added is not None:
             return "a later recorded edit wrote this file anew, without this line"
-        return "a later recorded edit removed this line" if self._places(removed or ()) else ""
-
-    def _places(self, lines: Sequence[str]) -> list[int]:
-        return [i for i, line in enumerate(lines) if line.rstrip() == self._line]
+        return "a later recorded edit removed this line" if self._line in seen.removed else ""
 
     def _has_beside(self, places: Sequence[int], lines: Sequence[str]) -> bool:
         """Say whether a neighbour of the line stands beside it in the same edit."""

@@ -26,7 +26,7 @@ class DecisionQuestion(msgspec.Struct, frozen=True):
     what had been decided by then; known_at: as far as the memory had seen it by then (both UTC microseconds, None:
     now). session: its exact uid. words: each must stand in it, in any case; the id of a decision, or a beginning of it
     (`decision:5f0c`), stands for that decision, whatever its state. is_sure: without those that only learned weights
-    tell (`ranked`).
+    tell (`ranked`). after: taken then or later; undated ones are left out.
     """
 
     repos: tuple[str, ...] = ()
@@ -37,6 +37,7 @@ class DecisionQuestion(msgspec.Struct, frozen=True):
     session: str = ""
     words: tuple[str, ...] = ()
     is_sure: bool = False
+    after: int | None = None
 
 
 class DecisionView(msgspec.Struct, frozen=True):
@@ -77,9 +78,7 @@ def ask_decisions(
     sessions = (question.session,) if question.session else ()
     ids = tuple(word for word in question.words if word.startswith(ID_PREFIX))
     words = tuple(word for word in question.words if word not in ids)
-    kept = reader.decisions(repos=question.repos, sessions=sessions, words=words)
-    if ids:
-        kept = [item for item in kept if item.decision.id.startswith(ids)]
+    kept = reader.decisions(repos=question.repos, sessions=sessions, words=words, ids=ids, after=question.after)
     if question.path:
         paths = reader.paths_of({episode for item in kept for episode in item.episodes})
         kept = [item for item in kept if _touches(item, question.path, paths)]

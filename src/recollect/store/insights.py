@@ -119,6 +119,15 @@ class NodeFilter(NamedTuple):
     with_revoked: bool = False
 
 
+class EditedPath(NamedTuple):
+    """A path that episodes of a repository changed. last_at: UTC microseconds, 0 for no time."""
+
+    repo: str
+    path: str
+    episodes: int
+    last_at: int
+
+
 class AnalysisCounts(NamedTuple):
     """How far distilling is. unfit: analyses of another scheme than asked for. sessions: that have an analysis."""
 
@@ -247,15 +256,37 @@ class InsightReader(PooledReader):
         kept = [KeptNode(unpack_node(data), repo, recorded_at) for data, repo, recorded_at in rows]
         return [one for one in kept if isinstance(one.node, Episode) and _has_name(one.node, file_name)]
 
+    def edited_paths(self, repos: tuple[str, ...]) -> list[EditedPath]:
+        """Return the paths that episodes of repositories changed, as these write them; those of most episodes first.
+
+        repos: as in `EventFilter`. A path that was cut off with the end of a long column is left out.
+        """
+        found: dict[tuple[str, str], list[int]] = {}
+        with self._reading() as db:
+            condition, values = _of_analyses(db, NodeFilter(repos=repos))
+            rows: Iterable[Any] = db.execute(
+                "SELECT repo, paths, coalesce(ts, 0) FROM node JOIN analysis ON analysis.number = node.analysis "
+                f"WHERE node.kind = ? AND revoked_at IS NULL AND paths <> '' AND {condition}",
+                [_EPISODE, *values],
+            )
+            for repo, paths, ts in rows:
+                names = paths.split("\n")
+                for path in names[:-1] if len(paths) > PATHS_CHARS // 2 else names:
+                    found.setdefault((repo, path), []).append(ts)
+        edited = [EditedPath(repo, path, len(times), max(times)) for (repo, path), times in found.items()]
+        return sorted(edited, key=lambda one: (-one.episodes, -one.last_at, one.repo, one.path))
+
     def decisions(
-        self, *, repos: tuple[str, ...] = (), sessions: tuple[str, ...] = (), words: tuple[str, ...] = ()
-    ) -> list[KeptDecision]:
+        self, *, repos: tuple[str, ...] = (), sessions: tuple[str, ...] = (), words: tuple[str, ...] = (),
+        ids: tuple[str, ...] = (), after: int | None = None,
+    ) -> list[KeptDecision]:  # fmt: skip
         """Return decisions with their links, revoked ones too, in order of id.
 
-        words: each must stand in the statement, the options or the reasons, in any case.
+        words: each must stand in the statement, the options or the reasons, in any case. ids: beginnings of ids, one is
+        enough. after: taken then or later, UTC microseconds.
         """
         with self._reading() as db:
-            found = _kept_decisions(db, NodeFilter(repos=repos, sessions=sessions), words)
+            found = _kept_decisions(db, NodeFilter(repos=repos, sessions=sessions, after=after), words, ids)
             links = _links(db, {repo for _, repo, *_ in found})
             episodes = _episodes_of(db, [decision.id for decision, *_ in found])
         held: dict[str, list[KeptLink]] = {}
@@ -324,25 +355,30 @@ def _has_name(episode: Episode, file_name: str) -> bool:
 
 
 def _kept_decisions(
-    db: apsw.Connection, where: NodeFilter, words: tuple[str, ...]
+    db: apsw.Connection, where: NodeFilter, words: tuple[str, ...], ids: tuple[str, ...]
 ) -> list[tuple[Decision, str, int, int | None]]:
     """Return (decision, repo, recorded_at, revoked_at), those of transcripts and those added.
 
     One whose words gave a learning that a person corrected or retired is revoked since then.
     """
-    has_words = "".join(" AND instr(subject, ?)" for _ in words)
-    wanted = [word.casefold() for word in words]
+    more = "".join(" AND instr(subject, ?)" for _ in words)
+    wanted: list[Any] = [word.casefold() for word in words]
+    if ids:
+        more += f" AND ({' OR '.join('id >= ? AND id < ?' for _ in ids)})"
+        wanted += [bound for name in ids for bound in (name, name + _LAST)]
+    since = [where.after] if where.after is not None else []
     condition, values = _of_analyses(db, where)
     rows: list[Any] = db.execute(
         "SELECT data, repo, recorded_at, revoked_at FROM node JOIN analysis ON analysis.number = node.analysis "
-        f"WHERE node.kind = ? AND {condition}{has_words} ORDER BY node.id",
-        [_DECISION, *values, *wanted],
+        f"WHERE node.kind = ? AND {condition}{more}{' AND node.ts >= ?' if since else ''} ORDER BY node.id",
+        [_DECISION, *values, *wanted, *since],
     ).fetchall()
     found: list[tuple[Any, str, int, int | None]] = [(unpack_node(row[0]), *row[1:]) for row in rows]
     condition, values = _of_analyses(db, where, table="added_decision")
     added: list[Any] = db.execute(
-        f"SELECT json, repo, added_at, revoked_at FROM added_decision WHERE {condition}{has_words} ORDER BY id",
-        [*values, *wanted],
+        f"SELECT json, repo, added_at, revoked_at FROM added_decision WHERE {condition}{more}"
+        f"{' AND added_at >= ?' if since else ''} ORDER BY id",
+        [*values, *wanted, *since],
     ).fetchall()
     unsaid = taken_back(db)
     kept = [*found, *((_decode_decision(row[0]), *row[1:]) for row in added)]

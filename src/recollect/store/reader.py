@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, tzinfo
+from datetime import UTC, date, timedelta, tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,9 @@ import apsw
 
 from recollect.model.events import Event
 from recollect.model.sessions import Session
-from recollect.model.usage import UsageReport
+from recollect.model.time import day_start
+from recollect.model.usage import ActivityReport, UsageReport, UsageTrend
+from recollect.store.activity import ActivityQuestion, read_active_sessions, read_activity
 from recollect.store.connection import ReadPool, store_errors
 from recollect.store.entries import EntryReader, read_entry_keys, read_entry_numbers, read_entry_texts
 from recollect.store.events import EventReader, why_missing
@@ -31,7 +33,7 @@ from recollect.store.rows import (
 from recollect.store.sessions import SessionReader, find_sessions, read_session_keys, read_session_numbers
 from recollect.store.sources import SourceReader, last_change
 from recollect.store.timeline import Window, read_outline, read_related, read_timeline
-from recollect.store.usage import UsageQuestion, read_usage
+from recollect.store.usage import UsageQuestion, read_usage, read_usage_trend
 
 if TYPE_CHECKING:
     from recollect.store.session_lists import ListedSession, Relative, SessionQuestion
@@ -242,11 +244,34 @@ class Reader(SessionReader, SourceReader):
             return read_timeline(db, self._events(), where, Window(after, before, limit, offset, kinds))
 
     def usage(
-        self, *, by: UsageBy, where: EventFilter, after: int | None, before: int | None, zone: tzinfo = UTC
-    ) -> UsageReport:
-        """Return tokens and cost over responses counted once each, in [after, before). zone: in which days count."""
+        self, *, by: UsageBy, where: EventFilter, after: int | None, before: int | None, zone: tzinfo = UTC,
+        model: str = "",
+    ) -> UsageReport:  # fmt: skip
+        """Return tokens and cost over responses counted once each, in [after, before). zone: in which days count.
+
+        model: only of this one.
+        """
         with self._reading() as db:
-            return read_usage(db, UsageQuestion(by, where, after, before, zone))
+            return read_usage(db, UsageQuestion(by, where, after, before, zone, model))
+
+    def usage_trend(
+        self, *, by: UsageBy, where: EventFilter, first: date, last: date, zone: tzinfo = UTC
+    ) -> UsageTrend:
+        """Return the usage of whole days of a zone, day by day, and of as many days before them."""
+        days = last - first + timedelta(days=1)
+        after, before = (day_start(day, zone) for day in (first - days, last + timedelta(days=1)))
+        with self._reading() as db:
+            return read_usage_trend(db, UsageQuestion(by, where, after, before, zone), first, last)
+
+    def activity(self, asked: ActivityQuestion) -> ActivityReport:
+        """Return when sessions worked."""
+        with self._reading() as db:
+            return read_activity(db, asked)
+
+    def active_sessions(self, asked: ActivityQuestion, *, weekday: int, hour: int) -> tuple[str, ...]:
+        """Return the uids of the sessions that worked in an hour of a weekday (0: Monday), most work first."""
+        with self._reading() as db:
+            return read_active_sessions(db, asked, weekday=weekday, hour=hour)
 
     def events_for_index(self, changes: Iterable[ChangeRange] | None = None) -> Iterator[IndexEvent]:
         """Yield the events of change ranges, or (None) of the whole store, in order of key."""

@@ -7,12 +7,13 @@ import hashlib
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from datetime import UTC, tzinfo
+from datetime import UTC, date, tzinfo
 from functools import cache
 from importlib.util import find_spec
 from math import isfinite
+from operator import itemgetter
 from pathlib import Path
-from typing import Any, NamedTuple, assert_never
+from typing import Any, Generic, NamedTuple, TypeVar, assert_never
 
 import apsw
 import msgspec
@@ -20,7 +21,7 @@ import msgspec
 from recollect.files import write_cache
 from recollect.late import late_pattern
 from recollect.model.time import day_of, offsets_within, to_datetime
-from recollect.model.usage import UsageReport, UsageRow, UsageTotals
+from recollect.model.usage import UsageDay, UsageReport, UsageRow, UsageTotals, UsageTrend
 from recollect.store.rows import EventFilter, UsageBy
 from recollect.store.sessions import int_array, session_condition
 from recollect.store.slices import SessionPart, UsageSighting
@@ -257,13 +258,14 @@ _BY_SESSION = ("session", "repo", "domain", "agent")
 
 
 class UsageQuestion(NamedTuple):
-    """What is asked for. zone: in which days count."""
+    """What is asked for. zone: in which days count. model: only of this one, "" for all."""
 
     by: UsageBy
     where: EventFilter
     after: int | None
     before: int | None
     zone: tzinfo = UTC
+    model: str = ""
 
 
 class _Group(NamedTuple):
@@ -323,27 +325,83 @@ def read_usage(db: apsw.Connection, asked: UsageQuestion) -> UsageReport:
     A response counts on the day of its own time, else of its session's start. A cost that the agent states is
     taken; else tokens are priced. Models without a known price are listed and left out of the cost.
     """
-    prices = price_book(Path(db.filename).parent)
+    prices = _prices(db)
+    sums, total = _Sums[str](), _Sum()
+    for group, key, cost, model in _priced(db, asked, prices):
+        sums.add(key, group, cost, model)
+        total.add(group, cost, model)
+    report = _report(asked.by, sums, total, prices)
+    prices.keep()
+    return report
+
+
+def read_usage_trend(db: apsw.Connection, asked: UsageQuestion, first: date, last: date) -> UsageTrend:
+    """Return a span of whole days, day by day, and as many days before it; both from one look at all responses."""
+    days = (last - first).days + 1
+    begin = (first - _EPOCH).days
+    now, before, each = _Sums[str](), _Sums[str](), _Sums[tuple[str, str]]()
+    totals = _Sum(), _Sum()
+    prices = _prices(db)
+    for group, key, cost, model in _priced(db, asked, prices):
+        day = group.day
+        if day is None or not begin - days <= day < begin + days:
+            continue
+        is_now = day >= begin
+        (now if is_now else before).add(key, group, cost, model)
+        totals[not is_now].add(group, cost, model)
+        if is_now:
+            each.add((day_of(day * _DAY_US), key), group, cost, model)
+    trend = UsageTrend(
+        first.isoformat(),
+        last.isoformat(),
+        _report(asked.by, now, totals[0], prices),
+        _report(asked.by, before, totals[1], prices),
+        tuple(UsageDay(day, key, one.totals()) for (day, key), one in sorted(each.by_key.items(), key=itemgetter(0))),
+    )
+    prices.keep()
+    return trend
+
+
+_EPOCH = date(1970, 1, 1)
+_Key = TypeVar("_Key")
+
+
+class _Sums(Generic[_Key]):
+    """Totals by key while they grow."""
+
+    def __init__(self) -> None:
+        self.by_key: dict[_Key, _Sum] = {}
+
+    def add(self, key: _Key, group: _Group, cost: float | None, model: str) -> None:
+        if key not in self.by_key:
+            self.by_key[key] = _Sum()
+        self.by_key[key].add(group, cost, model)
+
+
+def _report(by: UsageBy, sums: _Sums[str], total: _Sum, prices: Prices) -> UsageReport:
+    rows = [UsageRow(key, one.totals(), tuple(sorted(one.unpriced))) for key, one in sums.by_key.items()]
+    rows.sort(key=lambda row: row.key if by == "day" else (-(row.totals.cost_usd or 0.0), row.key))
+    return UsageReport(by, tuple(rows), total.totals(), prices.prices_on(), _unpriced_notes(total.unpriced))
+
+
+def _prices(db: apsw.Connection) -> Prices:
+    return price_book(Path(db.filename).parent)
+
+
+def _priced(
+    db: apsw.Connection, asked: UsageQuestion, prices: Prices
+) -> Iterator[tuple[_Group, str, float | None, str]]:
+    """Yield each sum with the value that it counts for, its cost and its model."""
     names: Iterable[Any] = db.execute("SELECT id, text FROM name WHERE id IN (SELECT DISTINCT model FROM usage)")
     models: dict[int, str] = dict(names)
     thresholds = prices.thresholds(list(models.values()))
-    by = asked.by
-    keys = _keys(db, by, asked.where)
-    sums: dict[str, _Sum] = {}
-    total = _Sum()
+    keys = _keys(db, asked.by, asked.where)
     for group in _groups(db, asked, keys, thresholds):
         model = models.get(group.model) or UNKNOWN_MODEL
+        if asked.model and model != asked.model:
+            continue
         cost = group.stated_usd if group.is_stated else _cost(prices, group, model, thresholds)
-        key = _key_of(by, group, keys, model)
-        if key not in sums:
-            sums[key] = _Sum()
-        sums[key].add(group, cost, model)
-        total.add(group, cost, model)
-    rows = [UsageRow(key, one.totals(), tuple(sorted(one.unpriced))) for key, one in sums.items()]
-    rows.sort(key=lambda row: row.key if by == "day" else (-(row.totals.cost_usd or 0.0), row.key))
-    report = UsageReport(by, tuple(rows), total.totals(), prices.prices_on(), _unpriced_notes(total.unpriced))
-    prices.keep()
-    return report
+        yield group, _key_of(asked.by, group, keys, model), cost, model
 
 
 def _unpriced_notes(unpriced: Mapping[str, int]) -> tuple[str, ...]:

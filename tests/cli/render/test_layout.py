@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.cli.render.layout import ago, clock, speed, stamp, usd, when
+from recollect.cli.render.layout import ago, clock, speed, stamp, when
+from recollect.units import usd
 
 SECOND = 1_000_000
 

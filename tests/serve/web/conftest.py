@@ -22,6 +22,7 @@ from recollect import Memory
 from recollect.agents.registry import adapters_with
 from recollect.cli.first_run import lay_out
 from recollect.testing.builders import ClaudeTranscript, stable_uuid
+from tests.serve.web.lived_in import write_edits, write_notes
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -121,8 +122,11 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     undone.assistant("done so")
     undone.user("what is taken instead", parentUuid=kept)
     undone.assistant("done that")
+    (home / ".claude").mkdir()  # an agent that could be set up
+    write_edits(claude, home.parent / "work", f" {HOSTILE_TEXT}")
     with Memory.open(home) as memory:
         assert memory.sync().state == "done"
+        write_notes(memory, home.parent / "handbook", f" {HOSTILE_TEXT}")
     running = Site(home)
     yield running
     assert running.end() == 0

@@ -8,6 +8,7 @@ from urllib.parse import quote
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
+from tests.serve.web import views
 from tests.serve.web.conftest import HOSTILE, LONG, RICH, Site
 
 if TYPE_CHECKING:
@@ -17,10 +18,7 @@ VIEWS = {
     "start": "/",
     "results": "/?q=webhook",
     "sessions": "/sessions",
-    "usage": "/usage?period=1y",
-    "health": "/health",
-    "decisions": "/decisions",
-    "learned": "/learnings",
+    **views.VIEWS,
     "session": f"/session/{quote(HOSTILE)}",
     "rich session": f"/session/{quote(RICH)}",
     "event": f"/session/{quote(HOSTILE)}/event/1",
@@ -120,3 +118,40 @@ def test_the_outline_leads_to_a_turn_that_is_not_loaded_yet(page: Page, site: Si
     page.wait_for_selector(".unit.focus")
     assert "request number 140" in page.locator(".unit.focus").inner_text()
     assert page.locator(".unit.focus").evaluate("unit => unit.getBoundingClientRect().top >= 0")
+
+
+@pytest.mark.parametrize("view", views.VIEWS)
+def test_hostile_text_is_only_text_in_every_view(page: Page, site: Site, view: str) -> None:
+    page.goto(site.base + views.VIEWS[view])
+    page.wait_for_load_state("networkidle")
+    assert page.title() != "run"
+    main = page.locator("main")
+    assert main.locator("script, img, [onerror], [onload], a[href^='javascript']").count() == 0
+    shown = main.inner_text()
+    assert "\x1b" not in shown
+    assert "\u202e" not in shown
+    if view in ("blame", "errors", "to do", "facts", "diary"):
+        assert "<img" in shown
+
+
+def test_a_retrospective_comes_while_the_page_is_there(page: Page, site: Site) -> None:
+    page.goto(f"{site.base}/retro?period=1y")
+    page.get_by_role("heading", name="How sessions came out").wait_for()
+    assert page.locator(".later").count() == 0
+
+
+def test_a_bar_leads_to_its_sessions(page: Page, site: Site) -> None:
+    page.goto(f"{site.base}/usage?period=1y&by=model")
+    bar = page.locator(".plot a").first
+    address = bar.get_attribute("xlink:href") or bar.get_attribute("href")
+    assert address is not None
+    page.goto(site.base + address)
+    page.locator("td a[href^='/session/']").first.click()
+    page.wait_for_selector(".transcript")
+
+
+def test_the_setup_of_an_agent_shows_what_would_be_written(page: Page, site: Site) -> None:
+    page.goto(f"{site.base}/settings/agents")
+    page.locator(".plan").first.wait_for()
+    assert "recollect setup claude" in page.locator(".plan").first.inner_text()
+    assert page.locator(".plan .diff .add").count() > 0

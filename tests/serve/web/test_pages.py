@@ -7,22 +7,22 @@ from urllib.parse import quote
 
 import pytest
 
+from tests.serve.web import views
 from tests.serve.web.conftest import HOSTILE, LONG, Site
 
 PATHS = (
     "/",
     "/?q=webhook",
     "/sessions",
-    "/usage?period=1y",
-    "/health",
-    "/decisions",
-    "/learnings",
+    *views.VIEWS.values(),
     f"/session/{quote(HOSTILE)}",
     f"/session/{quote(HOSTILE)}/event/1",
 )
 
 
-@pytest.mark.parametrize("path", [*PATHS, "/results?q=webhook", "/sessions/rows", f"/session/{quote(LONG)}/events"])
+@pytest.mark.parametrize(
+    "path", [*PATHS, *views.PARTS, "/results?q=webhook", "/sessions/rows", f"/session/{quote(LONG)}/events"]
+)
 def test_every_page_needs_the_token_and_this_machine(site: Site, path: str) -> None:
     assert site.get(path).status == 200
     assert site.get(path, token="wrong").status == 401
@@ -110,16 +110,6 @@ def test_what_is_not_there_is_a_page_that_says_so(site: Site, path: str, said: s
     assert "Not found" in page.text
     assert said in page.text
     assert "Traceback" not in page.text
-
-
-def test_a_day_of_the_calendar_leads_to_its_sessions(site: Site) -> None:
-    page = site.get("/usage?period=1y").text
-    assert "<svg" in page
-    assert " style=" not in page
-    day = re.search(r'class="level-[1-4]" href="([^"]*)"', page)
-    assert day is not None
-    assert 'class="outcome' in site.get(day[1].replace("&amp;", "&")).text
-    assert 'class="outcome' not in site.get("/sessions?after=2001-01-01&before=2001-01-31").text
 
 
 def test_the_table_of_usage_comes_as_csv(site: Site) -> None:

@@ -54,13 +54,6 @@ def speed(count_bytes: int, seconds: float) -> str:
     return f"{size(count_bytes / seconds)}/s" if count_bytes >= LEAST_TIMED_BYTES and seconds > 0 else ""
 
 
-def usd(amount: float | None) -> str:
-    """Return `$1.23`; a dash where no price is known."""
-    if amount is None:
-        return "-"
-    return f"${amount:,.2f}" if amount >= 0.01 or amount == 0 else f"${amount:.4f}"
-
-
 def print_notes(out: Console | Plain, notes: Sequence[str]) -> None:
     """Print one line per note."""
     for note in notes:

@@ -7,10 +7,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from recollect.cli.render.layout import usd
 from recollect.cli.render.retro_report import PlotName
 from recollect.cli.terminal import safe_line
 from recollect.serve.web.plots import MISSING, PLACES, WIDTH, Bars, draw_bars, draw_plot
+from recollect.units import usd
 
 if TYPE_CHECKING:
     from recollect.memory import DayLine, Retro

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 _DARK = {
     "ink": "#e4e7ee", "grid": "#3a4152", "success": "#4cc38a", "fail": "#f0727f", "abandoned": "#f0b45c",
     "unknown": "#94a0b8", "not-analysed": "#566077", "first": "#7aa5ea", "second": "#f0b45c", "third": "#b391e0",
+    "fourth": "#4cc38a", "fifth": "#ef8f7a",
 }  # fmt: skip
 _STYLE = """
 :root { color-scheme: light dark; %(light)s --paper: #fff; --faint: #5c6575; --shade: #f3f5f9; --link: #2858a8; }

@@ -7,10 +7,11 @@ import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from recollect.cli.render.layout import stamp, usd
+from recollect.cli.render.layout import stamp
 from recollect.cli.terminal import safe_line
+from recollect.memory import FIXED_BY, INTERVENTIONS, RELATIONS
 from recollect.model.time import to_iso
-from recollect.units import count, duration, plural
+from recollect.units import count, duration, plural, usd
 
 if TYPE_CHECKING:
     from recollect.memory import ErrorLine, GroupLine, PreviousPeriod, Retro
@@ -267,15 +268,6 @@ def _errors(retro: Retro) -> Section:
     return Section("Recurring errors and what fixed them", lead, "trouble", tables)
 
 
-FIXED_BY = {
-    "edit": "an edit of",
-    "command": "running",
-    "read": "reading",
-    "call": "calling it otherwise:",
-    "again": "trying again:",
-}
-
-
 def _error_row(line: ErrorLine) -> ReportRow:
     fixes = "; ".join(f"{FIXED_BY[fix.how]} {fix.what}" for fix in line.fixes)
     evidence = _proofs(line.evidence[:2] if line.fixes else line.evidence)
@@ -309,13 +301,6 @@ def _retries(retro: Retro) -> Section:
     return Section("Retries", () if tables else ("no retries",), tables=tables)
 
 
-INTERVENTIONS = {
-    "interrupt": "interrupted the agent",
-    "denied": "denied a permission",
-    "message": "wrote while the agent worked",
-}
-
-
 def _interventions(retro: Retro) -> Section:
     rows = (
         ReportRow((INTERVENTIONS[line.reason], count(line.count), count(line.sessions)),
@@ -336,9 +321,6 @@ def _files(retro: Retro) -> Section:
     )  # fmt: skip
     tables = _table(columns, rows, left_out=_left_out(retro, "files"))
     return Section("Hot files", () if tables else ("no edits",), "files" if tables else "", tables)
-
-
-RELATIONS = {"supersedes": "superseded", "reverses": "reversed", "contradicts": "contradicted", "produced": "led to"}
 
 
 def _decisions(retro: Retro) -> Section:

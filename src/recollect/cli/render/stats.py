@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from recollect.cli.render.layout import plain_table, print_notes, print_table, stamp, usd
+from recollect.cli.render.layout import plain_table, print_notes, print_table, stamp
 from recollect.cli.terminal import Plain, put, safe_line
 from recollect.model.usage import UsageReport, UsageTotals
-from recollect.units import count, duration, plural, size
+from recollect.units import count, duration, plural, size, usd
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -30,6 +30,27 @@ STANDINGS: tuple[Standing, ...] = ("success", "fail", "abandoned", "unknown", "n
 How = Literal["edit", "command", "read", "call", "again"]
 """What came between a failure and the success of the same call: an edit, a command, a look at the same target, the call
 itself put otherwise, or nothing but another try."""
+FIXED_BY: dict[How, str] = {
+    "edit": "an edit of",
+    "command": "running",
+    "read": "reading",
+    "call": "calling it otherwise:",
+    "again": "trying again:",
+}
+"""How each is told."""
+RELATIONS: dict[Relation, str] = {
+    "supersedes": "superseded",
+    "reverses": "reversed",
+    "contradicts": "contradicted",
+    "produced": "led to",
+}
+"""What a newer decision did with an older one."""
+INTERVENTIONS = {
+    "interrupt": "interrupted the agent",
+    "denied": "denied a permission",
+    "message": "wrote while the agent worked",
+}
+"""What a person did, by reason."""
 
 
 class Totals(msgspec.Struct, frozen=True):

@@ -6,9 +6,10 @@ answers. The document is made from the types.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import UTC
-from typing import TYPE_CHECKING, Any, NamedTuple, get_origin, get_type_hints
+from functools import cache
+from typing import TYPE_CHECKING, Any, get_origin, get_type_hints
 
 import msgspec
 from starlette.concurrency import run_in_threadpool
@@ -33,6 +34,7 @@ from recollect.memory import (
 from recollect.model.learnings.learnings import Learning
 from recollect.serve import requests
 from recollect.serve.web.access import Visitors, private
+from recollect.serve.web.api_views import VIEWS, ApiEndpoint, named_type
 from recollect.visible import encode_json
 
 if TYPE_CHECKING:
@@ -61,16 +63,6 @@ class Learnings(msgspec.Struct, frozen=True):
     """What was learned, the newest evidence first."""
 
     learnings: tuple[Learning, ...]
-
-
-class ApiEndpoint(NamedTuple):
-    """path: below `/api/v1`; what stands in braces is a parameter too. asked: its parameters. summary: one line."""
-
-    path: str
-    asked: type[msgspec.Struct]
-    answer: type[msgspec.Struct]
-    give: Callable[[Memory, Any], msgspec.Struct]
-    summary: str
 
 
 ENDPOINTS = (
@@ -105,6 +97,7 @@ ENDPOINTS = (
         lambda memory, asked: Learnings(tuple(memory.learn.learnings(asked))),
         "What was learned, the newest evidence first.",
     ),
+    *VIEWS,
 )  # fmt: skip
 
 
@@ -114,7 +107,6 @@ class Api:
     def __init__(self, visitors: Visitors, memory: Memory) -> None:
         self._visitors = visitors
         self._memory = memory
-        self._document = encode_json(document())
         self.routes = [
             Route(f"{PREFIX}/openapi.json", self._describe, methods=["GET"]),
             *(self._route(endpoint) for endpoint in ENDPOINTS),
@@ -132,7 +124,7 @@ class Api:
 
     def _answer(self, endpoint: ApiEndpoint, request: Request) -> tuple[int, bytes]:
         try:
-            asked = parameters(endpoint.asked, request)
+            asked = parameters(named_type(endpoint.asked), request)
             return 200, encode_json(endpoint.give(self._memory, asked))
         except RecollectError as error:
             code = 404 if isinstance(error, UnknownName) else 400 if isinstance(error, UsageError) else 503
@@ -141,7 +133,9 @@ class Api:
 
     async def _describe(self, request: Request) -> Response:
         refused = self._visitors.refusal(request)
-        return refused or private(Response(self._document, media_type="application/json"))
+        if refused is not None:
+            return refused
+        return private(Response(await run_in_threadpool(_encoded_document), media_type="application/json"))
 
 
 def parameters(kind: type[msgspec.Struct], request: Request) -> msgspec.Struct:
@@ -170,7 +164,7 @@ def _without_empty(given: Mapping[str, Any]) -> dict[str, Any]:
 
 def document() -> dict[str, Any]:
     """Return the OpenAPI document (3.1), made from the types."""
-    kinds = [Refusal, *(endpoint.answer for endpoint in ENDPOINTS), *(endpoint.asked for endpoint in ENDPOINTS)]
+    kinds = [Refusal, *(named_type(e.answer) for e in ENDPOINTS), *(named_type(e.asked) for e in ENDPOINTS)]
     schemas, components = msgspec.json.schema_components(kinds, ref_template="#/components/schemas/{name}")
     count = len(ENDPOINTS)
     refusal, answers, asked = schemas[0], schemas[1 : count + 1], schemas[count + 1 :]
@@ -191,6 +185,11 @@ def document() -> dict[str, Any]:
     }
 
 
+@cache
+def _encoded_document() -> bytes:
+    return encode_json(document())
+
+
 def _operation(endpoint: ApiEndpoint, question: Mapping[str, Any], answer: Any, refusal: Any) -> dict[str, Any]:
     given = [
         {
@@ -199,8 +198,8 @@ def _operation(endpoint: ApiEndpoint, question: Mapping[str, Any], answer: Any, 
             "required": name in question.get("required", ()),
             "schema": schema,
         }
-        for name, schema in question["properties"].items()
-        if name in endpoint.asked.__struct_fields__
+        for name, schema in question.get("properties", {}).items()
+        if name in named_type(endpoint.asked).__struct_fields__
     ]
     refused = {"description": "Why not", "content": {"application/json": {"schema": refusal}}}
     return {

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, get_args
+from urllib.parse import urlencode
 
 from recollect.errors import UsageError
 from recollect.memory import LearningFilter
-from recollect.model.learnings.learnings import LearningKind, LearningState
+from recollect.model.learnings.learnings import GIVEN_STATES, LearningKind, LearningState
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -15,29 +16,70 @@ if TYPE_CHECKING:
 
     from recollect.memory import Memory
 
+PAGE = 60
 LIMIT = 200
+EVIDENCE = 3
+"""Pieces that a list shows of each learning; its page has all."""
 KINDS: tuple[LearningKind, ...] = tuple(kind for kind in get_args(LearningKind) if kind != "action")
-HELD: tuple[LearningState, ...] = ("active", "confirmed")
+STATES: tuple[LearningState, ...] = get_args(LearningState)
+ENDED: tuple[LearningState, ...] = ("done", "retired", "expired", "superseded", "undone")
 
 
 def learnings_page(memory: Memory, request: Request) -> tuple[str, dict[str, Any]]:
-    """Return the page for `?q=&kind=&repo=`."""
+    """Return the page for `?q=&kind=&repo=&state=&offset=`."""
     asked = request.query_params
+    offset = int(asked["offset"][:9]) if asked.get("offset", "").isdecimal() else 0
     words, kind, repo = asked.get("q", "").strip(), asked.get("kind", ""), asked.get("repo", "").strip()
+    state = asked.get("state", "")
     where = LearningFilter(
         kinds=tuple(known for known in KINDS if known == kind) or KINDS,
         repos=(repo,) if repo else (),
-        states=HELD,
+        states=tuple(known for known in STATES if known == state) or GIVEN_STATES,
         words=tuple(words.split()),
-        limit=LIMIT,
+        limit=PAGE + 1,
+        offset=offset,
     )
+    found = memory.learn.learnings(where)
+    following = urlencode({"q": words, "kind": kind, "repo": repo, "state": state, "offset": offset + PAGE})
     return "learnings.html", {
-        "learnings": memory.learn.learnings(where),
-        "actions": memory.learn.actions(repos=(repo,) if repo else ()),
+        "learnings": found[:PAGE],
+        "evidence_shown": EVIDENCE,
+        "next_rows": f"/learnings/rows?{following}" if len(found) > PAGE else "",
+        "next_page": f"/learnings?{following}" if len(found) > PAGE else "",
         "query": words,
         "kind": kind,
         "kinds": KINDS,
         "repo": repo,
+        "state": state,
+        "states": STATES,
+        "held_states": GIVEN_STATES,
+        "here": urlencode({"q": words, "kind": kind, "repo": repo, "state": state}),
+    }
+
+
+def learning_page(memory: Memory, request: Request) -> tuple[str, dict[str, Any]]:
+    """Return the page of one learning or action: everything that it rests on, and what people said of it."""
+    why = memory.learn.why(request.path_params["id"])
+    return "learning.html", {
+        "why": why,
+        "learning": why.learning,
+        "here": "",
+        "held_states": GIVEN_STATES,
+        "path_of": "/actions" if why.learning.kind == "action" else "/learnings",
+    }
+
+
+def actions_page(memory: Memory, request: Request) -> tuple[str, dict[str, Any]]:
+    """Return what is still to be done, or with `?state=ended` what was, for `?repo=`."""
+    asked = request.query_params
+    repo, is_ended = asked.get("repo", "").strip(), asked.get("state") == "ended"
+    states = ENDED if is_ended else GIVEN_STATES
+    return "actions.html", {
+        "evidence_shown": EVIDENCE,
+        "actions": memory.learn.actions(repos=(repo,) if repo else (), states=states, limit=LIMIT),
+        "repo": repo,
+        "is_ended": is_ended,
+        "here": request.url.query,
     }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -19,9 +19,14 @@ from recollect.errors import RecollectError, UnknownName, UsageError
 from recollect.memory import RELATED_LABELS
 from recollect.model.ids import file_name
 from recollect.serve.web.access import Visitors, private
-from recollect.serve.web.decisions_page import decisions_page
-from recollect.serve.web.learnings_page import judge, learnings_page
+from recollect.serve.web.activity_page import activity_csv, activity_page, hour_page
+from recollect.serve.web.blame_page import blame_page
+from recollect.serve.web.decisions_page import chain_page, decisions_page
+from recollect.serve.web.health_page import checks_content, checks_page, ingest_page, secrets_page, storage_page
+from recollect.serve.web.learnings_page import actions_page, judge, learning_page, learnings_page
 from recollect.serve.web.live import LiveStreams
+from recollect.serve.web.notes_page import diary_page, documents_page, entry_page, facts_page, judge_fact
+from recollect.serve.web.retro_page import errors_content, errors_page, retro_content, retro_page
 from recollect.serve.web.search_page import highlighted, href_of, href_of_citation, saved_form, search_page
 from recollect.serve.web.session_page import (
     EXPORTS,
@@ -32,9 +37,10 @@ from recollect.serve.web.session_page import (
     transcript_part,
 )
 from recollect.serve.web.sessions_page import sessions_page
+from recollect.serve.web.settings_page import agents_page, plan_page, settings_page
 from recollect.serve.web.times import ago, clock, iso, span, stamp, when
-from recollect.serve.web.usage_page import usage_csv, usage_page
-from recollect.units import count, plural, size
+from recollect.serve.web.usage_page import cache_share, usage_csv, usage_page, usage_sessions_page
+from recollect.units import count, duration, plural, short_count, size, usd
 from recollect.visible import encode_json, safe, safe_line
 
 if TYPE_CHECKING:
@@ -72,7 +78,7 @@ class Pages:
             self._route("/sessions", sessions_page),
             self._route("/sessions/rows", sessions_page, "_session_rows.html"),
             Route("/live", self._live, methods=["GET"]),
-            self._form_route("/searches", saved_form),
+            self._form("/searches", saved_form),
             Route("/session/{uid:path}/event/{seq:int}/image/{sha256}", self._picture, methods=["GET"]),
             self._route("/session/{uid:path}/event/{seq:int}", event_page),
             self._route("/session/{uid:path}/events", transcript_part, "_transcript.html"),
@@ -80,17 +86,64 @@ class Pages:
             Route("/session/{uid:path}/find", self._find, methods=["GET"]),
             Route("/session/{uid:path}/export", self._export, methods=["GET"]),
             self._route("/session/{uid:path}", session_page),
-            self._route("/usage", usage_page),
-            Route("/usage.csv", self._csv, methods=["GET"]),
-            self._route("/decisions", decisions_page),
-            self._route("/learnings", learnings_page),
-            self._form_route("/learnings", _judged),
-            self._route("/health", self._health_page),
+            *self._usage(),
+            *self._meaning(),
+            *self._learned(),
+            *self._health_and_settings(),
             Route("/static/{name}", self._file, methods=["GET"]),
             Route("/healthz", self._health, methods=["GET"]),
         ]
         if status is not None:
             self.routes.append(Route("/status.json", self._json, methods=["GET"]))
+
+    def _usage(self) -> list[Route]:
+        return [
+            self._route("/usage", usage_page),
+            self._table("/usage.csv", usage_csv),
+            self._route("/usage/sessions", usage_sessions_page),
+            self._route("/activity", activity_page),
+            self._table("/activity.csv", activity_csv),
+            self._route("/activity/sessions", hour_page),
+        ]
+
+    def _meaning(self) -> list[Route]:
+        return [
+            self._route("/decisions", decisions_page),
+            self._route("/decisions/{id:path}", chain_page),
+            self._route("/blame", blame_page),
+            self._route("/errors", errors_page),
+            self._route("/errors/content", errors_content),
+            self._route("/retro", retro_page),
+            self._route("/retro/content", retro_content),
+        ]
+
+    def _learned(self) -> list[Route]:
+        return [
+            self._route("/learnings", learnings_page),
+            self._form("/learnings", judge),
+            self._route("/learnings/rows", learnings_page, "_learning_rows.html"),
+            self._route("/learnings/{id:path}", learning_page),
+            self._route("/actions", actions_page),
+            self._form("/actions", judge),
+            self._route("/facts", facts_page),
+            self._form("/facts", judge_fact),
+            self._route("/diary", diary_page),
+            self._route("/documents", documents_page),
+            self._route("/entry/{uid:path}", entry_page),
+        ]
+
+    def _health_and_settings(self) -> list[Route]:
+        return [
+            self._route("/health", self._health_page),
+            self._route("/health/checks", checks_page),
+            self._route("/health/checks/content", checks_content),
+            self._route("/health/ingest", ingest_page),
+            self._route("/health/storage", storage_page),
+            self._route("/health/secrets", secrets_page),
+            self._route("/settings", settings_page),
+            self._route("/settings/agents", agents_page),
+            self._route("/settings/agents/plan", plan_page),
+        ]
 
     def _route(self, path: str, view: View, part: str = "") -> Route:
         """Return the route of a page. part: the template of a piece of it, which the page's script asks for."""
@@ -130,16 +183,17 @@ class Pages:
             **values,
         )
 
-    def _form_route(self, path: str, act: Callable[[Memory, Mapping[str, str]], str]) -> Route:
-        """Return the route of a form of these pages. act: does what it asks, and returns the page to show then."""
+    def _form(self, path: str, act: Callable[[Memory, dict[str, str]], str | None]) -> Route:
+        """Return the route of a page's forms. act: does what one asks, and returns the page to show then; None shows
+        the page that the browser was on."""
 
         async def answer(request: Request) -> Response:
             refused = self._visitors.refusal(request)
             if refused is not None:
                 return refused
             body = bytearray()
-            async for part in request.stream():
-                body += part
+            async for piece in request.stream():
+                body += piece
                 if len(body) > MAX_FORM_BYTES:
                     return private(PlainTextResponse("this form is too large\n", 413))
             form = dict(parse_qsl(body.decode("utf-8", "replace")))
@@ -150,7 +204,8 @@ class Pages:
             except RecollectError as error:
                 html = self._html("problem.html", request, title="This was not done", error=error)
                 return private(Response(html, 400, media_type=_HTML))
-            return private(RedirectResponse(address, 303))
+            here = form.get("here", "")
+            return private(RedirectResponse(address or (f"{path}?{here}" if here else path), 303))
 
         return Route(path, answer, methods=["POST"])
 
@@ -205,12 +260,19 @@ class Pages:
     def _health_page(self, memory: Memory, _request: Request) -> tuple[str, dict[str, Any]]:
         return "health.html", {"status": self._status() if self._status is not None else None, "stats": memory.stats()}
 
-    async def _csv(self, request: Request) -> Response:
-        refused = self._visitors.refusal(request)
-        if refused is not None:
-            return refused
-        table = await run_in_threadpool(usage_csv, self._memory, request)
-        return private(Response(table, media_type="text/csv"))
+    def _table(self, path: str, table: Callable[[Memory, Request], str]) -> Route:
+        """Return the route of a table as CSV."""
+
+        async def answer(request: Request) -> Response:
+            refused = self._visitors.refusal(request)
+            if refused is not None:
+                return refused
+            try:
+                return private(Response(await run_in_threadpool(table, self._memory, request), media_type="text/csv"))
+            except RecollectError as error:
+                return private(PlainTextResponse(f"{error}\n", 400))
+
+        return Route(path, answer, methods=["GET"])
 
     async def _json(self, request: Request) -> Response:
         refused = self._visitors.refusal(request)
@@ -239,11 +301,6 @@ class Pages:
         return private(PlainTextResponse("failing\n" if failing else "ok\n", 503 if failing else 200))
 
 
-def _judged(memory: Memory, form: Mapping[str, str]) -> str:
-    judge(memory, form)
-    return "/learnings"
-
-
 def _environment() -> Environment:
     """Return the templates, with the filters that every text of an agent passes."""
     made = Environment(
@@ -257,6 +314,6 @@ def _environment() -> Environment:
     made.filters.update(
         stamp=stamp, clock=clock, iso=iso, span=span, highlighted=highlighted, href=href_of, citation=href_of_citation
     )
-    made.filters["zip"] = zip
+    made.filters.update(usd=usd, short=short_count, duration=duration, cache_share=cache_share, zip=zip)
     made.globals["labels"] = RELATED_LABELS
     return made

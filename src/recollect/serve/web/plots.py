@@ -19,9 +19,15 @@ from typing import Any, NamedTuple
 MISSING = "without plots: matplotlib is not installed"
 WIDTH, HEIGHT = 7.2, 2.5
 """Inches; the page scales a drawing to its width."""
+LEAST_PLACES = 12
+"""Few bars are drawn as narrow as so many would be."""
+_HALF = 0.375
+"""Of the width of a bar."""
+_MARGINS = {"left": 0.065, "right": 0.995, "top": 0.88, "bottom": 0.14}
 COLOURS = {
     "ink": "#1f2430", "grid": "#d5d9e2", "success": "#2f9e6e", "fail": "#d1495b", "abandoned": "#e09f3e",
     "unknown": "#8d99ae", "not-analysed": "#c3c9d6", "first": "#3d6bb3", "second": "#e09f3e", "third": "#8b5fbf",
+    "fourth": "#2f9e6e", "fifth": "#c8553d",
 }  # fmt: skip
 """By name of the CSS variable: its value on a light page. The page has those for a dark one."""
 PLACES = {name: f"#0102{number:02x}" for number, name in enumerate(COLOURS)}
@@ -39,7 +45,8 @@ _FONT = re.compile(r"\bfont: (?:[\w-]+ )*?([\d.]+px) ([^;\"]+)")
 class Bars(NamedTuple):
     """Bars on each other. labels: one a bar. heights: by series, one a bar. colours: of each series, by variable.
 
-    links: where each bar leads, empty: nowhere. format_value: of the axis; None: as it is.
+    links: where each bar of a series leads, empty: nowhere. format_value: of the axis; None: as it is. size: in inches,
+    (0, 0) for the usual one.
     """
 
     labels: Sequence[str]
@@ -47,8 +54,9 @@ class Bars(NamedTuple):
     colours: Mapping[str, str]
     unit: str
     is_whole: bool = True
-    links: Sequence[str] = ()
+    links: Mapping[str, Sequence[str]] = {}
     format_value: Callable[[float], str] | None = None
+    size: tuple[float, float] = (0, 0)
 
 
 def draw_plot(name: str, title: str, make: Callable[[Any], bool], *, cache: Path | None = None) -> str:
@@ -85,24 +93,30 @@ def standing_alone(svg: str) -> str:
 
 def draw_bars(axes: Any, bars: Bars) -> bool:
     """Draw bars on each other; tell whether there is anything in them."""
+    if bars.size[0]:
+        axes.figure.set_size_inches(*bars.size)
+        axes.figure.set_layout_engine("none")  # finding out what fits takes as long as drawing
+        axes.figure.subplots_adjust(**_MARGINS)
+    from matplotlib.collections import PolyCollection
+
     bottom = [0.0] * len(bars.labels)
-    places = range(len(bars.labels))
     for name, values in bars.heights.items():
-        if not any(values):
+        seen = [place for place, value in enumerate(values) if value]
+        if not seen:
             continue
-        seen = [place for place in places if values[place]]
-        drawn = axes.bar(
-            seen, [values[place] for place in seen], bottom=[bottom[place] for place in seen],
-            color=PLACES[bars.colours[name]], width=0.75, label=name,
+        drawn = PolyCollection(
+            [_rectangle(place, bottom[place], values[place]) for place in seen],
+            facecolors=PLACES[bars.colours[name]], linewidths=0, label=name,
+            urls=[bars.links[name][place] for place in seen] if bars.links else None,
         )  # fmt: skip
-        for place, bar in zip(seen, drawn, strict=True):
-            bar.set_url(bars.links[place] if bars.links else None)
+        axes.add_collection(drawn, autolim=False)
         bottom = [low + value for low, value in zip(bottom, values, strict=True)]
     if not any(bottom):
         return False
+    axes.set_ylim(0, max(bottom) * 1.05)
     step = max(1, -(-len(bars.labels) // 8))
-    axes.set_xticks(list(places)[::step], list(bars.labels)[::step])
-    axes.set_xlim(-0.6, max(len(bars.labels), 5) - 0.4)
+    axes.set_xticks(range(0, len(bars.labels), step), list(bars.labels)[::step])
+    axes.set_xlim(-0.6, max(len(bars.labels), LEAST_PLACES) - 0.4)
     axes.set_ylabel(bars.unit)
     axes.yaxis.get_major_locator().set_params(integer=bars.is_whole)
     if bars.format_value is not None:
@@ -110,9 +124,15 @@ def draw_bars(axes: Any, bars: Bars) -> bool:
         axes.yaxis.set_major_formatter(lambda value, _: told(value))
     axes.grid(axis="y", linewidth=0.6)
     axes.tick_params(length=0)
+    axes.tick_params(axis="x", pad=5)
     if len([values for values in bars.heights.values() if any(values)]) > 1:
         axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=5, borderaxespad=0, handlelength=1)
     return True
+
+
+def _rectangle(place: int, low: float, height: float) -> list[tuple[float, float]]:
+    left, right = place - _HALF, place + _HALF
+    return [(left, low), (left, low + height), (right, low + height), (right, low)]
 
 
 def _for_page(svg: str, name: str, title: str) -> str:

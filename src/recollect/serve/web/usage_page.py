@@ -1,106 +1,156 @@
-"""Activity and usage: tokens and cost by day, agent, model and repository, and a calendar of the last year."""
+"""Tokens and cost: day by day, by agent, model or repository, beside the period before; and the sessions behind it."""
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Mapping, Sequence
-from datetime import date, datetime, timedelta
+from collections.abc import Callable, Iterable, Sequence
+from datetime import date, timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from urllib.parse import urlencode
 
 from markupsafe import Markup
 
-from recollect.clock import now_us
+from recollect.errors import UsageError
 from recollect.local_time import LOCAL
 from recollect.memory import EventFilter
+from recollect.model.time import day_start
 from recollect.serve.web.plots import MISSING, Bars, draw_bars, draw_plot
+from recollect.serve.web.spans import DaySpan, choices, periods, span_of
+from recollect.units import short_count, usd
 
 if TYPE_CHECKING:
     from starlette.requests import Request
 
-    from recollect.memory import Memory, UsageReport, UsageTotals
+    from recollect.memory import Memory, UsageTotals, UsageTrend
 
-DAY_US = 86_400_000_000
-PERIODS = {"7d": 7, "30d": 30, "90d": 90, "1y": 365}
-GROUPINGS = ("agent", "model", "repo")
-SERIES = ("first", "second", "third", "success")
+Grouping = Literal["agent", "model", "repo"]
+GROUPINGS: tuple[tuple[Grouping, str], ...] = (("agent", "agent"), ("model", "model"), ("repo", "repository"))
+MEASURES = (("cost", "cost"), ("tokens", "tokens"))
+SERIES = ("first", "second", "third", "fourth", "fifth")
 """Colours of what is drawn by name; the rest is drawn together as "others"."""
 MAX_BARS = 62
-LEVELS = 4
-"""Shades of a day in the calendar, beside that of a day without anything."""
-Grouping = Literal["agent", "model", "repo"]
+"""More days than these are drawn as weeks."""
+LISTED = 200
+"""Sessions behind a bar."""
 
 
-class CalendarDay(NamedTuple):
-    """A day of the calendar. level: 0 to 4, how much of the busiest day's tokens it has."""
+class UsageLine(NamedTuple):
+    """A row of the table. tokens: of all kinds. change: against the period before, None where there was nothing."""
 
-    day: str
+    key: str
+    totals: UsageTotals
     tokens: int
-    level: int
-
-
-class UsagePeriod(NamedTuple):
-    """What the page is asked for. after, before: UTC microseconds, [after, before)."""
-
-    period: str
-    by: Grouping
-    after: int
-    before: int
+    change: float | None
+    href: str
 
 
 def usage_page(memory: Memory, request: Request) -> tuple[str, dict[str, Any]]:
-    """Return the page for `?period=&by=`."""
+    """Return the page for `?period=&by=&show=`."""
     memory.refresh()
-    asked = _asked(request)
-    span = asked.before - asked.after
-    report = memory.usage.report(by=asked.by, after=asked.after, before=asked.before, zone=LOCAL)
-    earlier = memory.usage.report(by="total", after=asked.after - span, before=asked.after, zone=LOCAL).total
-    year = memory.usage.report(by="day", after=asked.before - 365 * DAY_US, before=asked.before, zone=LOCAL)
-    plot, why_none = _plot(memory, asked, report)
+    span, by, shown = _asked(request)
+    trend = memory.usage.trend(by=by, first=span.first, last=span.last, zone=LOCAL)
+    measure = cost_of if shown == "cost" else tokens_of
+    given = {**span.given, "by": by, "show": shown}
+    before = {row.key: row.totals for row in trend.previous.rows}
+    lines = [
+        UsageLine(
+            row.key,
+            row.totals,
+            tokens_of(row.totals),
+            change(measure(row.totals), measure(before[row.key])) if row.key in before else None,
+            sessions_behind(by, row.key, span.first, span.last),
+        )
+        for row in trend.report.rows
+    ]
+    plot, why_none = _plot(memory, span, by, trend, measure, "cost (USD)" if shown == "cost" else "tokens")
+    now, then = trend.report.total, trend.previous.total
     return "usage.html", {
-        "asked": asked,
-        "periods": tuple(PERIODS),
-        "groupings": GROUPINGS,
-        "report": report,
-        "rows": [(row, tokens_of(row.totals)) for row in report.rows],
-        "most": max((tokens_of(row.totals) for row in report.rows), default=0),
-        "total": tokens_of(report.total),
-        "change": _change(tokens_of(report.total), tokens_of(earlier)),
-        "cache_share": _cache_share(report.total),
-        "weeks": calendar(year, asked.before),
+        "span": span,
+        "periods": periods("/usage", {"by": by, "show": shown}, span),
+        "groupings": choices("/usage", given, "by", [(value, f"by {label}") for value, label in GROUPINGS]),
+        "measures": choices("/usage", given, "show", MEASURES),
+        "hidden": {"by": by, "show": shown},
+        "by": dict(GROUPINGS)[by],
+        "report": trend.report,
+        "lines": lines,
+        "most": max((measure(row.totals) for row in trend.report.rows), default=0) or 1,
+        "measure": measure,
+        "total": now,
+        "tokens": tokens_of(now),
+        "changes": {
+            "cost": change(cost_of(now), cost_of(then)),
+            "tokens": change(tokens_of(now), tokens_of(then)),
+            "responses": change(now.responses, then.responses),
+        },
+        "cache_share": cache_share(now),
+        "cache_before": cache_share(then) if then.responses else None,
         "plot": plot,
         "why_none": why_none,
-        "csv": f"/usage.csv?{urlencode({'period': asked.period, 'by': asked.by})}",
+        "csv": f"/usage.csv?{urlencode(given)}",
+        "csv_days": f"/usage.csv?{urlencode({**given, 'each': 'day'})}",
+    }
+
+
+def usage_sessions_page(memory: Memory, request: Request) -> tuple[str, dict[str, Any]]:
+    """Return the sessions behind a bar or a row, `?by=&key=&first=&last=`, the dearest first."""
+    span, by, _shown = _asked(request)
+    key = request.query_params.get("key", "")
+    after, before = day_start(span.first, LOCAL), day_start(span.last + timedelta(days=1), LOCAL)
+    if not key:
+        where, model = EventFilter(), ""
+    elif by == "model":
+        where, model = EventFilter(), key
+    else:
+        where, model = EventFilter(agents=(key,)) if by == "agent" else EventFilter(repos=(f"={key}",)), ""
+    report = memory.usage.report(by="session", where=where, after=after, before=before, zone=LOCAL, model=model)
+    rows = sorted(report.rows, key=lambda row: (-cost_of(row.totals), -tokens_of(row.totals)))[:LISTED]
+    known = memory.recall.sessions(tuple(row.key for row in rows))
+    return "usage_sessions.html", {
+        "span": span,
+        "by": dict(GROUPINGS)[by],
+        "key": key,
+        "total": report.total,
+        "count": len(report.rows),
+        "rows": [(known[row.key], row.totals, tokens_of(row.totals)) for row in rows if row.key in known],
+        "back": f"/usage?{urlencode({**span.given, 'by': by})}",
     }
 
 
 def usage_csv(memory: Memory, request: Request) -> str:
-    """Return the page's table as CSV."""
-    asked = _asked(request)
-    report = memory.usage.report(by=asked.by, after=asked.after, before=asked.before, zone=LOCAL)
+    """Return the page's table as CSV; with `each=day`, day by day."""
+    span, by, _shown = _asked(request)
+    trend = memory.usage.trend(by=by, first=span.first, last=span.last, zone=LOCAL)
+    fields = ("input_tokens", "output_tokens", "cache_read_tokens", "responses", "cost_usd")
+
+    def figures(totals: UsageTotals) -> tuple[Any, ...]:
+        return tuple(getattr(totals, field) for field in fields)
+
+    if request.query_params.get("each") == "day":
+        return table_as_csv(("day", by, *fields), ((day.day, day.key, *figures(day.totals)) for day in trend.days))
+    return table_as_csv((by, *fields), ((row.key, *figures(row.totals)) for row in trend.report.rows))
+
+
+def table_as_csv(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    """Return a table as CSV in which no cell is a formula to a spreadsheet."""
     written = io.StringIO()
     table = csv.writer(written, lineterminator="\n")
-    fields = ("input_tokens", "output_tokens", "cache_read_tokens", "responses", "cost_usd")
-    table.writerow((asked.by, *fields))
-    table.writerows((_plain(row.key), *(getattr(row.totals, field) for field in fields)) for row in report.rows)
+    table.writerow(head)
+    table.writerows([_plain(cell) if isinstance(cell, str) else cell for cell in row] for row in rows)
     return written.getvalue()
 
 
 def _plain(text: str) -> str:
-    """Return a cell that no spreadsheet takes for a formula."""
     return f"'{text}" if text[:1] in "=+-@\t\r" else text
 
 
-def _asked(request: Request) -> UsagePeriod:
-    period = request.query_params.get("period", "")
-    period = period if period in PERIODS else "30d"
-    by = request.query_params.get("by", "")
-    midnight = datetime.now(LOCAL).replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1)
-    before = max(int(midnight.timestamp()) * 1_000_000, now_us())
-    grouping = cast("Grouping", by if by in GROUPINGS else "agent")
-    return UsagePeriod(period, grouping, before - PERIODS[period] * DAY_US, before)
+def _asked(request: Request) -> tuple[DaySpan, Grouping, str]:
+    asked = request.query_params
+    by, shown = asked.get("by", ""), asked.get("show", "")
+    if by and by not in dict(GROUPINGS):
+        raise UsageError(f"nothing is grouped by {by!r}", hint="by is agent, model or repo")
+    return span_of(request), by or "agent", shown if shown in dict(MEASURES) else "cost"
 
 
 def tokens_of(totals: UsageTotals) -> int:
@@ -109,77 +159,70 @@ def tokens_of(totals: UsageTotals) -> int:
     return totals.input_tokens + totals.output_tokens + totals.cache_read_tokens + written
 
 
-def _cache_share(totals: UsageTotals) -> float:
+def cost_of(totals: UsageTotals) -> float:
+    """Return the cost as far as it is known."""
+    return totals.cost_usd or 0.0
+
+
+def cache_share(totals: UsageTotals) -> float:
+    """Return how much of what models read came from their cache, 0 to 1."""
     read = totals.input_tokens + totals.cache_read_tokens
     return totals.cache_read_tokens / read if read else 0.0
 
 
-def _change(now: int, before: int) -> float | None:
+def change(now: float, before: float) -> float | None:
     """Return the change against the period before, as a share of that; None where there is nothing to compare."""
     return now / before - 1 if before else None
 
 
-def calendar(year: UsageReport, before: int) -> list[list[CalendarDay | None]]:
-    """Return the last year as weekdays, Monday first, each with a cell a week; None before it begins."""
-    tokens = {row.key: tokens_of(row.totals) for row in year.rows}
-    most = max(tokens.values(), default=0)
-    last = datetime.fromtimestamp(before / 1_000_000 - 1, LOCAL).date()
-    first = last - timedelta(days=364)
-    start = first - timedelta(days=first.weekday())
-    weeks = ((last - start).days // 7) + 1
-
-    def cell(day: date) -> CalendarDay | None:
-        if not first <= day <= last:
-            return None
-        many = tokens.get(day.isoformat(), 0)
-        return CalendarDay(day.isoformat(), many, -(-many * LEVELS // most) if most else 0)
-
-    return [[cell(start + timedelta(days=7 * week + weekday)) for week in range(weeks)] for weekday in range(7)]
+def sessions_behind(by: str, key: str, first: date | str, last: date | str) -> str:
+    """Return the address of the sessions that used something."""
+    return f"/usage/sessions?{urlencode({'by': by, 'key': key, 'first': str(first), 'last': str(last)})}"
 
 
-def _plot(memory: Memory, asked: UsagePeriod, report: UsageReport) -> tuple[Markup, str]:
-    """Return the bars of each day, stacked where the grouping is also a filter; and why there are none."""
-    named = [row.key for row in sorted(report.rows, key=lambda row: -tokens_of(row.totals)) if row.key]
-    series: dict[str, Mapping[str, int]] = {"all": _by_day(memory, asked, EventFilter())}
-    if asked.by != "model":
-        for name in named[: len(SERIES)]:
-            where = EventFilter(agents=(name,)) if asked.by == "agent" else EventFilter(repos=(f"={name}",))
-            series[name] = _by_day(memory, asked, where)
-    days = [_day(asked.after + number * DAY_US) for number in range(PERIODS[asked.period])]
-    size = max(1, -(-len(days) // MAX_BARS))
-    groups: Sequence[Sequence[str]] = [days[place : place + size] for place in range(0, len(days), size)]
-    heights = {name: [float(sum(of.get(day, 0) for day in group)) for group in groups] for name, of in series.items()}
-    whole = heights.pop("all")
-    rest = [max(0.0, all_ - sum(own[place] for own in heights.values())) for place, all_ in enumerate(whole)]
-    colours = dict(zip(heights, SERIES, strict=False))
-    if heights:
-        heights["others"], colours["others"] = rest, "unknown"
-    else:
-        heights["tokens"], colours["tokens"] = rest, SERIES[0]
-    links = [f"/sessions?{urlencode({'after': group[0], 'before': group[-1]})}" for group in groups]
+def grouped_days(days: Sequence[str]) -> list[Sequence[str]]:
+    """Return days one by one, or by weeks where there are many."""
+    size = 1 if len(days) <= MAX_BARS else 7
+    return [days[place : place + size] for place in range(0, len(days), size)]
+
+
+def _plot(
+    memory: Memory, span: DaySpan, by: Grouping, trend: UsageTrend, measure: Callable[[UsageTotals], float], unit: str
+) -> tuple[Markup, str]:
+    """Return the bars of each day, stacked; and why there are none."""
+    groups = grouped_days(span.days)
+    place_of = {day: place for place, group in enumerate(groups) for day in group}
+    largest = [row.key for row in sorted(trend.report.rows, key=lambda row: -measure(row.totals))[: len(SERIES)]]
+    names = [key or "unknown" for key in largest]
+    if len(trend.report.rows) > len(largest):
+        names.append("others")
+    heights: dict[str, list[float]] = {name: [0.0] * len(groups) for name in names}
+    for one in trend.days:
+        name = (one.key or "unknown") if one.key in largest else "others"
+        heights[name][place_of[one.day]] += measure(one.totals)
+    colours = dict(zip(names, (*SERIES, "unknown"), strict=False)) | {"others": "unknown"}
+    keys = dict(zip(names, largest, strict=False))
+    links = {name: [sessions_behind(by, keys.get(name, ""), g[0], g[-1]) for g in groups] for name in names}
     bars = Bars(
-        [group[0][5:] for group in groups], heights, colours, "tokens", links=links,
-        format_value=_short,
+        [group[0][5:] for group in groups], heights, colours, unit, is_whole=False, links=links,
+        format_value=usd if unit.startswith("cost") else short_count,
     )  # fmt: skip
+    return plot_of(memory, "usage", f"{unit.partition(' ')[0].capitalize()} by day", bars)
+
+
+def plot_of(memory: Memory, name: str, title: str, bars: Bars) -> tuple[Markup, str]:
+    """Return bars as SVG, and why there are none. Fewer than three bars say less than their figures: none are drawn."""
+    drawn = {place for values in bars.heights.values() for place, value in enumerate(values) if value}
+    if len(drawn) < LEAST_BARS:
+        return Markup(), ""
     try:
-        svg = draw_plot("usage", "Tokens by day", partial(draw_bars, bars=bars), cache=memory.home / "cache")
+        make = partial(draw_bars, bars=bars._replace(size=PLOT_SIZE))
+        svg = draw_plot(name, title, make, cache=memory.home / "cache")
     except ImportError:
         return Markup(), MISSING
     return Markup(svg), ""  # noqa: S704 - the drawing escapes what stands in it
 
 
-def _by_day(memory: Memory, asked: UsagePeriod, where: EventFilter) -> dict[str, int]:
-    report = memory.usage.report(by="day", where=where, after=asked.after, before=asked.before, zone=LOCAL)
-    return {row.key: tokens_of(row.totals) for row in report.rows}
-
-
-def _day(us: int) -> str:
-    return datetime.fromtimestamp(us / 1_000_000, LOCAL).date().isoformat()
-
-
-def _short(value: float) -> str:
-    """Return a number of tokens for an axis: `2.5M`."""
-    for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if value >= size:
-            return f"{value / size:g}{letter}"
-    return f"{value:g}"
+LEAST_BARS = 3
+PLOT_SIZE = (9.6, 2.4)
+"""Inches: wide and low, so that its letters are as large as the page's small ones."""
