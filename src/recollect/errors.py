@@ -1,7 +1,7 @@
 """Every error Recollect raises on purpose, as one small tree.
 
 RecollectError            .code (stable), .retryable, .exit_code, .hint
-├─ UsageError (2)         ConfigError · UnknownName · QueryError
+├─ UsageError (2)         ConfigError · UnknownName · AmbiguousName · QueryError
 ├─ SourceError (3)        SourceUnavailable (retry) · SourceChanged (retry) · SourceRefused
 ├─ ArchiveError (3)       ArchiveCorrupt · RawGone · KeyUnavailable (retry)
 ├─ StoreError (3)         StoreLocked (retry) · SchemaTooNew · StoreCorrupt · StoreLost · DiskFull (retry)
@@ -58,6 +58,14 @@ class UnknownName(UsageError):
         self.kind = kind
         self.name = name
         self.nearest = nearest
+
+
+class AmbiguousName(UnknownName):
+    """The beginning of a name that several have; `nearest` holds some of them."""
+
+    def __init__(self, kind: str, name: str, *, nearest: tuple[str, ...]) -> None:
+        super().__init__(kind, name, nearest=nearest, hint="write more of it")
+        self.args = (f"several {kind}s begin like {name!r}: {', '.join(nearest)}",)
 
 
 class EventMissing(UnknownName):

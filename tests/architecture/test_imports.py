@@ -28,6 +28,7 @@ PLANTED = {
     "house-endpoints": ("recall/answers.py", "import httpx2"),
     "house-cli": ("recall/answers.py", "import rich"),
     "house-plots": ("cli/render/plots.py", "import matplotlib"),
+    "house-tui": ("cli/render/sessions.py", "import textual"),
     "house-serve": ("recall/answers.py", "import starlette"),
     "house-otlp": ("recall/answers.py", "import opentelemetry.proto.trace.v1.trace_pb2"),
     "house-keyring": ("recall/answers.py", "import keyring"),

@@ -50,8 +50,9 @@ OF_SOMETHING = {("conformance",), ("docs", "show"), ("export",), ("reveal",), ("
 """Those that list what belongs to one thing that they must be given; each has a test of its own."""
 OTHERS = {
     *((verb,) for verb in (
-        "backup", "blame", "config", "digest", "embed", "evict", "exclude", "forget", "help", "hook", "import",
-        "mcp", "otlp", "rebuild", "redact", "repair", "restore", "retro", "schema", "sync", "ui", "undo",
+        "backup", "blame", "config", "digest", "embed", "evict", "exclude", "forget", "handoff", "help", "hook",
+        "import", "mcp", "otlp", "rebuild", "redact", "repair", "restore", "resume", "retro", "schema", "sync", "tui",
+        "ui", "undo",
         "up", "verify")),
     *(("actions", verb) for verb in ("add", "done")),
     *(("context", verb) for verb in ("init", "show")),

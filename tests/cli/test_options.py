@@ -1,4 +1,4 @@
-"""What people may write as the name of a file."""
+"""What people may write as the name of a file, and how options are named."""
 
 from __future__ import annotations
 
@@ -7,7 +7,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
+
+from recollect.cli.main import group
+from tests.cli.test_list_verbs import commands
 
 
 @pytest.mark.parametrize("verb", ["parse", "replay", "verify", "redact", "watch", "import", "backup", "restore"])
@@ -18,3 +22,17 @@ def test_an_empty_name_is_not_the_working_directory(verb: str, tmp_path: Path) -
     assert done.returncode == 2
     assert "the file name is empty" in done.stderr
     assert not (tmp_path / "memory").exists()
+
+
+@pytest.mark.parametrize("words", list(commands()), ids=" ".join)
+def test_a_span_is_named_alike_everywhere(words: tuple[str, ...]) -> None:
+    """`--since` and `--after`, `--until` and `--before` name the same: whoever knows one can use it anywhere."""
+    command: click.Command = group
+    for word in words:
+        found = command.get_command(click.Context(command), word) if isinstance(command, click.Group) else None
+        assert found is not None
+        command = found
+    names = {name for param in command.params for name in (*param.opts, *param.secondary_opts)}
+    assert ("--since" in names) == ("--after" in names)
+    if words[0] != "facts":  # there it says until when something holds
+        assert ("--until" in names) == ("--before" in names)

@@ -50,6 +50,7 @@ def test_what_backup_and_restore_print(home: Path, recollect: Recollect, tmp_pat
     done = recollect("restore", str(tmp_path / "copy"), "--force", "--keep")
     assert done.code == 0, done
     assert "the old memory is in" in done.out
+    assert "vectors are made" in done.out
 
 
 def test_what_is_no_backup_fails(home: Path, recollect: Recollect, tmp_path: Path) -> None:

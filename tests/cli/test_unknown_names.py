@@ -139,3 +139,23 @@ def test_an_unknown_name_is_an_error_in_json_too(filled: Path, recollect: Recoll
 
 def test_a_repository_that_comes_in_with_the_question_is_known(history: Path, recollect: Recollect) -> None:
     assert recollect("search", "webhook repo:shop-api").code == 0
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("show", "codex:01a"), ("digest", "01a"), ("resume", "codex:01a"), ("handoff", "codex:01a", "--to", "codex"),
+        ("timeline", "--session", "codex:01a"), ("decisions", "--session", "codex:01a"), ("export", "codex:01a"),
+    ],
+    ids=lambda words: words[0],
+)  # fmt: skip
+def test_a_beginning_that_several_sessions_have_is_told_from_one_that_none_has(
+    filled: Path, recollect: Recollect, words: tuple[str, ...]
+) -> None:
+    several = recollect(*words)
+    assert (several.code, several.out) == (2, "")
+    assert "several sessions begin like" in several.err
+    assert several.err.splitlines()[-1] == "hint: write more of it"
+    none = recollect(*(word.replace("01a", "zzz") for word in words))
+    assert "several" not in none.err
+    assert none.code == (1 if words[0] == "digest" else 2)

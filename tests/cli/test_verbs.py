@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,9 @@ import msgspec
 import pytest
 
 from recollect.cli.commands.config import result_types
-from recollect.memory import ForgetSelection
+from recollect.memory import ForgetSelection, Memory
 from recollect.model.events import Event
+from recollect.testing.builders import ClaudeTranscript
 from tests.ingest.test_hook_spool import START_S, UID, a_desk, prompted
 
 Recollect = Callable[..., Any]
@@ -393,3 +395,41 @@ def test_an_event_that_was_forgotten_is_not_unknown(recollect: Any, monkeypatch:
         assert (done.code, done.out) == (2, "")
         assert done.err.startswith(f"recollect: event {UID}#{seq} is not shown: it was forgotten")
         assert recollect("show", f"{UID}#99999", "--no-sync").err.startswith("recollect: no event called ")
+
+
+def test_filters_alone_list_what_they_allow_newest_first(filled: Path, recollect: Recollect) -> None:
+    found = recollect("search", "repo:etl", "kind:tool_call", "--limit", "200", "--json")
+    hits = found.data["hits"]
+    assert found.code == 0
+    assert {(hit["repo"], hit["kind"]) for hit in hits} == {("etl-nightly", "tool_call")}
+    assert [hit["ts"] for hit in hits] == sorted((hit["ts"] for hit in hits), reverse=True)
+    assert found.data["total"] >= len(hits) > 5  # what was said twice in the same words is one hit
+    assert recollect("search", "kind:tool_call", "--limit", "200", "--json").data["total"] > len(hits)
+    assert all(hit["kind"] != "instructions" for hit in recollect("search", "agent:codex", "--json").data["hits"])
+    assert recollect("search", "before:2001").code == 1
+
+
+def test_a_timeline_takes_the_filters_of_a_query(filled: Path, recollect: Recollect) -> None:
+    by_filter = recollect("timeline", "repo:etl", "kind:call", "--json").data
+    assert by_filter["entries"]
+    assert {(e["repo"], e["kind"]) for e in by_filter["entries"]} == {("etl-nightly", "tool_call")}
+    assert recollect("timeline", "repo:etl", "--json").data == recollect("timeline", "--repo", "etl", "--json").data
+    for words, said in (("webhook", "more than the filters of a list"), ("repo:nowhere", "no repository called")):
+        done = recollect("timeline", words)
+        assert (done.code, done.out) == (2, "")
+        assert said in done.err
+
+
+def test_a_session_that_is_not_analysed_yet_is_told(isolated_home: Path, recollect: Recollect) -> None:
+    session = ClaudeTranscript(isolated_home / ".claude", "now", start=datetime.now(UTC) - timedelta(seconds=30))
+    session.user("We always use Postgres for the ledger, never SQLite.")
+    session.assistant("Understood.")
+    assert recollect("sessions", "--json").data["total"] == 1
+    note = "1 session not analysed yet"
+    assert note in recollect("decisions").out
+    assert note in recollect("decisions", "--json").data["notes"][0]
+    assert note in recollect("learnings").out
+    assert note in recollect("actions").out
+    with Memory.open() as memory:
+        memory.distilling.run(sessions=[session.uid])
+    assert note not in recollect("decisions").out + recollect("learnings").out

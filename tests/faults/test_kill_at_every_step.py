@@ -59,9 +59,9 @@ KILLED_ELSEWHERE = {
 write."""
 READS: tuple[tuple[str, ...], ...] = (
     ("sessions",), ("show", "{session}"), ("timeline",), ("blame", "README.md"), ("context",), ("digest", "{session}"),
-    ("retro",), ("usage",), ("stats",), ("agents",), ("conformance", "claude"), ("verify",), ("config",),
+    ("tui",), ("retro",), ("usage",), ("stats",), ("agents",), ("conformance", "claude"), ("verify",), ("config",),
     ("schema", "event"), ("help",), ("redact", "{transcript}"), ("parse", "{transcript}"), ("replay", "{transcript}"),
-    ("watch", "--once"),
+    ("watch", "--once"), ("resume", "{session}"), ("handoff", "{session}", "--to", "codex"),
 )  # fmt: skip
 LOOKING = {"ingest.lock make", "memory.db-wal truncate"}
 """What a sync does that finds nothing new; a read starts one, so that its answer is of now."""

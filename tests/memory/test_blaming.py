@@ -44,3 +44,19 @@ def test_edits_of_sessions_side_by_side_come_newest_first(
     assert times == sorted(times, reverse=True)
     assert len(given_edits) == sum(path.endswith("a.py") for _, _, path in edits)
     assert below == {"/w/demo/src/a.py" for _, _, path in edits if path == "src/a.py"}
+
+
+def test_an_edit_whose_result_is_not_recorded_is_named(tmp_path: Path) -> None:
+    env = {"HOME": str(tmp_path), "CLAUDE_CONFIG_DIR": str(tmp_path / "claude"), "CODEX_HOME": str(tmp_path / "codex")}
+    session = ClaudeTranscript(tmp_path / "claude", "one")
+    session.user("write")
+    session.tool("Edit", {"file_path": "/w/demo/pay.py", "old_string": "a", "new_string": "b"}, "")
+    session.tool("Edit", {"file_path": "/w/demo/no.py", "old_string": "a", "new_string": "b"}, "denied", is_error=True)
+    with Memory.open(tmp_path / "memory", config=Config(), env=env) as memory:
+
+        def why(path: str) -> str:
+            return memory.blame(BlameQuestion(path, repos=("demo",), root="/w/demo")).blame.reason
+
+        assert why("pay.py") == f"no proof: {session.uid}#2 calls an edit of this file, but no result of it is recorded"
+        assert why("no.py").endswith("calls an edit of this file, but it failed")
+        assert why("other.py") == "no proof: no recorded edit of this file"

@@ -120,6 +120,7 @@ def _ways(session: str, learning: str, repository: Path, plain: Path, root: Path
         "show": [[session], [f"{session}#0"]],
         "blame": [["src/bird.py:1"]],
         "digest": [[session]],
+        "handoff": [[session, "--to", "codex"]],
         "decisions add": [[f"The {MARKER} stays", "--session", session]],
         "context show": [[], ["--hook", "claude"]],
         "retro": [["--since", "2020-01-01"]],

@@ -178,6 +178,8 @@ def _ways(planted: Planted, verb: str, folder: Path) -> list[list[str]]:
         "usage": [["--by", "session"]],
         "schema": [["event"]],
         "digest": [[uid] for uid in sessions],
+        "resume": [[uid] for uid in sessions],
+        "handoff": [[uid, "--to", "codex", "--budget", "20000"] for uid in sessions],
         "decisions": [["--state", "all", "--limit", "5000"]],
         "agents": [["--all"], ["--drift"]],
         "import": [[str(planted.claude.path)]],

@@ -247,11 +247,26 @@ def test_stop_words_alone_are_looked_for(memory: MemoryOfTests) -> None:
 
 def test_queries_without_anything_to_look_for_say_so(memory: MemoryOfTests) -> None:
     fill(memory)
-    for query in ("", "   ", "agent:claude", "-x", "?!", '""', "()"):
+    for query in ("", "   ", "-x", "?!", '""', "()"):
         answer = memory.ask(query)
         assert answer.hits == ()
         assert answer.notes
         assert not answer.abstained
+
+
+def test_filters_alone_give_the_newest_that_they_allow(memory: MemoryOfTests) -> None:
+    memory.session(1)
+    memory.session(2, agent="codex")
+    for seq in range(12):
+        memory.say(1, f"talk number{seq} of pears", kind="tool_call" if seq % 3 else "instructions")
+    memory.say(2, "talk elsewhere")
+    answer = memory.ask("agent:codex")
+    assert [hit.session_uid for hit in answer.hits] == ["codex:2"]
+    assert (answer.total, answer.match_level, answer.abstained) == (1, "exact", False)
+    assert {hit.kind for hit in memory.ask("session:claude:1 -number1").hits} == {"tool_call"}
+    assert {hit.seq for hit in memory.ask("session:claude:1 -number1").hits} == {2, 4, 5, 7, 8, 10, 11}
+    assert memory.ask("session:claude:1 kind:instructions").total == 4
+    assert memory.ask("agent:claude kind:file_edit").abstained
 
 
 def test_text_beyond_64_kib_is_found(memory: MemoryOfTests) -> None:

@@ -110,6 +110,16 @@ def test_a_session_is_found_by_a_unique_prefix(writer: Writer, reader: Reader) -
     assert reader.nearest_sessions("zzz") == ()
 
 
+def test_a_beginning_that_subagents_share_means_their_session(writer: Writer, reader: Reader) -> None:
+    write_session(writer, "abc-1", lines=2)
+    for native, parent in (("abc-1/agent-1", "abc-1"), ("abc-1/agent-1/agent-2", "abc-1/agent-1")):
+        write_session(writer, native, parent_session=parent)
+    assert get(reader, "abc").session_uid == "claude:abc-1"
+    assert len(list(reader.events("claude:abc"))) == 2
+    write_session(writer, "abc-2")
+    assert reader.session("abc") is None
+
+
 def test_sessions_are_listed_newest_first_in_pages(writer: Writer, reader: Reader) -> None:
     for minute, native in enumerate(("a", "b", "c", "d")):
         write_session(writer, native, minute=minute)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from recollect.config import Config
-from recollect.errors import RecollectError, StoreLocked, UnknownName
+from recollect.errors import AmbiguousName, RecollectError, StoreLocked, UnknownName
 from recollect.ingest.quick_look import LookContext, take_away
 from recollect.ingest.secret_names import hide_secret_names, note_secret_names
 from recollect.paths import DATABASE_NAME, HOME_VARIABLE, RESTORE_FOLDER, RESTORE_READY
@@ -171,6 +171,9 @@ class OpenHome:
         found = reader.session(wanted)
         if found is None:
             near = reader.nearest_sessions(wanted)
+            begun = [uid for uid in near if wanted in (uid[: len(wanted)], uid.partition(":")[2][: len(wanted)])]
+            if wanted and len(begun) > 1:
+                raise AmbiguousName("session", wanted, nearest=near)
             raise UnknownName("session", wanted, nearest=near, hint="`recollect sessions` lists them")
         return found
 

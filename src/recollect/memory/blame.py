@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,8 +12,11 @@ import msgspec
 
 from recollect.errors import UnknownName, UsageError
 from recollect.ingest.known_names import repository_names
+from recollect.insights.subjects import ends_with_path
 from recollect.model.events import Event
 from recollect.model.insights.nodes import Binding, Decision, EditRef, Episode
+from recollect.model.payloads import ToolCall, ToolResult
+from recollect.model.text import paths_in
 from recollect.recall.blame import Blame, BlamedEdit, BoundDecision, RecordedEdit, blame, blame_lines, recorded_edits
 from recollect.recall.context.lines import folder_of
 from recollect.store.insights import NodeFilter
@@ -27,6 +30,8 @@ if TYPE_CHECKING:
 
 MAX_TIMELINE = 20_000
 """Events of a session looked at to find what was asked in the turn of an edit."""
+_NEAR = 40
+"""Events after a call among which its result is looked for."""
 _NEVER = -1
 """Time of an edit that has none: it comes last."""
 
@@ -86,6 +91,39 @@ def _told(home: OpenHome, history: StoredEdits, found: Blame, notes: Sequence[st
         decision_citations=tuple(history.cited(bound.id) for bound in edit.decisions),
         notes=tuple(notes),
     )
+
+
+def attempts_query(question: BlameQuestion) -> str:
+    """Return the query that finds calls that edit a file of this name, whether or not an edit of it is recorded."""
+    repos = ",".join(f'"={repo}"' if " " in repo else f"={repo}" for repo in question.repos)
+    return f'path:"{question.path}" tool:edit kind:tool_call' + (f" repo:{repos}" if repos else "")
+
+
+def with_attempt(home: OpenHome, question: BlameQuestion, answer: BlameAnswer, calls: Iterable[str]) -> BlameAnswer:
+    """Return an answer without proof that says that a call edits the file, and what became of it.
+
+    calls: citations of what may be such calls, the newest first.
+    """
+    for cited in calls:
+        uid, _, seq = cited.rpartition("#")
+        near = list(home.reader().events(uid, first_seq=int(seq), limit=_NEAR))
+        call = near[0].payload if near and near[0].seq == int(seq) else None
+        if not isinstance(call, ToolCall) or not any(
+            ends_with_path(path, question.path) for path in paths_in(call.arguments)
+        ):
+            continue
+        results = (e.payload for e in near if isinstance(e.payload, ToolResult) and e.payload.call_id == call.call_id)
+        result = next(results, None)
+        became = "no result of it is recorded"
+        if result is not None and (result.ok is False or result.exit_code):
+            became = "it failed"
+        elif result is not None and (result.text or result.structured):
+            became = "its result does not say what it changed"
+        told = msgspec.structs.replace(
+            answer.blame, reason=f"no proof: {cited} calls an edit of this file, but {became}"
+        )
+        return msgspec.structs.replace(answer, blame=told)
+    return answer
 
 
 def repository_of(path: Path, env: Mapping[str, str] | None = None) -> tuple[Path | None, tuple[str, ...]]:

@@ -15,14 +15,17 @@ from recollect.errors import ArchiveError, StoreError, UsageError
 from recollect.insights.retro.builder import Retrospective, SessionFacts, Span, Used
 from recollect.insights.retro.decided import DecisionFacts
 from recollect.insights.retro.report import PreviousPeriod, Retro
+from recollect.memory.recall import RecallFacet
 from recollect.model.events import Event, SourceLocation
 from recollect.model.insights.nodes import Decision, Evidence, Option, node_id
 from recollect.model.insights.signals import SIGNAL_KINDS, Signal
+from recollect.model.learnings.learnings import GIVEN_STATES
 from recollect.model.sessions import Session, gone_among
 from recollect.model.time import required_time
 from recollect.ready import withdraw
 from recollect.recall.decisions import DecisionQuestion, DecisionsAnswer, DecisionView, ask_decisions, cited
 from recollect.store.insights import NodeFilter
+from recollect.store.learnings import LearningFilter
 from recollect.store.reader import Reader
 from recollect.store.rows import EventFilter
 
@@ -73,7 +76,8 @@ class DecisionsFacet:
         reader = self._home.reader()
         keys = reader.session_keys(reader.session_numbers(EventFilter(sessions=uids))) if uids else {}
         gone = gone_among([key.evicted_at for key in keys.values()])
-        notes = tuple(note for note in (gone, self._without_weights()) if note)
+        stale = RecallFacet(self._home).unanalysed(question.repos)
+        notes = tuple(note for note in (gone, self._without_weights(), *stale) if note)
         return msgspec.structs.replace(answer, notes=notes) if notes else answer
 
     def _without_weights(self) -> str:
@@ -175,13 +179,28 @@ def make_retro(home: OpenHome, span: Span, *, notes: Sequence[str] = ()) -> Retr
     told, waiting = _taken(home, where, span)
     if waiting:
         notes = (*notes, f"not analysed yet: {waiting:,} (under way, or waiting for `recollect sync`)")
-    return told.tell(
+    retro = told.tell(
         _used(home, where, span),
         decisions,
         _Between(home.reader()),
         previous=_previous(home, where, span, decisions),
         notes=notes,
     )
+    return msgspec.structs.replace(retro, corrections=_corrections(home, span))
+
+
+def _corrections(home: OpenHome, span: Span) -> int:
+    """Return how many corrections of a person in a span were learned and hold."""
+    from recollect.ingest.learnings.run import LearnFacet
+
+    asked = LearningFilter(kinds=("correction",), states=GIVEN_STATES, after=span.since, before=span.until)
+    found = (learning.repo.casefold() for learning in LearnFacet(home).learnings(asked))
+    return sum(not span.repos or any(_is_named(repo, wanted.casefold()) for wanted in span.repos) for repo in found)
+
+
+def _is_named(repo: str, wanted: str) -> bool:
+    """Tell whether a repository is one that a filter names, as in `EventFilter`."""
+    return repo == wanted[1:] if wanted.startswith("=") else wanted in repo
 
 
 def _taken(home: OpenHome, where: EventFilter, span: Span) -> tuple[Retrospective, int]:

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from recollect.memory.blame import BlameAnswer, BlameQuestion, FilesFacet
     from recollect.memory.browse import BrowseFacet
     from recollect.memory.documents import DocumentsFacet
+    from recollect.memory.handoff import HandoffFacet
     from recollect.memory.insights import DecisionsFacet, Telling
     from recollect.memory.live import LiveFacet
     from recollect.memory.maintenance import MaintenanceFacet
@@ -186,20 +187,27 @@ class Memory(OpenHome):
 
     def timeline(
         self, *, session: str | None = None, agents: Sequence[str] = (), repo: str | None = None,
-        after: int | None = None, before: int | None = None, limit: int = 100, sync: bool = True,
+        after: int | None = None, before: int | None = None, limit: int = 100, sync: bool = True, filters: str = "",
     ) -> Timeline:  # fmt: skip
         """Return what happened: in one session in order of seq, else over sessions in order of time.
 
-        Raises UnknownName for a session, an agent or a repository.
+        filters: further ones, as in a query. Raises UnknownName for a session, an agent or a repository, UsageError for
+        filters that are none.
         """
         notes = self.refresh() if sync else ()
-        where = EventFilter(
-            agents=tuple(agents),
-            sessions=(self.session(session).session_uid,) if session else (),
-            repos=(repo,) if repo else (),
+        question = self.recall.filtered(filters)
+        where = msgspec.structs.replace(
+            question.where,
+            agents=(*question.where.agents, *agents),
+            sessions=(*question.where.sessions, *((self.session(session).session_uid,) if session else ())),
+            repos=(*question.where.repos, *((repo,) if repo else ())),
         )
         known = self.known_names().filter(where)
-        entries, total = self.reader().timeline(known, after=after, before=before, limit=limit)
+        starts = [at for at in (after, question.after_us) if at is not None]
+        ends = [at for at in (before, question.before_us) if at is not None]
+        entries, total = self.reader().timeline(
+            known, after=max(starts, default=None), before=min(ends, default=None), limit=limit, kinds=question.kinds
+        )
         return Timeline(entries, total, notes)
 
     def stats(self) -> Stats:
@@ -303,13 +311,17 @@ class Memory(OpenHome):
         sync: take in and analyse what has changed first, sessions under way too. tell: told what is being done now.
         Raises ConfigError, StoreError.
         """
-        from recollect.memory.blame import answer_blame
+        from recollect.memory.blame import answer_blame, attempts_query, with_attempt
         from recollect.memory.insights import freshen
 
         repos = tuple(f"={repo}" for repo in question.repos)
         notes = freshen(self, self.refresh, with_under_way=True, repos=repos, tell=tell) if sync else ()
         tell("looking through recorded edits")
-        return answer_blame(self, question, notes=notes)
+        answer = answer_blame(self, question, notes=notes)
+        if answer.blame.found is not None or answer.blame.looked_at:
+            return answer
+        calls = self.search(attempts_query(question), sync=False).hits
+        return with_attempt(self, question, answer, [f"{hit.session_uid}#{hit.seq}" for hit in calls])
 
     def exported(self, digest: Digest) -> dict[str, str]:
         """Return the variables with which another program joins its records to a session."""
@@ -348,6 +360,8 @@ class Memory(OpenHome):
     """What a view of sessions asks: lists in any order, transcripts part by part, their outline, records, images."""
     saved_searches: SavedSearchesFacet = facet("recollect.memory.saved_searches")
     """Searches that a person keeps."""
+    handoff: HandoffFacet = facet("recollect.memory.handoff")
+    """Go on with a session: the command of its own agent, or a brief for another one."""
     setup: SetupFacet = facet("recollect.memory.setup")
     """Set agents up to use this memory, and take that out again."""
     live: LiveFacet = facet("recollect.memory.live")

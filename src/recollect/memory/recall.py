@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, date, tzinfo
-from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
@@ -22,6 +21,7 @@ from recollect.recall.coverage import Coverage, lagging
 from recollect.recall.overview import Overview, overview
 from recollect.store.activity import ActivityQuestion
 from recollect.store.rows import DriftRow, EventFilter, UsageBy
+from recollect.units import plural
 
 if TYPE_CHECKING:
     from recollect.ingest.home import OpenHome
@@ -46,6 +46,22 @@ class RecallFacet:
         """Understand filters of the query language where there are no words to look for."""
         question = self._parsed(filters)
         return Confined(question.where, question.after_us, question.before_us)
+
+    def filtered(self, filters: str) -> Question:
+        """Understand a text of filters for a list of events: where, when, which kinds. Raises UsageError for anything
+        else, UnknownName for a name."""
+        question = self._parsed(filters)
+        for unknown in question.unknown:
+            raise unknown
+        others = (question.where_not, question.not_kinds, question.tools, question.not_tools, question.paths,
+                  question.not_paths)  # fmt: skip
+        if question.asks_something or question.must_not or any(others):
+            raise UsageError(
+                f"{filters!r} is more than the filters of a list",
+                hint="a list takes agent:, repo:, branch:, session:, tag:, kind:, is:, after:, before: and on:; "
+                "`recollect search` takes words and all filters",
+            )  # fmt: skip
+        return question
 
     def check_names(self, query: str, *, folders: Sequence[str] | None = None) -> None:
         """Raise UnknownName where a query names an agent, a repository or the like that nobody knows; a search only
@@ -78,7 +94,7 @@ class RecallFacet:
         Raises UnknownName.
         """
         reader, found = self._home.reader(), self._home.session(uid)
-        events = tuple(islice(reader.events(found.session_uid, first_seq=first, limit=limit + 1), limit + 1))
+        events = tuple(reader.page(found.session_uid, first=first, limit=limit + 1))
         next_seq = events[limit].seq if len(events) > limit else None
         gone = gone_note(found.evicted_at)
         return SessionView(found, events[:limit], next_seq, (*notes, gone) if gone else notes)
@@ -113,6 +129,15 @@ class RecallFacet:
             unreadable={slug: count for slug, count in failed.items() if count},
             notes=tuple(last.notes),
         )
+
+    def unanalysed(self, repos: Sequence[str] = ()) -> tuple[str, ...]:
+        """Return a note where sessions of repositories, of all without any, are not analysed yet: what was decided and
+        learned there is missing."""
+        if not self._home.is_there() or not self._home.config.distill.enabled:
+            return ()
+        count = self._home.reader().unanalysed(EventFilter(repos=tuple(repos)))
+        told = f"{plural(count, 'session')} not analysed yet; `recollect sync` analyses a session once it has ended"
+        return (told,) if count else ()
 
     def lagging(self) -> tuple[str, ...]:
         """Return what is stored and cannot be searched yet, a note each."""

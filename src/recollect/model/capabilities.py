@@ -180,6 +180,18 @@ class HookFacts(msgspec.Struct, frozen=True, kw_only=True):
     """The agents whose hooks it runs too, and when, and what can be done about it."""
 
 
+class AgentCommands(msgspec.Struct, frozen=True, kw_only=True):
+    """How a person starts the agent in a terminal: the program and its arguments, none of which a shell reads.
+
+    resume: goes on with a session; `{session}` stands for its native id. start: begins a new session with a prompt,
+    `{prompt}`. Empty: it has no such command that is known. source: where they are documented.
+    """
+
+    resume: tuple[str, ...] = ()
+    start: tuple[str, ...] = ()
+    source: str
+
+
 HOOK_PLACE = Place(role="hook", container="jsonl", patterns=("*.hooks.jsonl",), lane=WITNESS_LANE)
 """The files in which payloads of hooks wait for a sync; see `ingest.spooled_events`."""
 
@@ -200,6 +212,8 @@ class AgentFacts(msgspec.Struct, frozen=True, kw_only=True):
     """Folders below the memory's own `spool` into which a receiver of ours writes for this agent; roots like others."""
     hooks: HookFacts | None = None
     """Its hooks can be registered, and what they tell is taken in; None: it has none that are known."""
+    commands: AgentCommands | None = None
+    """How a person starts it; None: no command of it is known."""
     is_per_repository: bool = False
     """Also looked for in the folders that other agents' sessions worked in (`.aider.chat.history.md`)."""
     is_configured: bool = False

@@ -33,7 +33,7 @@ from recollect.recall.abstention import (
 from recollect.recall.answers import Hit, SearchAnswer
 from recollect.recall.coverage import NOT_INDEXED, NOTHING, left_out_parts, partly
 from recollect.recall.meaning import NOTHING_NEAR, VectorSearch
-from recollect.recall.page import MAX_VERIFIED, Findings, ResultPage, no_answer, said_once
+from recollect.recall.page import FETCH_PER_HIT, MAX_VERIFIED, Findings, ResultPage, no_answer, said_once
 from recollect.recall.rerank import Contextual, QuestionMeaning, rerank
 from recollect.store.entries import DOCUMENT_SHARD, NOTE_SHARD
 from recollect.store.keys import ENTRY_BASE, SEQ_BITS
@@ -121,9 +121,8 @@ class Searcher:
 
     def _answer(self, question: Question, limit: int, now_us: int) -> SearchAnswer:
         notes = list(question.notes)
-        if not question.asks_something:
-            notes.append("nothing to look for: give at least one word" if not question.has_filter else _ONLY_FILTERS)
-            return no_answer(question, notes)
+        if not question.asks_something and not question.has_filter:
+            return no_answer(question, [*notes, "nothing to look for: give at least one word"])
         if question.lost:
             return no_answer(question, [*notes, f"nothing was searched: `{question.lost}:` names nothing known"])
         shards = self._shards
@@ -132,6 +131,8 @@ class Searcher:
         shards = parts_for(question, shards)
         wanted, more_notes = self._wanted(question, shards, now_us)
         notes += more_notes
+        if not question.asks_something:
+            return self._newest(question, wanted, shards, notes, limit)
         if not wanted.all_units:
             return no_answer(question, [*notes, "the query has no letters or digits to look for"])
         look = partial(self._look, shards=shards, limit=limit, now_us=now_us)
@@ -145,6 +146,19 @@ class Searcher:
         parts = tuple((unit,) for unit in wanted.units if unit.part_of)
         notes.append(f"{whole.clause.text} was not found as a whole; looked for events with all its parts")
         return look(question, replace(wanted, units=(whole,), must=parts), notes=notes)
+
+    def _newest(
+        self, question: Question, wanted: QueryPlan, shards: Sequence[Shard], notes: Sequence[str], limit: int
+    ) -> SearchAnswer:
+        """Return what filters allow, the newest first: there is nothing to rank by."""
+        searched = CandidateSearch(shards, wanted, pool=max(POOL, limit * FETCH_PER_HIT))
+        candidates = searched.newest()
+        if not candidates:
+            return no_answer(question, [*notes, NOTHING], abstained=True)
+        keys = self._store.session_keys(sorted({candidate.session for candidate in candidates}))
+        ranked = [Ranked(candidate, CERTAIN, 1.0) for candidate in candidates if candidate.session in keys]
+        found = Findings(keys, searched.certain, searched.unverified, CERTAIN, limit, (*notes, _ONLY_FILTERS))
+        return ResultPage(self._store, question, wanted, ranked, found).answer()
 
     def _inside_words(self, question: Question, limit: int, now_us: int) -> SearchAnswer | None:
         """Look for a lone word that is nowhere inside of longer ones; None where that finds nothing either."""
@@ -261,7 +275,7 @@ class Searcher:
 
 _ONLY_LEARNED = "nothing found in what agents did; something was learned or noted of it"
 _NO_REPO = EventFilter(repos=("=",))
-_ONLY_FILTERS = "the query has filters only: add a word to look for, or list sessions instead"
+_ONLY_FILTERS = "the query has filters only: these are the newest events that they allow"
 
 
 def _group(reader: UnitReader, clauses: Sequence[Clause]) -> tuple[Unit, ...]:

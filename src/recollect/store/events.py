@@ -6,7 +6,7 @@ from __future__ import annotations
 import hashlib
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from operator import itemgetter
 from typing import Any, Final, NamedTuple
@@ -288,18 +288,38 @@ class EventReader:
         if not places:
             yield from self.in_range(first, last, include_hidden=include_hidden, limit=limit)
             return
-        keys: list[int] = [
-            key
-            for (key,) in self._db.execute(
-                f"SELECT key FROM event WHERE key BETWEEN ? AND ? AND NOT bits & {HIDDEN} ORDER BY key", (first, last)
-            )
-        ]
-        keys.sort(key=lambda key: (places.get(key, key), key))
-        wanted = keys[:limit]
+        wanted = self._placed(first, last, places)[:limit]
         for start in range(0, len(wanted), BATCH):
             batch = wanted[start : start + BATCH]
             rows = {row.key: row for row in self.by_key(batch)}
             yield [rows[key] for key in batch if key in rows]
+
+    def page(self, number: int, first_seq: int, limit: int) -> list[EventRow]:
+        """Return rows of a session in order, from an event on: of those that stand there, whatever their numbers."""
+        first, last = number << SEQ_BITS, (number + 1 << SEQ_BITS) - 1
+        wanted = first + first_seq
+        places = first_versions(self._db, number)
+        if not places:
+            return [row for rows in self.in_range(wanted, last, include_hidden=False, limit=limit) for row in rows]
+        keys = self._placed(first, last, places)
+        start = next((at for at, key in enumerate(keys) if key == wanted), None)
+        if start is None:
+            start = next((at for at, key in enumerate(keys) if places.get(key, key) >= wanted), len(keys))
+        found = {row.key: row for row in self.by_key(keys[start : start + limit])}
+        return [found[key] for key in keys[start : start + limit] if key in found]
+
+    def order_of(self, number: int) -> list[int]:
+        """Return the keys of a session's shown events in order, see `of_session`."""
+        first, last = number << SEQ_BITS, (number + 1 << SEQ_BITS) - 1
+        return self._placed(first, last, first_versions(self._db, number))
+
+    def _placed(self, first: int, last: int, places: Mapping[int, int]) -> list[int]:
+        """Return the keys of shown events in a range, those with a place of their own at that."""
+        rows = self._db.execute(
+            f"SELECT key FROM event WHERE key BETWEEN ? AND ? AND NOT bits & {HIDDEN} ORDER BY key", (first, last)
+        )
+        keys: list[int] = [key for (key,) in rows]
+        return sorted(keys, key=lambda key: (places.get(key, key), key)) if places else keys
 
     def by_key(self, keys: Iterable[int]) -> list[EventRow]:
         """Return the rows with these keys, in order of key."""

@@ -30,7 +30,7 @@ from recollect.store.rows import (
     TimelineEntry,
     UsageBy,
 )
-from recollect.store.sessions import SessionReader, find_sessions, read_session_keys, read_session_numbers
+from recollect.store.sessions import SessionReader, find_session, find_sessions, read_session_keys, read_session_numbers
 from recollect.store.sources import SourceReader, last_change
 from recollect.store.timeline import Window, read_outline, read_related, read_timeline
 from recollect.store.usage import UsageQuestion, read_usage, read_usage_trend
@@ -125,11 +125,11 @@ class Reader(SessionReader, SourceReader):
         Replaced events and lower-lane views are left out unless asked for. limit None: all of them.
         """
         with self._reading() as db:
-            found = find_sessions(db, uid, limit=2)
-            if len(found) != 1:
+            number = find_session(db, uid)
+            if number is None:
                 return
             reader = self._events()
-            for rows in reader.of_session(found[0], first_seq, include_hidden=include_hidden, limit=limit):
+            for rows in reader.of_session(number, first_seq, include_hidden=include_hidden, limit=limit):
                 yield from reader.events(rows)
 
     def transcript(self, uid: str, *, first_seq: int, limit: int, max_chars: int, behind: int = 0) -> Iterator[Event]:
@@ -208,11 +208,38 @@ class Reader(SessionReader, SourceReader):
             ).fetchone()
             return "-".join(map(str, (*row, last_change(db))))
 
+    def page(self, uid: str, *, first: int, limit: int) -> list[Event]:
+        """Return a page of a session's events in order, from event number `first` on.
+
+        `events` gives all with a number from there on, wherever they stand: what follows a sync asks for those.
+        """
+        with self._reading() as db:
+            number = find_session(db, uid)
+            reader = self._events()
+            return list(reader.events(reader.page(number, first, limit))) if number is not None else []
+
+    def order(self, uid: str) -> list[int]:
+        """Return the numbers of a session's events in the order in which `events` gives them: a newer version of an
+        event has a later number and stands where the first one stood."""
+        with self._reading() as db:
+            number = find_session(db, uid)
+            return [key & _SEQ_MASK for key in self._events().order_of(number)] if number is not None else []
+
+    def events_of(self, uid: str, seqs: Sequence[int]) -> list[Event]:
+        """Return events of a session by their numbers, in that order; those that are gone are left out."""
+        with self._reading() as db:
+            number = find_session(db, uid)
+            if number is None:
+                return []
+            reader = self._events()
+            found = {e.seq: e for e in reader.events(reader.by_key(number << SEQ_BITS | seq for seq in seqs))}
+            return [found[seq] for seq in seqs if seq in found]
+
     def why_missing(self, uid: str, seq: int) -> str:
         """Return why nothing is shown under a number of a session, "" where it was never given."""
         with self._reading() as db:
-            found = find_sessions(db, uid, limit=2)
-            return why_missing(db, found[0], seq) if len(found) == 1 else ""
+            number = find_session(db, uid)
+            return why_missing(db, number, seq) if number is not None else ""
 
     def texts(self, keys: Sequence[int]) -> dict[int, HitText]:
         """Return what search shows and verifies of events, by key; unknown keys are left out."""

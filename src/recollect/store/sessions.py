@@ -105,6 +105,21 @@ def find_sessions(db: apsw.Connection, name: str, *, limit: int = 100) -> list[i
     return [number for (number,) in rows]
 
 
+def find_session(db: apsw.Connection, name: str) -> int | None:
+    """Return the number of the one session that a name means, None where it means none or several.
+
+    What begins like a session and its subagents means the session: their ids begin with its own.
+    """
+    numbers = find_sessions(db, name)
+    if len(numbers) > 1:
+        found: Iterable[Any] = db.execute(
+            "SELECT number, uid, parent_uid FROM session WHERE number IN carray(?)", (int_array(numbers),)
+        ).fetchall()
+        uids = {uid for _number, uid, _parent in found}
+        numbers = [number for number, _uid, parent in found if parent not in uids]
+    return numbers[0] if len(numbers) == 1 else None
+
+
 def containing(db: apsw.Connection, column: str, wanted: tuple[str, ...], *, table: str = "session") -> list[str]:
     """Return the values of a column that contain one of the texts, or are one that begins with "=", in any case."""
     folded = [text.casefold() for text in wanted]
@@ -297,8 +312,15 @@ class SessionReader(PooledReader):
     def session(self, uid: str) -> Session | None:
         """Return a session by its uid or a unique prefix of it (of the whole uid or of the native id)."""
         with self._reading() as db:
-            numbers = find_sessions(db, uid, limit=2)
-            return read_sessions(db, "number = ?", [numbers[0]])[0] if len(numbers) == 1 else None
+            number = find_session(db, uid)
+            return read_sessions(db, "number = ?", [number])[0] if number is not None else None
+
+    def first_folder(self, uid: str) -> str:
+        """Return the folder that a session began in, as its agent wrote it; "" where nothing tells. uid: exact."""
+        with self._reading() as db:
+            packed: bytes | None = db.execute("SELECT facts FROM session WHERE uid = ?", (uid,)).get
+            facts = decode_facts(packed) if packed is not None else SessionFacts()
+            return facts.cwd_first or facts.cwd or facts.repo_root
 
     def nearest_sessions(self, uid: str, *, limit: int = 3) -> tuple[str, ...]:
         """Return the uids that start like the one asked for, newest first, for "did you mean"."""
@@ -335,6 +357,14 @@ class SessionReader(PooledReader):
             rows: Iterable[Any] = db.execute("SELECT facts FROM session")
             facts = [decode_folders(packed) for (packed,) in rows]
         return {place for one in facts for place in (one.repo_root, one.cwd or one.cwd_first) if place}
+
+    def unanalysed(self, where: EventFilter) -> int:
+        """Return how many sessions have no analysis, or were ingested since theirs. Evicted ones get none any more."""
+        with self._reading() as db:
+            condition, values = session_condition(db, where, after=None, before=None)
+            stale = "turn_count > 0 AND evicted_at IS NULL AND coalesce(ingested_at, 0) > coalesce(analyzed_at, -1)"
+            found: int = db.execute(f"SELECT count(*) FROM session WHERE {condition} AND {stale}", values).get
+            return found
 
     def stats(self) -> StoreStats:
         """Return what is stored, from the session rows and the ledger."""

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import io
 import re
 from html.parser import HTMLParser
 
 import msgspec
 from hypothesis import example, given
 from hypothesis import strategies as st
+from rich.console import Console
 
 from recollect.cli.render.plots import MAX_BARS, draw
 from recollect.cli.render.retro_page import to_page
 from recollect.cli.render.retro_report import Document, ReportRow, ReportTable, Section, document_of, proof, to_markdown
+from recollect.cli.render.retro_terminal import print_document, short_names
+from recollect.cli.terminal import safe_line
 from recollect.insights.retro.builder import Retrospective, Span, Used
 from recollect.insights.retro.report import DayLine, FileLine, Retro
 from recollect.model.usage import UsageReport, UsageTotals
@@ -88,3 +92,35 @@ def test_a_plot_takes_its_colours_from_the_page_and_no_formula_from_a_path() -> 
     assert "#0102" not in "".join(plots.values())
     assert draw(retro) == (plots, why)
     assert "var(" not in standing_alone(plots["cost"])
+
+
+@given(text=st.text(min_size=1))
+@example(text=EVIL)
+@example(text="[bold]x[/bold] \x1b[2J")
+def test_a_terminal_is_given_text_and_no_markup(text: str) -> None:
+    out = Console(file=io.StringIO(), width=100, force_terminal=False, markup=True)
+    print_document(out, document(safe_line(text) or "x"))
+    shown = out.file.getvalue()  # type: ignore[attr-defined]
+    assert "\x1b" not in shown
+    assert not text.startswith("[bold]") or "[bold]x[/bold] ␛[2J" in shown
+
+
+def test_citations_are_as_short_as_tells_them_apart() -> None:
+    uids = ["a:11112222-3", "a:11112222-4", "b:99998888-7", "b:99998888-7/agent-1", "c:x"]
+    assert short_names(uids) == {
+        "a:11112222-3": "a:11112222-3", "a:11112222-4": "a:11112222-4", "b:99998888-7": "b:99998888",
+        "b:99998888-7/agent-1": "b:99998888-7/agent-1", "c:x": "c:x",
+    }  # fmt: skip
+
+
+def test_a_command_that_shows_figures_is_said_once_in_whole_minutes() -> None:
+    out = Console(file=io.StringIO(), width=200)
+    print_document(out, document_of(empty()))
+    lines = [line for line in out.file.getvalue().splitlines() if "recollect sessions" in line]  # type: ignore[attr-defined]
+    assert lines == ["from: recollect sessions --after 1970-01-01T00:00Z --before 1970-01-02T00:00Z"]
+
+
+def test_what_a_person_corrected_is_told_beside_what_they_interrupted() -> None:
+    told = to_markdown(document_of(empty(corrections=2)))
+    assert "2 corrections that a person made between turns" in told
+    assert "no interventions (times that" in told

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
 import click
+import msgspec
 
 from recollect.cli.options import (
     NamedPath,
@@ -75,8 +76,8 @@ def restore(source: Path, home: Path | None, force: bool, keep: bool) -> Command
 
     SOURCE is a backup made by `recollect backup`. It is copied and checked completely before anything changes. What you
     forgot since then stays forgotten. If a memory already exists, the command shows what it has that the backup lacks,
-    and continues only with --force. Events that are then ingested again from agents' files get new numbers
-    (SESSION#SEQ), because the backup does not know the old ones.
+    and continues only with --force. Vectors, which a backup lacks, are made in the background. Events that are then
+    ingested again from agents' files get new numbers (SESSION#SEQ), because the backup does not know the old ones.
 
     \b
     Example:
@@ -86,7 +87,19 @@ def restore(source: Path, home: Path | None, force: bool, keep: bool) -> Command
 
     with open_memory(home) as memory, ProgressLine("copying") as progress:
         report = memory.maintenance.restore(source, force=force, keep=keep, progress=progress.stage_done)
-    return RESTORED(report)
+    with open_memory(home) as restored:
+        note = _vectors_note(restored)
+    return RESTORED(msgspec.structs.replace(report, notes=(*report.notes, *note)))
+
+
+def _vectors_note(memory: Memory) -> tuple[str, ...]:
+    """Have the vectors made that a backup does not have; return what is to be said of it."""
+    if memory.embedding.start_in_background():
+        return ("vectors are made in the background; until then a search goes by words alone",)
+    stats = memory.embedding.stats()
+    if stats is None or not memory.embedding.is_on or stats.covered >= stats.total:
+        return ()
+    return ("a search goes by words alone until vectors are made: run `recollect embed`",)
 
 
 @click.command()

@@ -12,7 +12,7 @@ from recollect.cli.groups import noun
 from recollect.cli.options import limit_option, no_sync_option, open_memory
 from recollect.cli.results import CommandResult, ResultKind, prints
 from recollect.clock import now_us
-from recollect.errors import UnknownName, UsageError
+from recollect.errors import AmbiguousName, UnknownName, UsageError
 from recollect.model.insights.nodes import DecisionState
 from recollect.model.time import day_of
 from recollect.units import size
@@ -261,13 +261,10 @@ def _why_none(memory: Memory, named: str) -> str:
     unknown = "no such session; run `recollect sync` to ingest what is new"
     if not memory.home.exists():
         return unknown
-    near = memory.reader().nearest_sessions(named)
-    if len(near) > 1 and all(named in (uid[: len(named)], uid.partition(":")[2][: len(named)]) for uid in near):
-        raise UnknownName(
-            "session", named, nearest=near, hint="several sessions begin like this; write more of the uid"
-        )
     try:
         session = memory.session(named)
+    except AmbiguousName:
+        raise
     except UnknownName:
         return unknown
     if session.evicted_at is not None:

@@ -102,7 +102,8 @@ def list_learnings(
     )
     with open_memory() as memory:
         found = memory.learn.learnings(asked)
-    return LEARNINGS(found[:limit], has_more=len(found) > limit)
+        notes = memory.recall.unanalysed(asked.repos)
+    return LEARNINGS(found[:limit], has_more=len(found) > limit, notes=notes)
 
 
 @learnings.command("show")
@@ -363,7 +364,8 @@ def list_actions(repo: str, states: tuple[str, ...], limit: int) -> CommandResul
     """
     with open_memory() as memory:
         found = memory.learn.actions(repos=(repo,) if repo else (), states=states_of(states) or STATES, limit=limit + 1)
-    return ACTIONS(found[:limit], has_more=len(found) > limit)
+        notes = memory.recall.unanalysed((repo,) if repo else ())
+    return ACTIONS(found[:limit], has_more=len(found) > limit, notes=notes)
 
 
 @actions.command("done")

@@ -154,6 +154,7 @@ def _parts(session: str) -> tuple[str, int | None]:
 
 
 @click.command()
+@click.argument("filters", metavar="[FILTER]...", nargs=-1)
 @click.option("--session", metavar="SESSION", help="Only this session, in its own order.")
 @agent_option
 @click.option("--repo", metavar="NAME", help="Only repositories whose name contains this.")
@@ -162,6 +163,7 @@ def _parts(session: str) -> tuple[str, int | None]:
 @no_sync_option
 @prints
 def timeline(
+    filters: tuple[str, ...],
     session: str | None,
     agents: tuple[str, ...],
     repo: str | None,
@@ -171,10 +173,16 @@ def timeline(
 ) -> CommandResult:
     """List events in order, one line each.
 
+    FILTER: as in a search, such as repo:shop, kind:edit or on:yesterday.
+
     \b
-    Example:
+    Examples:
       recollect timeline --repo shop-api --after yesterday
+      recollect timeline repo:shop-api kind:edit after:1w
     """
     with open_memory() as memory:
-        timeline = memory.timeline(session=session, agents=agents, repo=repo, limit=limit, sync=not no_sync, **within)
+        timeline = memory.timeline(
+            session=session, agents=agents, repo=repo, limit=limit, sync=not no_sync, filters=" ".join(filters),
+            **within,
+        )  # fmt: skip
     return TIMELINE(timeline, found=timeline.entries)

@@ -21,15 +21,18 @@ from recollect.cli.options import (
 )
 from recollect.cli.questions import ask
 from recollect.cli.results import CommandResult, ResultKind, prints
-from recollect.cli.terminal import write_bytes
+from recollect.cli.terminal import Plain, write_bytes
 from recollect.client import UsageRequest
 from recollect.clock import now_us
 from recollect.errors import UsageError
 from recollect.local_time import LOCAL
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from recollect.memory import Memory, Retro, UsageBy
 
+_SECOND_US, _MINUTE_US = 1_000_000, 60_000_000
 STATS = ResultKind("stats", "Stats", "stats:print_stats")
 RECALL_STATS = ResultKind("stats-recall", "RecallStats", "stats:print_recall_stats")
 STORAGE = ResultKind("stats-storage", "StorageReport", "stats:print_storage")
@@ -173,10 +176,10 @@ def retro(
 ) -> CommandResult:
     """Report on a period: outcomes, cost, errors, decisions.
 
-    Prints Markdown; each line cites its evidence (`recollect show` opens it). An HTML page contains plots; next to a
-    Markdown file they are written as images. The report compares the period with the one before it, of the same length.
-    If nothing happened, it says so and the exit code is 1. `recollect sync --retro-out FOLDER` writes a report every
-    week.
+    Prints tables on a terminal and Markdown elsewhere; lines cite their evidence (`recollect show` opens it). An HTML
+    page contains plots; next to a Markdown file they are written as images. The report compares the period with the one
+    before it, of the same length. If nothing happened, it says so and the exit code is 1. `recollect sync --retro-out
+    FOLDER` writes a report every week.
 
     \b
     Examples:
@@ -188,6 +191,9 @@ def retro(
     from recollect.cli.render.progress import StageLine
 
     end = until if until is not None else now_us()
+    if since % _SECOND_US:  # counted back from now: the commands that show its figures name whole minutes
+        since -= since % _MINUTE_US
+    end += -end % _MINUTE_US if until is None else 0
     if end <= since:
         raise UsageError("--until is not after --since" if until is not None else "--since is in the future")
     with open_memory() as memory, StageLine() as line:
@@ -203,9 +209,9 @@ def retro(
 
 
 def _print_retro(
-    _: object, retro: Retro, *, span: tuple[int, int], repos: Sequence[str], written: Sequence[Path]
+    out: Console | Plain, retro: Retro, *, span: tuple[int, int], repos: Sequence[str], written: Sequence[Path]
 ) -> None:
-    """Print a retrospective as Markdown, or which files it was written to."""
+    """Print a retrospective, as Markdown unless it is for a terminal, or which files it was written to."""
     from recollect.cli.render.layout import stamp
     from recollect.cli.render.retro_report import document_of, to_markdown
 
@@ -214,6 +220,10 @@ def _print_retro(
         click.echo(f"nothing happened{where} from {stamp(span[0])} to {stamp(span[1])}")
     elif written:
         click.echo("\n".join(f"wrote {path}" for path in written))
+    elif not isinstance(out, Plain):
+        from recollect.cli.render.retro_terminal import print_document
+
+        print_document(out, document_of(retro))
     else:
         write_bytes(to_markdown(document_of(retro)).encode("utf-8", "backslashreplace"))
 

@@ -45,7 +45,9 @@ _STYLES = {"confirmed": "green", "active": "default", "quarantined": "red"}
 _PRIORITIES = {"": "", "urgent": "[URGENT] ", "high": "[HIGH] "}
 
 
-def print_learnings(out: Console, learnings: Sequence[Learning], *, has_more: bool = False) -> None:
+def print_learnings(
+    out: Console, learnings: Sequence[Learning], *, has_more: bool = False, notes: Sequence[str] = ()
+) -> None:
     """Print learnings in the order given. has_more: the list was cut."""
     for learning in learnings:
         print_learning(out, learning)
@@ -53,6 +55,7 @@ def print_learnings(out: Console, learnings: Sequence[Learning], *, has_more: bo
         out.print("nothing found")
     elif has_more:
         out.print(Text(f"the first {count(len(learnings))}; --limit shows more", style="dim"))
+    print_notes(out, notes)
 
 
 def print_learning(out: Console, learning: Learning) -> None:

@@ -93,9 +93,14 @@ def _proofs(citations: Iterable[str], label: str = "") -> tuple[Proof, ...]:
 
 def _asked(retro: Retro, verb: str, *options: str) -> tuple[Proof, ...]:
     """Return the command that gives a figure of the whole span."""
-    within = ["--after", to_iso(retro.since), "--before", to_iso(retro.until)]
+    within = ["--after", _instant(retro.since), "--before", _instant(retro.until)]
     repos = [word for repo in retro.repos for word in ("--repo", repo)]
     return (Proof(shlex.join(["recollect", verb, *options, *within, *repos])),)
+
+
+def _instant(us: int) -> str:
+    """Return an instant as a command takes it, no longer than it must be."""
+    return to_iso(us).replace(":00.000Z", "Z")
 
 
 def _table(
@@ -298,7 +303,7 @@ def _retries(retro: Retro) -> Section:
         *_table(columns, rows, left_out=_left_out(retro, "retries")),
         *_table((("in a loop", "code"), ("calls", "figure")), loops, left_out=_left_out(retro, "loops")),
     )
-    return Section("Retries", () if tables else ("no retries",), tables=tables)
+    return Section("Retries", ("the same call again after it failed" if tables else "no retries",), tables=tables)
 
 
 def _interventions(retro: Retro) -> Section:
@@ -308,7 +313,11 @@ def _interventions(retro: Retro) -> Section:
         for line in retro.interventions
     )  # fmt: skip
     tables = _table((("a person …", "text"), ("times", "figure"), ("sessions", "figure")), rows)
-    return Section("Interventions", () if tables else ("no interventions",), tables=tables)
+    lead = "times that a person stopped the agent, refused it a permission, or wrote while it worked"
+    said = lead if tables else f"no interventions ({lead})"
+    corrected = plural(retro.corrections, "correction")
+    learned = (f"{corrected} that a person made between turns: recollect learnings --kind correction",)
+    return Section("Interventions", (said, *(learned if retro.corrections else ())), tables=tables)
 
 
 def _files(retro: Retro) -> Section:
@@ -373,7 +382,8 @@ def _overhead(retro: Retro) -> Section:
     )
     columns: tuple[tuple[str, Kind], ...] = (("tool", "code"), ("calls", "figure"), ("sessions", "figure"))
     tables = _table(columns, rows, left_out=_left_out(retro, "tools"))
-    return Section("Infrastructure", (lead,), tables=tables)
+    what = "calls that only reach other tools count, which `tools` of [infra] in the configuration names"
+    return Section("Infrastructure", (lead, what), tables=tables)
 
 
 def _sessions(retro: Retro) -> Section:

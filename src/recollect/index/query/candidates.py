@@ -251,6 +251,12 @@ class CandidateSearch:
         self._give_scores(found, scores)
         return found
 
+    def newest(self) -> list[Candidate]:
+        """Return the newest events that the filters allow, where nothing else is asked. Raises as `run` does."""
+        pool = self._first_round()
+        placed = sorted(pool.items(), key=lambda item: (-item[1].ts, item[0]))
+        return [Candidate(key, key >> SEQ_BITS, 0.0, ts=first.ts) for key, first in placed[: self._pool]]
+
     def _shards_of(self, keys: Sequence[int]) -> list[tuple[int, Sequence[int]]]:
         """Return each key with the places of the shards that may have it; keys that none may have are left out."""
         places = {shard.name: (number,) for number, shard in enumerate(self._shards)}
@@ -454,7 +460,7 @@ class CandidateSearch:
 
     def _restricted(self, shard: Shard, scored: Sequence[Query], one: _Pass) -> Query | None:
         """Return what finds events in a shard, None where it has none of the terms."""
-        if not self._wanted.must and not scored:
+        if not self._wanted.must and self._units and not scored:
             return None
         clauses = self._wanted.confinement.clauses(shard)
         if one.voice != "any":
@@ -470,13 +476,22 @@ class CandidateSearch:
             refused = self._clauses.certain(shard, unit) if unit.sequence else self._clauses.found(shard, unit)
             if refused is not None and not has_text_pattern(unit):
                 clauses.append((Occur.MustNot, refused))
-        if not self._wanted.must and (found := either(scored)) is not None:
+        if not self._wanted.must and not self._units:
+            clauses += self._any()
+        elif not self._wanted.must and (found := either(scored)) is not None:
             clauses.append((Occur.Must, found))
         if one.in_period and self._wanted.around is not None:
             around = self._wanted.around
             clauses.append((Occur.Must, unscored(times(around.start_us, around.end_us))))
         restricted = Query.boolean_query(clauses)
         return asked_besides(restricted, scored) if self._wanted.must else restricted
+
+    def _any(self) -> list[tuple[Occur, Query]]:
+        """Return what filters alone ask for: every event, instructions where they are asked for."""
+        refused = (
+            [] if self._wanted.confinement.with_instructions else [(Occur.MustNot, term_query(KIND, "instructions"))]
+        )
+        return [(Occur.Must, unscored(Query.all_query())), *refused]
 
     def _required(self, shard: Shard, unit: Unit, one: _Pass) -> Query | None:
         if not unit.sequence:

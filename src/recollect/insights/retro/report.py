@@ -356,6 +356,8 @@ class Retro(msgspec.Struct, frozen=True):
     previous: PreviousPeriod | None = None
     notes: tuple[str, ...] = ()
     schema_version: int = RETRO_SCHEMA_VERSION
+    corrections: int = 0
+    """Learnings that hold of what a person corrected in the span, by what they said between turns."""
 
     @property
     def is_empty(self) -> bool:

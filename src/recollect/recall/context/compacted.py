@@ -21,6 +21,8 @@ _DEPTH = 3
 
 def _end_of(asked: ContextRequest) -> int | None:
     """Return the seq of the session's newest compaction; None where none is stored yet: then all of it was before."""
+    if asked.is_whole:
+        return None
     found = asked.reader.events(asked.session, ("compaction",), limit=1)
     return found[-1].seq if found else None
 

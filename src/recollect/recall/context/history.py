@@ -138,7 +138,7 @@ class WorkedOn:
 def _session_line(asked: ContextRequest, session: RecentSession, newness: float) -> ContextLine | None:
     """Return a session's line; None for one in which the agent never answered."""
     replies = asked.reader.events(session.session_uid, ("assistant_message",), limit=_REPLIES)
-    said = [(e, t) for e in replies if isinstance(e.payload, AssistantMessage) and (t := _said(e.payload.text))]
+    said = [(e, t) for e in replies if isinstance(e.payload, AssistantMessage) and (t := last_words(e.payload.text))]
     if not said:
         return None
     last, words = said[-1]
@@ -154,18 +154,18 @@ def _session_line(asked: ContextRequest, session: RecentSession, newness: float)
     return ContextLine(text, f"{session.session_uid}#{last.seq}", session.started_at, 0.2 + 0.65 * newness)
 
 
-def _said(text: str) -> str:
+def last_words(text: str, limit: int = LAST_WORDS_CHARS) -> str:
     """Return the end of what was said, in whole sentences where they fit."""
     line = " ".join(without_own_blocks(text).split())
-    if len(line) <= LAST_WORDS_CHARS:
+    if len(line) <= limit:
         return line
     kept = ""
-    for sentence in reversed(re.split(_SENTENCE_END, line[-4 * LAST_WORDS_CHARS :])[1:]):
+    for sentence in reversed(re.split(_SENTENCE_END, line[-4 * limit :])[1:]):
         longer = f"{sentence} {kept}".rstrip()
-        if len(longer) > LAST_WORDS_CHARS:
+        if len(longer) > limit:
             break
         kept = longer
-    return kept if len(kept) >= LAST_WORDS_CHARS // 4 else "…" + line[-LAST_WORDS_CHARS + 1 :].lstrip()
+    return kept if len(kept) >= limit // 4 else "…" + line[-limit + 1 :].lstrip()
 
 
 MAX_LINES = 3

@@ -69,6 +69,8 @@ class ContextRequest:
         """The lines of the person's own files, each as one text: what they say is not said twice."""
         self.holds_until: int | None = None
         """When the answers of the sources change by themselves, UTC microseconds; None: never."""
+        self.is_whole = False
+        """The present session is told to its end, not to its newest compaction."""
 
     def changes_at(self, at: int | None) -> None:
         """Take note that an answer changes by itself then."""

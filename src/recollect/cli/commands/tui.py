@@ -1,0 +1,40 @@
+"""`recollect tui`."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import click
+
+from recollect.cli.options import open_memory
+from recollect.cli.results import prints
+from recollect.errors import UsageError
+
+
+@click.command()
+@prints
+def tui(as_json: bool) -> int:
+    """Search and read in the terminal.
+
+    Search, sessions, transcripts and usage, with the keys of the web page: `/` writes a query, `j` and `k` move, Enter
+    opens, Escape goes back, `?` shows all keys, `q` quits.
+
+    \b
+    Example:
+      recollect tui
+    """
+    has_terminal = all(stream is not None and stream.isatty() for stream in (sys.stdout, sys.__stdin__))
+    if as_json or not has_terminal or os.environ.get("TERM") == "dumb":
+        raise UsageError(
+            "`recollect tui` needs a terminal, and prints nothing",
+            hint="`recollect search`, `sessions` and `show` print the same",
+        )
+    from recollect.cli.tui.app import RecollectApp
+
+    with open_memory() as memory:
+        app = RecollectApp(memory)
+        app.run()
+    if app.failure is not None:
+        raise app.failure
+    return 0

@@ -1,0 +1,78 @@
+"""A retrospective for a terminal: tables that fit, short citations, and each command that shows a figure said once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from recollect.cli.render.retro_report import Document, ReportRow, ReportTable
+
+LEAST_CHARS = 8
+"""Of a session's id; more where that is not enough to tell sessions of the report apart."""
+
+
+def print_document(out: Console, document: Document) -> None:
+    """Print a report. No text is markup."""
+    cited = {
+        proof.citation.partition("#")[0]
+        for section in document.sections for table in section.tables for row in table.rows for proof in row.evidence
+    }  # fmt: skip
+    names = short_names(cited - {""})
+    out.print(Text(document.title, style="bold"), soft_wrap=True)
+    for note in document.notes:
+        out.print(Text(f"note: {note}", style="yellow"), soft_wrap=True)
+    for section in document.sections:
+        out.print()
+        out.print(Text(section.title, style="bold underline"))
+        for line in section.lead:
+            out.print(Text(line))
+        for table in section.tables:
+            _print_table(out, table, names)
+
+
+def _print_table(out: Console, table: ReportTable, names: Mapping[str, str]) -> None:
+    evidence = [_cited(row, names) for row in table.rows]
+    shown = Table(box=None, pad_edge=False, header_style="dim", show_header=any(name for name, _ in table.columns))
+    for name, kind in table.columns:
+        is_figure = kind == "figure"
+        shown.add_column(
+            name, justify="right" if is_figure else "left", no_wrap=kind in ("figure", "word"), overflow="fold"
+        )
+    if any(evidence):
+        shown.add_column("", style="cyan", no_wrap=True)
+    for row, cited in zip(table.rows, evidence, strict=True):
+        shown.add_row(*map(Text, row.cells), *((Text(cited),) if any(evidence) else ()))
+    out.print(shown)
+    commands = dict.fromkeys(proof.command for row in table.rows for proof in row.evidence if not proof.citation)
+    for command in commands:
+        out.print(Text(f"from: {command}", style="dim"), soft_wrap=True)
+    if table.more:
+        out.print(Text(table.more, style="dim"))
+
+
+def _cited(row: ReportRow, names: Mapping[str, str]) -> str:
+    """Return the first citation of a row, and how many more it has."""
+    citations = [proof.citation for proof in row.evidence if proof.citation]
+    if not citations:
+        return ""
+    uid, mark, seq = citations[0].partition("#")
+    more = f" +{len(citations) - 1}" if len(citations) > 1 else ""
+    return f"{names.get(uid, uid)}{mark}{seq}{more}"
+
+
+def short_names(uids: Iterable[str]) -> dict[str, str]:
+    """Return beginnings of sessions' ids, each as short as tells it from the others; whole ones of subagents.
+
+    A beginning that a session shares with its subagents means the session.
+    """
+    known = list(uids)
+    found = {}
+    for uid in known:
+        others = [other for other in known if other != uid and not other.startswith(f"{uid}/")]
+        sizes = range(uid.find(":") + 1 + LEAST_CHARS, len(uid))
+        size = next((size for size in sizes if not any(other.startswith(uid[:size]) for other in others)), len(uid))
+        found[uid] = uid if "/" in uid else uid[:size]
+    return found

@@ -1,0 +1,204 @@
+"""`memory.handoff`: go on with a session, in its own agent or, by a brief, in another one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from recollect.agents.registry import adapters_with
+from recollect.clock import now_us
+from recollect.errors import ArchiveError, UsageError
+from recollect.ingest.learnings.run import LearnFacet
+from recollect.model.capabilities import AgentCommands
+from recollect.model.ids import split_session_uid
+from recollect.model.insights.nodes import DecisionState
+from recollect.model.learnings.learnings import GIVEN_STATES, Learning
+from recollect.model.sessions import Session, gone_note
+from recollect.model.time import minute_of
+from recollect.recall.context.builder import ContextBlock, room_of
+from recollect.recall.context.handoff import handoff_block
+from recollect.recall.context.lines import ContextRequest, folder_of
+from recollect.recall.decisions import DecisionQuestion, DecisionView, ask_decisions
+from recollect.store.learnings import LearningFilter
+from recollect.store.recent_reader import RecentReader
+from recollect.units import plural
+
+if TYPE_CHECKING:
+    from recollect.ingest.home import OpenHome
+
+BRIEF_TOKENS = 2_000
+"""A brief's budget where none is given."""
+ANALYSIS_S = 20.0
+"""How long a brief may wait for the analysis of its session."""
+STATES: tuple[DecisionState, ...] = ("holds", "contradicted", "superseded", "reversed", "undone")
+
+
+class ResumeCommand(msgspec.Struct, frozen=True):
+    """How a session's own agent goes on with it.
+
+    command: the program and its arguments; no shell reads them. folder: where to run it, the one that the session began
+    in, "" where nothing tells. is_folder_there: on this machine, now. source: where the agent documents it.
+    """
+
+    session_uid: str
+    agent: str
+    command: tuple[str, ...]
+    folder: str
+    is_folder_there: bool
+    source: str
+    notes: tuple[str, ...] = ()
+
+
+class Handoff(msgspec.Struct, frozen=True):
+    """A brief of a session for another agent.
+
+    text: the whole of it. lines: its cited lines. left_out: lines that had no room. tokens: of the text, at most.
+    start: the program and arguments that begin a session of that agent with it; empty where no such command is known.
+    folder: as in `ResumeCommand`. file: where the brief is written, "" for nowhere.
+    """
+
+    session_uid: str
+    to: str
+    text: str
+    lines: tuple[str, ...]
+    citations: tuple[str, ...]
+    left_out: int
+    tokens: int
+    start: tuple[str, ...]
+    folder: str
+    file: str = ""
+    notes: tuple[str, ...] = ()
+
+
+class HandoffFacet:
+    """Nothing is taken in, and no agent is started."""
+
+    def __init__(self, home: OpenHome, now_us: Callable[[], int] = now_us) -> None:
+        self._home = home
+        self._now_us = now_us
+
+    def resume(self, uid: str) -> ResumeCommand:
+        """Return the command that goes on with a session. Raises UnknownName; UsageError where there is none: the agent
+        has no such command, the session is a subagent's, or its id would be read as an option."""
+        session = self._home.session(uid)
+        name, commands = self._commands(session.agent)
+        if session.parent_session:
+            raise UsageError(
+                f"{session.session_uid} is a subagent's session: {name} goes on with the session that started it",
+                hint=f"run: recollect resume {session.root_session or session.parent_session}",
+            )
+        if commands is None or not commands.resume:
+            raise UsageError(
+                f"no command is known with which {name} goes on with a session",
+                hint=f"`recollect handoff {session.session_uid} --to AGENT` writes a brief of it for another agent",
+            )
+        native = split_session_uid(session.session_uid)[1]
+        if native.startswith("-") or not native.isprintable():
+            raise UsageError(f"{session.session_uid} cannot be resumed: {name} would read its id as something else")
+        command = tuple(word.replace("{session}", native) for word in commands.resume)
+        folder = self._home.reader().first_folder(session.session_uid)
+        is_there = os.path.isabs(folder) and os.path.isdir(folder)
+        return ResumeCommand(
+            session.session_uid, session.agent, command, folder, is_there, commands.source,
+            tuple(note for note in (_missing(folder, is_there=is_there),) if note),
+        )  # fmt: skip
+
+    def analyse(self, uid: str) -> tuple[str, ...]:
+        """Analyse a session as far as it has come, where that was not done; return notes on what could not be done.
+
+        Raises UnknownName, ConfigError, StoreError.
+        """
+        session = self._home.session(uid)
+        is_done = session.analyzed_at is not None and (session.ingested_at or 0) <= session.analyzed_at
+        if is_done or session.evicted_at is not None or not self._home.config.distill.enabled:
+            return ()
+        from recollect.ingest.distill import DistillingFacet
+
+        try:
+            return tuple(DistillingFacet(self._home).run(sessions=[session.session_uid], max_seconds=ANALYSIS_S).notes)
+        except ArchiveError as error:  # what is told of the events themselves needs no archive, and no key
+            return (f"not analysed: {error}",)
+
+    def brief(self, uid: str, *, to: str, budget: int = BRIEF_TOKENS, file: str = "") -> Handoff:
+        """Return a brief of a session. to: the other agent, by any of its names. budget: LLM tokens. file: where the
+        caller writes it, which is then what the other agent is told to read.
+
+        Raises UnknownName for the session or the agent, StoreError.
+        """
+        session = self._home.session(uid)
+        slug = self._home.slug(to)
+        _name, commands = self._commands(slug)
+        folder = self._home.reader().first_folder(session.session_uid)
+        reader = RecentReader(self._home.home)
+        try:
+            asked = ContextRequest(
+                reader, folder_of(folder, self._home.env), session.session_uid, room=room_of(budget), agent=slug,
+                now_us=self._now_us(),
+            )  # fmt: skip
+            block = handoff_block(
+                asked, head=self._head(session), decisions=self._decisions(session), actions=self._actions(session),
+                budget=budget,
+            )  # fmt: skip
+        finally:
+            reader.close()
+        text = block.text if block.lines else ""  # the head alone says nothing
+        notes = (gone_note(session.evicted_at), _not_analysed(session), _too_small(block, budget))
+        prompt = f"Read {file}, a brief of earlier work on this, and go on with it." if file else text
+        start = commands.start if commands is not None and text else ()
+        return Handoff(
+            session.session_uid, slug, text, block.lines, block.citations, block.left_out, block.tokens,
+            tuple(word.replace("{prompt}", prompt) for word in start), folder, file,
+            tuple(note for note in notes if note),
+        )  # fmt: skip
+
+    def _commands(self, slug: str) -> tuple[str, AgentCommands | None]:
+        """Return an agent's name and commands; of one whose package is gone the slug and none."""
+        found = adapters_with(self._home.config.formats()).get(slug)
+        return (found.facts.name, found.facts.commands) if found is not None else (slug, None)
+
+    def _head(self, session: Session) -> str:
+        name = self._commands(session.agent)[0]
+        where = f" in {session.repo}" if session.repo else ""
+        where += f" on {session.git_branch}" if session.git_branch else ""
+        zone = self._home.zone
+        times = [minute_of(at, zone) for at in (session.started_at, session.ended_at) if at is not None]
+        when = f", {' to '.join(times)}" if times else ""
+        how = f" Outcome: {session.outcome} ({session.outcome_reason})." if session.analyzed_at is not None else ""
+        return (
+            f"Handed over: session {session.session_uid} of {name}{where}{when}, {plural(session.turn_count, 'turn')}."
+            f"{how}"
+        )
+
+    def _decisions(self, session: Session) -> Sequence[DecisionView]:
+        question = DecisionQuestion(states=STATES, session=session.session_uid)
+        return ask_decisions(self._home.distilled(), question).decisions
+
+    def _actions(self, session: Session) -> list[Learning]:
+        where = LearningFilter(kinds=("action",), states=GIVEN_STATES, session=session.session_uid)
+        found = LearnFacet(self._home, self._now_us).learnings(where)
+        return [one for one in found if one.expires_at is None or one.expires_at > self._now_us()]
+
+
+def _missing(folder: str, *, is_there: bool) -> str:
+    if not folder:
+        return "the session does not say in which folder it worked"
+    return "" if is_there else f"its folder is not on this machine: {folder}"
+
+
+def _not_analysed(session: Session) -> str:
+    if session.analyzed_at is not None:
+        return ""
+    return "the session is not analysed yet: its decisions and actions are missing; `recollect sync` analyses it"
+
+
+def _too_small(block: ContextBlock, budget: int) -> str:
+    if block.lines:
+        return ""
+    return (
+        f"{budget:,} tokens have no room for a brief"
+        if block.left_out
+        else "nothing that could be told is stored of it"
+    )
