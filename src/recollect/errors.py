@@ -8,6 +8,7 @@ RecollectError            .code (stable), .retryable, .exit_code, .hint
 │                         BackupUnusable
 ├─ IndexUnavailable (3)   search falls back and says so; never fatal. EmbeddingUnavailable
 ├─ EndpointError (3)      EndpointUnavailable (retry) · EndpointRefused · EndpointUnusable
+├─ TeamError (3)          TeamUnavailable (retry) · TeamRefused · TeamForbidden
 ├─ SettingsError (3)      SettingsInvalid · SettingsRefused · SettingsChanged (retry)
 └─ BrokenInvariant (3)    a bug of ours: says what was assumed
 
@@ -242,6 +243,31 @@ class EndpointUnusable(EndpointError):
     """It answered, but not with what was asked for."""
 
     code = "endpoint_unusable"
+
+
+class TeamError(RecollectError):
+    """A team's memory cannot be used."""
+
+    code = "team"
+
+
+class TeamUnavailable(TeamError):
+    """The team's server or its database does not answer, or has no room; nothing of this was kept."""
+
+    code = "team_unavailable"
+    retryable = True
+
+
+class TeamRefused(TeamError):
+    """The team's server or its database does not want this: a token that is over, a batch out of order, a role."""
+
+    code = "team_refused"
+
+
+class TeamForbidden(TeamRefused):
+    """A token or an invitation that is unknown, used, over or revoked."""
+
+    code = "team_forbidden"
 
 
 class SettingsError(RecollectError):

@@ -58,6 +58,7 @@ VERBS: tuple[Verb, ...] = (
     Verb("otlp", "plug in", "servers", "Receive what agents send over OpenTelemetry (OTLP/HTTP)."),
     Verb("hook", "plug in", "servers", "Handle one event of an agent. Its hooks call this.", recalls=True),
     Verb("conformance", "plug in", "agents", "Check an adapter against its fixtures."),
+    Verb("team", "plug in", "team", "Share sessions with a team, and serve its memory.", recalls=True),
     Verb("doctor", "look after", "health", "Check the health of the memory."),
     Verb("embed", "look after", "ingest", "Compute the vectors for searching by meaning."),
     Verb("verify", "look after", "health", "Prove that every stored byte can be given back.", recalls=True),

@@ -33,6 +33,7 @@ PLANTED = {
     "house-otlp": ("recall/answers.py", "import opentelemetry.proto.trace.v1.trace_pb2"),
     "house-keyring": ("recall/answers.py", "import keyring"),
     "house-watching": ("capture/changes.py", "import watchfiles"),
+    "house-postgres": ("memory/team.py", "import psycopg"),
     "house-pages": ("serve/loopback.py", "import jinja2"),
     "acyclic": ("privacy/findings.py", "import recollect.privacy.matcher"),
 }

@@ -46,7 +46,10 @@ AS_OPTIONS: dict[tuple[str, ...], tuple[str, str]] = {
     ("undo", "--list"): ("undo-list", "batches"),
 }
 """Commands of another purpose that list when they are asked to."""
-OF_SOMETHING = {("conformance",), ("docs", "show"), ("export",), ("reveal",), ("setup",), ("show",)}
+OF_SOMETHING = {
+    ("conformance",), ("docs", "show"), ("export",), ("reveal",), ("setup",), ("show",), ("team", "audit"),
+    ("team", "members"),
+}  # fmt: skip
 """Those that list what belongs to one thing that they must be given; each has a test of its own."""
 OTHERS = {
     *((verb,) for verb in (
@@ -63,6 +66,8 @@ OTHERS = {
     *(("keys", verb) for verb in ("move", "rotate", "status")),
     *(("learnings", verb) for verb in ("add", "ask", "confirm", "correct", "retire", "run", "show", "status", "why")),
     *(("service", verb) for verb in ("install", "remove", "status")),
+    *(("team", verb) for verb in (
+        "grant", "init", "invite", "join", "leave", "migrate", "push", "revoke", "serve", "share", "status")),
     *(("stats", verb) for verb in ("overview", "recall", "sessions", "storage")),
 }  # fmt: skip
 LINES = {("parse",), ("replay",), ("watch",)}

@@ -54,6 +54,7 @@ KILLED_ELSEWHERE = {
     "mcp": "tests/serve/mcp",
     "ui": "tests/serve/web",
     "exclude": "tests/cli/test_exclude.py",
+    "team": "tests/team/test_kills.py",
 }
 """Verbs that write outside of the memory or only its configuration, or that are servers which others tell what to
 write."""

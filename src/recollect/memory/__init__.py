@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         StorageLine,
         StorageReport,
     )
+    from recollect.index.query.grammar import Clause, Question, parse
     from recollect.index.vectors.embed import EmbedReport
     from recollect.ingest.daemon import Card, LearningNow, LiveStatus, Place
     from recollect.ingest.distill import DistillingFacet, DistillReport
@@ -119,6 +120,7 @@ if TYPE_CHECKING:
     from recollect.memory.redaction import redact_stream, without_secrets
     from recollect.memory.saved_searches import SavedSearchesFacet
     from recollect.memory.setup import PreparedSetup, PreparedWriting, SetupFacet
+    from recollect.memory.team import TeamFacet
     from recollect.memory.transcripts import (
         Explanation,
         FileVerifyReport,
@@ -158,6 +160,8 @@ if TYPE_CHECKING:
         SessionView,
         Stats,
         StorageStats,
+        TeamAnswer,
+        TeamHit,
         Timeline,
         VectorStats,
         conversations,
@@ -171,7 +175,10 @@ if TYPE_CHECKING:
     from recollect.recall.decisions import DecisionQuestion, DecisionsAnswer, DecisionView
     from recollect.recall.highlight import matched_words, query_words
     from recollect.recall.overview import Cited, Overview
+    from recollect.recall.passages import snippet
     from recollect.recall.quotes import CONTINUED, clean, quoted
+    from recollect.sharing.membership import Membership
+    from recollect.sharing.push import PushReport
     from recollect.store.audit import AuditEntry
     from recollect.store.insights import KeptNode, KeptSignals
     from recollect.store.learnings import LearningFilter

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from recollect.memory.recall import AgentsFacet, RecallFacet, UsageFacet
     from recollect.memory.saved_searches import SavedSearchesFacet
     from recollect.memory.setup import SetupFacet
+    from recollect.memory.team import TeamFacet
     from recollect.model.events import Event
     from recollect.model.insights.digests import Digest, PublishedDigest
     from recollect.model.insights.nodes import DecisionState
@@ -368,6 +369,9 @@ class Memory(OpenHome):
     """Keep this memory fresh as its daemon, or ask the one that does."""
     maintenance: MaintenanceFacet = facet("recollect.memory.maintenance")
     """Verify, doctor, backup, export, rebuild, forget, retention."""
+
+    team: TeamFacet = facet("recollect.memory.team")
+    """Share sessions with a team, and ask what it knows."""
 
     @property
     def context_facet(self) -> ContextFacet:

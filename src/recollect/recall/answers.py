@@ -106,6 +106,20 @@ class SearchAnswer(msgspec.Struct, frozen=True):
         return self.total - self.by_meaning if self.hits and self.match_level != "semantic" else 0
 
 
+class TeamHit(Hit, frozen=True):
+    """A hit of what a team shares. Cite it by `session_uid`, `event_id` and `part`, with person and machine: `seq`
+    counts on that machine only."""
+
+    person: str = ""
+    machine: str = ""
+
+
+class TeamAnswer(SearchAnswer, frozen=True):
+    """The answer of a team's server."""
+
+    hits: tuple[TeamHit, ...]
+
+
 class SessionPage(msgspec.Struct, frozen=True):
     """Sessions, newest first. `total`: all that match."""
 

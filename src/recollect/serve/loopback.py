@@ -48,16 +48,17 @@ def stranger(request: Request) -> str:
     return ""
 
 
-def listen(port: int) -> socket.socket:
-    """Return a socket bound to the loopback address. port 0: any that is free. Raises UsageError when it is taken."""
+def listen(port: int, host: str = ADDRESS) -> socket.socket:
+    """Return a socket bound to an address, by default the loopback one. port 0: any that is free. Raises UsageError
+    when it is taken."""
     bound = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        bound.bind((ADDRESS, port))
+        bound.bind((host, port))
     except OSError as error:
         bound.close()
         raise UsageError(
-            f"cannot listen on {ADDRESS}:{port}: {error.strerror}", hint="name another port with --port"
+            f"cannot listen on {host}:{port}: {error.strerror}", hint="name another port with --port"
         ) from error
     return bound
 

@@ -9,13 +9,14 @@ from typing import Any, NamedTuple
 
 import apsw
 
+from recollect.model.events import Event
 from recollect.model.payloads import KINDS, Payload
 from recollect.store.connection import PooledReader, ReadPool, open_to_write
 from recollect.store.entries import EntryFeed
 from recollect.store.events import EventReader
 from recollect.store.keys import KIND_MASK, NOT_INDEXED, SEQ_BITS, unpack_text
 from recollect.store.rows import ChangeRange, ChunkReader, TextRedactor
-from recollect.store.sources import last_change, take_note
+from recollect.store.sources import last_change, position_of, take_note
 
 KeyRange = tuple[int, int]
 """The first and the last event key that are meant."""
@@ -83,6 +84,20 @@ class TextFeed(PooledReader):
             for first, last in ranges:
                 for rows in reader.in_range(first, last, include_hidden=True, condition=condition):
                     yield from (FeedEvent(row.key, payload) for row, payload in reader.payloads(rows))
+
+    def events_between(self, first_key: int, last_key: int) -> Iterator[Event]:
+        """Yield the events of a range of keys that a search may find, by key, with whole, redacted payloads. Their
+        records are not hashed again. No transaction stays open between batches."""
+        with self._reading() as db:
+            reader = EventReader(db, self._archive, self._redactor)
+            condition = f"NOT bits & {NOT_INDEXED}"
+            for rows in reader.in_range(first_key, last_key, include_hidden=True, condition=condition):
+                yield from reader.events(rows, with_whole_sha=False)
+
+    def position(self, consumer: str) -> int:
+        """Return how far a consumer is, 0 for one that is not known."""
+        with self._reading() as db:
+            return position_of(db, consumer)
 
     def acknowledge(self, consumer: str, position: int, *, derivation_id: str) -> bool:
         """Record how far a consumer is, so that the change log keeps what it has not taken; False where the database

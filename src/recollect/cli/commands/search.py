@@ -11,6 +11,7 @@ from recollect.cli.options import (
     agent_option,
     limit_option,
     no_sync_option,
+    open_memory,
     range_options,
     repo_option,
 )
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from recollect.memory import Memory
 
 SEARCH = ResultKind("search", "SearchAnswer", "search:print_answer", is_plain=True)
+TEAM_SEARCH = ResultKind("search-team", "TeamAnswer", "search:print_answer", is_plain=True)
 
 
 class Filters(TimeRange):
@@ -54,11 +56,13 @@ class QueryCommand(click.Command):
 @click.option("--kind", "kinds", multiple=True, metavar="KIND", help="Only events of this kind (repeatable).")
 @range_options
 @no_sync_option
+@click.option("--team", "is_team", is_flag=True, help="Ask your team's server: what all members share.")
 @prints
 def search(
     words: tuple[str, ...],
     limit: int | None,
     no_sync: bool,
+    is_team: bool,
     **filters: Unpack[Filters],
 ) -> CommandResult:
     """Search everything your agents did.
@@ -73,6 +77,10 @@ def search(
     """
     # Filters first: a quote that the words leave open must not swallow them.
     query = " ".join((*_as_query(filters), *words))
+    if is_team:
+        with open_memory() as memory:
+            found = memory.team.search(query, limit=limit)
+        return TEAM_SEARCH(found, found=found.hits, now_us=now_us())
     from recollect.memory import SearchAnswer
 
     def from_disk(memory: Memory) -> SearchAnswer:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from recollect.cli.render.layout import print_notes, when
 from recollect.cli.terminal import Plain, put, safe_line
-from recollect.memory import RELATED_LABELS, matched_words
+from recollect.memory import RELATED_LABELS, TeamHit, matched_words
 from recollect.model.undone import UNDONE
 from recollect.units import count, duration, plural
 
@@ -54,11 +54,12 @@ def print_hit(
         put(out, f"{rank:>2}. ", (title, "bold"))
     what = f"{hit.kind} {hit.tool}" if hit.tool else hit.kind
     undone = UNDONE if hit.is_undone else ""
-    facts = (hit.agent, when(hit.ts, now_us), hit.repo, what, undone, hit.state, hit.status)
+    whose = f"{hit.person} on {hit.machine}" if isinstance(hit, TeamHit) else ""
+    facts = (whose, hit.agent, when(hit.ts, now_us), hit.repo, what, undone, hit.state, hit.status)
     put(out, ("    " if title else f"{rank:>2}. ") + " · ".join(safe_line(f) for f in facts if f))
     where = "document" if hit.kind == "document" else "session"
     more = f"  +{plural(hit.more_in_session, 'more hit')} in this {where}" if hit.more_in_session and is_first else ""
-    put(out, "    ", (safe_line(f"{hit.session_uid}#{hit.seq}"), "cyan"), (more, "dim"))
+    put(out, "    ", (safe_line(citation(hit)), "cyan"), (more, "dim"))
     if rank > WITH_PASSAGE:
         _print_said(out, hit.snippet, marks)
     else:
@@ -67,6 +68,12 @@ def print_hit(
             said = safe_line(" ".join(part.text.split()))
             _print_said(out, said, marks=None, label=f"{RELATED_LABELS[part.label]} #{part.seq}: ")
     out.print()
+
+
+def citation(hit: Hit) -> str:
+    """Return how a hit is cited: by its number, which on another machine means nothing, or by the event's id."""
+    part = f".{hit.part}" if hit.part else ""
+    return f"{hit.session_uid}#{f'{hit.event_id}{part}' if isinstance(hit, TeamHit) else hit.seq}"
 
 
 def _print_learned(out: Console | Plain, hit: Hit, *, marks: re.Pattern[str] | None, now_us: int) -> None:

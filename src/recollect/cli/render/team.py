@@ -1,0 +1,78 @@
+"""What a team's commands say, as text."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from recollect.cli.render.layout import when
+from recollect.cli.terminal import Plain, put, safe_line
+from recollect.clock import now_us
+from recollect.model.time import day_of
+from recollect.units import count, plural, size
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from recollect.memory import PushReport
+    from recollect.model.team import AuditPage, Standing
+    from recollect.team.administration import DatabaseView, Invitation, MemberView, TeamMade
+
+
+def print_made(out: Console | Plain, made: TeamMade) -> None:
+    """Print a new team."""
+    put(out, f"the team {safe_line(made.team)} is made")
+    put(out, "serve it with     ", f"RECOLLECT_TEAM_DATABASE='{made.server_url}' recollect team serve")
+    put(out, f"invitation for {safe_line(made.person)}  ", made.code)
+
+
+def print_invitation(out: Console | Plain, invitation: Invitation) -> None:
+    """Print an invitation."""
+    put(out, f"{safe_line(invitation.person)} can join as {invitation.role} within {plural(invitation.days, 'day')}:")
+    put(out, invitation.code)
+
+
+def print_members(out: Console | Plain, members: tuple[MemberView, ...]) -> None:
+    """Print members, one a line."""
+    for one in members:
+        state = " · revoked" if one.is_revoked else ""
+        machines = ", ".join(one.machines) or "no machine"
+        put(out, safe_line(f"{one.person} · {one.role}{state} · {machines}"))
+
+
+def print_database(out: Console | Plain, view: DatabaseView) -> None:
+    """Print what a database holds."""
+    put(out, safe_line(f"{view.team}: {plural(view.members, 'member')} on {plural(view.machines, 'machine')}"))
+    put(out, f"{plural(view.sessions, 'session')}, {plural(view.events, 'event')}, schema {view.schema_version}")
+
+
+def print_push(out: Console | Plain, report: PushReport) -> None:
+    """Print what was sent."""
+    did = "would send" if report.is_dry_run else "sent"
+    sent = "" if report.is_dry_run else f", {size(report.sent_bytes)}"
+    what = f"{plural(report.sessions, 'session')} with {plural(report.events, 'event')}"
+    put(out, safe_line(f"{did} {what} to {report.team} in {plural(report.batches, 'batch', 'batches')}{sent}"))
+    if report.withdrawn:
+        put(out, f"{plural(len(report.withdrawn), 'session')} {'would be ' if report.is_dry_run else ''}withdrawn")
+
+
+def print_audit(out: Console | Plain, page: AuditPage) -> None:
+    """Print who asked what, the newest first."""
+    now = now_us()
+    for line in page.lines:
+        whose = f"saw {line.subject}'s {line.session_uid}" if line.subject else "asked"
+        put(out, safe_line(f"{when(line.at, now)} · {line.person} {whose} · {line.detail}"))
+    if not page.lines:
+        put(out, "nobody asked anything yet")
+
+
+def print_standing(out: Console | Plain, standing: Standing) -> None:
+    """Print how far the server is."""
+    who = f"{standing.person} on {standing.machine}, {standing.role} of {standing.team}"
+    put(out, safe_line(f"{who}; the token holds until {day_of(standing.expires_at)}"))
+    said = ", ".join(f"{repo} ({level})" for repo, level in standing.shares.items()) or "nothing"
+    put(
+        out,
+        safe_line(
+            f"shared: {said}; {count(len(standing.held))} of {plural(len(standing.known), 'session')} there are whole"
+        ),
+    )

@@ -1,0 +1,254 @@
+"""Takes a machine's batches: each in one transaction, and once."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+import msgspec
+import psycopg
+import zstandard
+
+from recollect.errors import TeamRefused
+from recollect.model.team import (
+    MAX_BATCH_BYTES,
+    MAX_UNPACKED_BYTES,
+    Batch,
+    HeldSession,
+    Level,
+    SharedSession,
+    Span,
+    Standing,
+    Taken,
+)
+from recollect.team.database import Asker, Connection, TeamDatabase
+from recollect.units import size
+
+_NUL = re.compile(rb"(?<!\\)((?:\\\\)*)\\u0000")
+"""In JSON. PostgreSQL keeps no such character; a local search sees a replacement character there as well."""
+_DECODER = msgspec.json.Decoder(Batch)
+
+LOCK_MACHINE = (
+    "SELECT batch_number, derivation_id, position FROM recollect.machine "
+    "WHERE team_id = recollect.present_team() AND machine_id = recollect.present_machine()"
+)
+HELD = (
+    "SELECT session_uid, level, stamp, is_whole FROM recollect.session "
+    "WHERE team_id = recollect.present_team() AND machine_id = recollect.present_machine() ORDER BY session_uid"
+)
+SHARES = (
+    "SELECT repo, level FROM recollect.share "
+    "WHERE team_id = recollect.present_team() AND machine_id = recollect.present_machine()"
+)
+RESTART = (
+    "UPDATE recollect.session SET is_whole = false "
+    "WHERE team_id = recollect.present_team() AND machine_id = recollect.present_machine()"
+)
+DROP_SHARES = (
+    "DELETE FROM recollect.share WHERE team_id = recollect.present_team() AND machine_id = recollect.present_machine()"
+)
+ADD_SHARE = (
+    "INSERT INTO recollect.share (team_id, machine_id, repo, level) "
+    "VALUES (recollect.present_team(), recollect.present_machine(), %s, %s)"
+)
+WITHDRAW = (
+    "DELETE FROM recollect.session WHERE team_id = recollect.present_team() "
+    "AND machine_id = recollect.present_machine() AND session_uid = ANY(%s)"
+)
+WITHDRAW_ALL = (
+    "DELETE FROM recollect.session WHERE team_id = recollect.present_team() "
+    "AND machine_id = recollect.present_machine()"
+)
+PUT_SESSION = (
+    "INSERT INTO recollect.session AS s (team_id, machine_id, member_id, session_uid, level, is_whole, stamp, agent, "
+    "repo, outcome, started_at, ended_at, event_count, turn_count, title, branch) "
+    "VALUES (recollect.present_team(), recollect.present_machine(), recollect.present_member(), "
+    "%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s) "
+    "ON CONFLICT (team_id, machine_id, session_uid) DO UPDATE SET level = excluded.level, "
+    "is_whole = excluded.is_whole, stamp = excluded.stamp, agent = excluded.agent, repo = excluded.repo, "
+    "outcome = excluded.outcome, started_at = excluded.started_at, ended_at = excluded.ended_at, "
+    "event_count = excluded.event_count, turn_count = excluded.turn_count, title = excluded.title, "
+    "branch = excluded.branch RETURNING session_id"
+)
+DROP_PARTS = tuple(
+    f"DELETE FROM recollect.{table} WHERE team_id = recollect.present_team() AND session_id = %s"  # noqa: S608  three names
+    for table in ("usage", "digest", "decision")
+)
+DROP_EVENTS = "DELETE FROM recollect.event WHERE team_id = recollect.present_team() AND session_id = %s"
+PUT_USAGE = (
+    "INSERT INTO recollect.usage (team_id, session_id, member_id, model, input_tokens, output_tokens, cache_tokens, "
+    "responses, cost_usd) VALUES (recollect.present_team(), %s, recollect.present_member(), %s, %s, %s, %s, %s, %s) "
+    "ON CONFLICT (team_id, session_id, model) DO NOTHING"
+)
+PUT_DIGEST = (
+    "INSERT INTO recollect.digest (team_id, session_id, member_id, body) "
+    "VALUES (recollect.present_team(), %s, recollect.present_member(), %s::jsonb)"
+)
+PUT_DECISION = (
+    "INSERT INTO recollect.decision (team_id, session_id, node_id, member_id, body) "
+    "VALUES (recollect.present_team(), %s, %s, recollect.present_member(), %s::jsonb) "
+    "ON CONFLICT (team_id, session_id, node_id) DO NOTHING"
+)
+FIND_SESSION = (
+    "SELECT session_id, month FROM recollect.session WHERE team_id = recollect.present_team() "
+    "AND machine_id = recollect.present_machine() AND session_uid = %s AND level = 'full'"
+)
+DROP_SPAN = (
+    "DELETE FROM recollect.event WHERE team_id = recollect.present_team() AND session_id = %s AND seq BETWEEN %s AND %s"
+)
+PUT_EVENTS = (
+    "INSERT INTO recollect.event (team_id, month, session_id, machine_id, member_id, event_id, part, seq, kind, role, "
+    "ts, turn_index, tool, summary, said, paths, is_undone) "
+    "SELECT recollect.present_team(), %s, %s, recollect.present_machine(), recollect.present_member(), n.* "
+    "FROM unnest(%s::text[], %s::int[], %s::int[], %s::text[], %s::text[], %s::bigint[], %s::int[], %s::text[], "
+    "%s::text[], %s::text[], %s::text[], %s::bool[]) n "
+    "ON CONFLICT (team_id, month, session_id, event_id, part) DO UPDATE SET seq = excluded.seq, kind = excluded.kind, "
+    "role = excluded.role, ts = excluded.ts, turn_index = excluded.turn_index, tool = excluded.tool, "
+    "summary = excluded.summary, said = excluded.said, paths = excluded.paths, is_undone = excluded.is_undone"
+)
+ADVANCE = (
+    "UPDATE recollect.machine SET batch_number = %s, derivation_id = %s, position = coalesce(%s, position) "
+    "WHERE team_id = recollect.present_team() AND machine_id = recollect.present_machine()"
+)
+
+
+class _Progress(NamedTuple):
+    number: int
+    derivation_id: str
+    position: int | None
+
+
+def unpacked(body: bytes) -> Batch:
+    """Return the batch in a request's body. Raises TeamRefused for one that is too large or not a batch."""
+    if len(body) > MAX_BATCH_BYTES:
+        raise TeamRefused(f"a batch has at most {size(MAX_BATCH_BYTES, binary=True)}")
+    try:
+        with zstandard.ZstdDecompressor(max_window_size=1 << 27).stream_reader(body) as reader:
+            text = reader.read(MAX_UNPACKED_BYTES + 1)
+    except zstandard.ZstdError as error:
+        raise TeamRefused("this batch is not compressed as it should be") from error
+    if len(text) > MAX_UNPACKED_BYTES:
+        raise TeamRefused(f"a batch has at most {size(MAX_UNPACKED_BYTES, binary=True)} unpacked")
+    try:
+        return _DECODER.decode(_NUL.sub(rb"\1\\ufffd", text))
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise TeamRefused(f"this is no batch: {error}") from error
+
+
+def standing(database: TeamDatabase, token: str) -> Standing:
+    """Return how far the server is with the machine that shows a token. Raises TeamRefused, TeamUnavailable."""
+    with database.as_asker(token) as (db, asker):
+        at = _progress(db)
+        rows = db.execute(HELD).fetchall()
+        shares = db.execute(SHARES).fetchall()
+    return Standing(
+        team=asker.team, person=asker.person, machine=asker.machine, role=asker.role, expires_at=asker.expires_at,
+        number=at.number, derivation_id=at.derivation_id, position=at.position,
+        shares={str(repo): msgspec.convert(level, Level) for repo, level in shares},
+        known=tuple(str(row[0]) for row in rows),
+        held=tuple(msgspec.convert(row[:3], HeldSession) for row in rows if row[3]),
+    )  # fmt: skip
+
+
+def accept(database: TeamDatabase, token: str, body: bytes) -> Taken:
+    """Take a compressed batch if it is the next one of its machine. Raises TeamRefused, TeamUnavailable; nothing of it
+    is then kept."""
+    with database.as_asker(token) as (db, _asker):
+        # In its own transaction: a partition made together with rows would hold its lock until they are in.
+        db.execute("SELECT recollect.make_month()")
+    batch = unpacked(body)  # of somebody who is known
+    try:
+        with database.as_asker(token) as (db, _asker):
+            at = _progress(db, for_update=True)
+            if batch.number <= at.number:
+                return Taken(at.number, is_new=False)
+            if batch.number != at.number + 1:
+                raise TeamRefused(f"batch {batch.number} came before batch {at.number + 1}", hint="push again")
+            if batch.derivation_id != at.derivation_id and not batch.restarts:
+                raise TeamRefused("this batch counts the events of another memory", hint="push again")
+            _apply(db, batch)
+            db.execute(ADVANCE, (batch.number, batch.derivation_id, batch.position))
+    except (psycopg.DataError, psycopg.IntegrityError, psycopg.ProgrammingError) as error:
+        raise TeamRefused(f"this batch cannot be stored: {str(error).partition(chr(10))[0]}") from error
+    return Taken(batch.number, is_new=True)
+
+
+def leave(database: TeamDatabase, token: str) -> Asker:
+    """Withdraw everything of a machine and end its token. Raises TeamRefused, TeamUnavailable."""
+    with database.as_asker(token) as (db, asker):
+        db.execute(WITHDRAW_ALL)
+        db.execute(DROP_SHARES)
+        db.execute("SELECT recollect.leave_team()")
+    return asker
+
+
+def _progress(db: Connection, *, for_update: bool = False) -> _Progress:
+    found = db.execute(f"{LOCK_MACHINE} FOR UPDATE" if for_update else LOCK_MACHINE).fetchone()
+    assert found is not None
+    return msgspec.convert(found, _Progress)
+
+
+def _apply(db: Connection, batch: Batch) -> None:
+    if batch.restarts:
+        db.execute(RESTART)
+    if batch.shares is not None:
+        db.execute(DROP_SHARES)
+        db.cursor().executemany(ADD_SHARE, list(batch.shares.items()))
+    if batch.withdrawn:
+        db.execute(WITHDRAW, (list(batch.withdrawn),))
+    for session in batch.sessions:
+        _put_session(db, session)
+    for span in batch.spans:
+        _put_span(db, span)
+
+
+def _put_session(db: Connection, session: SharedSession) -> None:
+    has_text = session.level != "figures"
+    found = db.execute(
+        PUT_SESSION,
+        (
+            session.session_uid, session.level, session.is_last, session.stamp, session.agent, session.repo,
+            session.outcome, session.started_at, session.ended_at, session.event_count, session.turn_count,
+            session.title if has_text else "", session.branch if has_text else "",
+        ),
+    ).fetchone()  # fmt: skip
+    assert found is not None
+    session_id = found[0]
+    for statement in DROP_PARTS:
+        db.execute(statement, (session_id,))
+    if session.level != "full":
+        db.execute(DROP_EVENTS, (session_id,))
+    db.cursor().executemany(
+        PUT_USAGE,
+        [
+            (session_id, u.model, u.input_tokens, u.output_tokens, u.cache_tokens, u.responses, u.cost_usd)
+            for u in session.usage
+        ],
+    )
+    if has_text and session.digest is not None:
+        db.execute(PUT_DIGEST, (session_id, msgspec.json.encode(session.digest).decode()))
+    if has_text:
+        decisions = [(session_id, one.node_id, msgspec.json.encode(one.body).decode()) for one in session.decisions]
+        db.cursor().executemany(PUT_DECISION, decisions)
+
+
+def _put_span(db: Connection, span: Span) -> None:
+    found = db.execute(FIND_SESSION, (span.session_uid,)).fetchone()
+    if found is None:
+        raise TeamRefused(f"the events of {span.session_uid} are not shared", hint="push again")
+    session_id, month = found
+    db.execute(DROP_SPAN, (session_id, span.first_seq, span.last_seq))
+    once = {(event.event_id, event.part): event for event in span.events}
+    if any(not span.first_seq <= event.seq <= span.last_seq for event in once.values()):
+        raise TeamRefused(f"an event of {span.session_uid} lies outside of its span")
+    if not once:
+        return
+    columns = zip(
+        *(
+            (e.event_id, e.part, e.seq, e.kind, e.role, e.ts, e.turn_index, e.tool, e.summary, e.text,
+             "\n".join(e.paths), e.is_undone)
+            for e in once.values()
+        ),
+        strict=True,
+    )  # fmt: skip
+    db.execute(PUT_EVENTS, (month, session_id, *(list(column) for column in columns)))

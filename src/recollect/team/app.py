@@ -1,0 +1,134 @@
+"""The team server over HTTP: JSON in, JSON out. It keeps nothing itself, so any number can run side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+import anyio.to_thread
+import msgspec
+from starlette.applications import Starlette
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from recollect.errors import TeamForbidden, TeamRefused, TeamUnavailable
+from recollect.model.team import MAX_BATCH_BYTES, PROTOCOL, PROTOCOL_HEADER, Joined, JoinRequest, TeamQuestion
+from recollect.team.accept import accept, leave, standing
+from recollect.team.database import TeamDatabase, credential, new_token
+from recollect.team.questions import audit, search
+from recollect.units import size
+
+TOKEN_DAYS = 90
+_RETRY_AFTER_S = "5"
+_JOIN = (
+    "SELECT team, person, (extract(epoch FROM expires_at) * 1e6)::bigint FROM recollect.join_team(%s, %s, %s, %s, %s)"
+)
+
+
+Asked = TypeVar("Asked")
+
+
+class _Status(Exception):
+    """A request that is refused before it is understood."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+Answer = Callable[[TeamDatabase, str, bytes], object]
+"""Answers with a value, of the database, the token that was shown, and the body."""
+
+
+def make_app(database: TeamDatabase) -> Starlette:
+    """Return the application."""
+    answers: dict[str, Answer] = {
+        "join": lambda db, _token, body: _join(db, _decoded(body, JoinRequest)),
+        "standing": lambda db, token, _body: standing(db, token),
+        "batch": accept,
+        "search": lambda db, token, body: search(db, token, _decoded(body, TeamQuestion)),
+        "audit": lambda db, token, _body: audit(db, token),
+        "leave": lambda db, token, _body: {"left": leave(db, token).machine},
+    }
+    routes = [_route(database, name, answer) for name, answer in answers.items()]
+    return Starlette(routes=[*routes, Route("/health", _health)])
+
+
+async def _health(_request: Request) -> Response:
+    return _json(200, {"protocol": PROTOCOL})
+
+
+def _route(database: TeamDatabase, name: str, answer: Answer) -> Route:
+    async def respond(request: Request) -> Response:
+        try:
+            _check_protocol(request)
+            token = request.headers.get("authorization", "").removeprefix("Bearer ").strip()
+            if name != "join":
+                credential(token)  # what is no token at all costs the database nothing
+            body = await _body(request)
+            value = await anyio.to_thread.run_sync(answer, database, token, body)
+        except _Status as refused:
+            return _problem(refused.status, str(refused))
+        except ClientDisconnect:
+            return _problem(400, "the request ended early")
+        except TeamRefused as refused:
+            return _problem(403 if isinstance(refused, TeamForbidden) else 409, str(refused), refused.hint)
+        except TeamUnavailable as error:
+            said = _problem(503, str(error), error.hint)
+            said.headers["retry-after"] = _RETRY_AFTER_S
+            return said
+        return _json(200, value)
+
+    return Route(f"/v1/{name}", respond, methods=["POST"])
+
+
+def _check_protocol(request: Request) -> None:
+    spoken = request.headers.get(PROTOCOL_HEADER, "")
+    if spoken != str(PROTOCOL):
+        raise _Status(
+            426, f"this server speaks version {PROTOCOL} of the protocol, not {spoken[:20] or 'an unknown one'}"
+        )
+
+
+async def _body(request: Request) -> bytes:
+    """Return the body. One that is too large is not read to its end."""
+    too_large = _Status(413, f"a request has at most {size(MAX_BATCH_BYTES, binary=True)}")
+    declared = request.headers.get("content-length", "")
+    if declared.isdigit() and int(declared) > MAX_BATCH_BYTES:
+        raise too_large
+    body = bytearray()
+    async for piece in request.stream():
+        body += piece
+        if len(body) > MAX_BATCH_BYTES:
+            raise too_large
+    return bytes(body)
+
+
+def _decoded(body: bytes, kind: type[Asked]) -> Asked:
+    try:
+        return msgspec.json.decode(body, type=kind)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise _Status(400, f"this is not what is asked here: {error}") from error
+
+
+def _join(database: TeamDatabase, asked: JoinRequest) -> Joined:
+    shown = credential(asked.code)
+    token, hashed = new_token(shown.team_id)
+    machine = asked.machine.replace("\0", "\ufffd")
+    with database.transaction() as db:
+        row = db.execute(_JOIN, (shown.team_id, shown.hashed, machine, hashed, f"{TOKEN_DAYS} days")).fetchone()
+    if row is None:
+        raise TeamForbidden("the team knows no such invitation, or it was used", hint="ask an owner for a new one")
+    team, person, expires_at = row
+    return msgspec.convert(
+        {"team": team, "person": person, "machine": machine, "token": token, "expires_at": expires_at}, Joined
+    )
+
+
+def _json(status: int, value: object) -> Response:
+    return Response(msgspec.json.encode(value), status, media_type="application/json")
+
+
+def _problem(status: int, message: str, hint: str = "") -> Response:
+    return _json(status, {"error": {"message": message, "hint": hint}})

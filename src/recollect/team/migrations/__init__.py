@@ -1,0 +1,1 @@
+"""The numbered migrations, one file of SQL each."""

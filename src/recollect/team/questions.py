@@ -1,0 +1,210 @@
+"""Answers questions about what a team shares: the query language and the result types of a memory."""
+
+from __future__ import annotations
+
+import time
+from datetime import timedelta, timezone
+from typing import Any, NamedTuple
+
+import msgspec
+import psycopg
+
+from recollect.clock import now_us
+from recollect.memory import Clause, Question, TeamAnswer, TeamHit, parse, snippet
+from recollect.model.team import AuditLine, AuditPage, TeamQuestion
+from recollect.team.database import Connection, TeamDatabase
+
+MAX_AUDIT_LINES = 1000
+
+FIND = (
+    "SELECT f.event_id, f.part, f.score, f.has_all, f.total, f.in_session, e.seq, e.kind, e.ts, e.tool, e.summary, "
+    "e.said, e.is_undone, s.session_uid, s.agent, s.title, s.repo, e.member_id, p.name, m.name "
+    "FROM recollect.find_events(%s::jsonb, %s) WITH ORDINALITY f "
+    "JOIN recollect.event e ON e.team_id = recollect.present_team() AND e.month = f.month "
+    "AND e.session_id = f.session_id AND e.event_id = f.event_id AND e.part = f.part "
+    "JOIN recollect.session s ON s.team_id = e.team_id AND s.session_id = e.session_id "
+    "JOIN recollect.member p ON p.team_id = e.team_id AND p.member_id = e.member_id "
+    "JOIN recollect.machine m ON m.team_id = e.team_id AND m.machine_id = e.machine_id ORDER BY f.ordinality"
+)
+ADD_AUDIT = (
+    "INSERT INTO recollect.audit (team_id, asker_id, action, subject_id, session_uid, detail) "
+    "VALUES (recollect.present_team(), recollect.present_member(), 'search', %s, %s, %s)"
+)
+PRESENT_MEMBER = "SELECT recollect.present_member()"
+AUDIT = (
+    "SELECT (extract(epoch FROM a.at) * 1e6)::bigint, p.name, a.action, coalesce(o.name, ''), a.session_uid, a.detail "
+    "FROM recollect.audit a JOIN recollect.member p ON p.team_id = a.team_id AND p.member_id = a.asker_id "
+    "LEFT JOIN recollect.member o ON o.team_id = a.team_id AND o.member_id = a.subject_id "
+    "WHERE a.team_id = recollect.present_team() ORDER BY a.audit_id DESC LIMIT %s"
+)
+
+
+class _Found(NamedTuple):
+    event_id: str
+    part: int
+    score: float
+    has_all: bool
+    total: int
+    in_session: int
+    seq: int
+    kind: str
+    ts: int | None
+    tool: str
+    summary: str
+    said: str
+    is_undone: bool
+    session_uid: str
+    agent: str
+    title: str
+    repo: str
+    member_id: Any
+    person: str
+    machine: str
+
+
+def search(database: TeamDatabase, token: str, asked: TeamQuestion) -> TeamAnswer:
+    """Answer a query, and note whose sessions the answer shows. Raises TeamRefused, TeamUnavailable."""
+    started = time.perf_counter()
+    question = parse(asked.query, now_us(), timezone(timedelta(seconds=asked.zone_offset_s)))
+    notes = [*question.notes, *_not_asked(question)]
+    if not question.asks_something:
+        return _nothing(question, [*notes, "nothing to look for: give at least one word"], started)
+    with database.as_asker(token) as (db, _asker):
+        found = _find(db, question, asked.limit, notes)
+        own = db.execute(PRESENT_MEMBER).fetchone()
+        assert own is not None
+        shown = dict.fromkeys((hit.member_id, hit.session_uid) for hit in found if hit.member_id != own[0])
+        detail = question.text[:1000].replace("\0", "\ufffd")
+        for subject, session_uid in shown or {(None, ""): None}:
+            db.execute(ADD_AUDIT, (subject, session_uid, detail))
+    if not found:
+        return _nothing(question, [*notes, "nothing found in what the team shares"], started)
+    hits = _hits(question, found)
+    return TeamAnswer(
+        query=question.text, hits=hits, total=found[0].total, match_level=hits[0].match_level,
+        left_out=found[0].total - len(hits), notes=tuple(notes), abstained=False, took_ms=_took_ms(started),
+    )  # fmt: skip
+
+
+def audit(database: TeamDatabase, token: str) -> AuditPage:
+    """Return the newest lines that the asker may read: of own questions, of readings of own sessions, as auditor all.
+    Raises TeamRefused, TeamUnavailable."""
+    with database.as_asker(token) as (db, _asker):
+        return AuditPage(tuple(msgspec.convert(row, AuditLine) for row in _lines(db)))
+
+
+def _lines(db: Connection) -> list[dict[str, object]]:
+    rows = db.execute(AUDIT, (MAX_AUDIT_LINES,)).fetchall()
+    return [dict(zip(AuditLine.__struct_fields__, row, strict=True)) for row in rows]
+
+
+def _find(db: Connection, question: Question, limit: int, notes: list[str]) -> list[_Found]:
+    """Return events that have all words, else those that have any of them."""
+    for need in ("all", "any"):
+        asked = msgspec.json.encode(_asked(question, need)).decode().replace("\\u0000", "")
+        try:
+            with db.transaction():
+                rows: list[Any] = db.execute(FIND, (asked, limit)).fetchall()
+        except psycopg.errors.InvalidRegularExpression:
+            notes.append("a pattern of the query is none for the team's database; nothing was searched")
+            return []
+        if rows:
+            return [_Found(*row) for row in rows]
+    return []
+
+
+def _asked(question: Question, need: str) -> dict[str, object]:
+    where = question.where
+    return {
+        "need": need,
+        "words": [clause.text for clause in question.words],
+        "must": [[_clause(clause) for clause in group] for group in question.must],
+        "must_not": [_clause(clause) for clause in question.must_not],
+        "agents": where.agents,
+        "repos": [_like(repo) for repo in where.repos],
+        "branches": [_like(branch) for branch in where.branches],
+        "sessions": [f"{_escaped(session)}%" for session in where.sessions],
+        "kinds": question.kinds,
+        "not_kinds": question.not_kinds,
+        "tools": question.tools,
+        "not_tools": question.not_tools,
+        "paths": [_like(path) for path in question.paths],
+        "after": question.after_us,
+        "before": question.before_us,
+    }
+
+
+def _clause(clause: Clause) -> dict[str, str]:
+    if clause.kind != "pattern":
+        return {"like": _like(clause.text)}
+    if clause.text.startswith("*") or "*" in clause.text:
+        return {"like": _like(clause.text).replace("*", "%")}
+    return {"regex": clause.text}
+
+
+def _like(text: str) -> str:
+    return f"%{_escaped(text.strip('*'))}%"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+
+
+def _not_asked(question: Question) -> list[str]:
+    """Return notes on filters that a team's search does not know yet."""
+    where = question.where
+    left = {"tag": where.tags, "is": where.is_subagent is not None, "-path": question.not_paths}
+    left["-repo, -agent and other filters of sessions"] = question.where_not
+    return [f"{name}: is not known to a team's search; left out" for name, given in left.items() if given]
+
+
+def _hits(question: Question, found: list[_Found]) -> tuple[TeamHit, ...]:
+    forms = [
+        clause.text.lower().strip("*") for group in ((question.words,), question.must) for g in group for clause in g
+    ]
+    in_answer: dict[tuple[object, str, str], int] = {}
+    for one in found:
+        of = (one.member_id, one.machine, one.session_uid)
+        in_answer[of] = in_answer.get(of, 0) + 1
+    return tuple(
+        TeamHit(
+            session_uid=one.session_uid,
+            event_id=one.event_id,
+            seq=one.seq,
+            agent=one.agent,
+            ts=one.ts,
+            kind=one.kind,
+            score=round(float(one.score), 4),
+            snippet=snippet(one.said, forms),
+            match_level=_level(question, one),
+            root_session_uid=one.session_uid,
+            part=one.part,
+            more_in_session=one.in_session - in_answer[one.member_id, one.machine, one.session_uid],
+            title=one.title,
+            repo=one.repo,
+            tool=one.tool,
+            summary=one.summary,
+            is_undone=one.is_undone,
+            person=one.person,
+            machine=one.machine,
+        )
+        for one in found
+    )
+
+
+def _level(question: Question, one: _Found) -> Any:
+    if not one.has_all:
+        return "near"
+    said = one.said.lower()
+    return "exact" if all(clause.text.lower() in said for clause in question.words) else "stemmed"
+
+
+def _nothing(question: Question, notes: list[str], started: float) -> TeamAnswer:
+    return TeamAnswer(
+        query=question.text, hits=(), total=0, match_level="none", left_out=0, notes=tuple(notes), abstained=True,
+        took_ms=_took_ms(started),
+    )  # fmt: skip
+
+
+def _took_ms(started: float) -> float:
+    return round((time.perf_counter() - started) * 1e3, 3)

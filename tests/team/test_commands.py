@@ -1,0 +1,77 @@
+"""The commands, each in a process of its own, from an empty database to what another person found."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from tests.team.conftest import Database, Machine, Server
+
+
+def run(*words: str, machine: Machine | None = None, said: str = "", code: int = 0, **env: str) -> Any:
+    """Run a command and return what its JSON says, or its error."""
+    done = subprocess.run(
+        [sys.executable, "-m", "recollect", *words, "--json"], input=said, capture_output=True, text=True, check=False,
+        env={**os.environ, **(machine.env if machine is not None else {}), **env},
+    )  # fmt: skip
+    assert done.returncode == code, done.stderr
+    return json.loads(done.stdout) if code < 2 else done.stderr
+
+
+def test_from_an_empty_database_to_what_another_found(
+    database: Database, server: Server, machine: Callable[[str], Machine]
+) -> None:
+    owner = {"RECOLLECT_TEAM_DATABASE": database.url}
+    made = run("team", "init", "commands", "--owner", "ada", **owner)
+    assert made["server_url"].startswith("postgresql://recollect_server")
+    invited = run("team", "invite", "grace", "--role", "lead", "--team", "commands", **owner)
+    ada, grace = machine("analytical"), machine("harvard")
+    for one, code in ((ada, made["code"]), (grace, invited["code"])):
+        assert (
+            run("team", "join", server.url, "--machine", one.name, said=f"{code}\n", machine=one)["team"] == "commands"
+        )
+    ada.session("one", "Why does the checkout leak?")
+    assert "no repository" in run("team", "share", "nowhere", "--level", "full", machine=ada, code=2)
+    assert run("team", "share", "shop", "--level", "full", machine=ada)["shares"] == {"shop": "full"}
+    sent = run("team", "push", machine=ada)
+    assert (sent["sessions"], sent["is_dry_run"]) == (1, False)
+    answer = run("search", "--team", "checkout", "leak", machine=grace)
+    assert {(hit["person"], hit["machine"]) for hit in answer["hits"]} == {("ada", "analytical")}
+    assert run("search", "--team", "nothing-like-it", machine=grace, code=1)["hits"] == []
+    assert run("team", "audit", machine=ada)["lines"][-1]["person"] == "grace"
+    status = run("team", "status", machine=ada)
+    assert (status["role"], [held[1] for held in status["held"]]) == ("owner", ["full"])
+    held = run("team", "status", "--database", database.url, "--team", "commands")
+    assert (held["members"], held["machines"], held["sessions"]) == (2, 2, 1)
+    run("team", "grant", "grace", "auditor", "--team", "commands", **owner)
+    assert run("search", "--team", "checkout", machine=grace, code=1)["hits"] == []
+    assert run("team", "revoke", "grace", "--team", "commands", **owner)["tokens"] == 1
+    assert "does not know this token" in run("search", "--team", "checkout", machine=grace, code=3)
+    roles = {
+        one["person"]: one["is_revoked"] for one in run("team", "members", "--team", "commands", **owner)["members"]
+    }
+    assert roles == {"ada": False, "grace": True}
+    assert run("team", "leave", machine=ada) == {"left": "commands"}
+    assert run("team", "status", "--database", database.url, "--team", "commands")["sessions"] == 0
+
+
+def test_the_text_of_a_hit_cites_the_event_with_person_and_machine(
+    server: Server, database: Database, machine: Callable[[str], Machine]
+) -> None:
+    made = run("team", "init", "texts", "--owner", "ada", RECOLLECT_TEAM_DATABASE=database.url)
+    ada = machine("analytical")
+    ada.session("one", "Why does the checkout leak?")
+    ada.join(server, made["code"])
+    ada.share("full")
+    ada.memory.team.push()
+    hit = ada.memory.team.search("checkout").hits[0]
+    done = subprocess.run(
+        [sys.executable, "-m", "recollect", "search", "--team", "checkout"], capture_output=True, text=True, check=True,
+        env={**os.environ, **ada.env},
+    )  # fmt: skip
+    assert "ada on analytical" in done.stdout
+    assert f"{hit.session_uid}#{hit.event_id}" in done.stdout
