@@ -327,7 +327,7 @@ def read_usage(db: apsw.Connection, asked: UsageQuestion) -> UsageReport:
     """
     prices = _prices(db)
     sums, total = _Sums[str](), _Sum()
-    for group, key, cost, model in _priced(db, asked, prices):
+    for group, key, cost, model in _priced_groups(db, asked, prices):
         sums.add(key, group, cost, model)
         total.add(group, cost, model)
     report = _report(asked.by, sums, total, prices)
@@ -342,7 +342,7 @@ def read_usage_trend(db: apsw.Connection, asked: UsageQuestion, first: date, las
     now, before, each = _Sums[str](), _Sums[str](), _Sums[tuple[str, str]]()
     totals = _Sum(), _Sum()
     prices = _prices(db)
-    for group, key, cost, model in _priced(db, asked, prices):
+    for group, key, cost, model in _priced_groups(db, asked, prices):
         day = group.day
         if day is None or not begin - days <= day < begin + days:
             continue
@@ -388,7 +388,7 @@ def _prices(db: apsw.Connection) -> Prices:
     return price_book(Path(db.filename).parent)
 
 
-def _priced(
+def _priced_groups(
     db: apsw.Connection, asked: UsageQuestion, prices: Prices
 ) -> Iterator[tuple[_Group, str, float | None, str]]:
     """Yield each sum with the value that it counts for, its cost and its model."""

@@ -41,7 +41,8 @@ role_option = click.option(
 def team() -> None:
     """Share sessions with a team, and serve its memory.
 
-    Nothing is shared until you name a repository. Raw transcripts never leave this machine (`recollect help share-with-a-team`).
+    Nothing is shared until you name a repository. Raw transcripts never leave this machine. `recollect help
+    share-with-a-team` explains it.
 
     \b
     Examples:
