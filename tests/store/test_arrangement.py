@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from recollect.model.payloads import KINDS
 from recollect.store.arrangement import Arrangement, joined, taken_back
-from recollect.store.events import arranged
+from recollect.store.event_order import arranged
 from recollect.store.keys import FLAG_GONE, FLAG_SHIFT, SEQ_BITS
 from recollect.store.migrations.m0008_arrangements import STATEMENTS
 

@@ -16,7 +16,7 @@ import apsw
 import msgspec
 
 from recollect.model.payloads import KINDS
-from recollect.store.events import unpacked
+from recollect.store.event_order import unpacked
 from recollect.store.keys import FLAG_GONE, FLAG_SHIFT, KIND_MASK, SEQ_BITS, TS_QUALITIES
 from recollect.store.session_rows import SessionRow
 from recollect.store.slices import EventDraft, SessionPart

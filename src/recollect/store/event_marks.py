@@ -19,7 +19,7 @@ from recollect.model.payloads import KINDS, Payload, ToolResult, UserMessage
 from recollect.model.text import one_line
 from recollect.model.undone import Step, step_of, undone
 from recollect.store.bodies import BlockBody, BlockEntry, decode_bodies_at_once, decode_frame, payload_without_record
-from recollect.store.events import LightRow, in_canonical_order, rows_of
+from recollect.store.event_order import LightRow, in_canonical_order, rows_of
 from recollect.store.keys import (
     EVICTED,
     FLAG_OWN,

@@ -4,12 +4,10 @@
 from __future__ import annotations
 
 import hashlib
-from array import array
-from bisect import bisect_right
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from operator import itemgetter
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 import apsw
 import msgspec
@@ -28,6 +26,7 @@ from recollect.store.bodies import (
     payload_without_record,
 )
 from recollect.store.connection import REBUILD_HINT
+from recollect.store.event_order import first_versions
 from recollect.store.keys import (
     EVICTED_BLOCK,
     FLAG_EVICTED,
@@ -96,121 +95,6 @@ def read_closing(db: apsw.Connection, keys: Sequence[int]) -> set[int]:
     return closing
 
 
-LightRow = tuple[
-    int, bytes, int, int, int | None, int, int, int, int, int, int, bytes, int | bytes | None, int, int, str | None
-]
-"""The fields of `EventRow` without their names: making that of every row took a third of reading it."""
-KEY: Final = 0
-TS: Final = 4
-SOURCE: Final = 6
-LENGTH: Final = 10
-"""Places in a `LightRow`."""
-_SEQ: Final = (1 << SEQ_BITS) - 1
-_decode = msgspec.msgpack.Decoder(list[int]).decode
-_NO_LANE: Final = (1 << 16, "")
-
-
-def arranged(db: apsw.Connection, session: int) -> dict[int, list[int]]:
-    """Return the seqs of a session's events in order, by the number of the source that tells them so."""
-    rows = db.execute("SELECT source, seqs FROM arrangement WHERE session = ?", (session,))
-    return {source: unpacked(seqs) for source, seqs in rows}
-
-
-def unpacked(stored: bytes) -> list[int]:
-    """Return seqs that are stored as runs that rise by one."""
-    runs = _decode(stored)
-    return [seq for first, count in zip(runs[::2], runs[1::2], strict=True) for seq in range(first, first + count)]
-
-
-def rows_of(db: apsw.Connection, keys: tuple[int, int], condition: str, order: str = "ORDER BY key") -> list[LightRow]:
-    """Return the rows of a range of keys that meet a condition. condition, order: SQL of ours."""
-    statement = (
-        "SELECT key, event_id, part, bits, ts, turn, source, revision, record, offset, length, sha, NULL, "
-        f"block, entry, NULL FROM event WHERE key BETWEEN ? AND ? AND {condition} {order}"
-    )
-    rows: list[Any] = db.execute(statement, keys).fetchall()
-    return rows
-
-
-def first_versions(db: apsw.Connection, number: int) -> dict[int, int]:
-    """Return the key of the first version of every event of a session that replaced another."""
-    pairs: list[Any] = db.execute(
-        "SELECT key, by_key FROM replacement WHERE key BETWEEN ? AND ? ORDER BY key",
-        (number << SEQ_BITS, (number + 1 << SEQ_BITS) - 1),
-    ).fetchall()
-    first: dict[int, int] = {}
-    for key, by_key in pairs:
-        first[by_key] = min(first.get(by_key, by_key), first.get(key, key))
-    return first
-
-
-def in_canonical_order(db: apsw.Connection, number: int, rows: list[LightRow]) -> list[LightRow]:
-    """Return rows of a session, in order of key, so that a newer version stands where its first version stood, and
-    those of several sources in an order that does not depend on which of them arrived first."""
-    first = first_versions(db, number)
-    if first:
-        rows = sorted(rows, key=lambda row: (first.get(row[KEY], row[KEY]), row[KEY]))
-    order = arranged(db, number)
-    numbers = {row[SOURCE] for row in rows} | order.keys()
-    if len(numbers) < 2 and not order:
-        return rows
-    found: Iterable[Any] = db.execute(
-        "SELECT number, lane, source_id FROM source WHERE number IN (SELECT value FROM carray(?))",
-        (apsw.carray(array("q", numbers)),),
-    )
-    lanes = {number: (lane, source_id) for number, lane, source_id in found}
-    by_source = _by_source(rows, first, order, lanes)
-    begins = {number: _rising(of)[0] for number, of in by_source.items()}
-    ordered = sorted(by_source, key=lambda number: (lanes[number][0], begins[number], lanes[number][1]))
-    base = by_source[ordered[0]]
-    times = _rising(base)
-    placed = [(place, 0, place, row) for place, row in enumerate(base)]
-    for rank, source in enumerate(ordered[1:], 1):
-        for place, (row, ts) in enumerate(zip(by_source[source], _rising(by_source[source]), strict=True)):
-            placed.append((bisect_right(times, ts) - 1, rank, place, row))
-    placed.sort(key=lambda item: item[:3])
-    return [row for *_, row in placed]
-
-
-def _by_source(
-    rows: list[LightRow], first: dict[int, int], order: dict[int, list[int]], lanes: dict[int, tuple[int, str]]
-) -> dict[int, list[LightRow]]:
-    """Return the rows by the source that tells where they stand, each in its order. order: of the sources in which the
-    seqs don't tell it. first: the key of an event's first version."""
-    found: dict[int, list[LightRow]] = {}
-    left = rows
-    for source in sorted({row[SOURCE] for row in rows} | order.keys(), key=lambda one: lanes.get(one, _NO_LANE)):
-        places = {seq: place for place, seq in enumerate(order.get(source, ()))}
-        own: list[tuple[int, LightRow]] = []
-        others: list[LightRow] = []
-        for row in left:
-            place = places.get(row[KEY] & _SEQ, places.get(first.get(row[KEY], row[KEY]) & _SEQ))
-            if place is not None or row[SOURCE] == source:
-                own.append((len(places) if place is None else place, row))
-            else:
-                others.append(row)
-        if own:
-            own.sort(key=itemgetter(0))
-            found[source] = [row for _, row in own]
-        left = others
-    return found
-
-
-def _rising(rows: list[LightRow]) -> list[int]:
-    """Return a time for each event, never less than the one before; those before the first time have it too.
-
-    Without any time they are later than everything.
-    """
-    newest = next((ts for row in rows if (ts := row[TS]) is not None), 1 << 62)
-    found = []
-    for row in rows:
-        ts = row[TS]
-        if ts is not None and ts > newest:
-            newest = ts
-        found.append(newest)
-    return found
-
-
 TEXT_CHARS = 65_536
 BATCH = 500
 _EVICTED = BlockEntry(msgspec.json.encode(Unknown(text="[not available: evicted]")), "", "")
@@ -241,6 +125,9 @@ class EventRow(NamedTuple):
     block: int
     entry: int
     tool: str | None
+
+
+_SHOWN = f"SELECT key FROM event WHERE key BETWEEN ? AND ? AND NOT bits & {HIDDEN} ORDER BY key"
 
 
 class EventReader:
@@ -288,37 +175,39 @@ class EventReader:
         if not places:
             yield from self.in_range(first, last, include_hidden=include_hidden, limit=limit)
             return
-        wanted = self._placed(first, last, places)[:limit]
-        for start in range(0, len(wanted), BATCH):
-            batch = wanted[start : start + BATCH]
-            rows = {row.key: row for row in self.by_key(batch)}
-            yield [rows[key] for key in batch if key in rows]
+        yield from self._batches(self._placed(first, last, places)[:limit])
 
-    def page(self, number: int, first_seq: int, limit: int) -> list[EventRow]:
-        """Return rows of a session in order, from an event on: of those that stand there, whatever their numbers."""
-        first, last = number << SEQ_BITS, (number + 1 << SEQ_BITS) - 1
-        wanted = first + first_seq
+    def from_place(
+        self, number: int, first_seq: int, *, limit: int | None = None, behind: int = 0
+    ) -> Iterator[list[EventRow]]:
+        """Yield the rows of a session in batches, in the order of `of_session`: those that stand where an event stands
+        and after it, whatever their numbers. behind: how many before it come too."""
+        base, last = number << SEQ_BITS, (number + 1 << SEQ_BITS) - 1
+        first = base + first_seq
         places = first_versions(self._db, number)
         if not places:
-            return [row for rows in self.in_range(wanted, last, include_hidden=False, limit=limit) for row in rows]
-        keys = self._placed(first, last, places)
-        start = next((at for at, key in enumerate(keys) if key == wanted), None)
-        if start is None:
-            start = next((at for at, key in enumerate(keys) if places.get(key, key) >= wanted), len(keys))
-        found = {row.key: row for row in self.by_key(keys[start : start + limit])}
-        return [found[key] for key in keys[start : start + limit] if key in found]
+            before: Any = self._db.execute(f"{_SHOWN} DESC LIMIT ?", (base, first - 1, behind)).fetchall()
+            yield from self.in_range(before[-1][0] if before else first, last, include_hidden=False, limit=limit)
+            return
+        begin = (places.get(first, first), first if first in places else base)
+        keys = self._placed(base, last, places)
+        start = bisect_left(keys, begin, key=lambda key: (places.get(key, key), key))
+        yield from self._batches(keys[max(0, start - behind) :][:limit])
 
     def order_of(self, number: int) -> list[int]:
         """Return the keys of a session's shown events in order, see `of_session`."""
         first, last = number << SEQ_BITS, (number + 1 << SEQ_BITS) - 1
         return self._placed(first, last, first_versions(self._db, number))
 
+    def _batches(self, keys: Sequence[int]) -> Iterator[list[EventRow]]:
+        for start in range(0, len(keys), BATCH):
+            batch = keys[start : start + BATCH]
+            rows = {row.key: row for row in self.by_key(batch)}
+            yield [rows[key] for key in batch if key in rows]
+
     def _placed(self, first: int, last: int, places: Mapping[int, int]) -> list[int]:
         """Return the keys of shown events in a range, those with a place of their own at that."""
-        rows = self._db.execute(
-            f"SELECT key FROM event WHERE key BETWEEN ? AND ? AND NOT bits & {HIDDEN} ORDER BY key", (first, last)
-        )
-        keys: list[int] = [key for (key,) in rows]
+        keys: list[int] = [key for (key,) in self._db.execute(_SHOWN, (first, last))]
         return sorted(keys, key=lambda key: (places.get(key, key), key)) if places else keys
 
     def by_key(self, keys: Iterable[int]) -> list[EventRow]:

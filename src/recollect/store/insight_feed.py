@@ -21,7 +21,8 @@ from recollect.model.payloads import KINDS
 from recollect.model.sessions import Session
 from recollect.store.bodies import BlockBody, decode_bodies_at_once, decode_whole, is_whole, payload_without_record
 from recollect.store.connection import REBUILD_HINT, PooledReader, ReadPool, store_errors, with_store_errors
-from recollect.store.events import KEY, LENGTH, SOURCE, EventReader, EventRow, LightRow, in_canonical_order, rows_of
+from recollect.store.event_order import KEY, LENGTH, SOURCE, LightRow, in_canonical_order, rows_of
+from recollect.store.events import EventReader, EventRow
 from recollect.store.insight_writer import read_base
 from recollect.store.insights import Base
 from recollect.store.keys import (

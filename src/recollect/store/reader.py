@@ -216,7 +216,8 @@ class Reader(SessionReader, SourceReader):
         with self._reading() as db:
             number = find_session(db, uid)
             reader = self._events()
-            return list(reader.events(reader.page(number, first, limit))) if number is not None else []
+            batches = reader.from_place(number, first, limit=limit) if number is not None else ()
+            return [event for rows in batches for event in reader.events(rows)]
 
     def order(self, uid: str) -> list[int]:
         """Return the numbers of a session's events in the order in which `events` gives them: a newer version of an
