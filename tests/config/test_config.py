@@ -23,6 +23,7 @@ from recollect.config import (
     SecretPatternConfig,
     config_reference,
     config_toml,
+    listed_config,
     load_config,
     parse_config,
 )
@@ -261,3 +262,16 @@ def test_any_table_is_a_configuration_or_a_configuration_error(table: dict[str, 
     except ConfigError as error:
         refused = error
     assert refused is None or (refused.key and "\n" not in str(refused))
+
+
+def test_every_key_is_listed_with_where_its_value_comes_from(tmp_path: Path) -> None:
+    path = tmp_path / "config.toml"
+    path.write_text('[search]\nlimit = 3\n[agents.claude]\nroots = ["/x"]\n')
+    entries = {one.key: one for one in listed_config(load_config(path), path)}
+    assert (entries["search.limit"].value, entries["search.limit"].origin) == ("3", "file")
+    assert (entries["agents.claude.roots"].value, entries["agents.claude.roots"].origin) == ('["/x"]', "file")
+    assert entries["agents.claude.enabled"].origin == "default"
+    assert all(one.text for one in entries.values())
+    for one in listed_config(Config(), None):
+        assert (one.value, one.origin) == (one.default, "default")
+        assert not one.allowed or f"{one.key.rpartition('.')[2]} = {one.value}" in config_toml(Config())

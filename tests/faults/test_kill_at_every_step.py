@@ -64,7 +64,12 @@ READS: tuple[tuple[str, ...], ...] = (
     ("schema", "event"), ("help",), ("redact", "{transcript}"), ("parse", "{transcript}"), ("replay", "{transcript}"),
     ("watch", "--once"), ("resume", "{session}"), ("handoff", "{session}", "--to", "codex"),
 )  # fmt: skip
-LOOKING = {"ingest.lock make", "memory.db-wal truncate"}
+DRAFTS = tuple(f".{name}.recollect-new"[-24:] for name in ("look.json", "prices.json"))
+"""What a read leaves for the next one and can be made again, as the injector names it."""
+LOOKING = {
+    "ingest.lock make", "memory.db-wal truncate", "run make", "look.json remove",
+    *(f"{draft} {operation}" for draft in DRAFTS for operation in ("make", "write", "rename")),
+}  # fmt: skip
 """What a sync does that finds nothing new; a read starts one, so that its answer is of now."""
 
 

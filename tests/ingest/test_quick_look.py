@@ -5,6 +5,7 @@ So does a command that follows another one, by what that one left.
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from datetime import UTC, datetime
@@ -222,3 +223,23 @@ def test_a_look_that_cannot_be_read_is_none(commands: Commands) -> None:
     (commands.root / "home" / "run" / quick_look.LOOK_NAME).write_bytes(b'{"token": 1')
     assert commands.search() == (1, True)
     assert commands.search() == (1, False)
+
+
+def test_what_a_hook_left_has_everything_looked_at_once(commands: Commands) -> None:
+    spool = commands.root / "home" / "spool"
+    spool.mkdir(exist_ok=True)
+    event = {"hook_event_name": "UserPromptSubmit", "session_id": "s1", "cwd": "/w", "prompt": "about the numbat"}
+    (spool / f"claude.claude.1.{1:032x}.json").write_text(json.dumps(event))
+    assert commands.search("numbat")[1]
+    assert commands.search("numbat") == (1, False)
+
+
+def test_a_repository_that_is_new_is_looked_into_first(commands: Commands, tmp_path: Path) -> None:
+    """Some agents write into the repositories in which others work."""
+    (tmp_path / "shop").mkdir()
+    ClaudeTranscript(commands.root / "claude", "two", cwd=str(tmp_path / "shop")).user("about the wombat")
+    commands.sync()
+    (tmp_path / "shop" / ".aider.chat.history.md").write_text(
+        "\n# aider chat started at 2026-08-01 09:00:00\n\n#### about the numbat\n\nIt is small.\n"
+    )
+    assert commands.search("numbat")[0]

@@ -96,7 +96,7 @@ def _rebuild_interrupted(world: World, _: pytest.MonkeyPatch) -> None:
 def _daemon_killed(world: World, _: pytest.MonkeyPatch) -> None:
     """The system takes its lock when its process ends; what it said of itself stays."""
     card = world.memory.home / "run" / "daemon.json"
-    card.parent.mkdir(mode=0o700)
+    card.parent.mkdir(mode=0o700, exist_ok=True)
     card.write_bytes(msgspec.json.encode(Card(1, __version__, 0)))
     card.chmod(0o600)
 

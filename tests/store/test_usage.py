@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from datetime import timedelta, timezone
 from itertools import permutations
 from pathlib import Path
 
 import pytest
 
-from recollect.model.usage import UsageReport, UsageTotals
+from recollect.model.time import to_datetime
+from recollect.model.usage import ActivityTotals, UsageReport, UsageTotals
+from recollect.store.activity import SLOT_S, ActivityQuestion
 from recollect.store.reader import Reader, open_reader
 from recollect.store.rows import EventFilter, UsageBy
 from recollect.store.usage import Prices, prices_on
@@ -189,3 +192,40 @@ def test_prices_of_another_version_of_the_library_are_not_used(tmp_path: Path) -
     assert second.rates(SONNET, START, 0) == first.rates(SONNET, START, 0)
     second.keep()
     assert kept.read_text("utf-8") == text
+
+
+def test_a_span_of_days_is_told_beside_as_many_days_before_it(writer: Writer, reader: Reader) -> None:
+    day = 24 * 60
+    lines = [
+        Line(f"l{n}", usage=sighting(f"msg-{n}", n + 1, minute=minute), minute=minute)
+        for n, minute in enumerate((0, day, day + 1, 2 * day, 3 * day))
+    ]
+    write_all(writer, make_slices(lines))
+    first = to_datetime(START).date() + timedelta(days=2)
+    trend = reader.usage_trend(by="agent", where=EventFilter(), first=first, last=first + timedelta(days=1))
+    assert trend.report.total.output_tokens == 4 + 5
+    assert trend.previous.total.output_tokens == 1 + 2 + 3
+    assert [(one.day, one.totals.output_tokens) for one in trend.days] == [
+        (first.isoformat(), 4),
+        ((first + timedelta(days=1)).isoformat(), 5),
+    ]
+    whole = reader.usage(by="agent", where=EventFilter(), after=None, before=None)
+    assert trend.report.total.responses + trend.previous.total.responses == whole.total.responses
+
+
+def test_work_is_counted_in_slots_of_the_clock_on_the_wall(writer: Writer, reader: Reader) -> None:
+    for session, minutes in (("one", (0, 1, 7)), ("two", (1,))):
+        lines = [Line(f"{session}{n}", session=session, minute=minute) for n, minute in enumerate(minutes)]
+        write_all(writer, make_slices(lines, Source(session, session=session)))
+    east = timezone(timedelta(hours=5, minutes=30))
+    begun = to_datetime(START).astimezone(east)
+    asked = ActivityQuestion(EventFilter(), begun.date(), begun.date(), east)
+    report = reader.activity(asked)
+    assert (report.total.active_s, report.total.any_s) == (3 * SLOT_S, 2 * SLOT_S)
+    assert (report.total.sessions, report.total.days, report.total.most_at_once) == (2, 1, 2)
+    assert sum(map(sum, report.hours)) == report.total.active_s
+    assert report.hours[begun.weekday()][begun.hour] > 0
+    assert report.previous == ActivityTotals()
+    uids = reader.active_sessions(asked, weekday=begun.weekday(), hour=begun.hour)
+    assert uids[0] == "claude:one"
+    assert reader.active_sessions(asked, weekday=begun.weekday(), hour=(begun.hour + 12) % 24) == ()

@@ -97,8 +97,11 @@ class OpenHome:
 
     def leave(self, look: QuickLook, quiet: Quiet | None = None) -> None:
         """Leave a look at everything for the next process, with the ingest lock held; see `QuickLook.keep`."""
-        look.keep(quiet, last_change=self.reader().last_change())
-        self._left = look
+        from recollect.ingest.sources import repositories_of
+
+        if repositories_of(self.reader()) == look.repositories:  # else nobody looked into the new ones
+            look.keep(quiet, last_change=self.reader().last_change())
+            self._left = look
 
     def is_there(self) -> bool:
         """Tell whether anything was ever stored."""

@@ -112,6 +112,8 @@ class QuickLook:
         self._own: _States = {}
         self._made_at = time.monotonic()
         self._kept: _Kept | None = None
+        self.repositories: Sequence[str] = ()
+        """Those of the sessions that were known; there are agents that write into them."""
 
     @property
     def hash(self) -> str:
@@ -124,7 +126,7 @@ class QuickLook:
 
     def is_same(self) -> bool:
         """Tell whether everything is as it was, as far as files tell."""
-        if time.monotonic() - self._made_at > EVERYTHING_EVERY_S:
+        if time.monotonic() - self._made_at > EVERYTHING_EVERY_S or _has_spooled(self._home):
             return False
         return all(_state(path) == state for path, state in self._sources.items()) and (
             _own_states(self._home) == self._own
@@ -170,9 +172,13 @@ def quick_look(context: LookContext, reader: Reader) -> QuickLook | None:
     if has_folders(home.folder):
         return None
     known = [a for slug, a in adapters_with(config.formats()).items() if config.agent(slug).enabled]
-    plan = WatchPlan(known, config, env, repositories=repositories_of(reader), home=str(home.folder))
-    folders = [(watched.folder, watched.is_deep) for watched in plan.folders]
-    return QuickLook(context, folders, _variables_of(known, context))
+    repositories = repositories_of(reader)
+    plan = WatchPlan(known, config, env, repositories=repositories, home=str(home.folder))
+    # The spool is looked at by itself: a pass changes it, and leaves nothing there that the next one takes.
+    folders = [(watched.folder, watched.is_deep) for watched in plan.folders if watched.folder != str(home.spool)]
+    look = QuickLook(context, folders, _variables_of(known, context))
+    look.repositories = repositories
+    return look
 
 
 def last_look(context: LookContext, last_change: Callable[[], int]) -> LastLook | None:
@@ -182,7 +188,7 @@ def last_look(context: LookContext, last_change: Callable[[], int]) -> LastLook 
     """
     kept = _read(context.home)
     now = now_us()
-    if kept is None or not kept.own or not 0 <= now - kept.looked_at < KEPT_FOR_US:
+    if kept is None or not kept.own or not 0 <= now - kept.looked_at < KEPT_FOR_US or _has_spooled(context.home):
         return None
     is_ours = (kept.program, kept.config) == (PROGRAM, _config_of(context))
     if not is_ours or kept.environment != _environment_of(context.env, kept.variables):
@@ -211,6 +217,13 @@ def _read(home: Home) -> _Kept | None:
 
 def _write(home: Home, kept: _Kept) -> None:
     write_cache(home.folder / RUN_FOLDER / LOOK_NAME, msgspec.json.encode(kept))
+
+
+def _has_spooled(home: Home) -> bool:
+    """Tell whether hooks left something that is not taken in."""
+    with suppress(OSError), os.scandir(home.spool) as entries:
+        return any(not entry.is_dir(follow_symlinks=False) for entry in entries)
+    return False
 
 
 def _states(folders: Sequence[tuple[str, bool]]) -> tuple[_States, bool]:

@@ -173,7 +173,7 @@ if TYPE_CHECKING:
     from recollect.recall.context.usage import RecallStats, ShownBlock
     from recollect.recall.coverage import Coverage
     from recollect.recall.decisions import DecisionQuestion, DecisionsAnswer, DecisionView
-    from recollect.recall.highlight import matched_words, query_words
+    from recollect.recall.highlight import matched_words
     from recollect.recall.overview import Cited, Overview
     from recollect.recall.passages import snippet
     from recollect.recall.quotes import CONTINUED, clean, quoted

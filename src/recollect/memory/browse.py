@@ -105,6 +105,10 @@ class BrowseFacet:
         report = self._home.reader().usage(by="session", where=where, after=None, before=None)
         return {row.key: row.totals.cost_usd for row in report.rows if row.totals.cost_usd is not None}
 
+    def agents(self) -> tuple[str, ...]:
+        """Return the agents of stored sessions, the one with the most first."""
+        return self._home.reader().agents()
+
     def change_mark(self) -> str:
         """Return a text that is another one after something was ingested, analysed or forgotten."""
         return self._home.reader().change_mark()

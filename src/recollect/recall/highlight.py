@@ -10,11 +10,6 @@ _FIRST_UNSPACED = "\u2e80"
 """From here on come the scripts of China, Japan and Korea."""
 
 
-def query_words(query: str) -> tuple[str, ...]:
-    """Return the words of a query in its order, each once; filters, signs and what must not be there left out."""
-    return tuple(dict.fromkeys(w for w in _WORD.findall(_FILTER.sub(" ", query)) if w != "OR" and w[0] != "*"))
-
-
 def matched_words(query: str) -> re.Pattern[str] | None:
     """Return a pattern for the words of a query and what may follow them ("test" in "tests"); filters left out.
 

@@ -200,6 +200,12 @@ class Reader(SessionReader, SourceReader):
         with self._reading() as db:
             return read_family(db, session)
 
+    def agents(self) -> tuple[str, ...]:
+        """Return the agents of stored sessions, the one with the most first."""
+        with self._reading() as db:
+            rows: Iterable[Any] = db.execute("SELECT agent FROM session GROUP BY agent ORDER BY count(*) DESC, agent")
+            return tuple(agent for (agent,) in rows)
+
     def change_mark(self) -> str:
         """Return a text that is another one after something was ingested, analysed or forgotten."""
         with self._reading() as db:

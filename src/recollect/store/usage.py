@@ -172,7 +172,7 @@ class Prices:
         key = hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
         found = self._found.models.get(key)
         if found is None:
-            found = self._found.models[key] = _priced(self._model(name))
+            found = self._found.models[key] = _terms_of(self._model(name))
             self._is_new = True
         return found
 
@@ -188,7 +188,8 @@ class Prices:
         return self._models[name]
 
 
-def _priced(model: Any) -> _Priced:
+def _terms_of(model: Any) -> _Priced:
+    """Return what is to be known of the library's model, None for one that it does not know."""
     from genai_prices.types import ModelPrice, TieredPrices
 
     if model is None:

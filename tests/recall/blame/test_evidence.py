@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from recollect.memory import parse_file
 from recollect.model.events import Event
 from recollect.model.payloads import FileEdit, ToolCall
-from recollect.recall.blame import MAX_EDITS, Blame, BoundDecision, RecordedEdit, blame
+from recollect.recall.blame import MAX_EDITS, Blame, BoundDecision, RecordedEdit, blame, blame_lines
 from recollect.testing.builders import CodexRollout
 from tests.insights.episodes.stories import Story
 
@@ -213,3 +213,21 @@ def test_what_is_proved_was_added_by_that_edit_and_by_no_later_one(
         assert balance[newest] > 0
     elif line != "}":
         assert newest == -1 or balance[newest] < 0
+
+
+def test_a_whole_file_is_told_as_each_line_of_it_alone() -> None:
+    story = Story()
+    story.human("write it")
+    story.edits("src/sum.py", "def total(items):\n    return 0\n")
+    story.edits("src/sum.py", "    return sum(items)\n", "    return 0\n")
+    story.human("log it")
+    story.edits("src/sum.py", "    log(items)\n}\n")
+    history = History(story.events)
+    lines = ("def total(items):", "    log(items)", "}", "    return sum(items)", "    return 0", "# by hand")
+    told = blame_lines("src/sum.py", lines, history)
+    assert history.asked == ["sum.py"], "the edits are read once"
+    assert told == [
+        blame("src/sum.py", line, History(story.events), around=(*lines[max(0, n - 1) : n], *lines[n + 1 : n + 2]))
+        for n, line in enumerate(lines)
+    ]
+    assert [one.found is not None for one in told] == [True, True, True, True, False, False]

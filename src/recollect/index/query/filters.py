@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from functools import cached_property
 
 import tantivy
 from tantivy import Occur, Query
@@ -47,27 +48,32 @@ class Confinement:
 
     def clauses(self, shard: Shard) -> Clauses:
         """Return what a shard's documents must and must not match."""
-        clauses: Clauses = []
-        if self.sessions is not None:
-            clauses.append((Occur.Must, unscored(_sessions(self.sessions))))
-        if self.not_sessions:
-            clauses.append((Occur.MustNot, _sessions(self.not_sessions)))
-        if self.after_us is not None or self.before_us is not None:
-            clauses.append((Occur.Must, unscored(times(self.after_us, self.before_us))))
-        for occur, query in (
-            (Occur.Must, _kinds(self.kinds)),
-            (Occur.MustNot, _kinds(self.not_kinds)),
+        of_shard = _present(
             (Occur.Must, _tools(shard, self.tools)),
             (Occur.MustNot, _tools(shard, self.not_tools)),
             (Occur.Must, _any_path(shard, self.paths)),
             (Occur.MustNot, _any_path(shard, self.not_paths)),
-        ):
-            if query is not None:
-                clauses.append((occur, unscored(query) if occur == Occur.Must else query))
-        return clauses
+        )
+        return [*self._of_any_shard, *of_shard]
+
+    @cached_property
+    def _of_any_shard(self) -> Clauses:
+        has_times = self.after_us is not None or self.before_us is not None
+        return _present(
+            (Occur.Must, None if self.sessions is None else _sessions(self.sessions)),
+            (Occur.MustNot, _sessions(self.not_sessions) if self.not_sessions else None),
+            (Occur.Must, times(self.after_us, self.before_us) if has_times else None),
+            (Occur.Must, _kinds(self.kinds)),
+            (Occur.MustNot, _kinds(self.not_kinds)),
+        )
 
 
 _OF_QUESTIONS = tuple(one.name for one in fields(Confinement) if "sessions" not in one.name)
+
+
+def _present(*clauses: tuple[Occur, Query | None]) -> Clauses:
+    """Return the clauses that have a query; what must match gives no score."""
+    return [(o, unscored(query) if o == Occur.Must else query) for o, query in clauses if query is not None]
 
 
 def unscored(query: Query) -> Query:

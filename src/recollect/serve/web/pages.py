@@ -78,7 +78,7 @@ class Pages:
             self._route("/sessions", sessions_page),
             self._route("/sessions/rows", sessions_page, "_session_rows.html"),
             Route("/live", self._live, methods=["GET"]),
-            self._form("/searches", saved_form),
+            self._form("/", saved_form),
             Route("/session/{uid:path}/event/{seq:int}/image/{sha256}", self._picture, methods=["GET"]),
             self._route("/session/{uid:path}/event/{seq:int}", event_page),
             self._route("/session/{uid:path}/events", transcript_part, "_transcript.html"),
@@ -183,9 +183,8 @@ class Pages:
             **values,
         )
 
-    def _form(self, path: str, act: Callable[[Memory, dict[str, str]], str | None]) -> Route:
-        """Return the route of a page's forms. act: does what one asks, and returns the page to show then; None shows
-        the page that the browser was on."""
+    def _form(self, path: str, act: Callable[[Memory, dict[str, str]], None]) -> Route:
+        """Return the route of a page's forms. act: does what one asks; the browser is then back where it was."""
 
         async def answer(request: Request) -> Response:
             refused = self._visitors.refusal(request)
@@ -200,12 +199,12 @@ class Pages:
             if not self._visitors.is_own_form(form.get("form_token", "")):
                 return private(PlainTextResponse("this form is not of this page; reload the page\n", 403))
             try:
-                address = await run_in_threadpool(act, self._memory, form)
+                await run_in_threadpool(act, self._memory, form)
             except RecollectError as error:
                 html = self._html("problem.html", request, title="This was not done", error=error)
                 return private(Response(html, 400, media_type=_HTML))
             here = form.get("here", "")
-            return private(RedirectResponse(address or (f"{path}?{here}" if here else path), 303))
+            return private(RedirectResponse(f"{path}?{here}" if here else path, 303))
 
         return Route(path, answer, methods=["POST"])
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote, quote_plus
+from urllib.parse import quote, quote_plus, urlencode
 
 import msgspec
 from markupsafe import Markup, escape
 
-from recollect.memory import matched_words, query_words
+from recollect.memory import matched_words
 from recollect.model.learnings.entries import ENTRY_KINDS
 from recollect.visible import safe
 
@@ -54,37 +54,28 @@ class Chip(msgspec.Struct, frozen=True):
 def search_page(memory: Memory, request: Request) -> tuple[str, dict[str, Any]]:
     """Return the page for `?q=`; without a query, what happened lately."""
     query = request.query_params.get("q", "").strip()
-    agents = sorted((a for a in memory.stats().agents if a.sessions), key=lambda a: -a.sessions)[:_AGENTS]
-    named = [(f"agent:{a.agent}", a.agent) for a in agents]
+    named = [(f"agent:{agent}", agent) for agent in memory.browse.agents()[:_AGENTS]]
     chips = {"Kind": _chips(query, KINDS), "Agent": _chips(query, named), "Time": _chips(query, TIMES)}
     saved = memory.saved_searches.list()
     values: dict[str, Any] = {
         "query": query, "chips": chips, "answer": None, "groups": (), "learned": (), "saved": saved,
-        "is_saved": " ".join(query.split()) in saved,
+        "is_saved": " ".join(query.split()) in saved, "here": urlencode({"q": query}) if query else "",
     }  # fmt: skip
     if query:
         answer = memory.search(query, limit=LIMIT)
-        missing = words_missing(answer)
-        values |= {"answer": answer, "groups": group(memory, answer), "learned": answer.learned, "missing": missing}
+        values |= {"answer": answer, "groups": group(memory, answer), "learned": answer.learned}
     else:
         values["recent"] = memory.sessions(limit=_RECENT).sessions
     return "search.html", values
 
 
-def saved_form(memory: Memory, form: Mapping[str, str]) -> str:
-    """Keep a search or remove one; return the page to show. Raises UsageError, UnknownName, StoreError."""
+def saved_form(memory: Memory, form: Mapping[str, str]) -> None:
+    """Keep a search, or remove one. Raises UsageError, UnknownName, StoreError."""
     query = form.get("query", "")
     if form.get("act") == "remove":
         memory.saved_searches.remove(query)
-        return "/"
-    memory.saved_searches.keep(query)
-    return f"/?q={quote_plus(query)}"
-
-
-def words_missing(answer: SearchAnswer) -> tuple[str, ...]:
-    """Return the words of a query that stand in none of the texts that are shown."""
-    text = " ".join(f"{hit.passage or hit.snippet} {hit.title}" for hit in answer.hits).casefold()
-    return tuple(word for word in query_words(answer.query) if answer.hits and word.casefold() not in text)
+    else:
+        memory.saved_searches.keep(query)
 
 
 def group(memory: Memory, answer: SearchAnswer) -> tuple[SessionHits, ...]:

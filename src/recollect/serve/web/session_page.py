@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from recollect.memory import FoundWithin, Memory, Outline, Relative
     from recollect.model.sessions import Session
 
-PIECE = 120
+PIECE = 60
 """Events that a request gives; the next piece is fetched before the reader is there."""
 BEFORE = 20
 """Events above the one that a link leads to."""
 NEAR = 24
 """Events on both sides of a piece in which the other half of a call is looked for."""
-OUTLINE_LINES = 300
+OUTLINE_LINES = 150
 """Of an outline at once; more come when the reader is there."""
 DECISIONS = 30
 """At the top of a session, the newest; all stand in the outline."""

@@ -69,7 +69,7 @@ def sessions_page(memory: Memory, request: Request) -> tuple[str, dict[str, Any]
         "running": {line.session.session_uid for line in lines if is_running(line.session, now)},
         "next_rows": f"/sessions/rows?{query}" if following < total else "",
         "next_page": f"/sessions?{query}" if following < total else "",
-        "agents": tuple(a.agent for a in memory.stats().agents if a.sessions), "outcomes": get_args(Outcome), **values,
+        "agents": memory.browse.agents(), "outcomes": get_args(Outcome), **values,
     }  # fmt: skip
 
 

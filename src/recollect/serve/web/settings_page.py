@@ -31,6 +31,7 @@ def settings_page(memory: Memory, request: Request) -> tuple[str, dict[str, Any]
         if all(word in f"{one.key} {one.text}".casefold() for word in words.casefold().split())
         and (not is_set or one.origin == "file")
     ]
+    entries.sort(key=lambda one: one.key.startswith("agents."))  # there are many of these
     sections = groupby(entries, key=lambda one: one.key.rpartition(".")[0])
     return "settings.html", {
         "view": view,

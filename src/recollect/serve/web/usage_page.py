@@ -19,6 +19,7 @@ from recollect.model.time import day_start
 from recollect.serve.web.plots import MISSING, Bars, draw_bars, draw_plot
 from recollect.serve.web.spans import DaySpan, choices, periods, span_of
 from recollect.units import short_count, usd
+from recollect.visible import safe_line
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -193,15 +194,15 @@ def _plot(
     groups = grouped_days(span.days)
     place_of = {day: place for place, group in enumerate(groups) for day in group}
     largest = [row.key for row in sorted(trend.report.rows, key=lambda row: -measure(row.totals))[: len(SERIES)]]
-    names = [key or "unknown" for key in largest]
+    shown = {key: safe_line(key) or "unknown" for key in largest}
+    names = list(dict.fromkeys(shown.values()))
     if len(trend.report.rows) > len(largest):
         names.append("others")
     heights: dict[str, list[float]] = {name: [0.0] * len(groups) for name in names}
     for one in trend.days:
-        name = (one.key or "unknown") if one.key in largest else "others"
-        heights[name][place_of[one.day]] += measure(one.totals)
+        heights[shown.get(one.key, "others")][place_of[one.day]] += measure(one.totals)
     colours = dict(zip(names, (*SERIES, "unknown"), strict=False)) | {"others": "unknown"}
-    keys = dict(zip(names, largest, strict=False))
+    keys = {name: key for key, name in shown.items()}
     links = {name: [sessions_behind(by, keys.get(name, ""), g[0], g[-1]) for g in groups] for name in names}
     bars = Bars(
         [group[0][5:] for group in groups], heights, colours, unit, is_whole=False, links=links,

@@ -1,7 +1,7 @@
 // Search while typing, endless lists, and keys. Every page works without it.
 "use strict";
 
-const DEBOUNCE_MS = 25; // a request that is not needed any more is cancelled
+const DEBOUNCE_MS = 15; // a request that is not needed any more is cancelled
 
 function searchWhileTyping(input) {
   const results = document.getElementById("results");

@@ -4,7 +4,7 @@
 const article = document.querySelector("article.session");
 const transcript = article?.querySelector(".transcript");
 const base = document.querySelector("[data-base]")?.dataset.base;
-const PIECES = 6; // kept in the page at once: the rest is fetched again when the reader comes back
+const PIECES = 10; // kept in the page at once: the rest is fetched again when the reader comes back
 
 function unitOf(seq) {
   return document.getElementById(String(seq)) ?? document.querySelector(`.unit[data-seqs~="${Number(seq)}"]`);
