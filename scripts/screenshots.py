@@ -104,7 +104,7 @@ def write_notes(memory: Memory) -> None:
     text = "The webhook is **idempotent** now: the event's id is a unique key, and a second delivery changes nothing."
     memory.notes.diary.write(NewEntry(agent="claude", text=text, repo=repo, left_pending=("measure the retries",)))
     memory.learn.add(NewLearning(kind="action", text="Measure how often the provider retries.", repo=repo))
-    memory.documents.add(ROOT / "docs" / "decisions", collection="handbook")
+    memory.documents.add(ROOT / "docs" / "development" / "decisions", collection="handbook")
 
 
 def take(page: Page, base: str, ending: str) -> None:

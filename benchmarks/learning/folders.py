@@ -39,7 +39,7 @@ def measure(at: Places, *, is_quick: bool = False) -> Section:
 def write_documents(folder: Path, count: int) -> int:
     """Write so many files, of the sections of this repository's own pages in another order; return their bytes."""
     shutil.rmtree(folder, ignore_errors=True)
-    pages = sorted((REPOSITORY / "docs").glob("*.md"))
+    pages = sorted((REPOSITORY / "docs").rglob("*.md"))
     sections = [part for page in pages for part in page.read_text("utf-8").split("\n## ") if part.strip()]
     chosen = random.Random(_SEED)
     written = 0

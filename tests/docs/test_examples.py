@@ -49,6 +49,7 @@ def is_said(shown: str, said: str) -> bool:
 @pytest.fixture
 def sample(demo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Make a copy of the sample's home the user's for one page, which may write to it."""
+    monkeypatch.setenv("COLUMNS", "120")
     monkeypatch.setenv("RECOLLECT_HOME", str(shutil.copytree(demo, tmp_path / "memory")))
 
 

@@ -335,7 +335,7 @@ def test_the_defaults_are_the_providers_own() -> None:
 
 
 def test_every_example_of_the_page_can_be_used_as_it_is() -> None:
-    page = Path(__file__).resolve().parents[2] / "docs" / "learning-models.md"
+    page = Path(__file__).resolve().parents[2] / "docs" / "how-to" / "learn-with-a-model.md"
     examples = [block.text for block in blocks(page.read_text("utf-8")) if block.language == "toml"]
     assert len(examples) == 4
     for text in examples:

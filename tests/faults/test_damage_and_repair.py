@@ -19,7 +19,7 @@ from tests.faults.support.damages import DAMAGES, OLDER, Promise, promises, sett
 from tests.faults.support.worlds import World, copy_home, make_world, opened, prepare_home
 
 ROOT = Path(__file__).resolve().parents[2]
-PROMISES = promises(ROOT / "docs" / "operations.md")
+PROMISES = promises(ROOT / "docs" / "how-to" / "repair-damage.md")
 SETTINGS = "[embedding]\nin_background = false\n\n[distill]\nenabled = false\n"
 WORD = "reply"
 

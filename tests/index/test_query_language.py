@@ -224,5 +224,5 @@ def test_no_date_raises(name: str, value: str) -> None:
 
 
 def test_every_filter_is_on_the_page(repository: Path) -> None:
-    page = (repository / "docs" / "query-language.md").read_text("utf-8")
+    page = (repository / "docs" / "reference" / "query-language.md").read_text("utf-8")
     assert [name for name in FILTERS if f"`{name}:" not in page] == []

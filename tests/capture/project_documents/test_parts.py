@@ -149,7 +149,7 @@ def test_front_matter_is_told_from_a_rule() -> None:
 
 
 def test_this_projects_own_pages_keep_all_their_headings(repository: Path) -> None:
-    for page in sorted((repository / "docs").glob("*.md")):
+    for page in sorted((repository / "docs").rglob("*.md")):
         text = page.read_text("utf-8")
         made = cut(text, "markdown")
         assert made.title, page

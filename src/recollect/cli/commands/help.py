@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -86,7 +87,7 @@ def _print_page(out: Console | Plain, page: HelpPage) -> None:
     out.print(Markdown(text, hyperlinks=False), width=min(out.width, 100))
 
 
-def _print_topics(out: Console | Plain, listed: list[HelpPage]) -> None:
+def _print_topics(out: Console | Plain, listed: Sequence[HelpPage]) -> None:
     width = max(len(page.topic) for page in listed)
     for kind, head in KINDS.items():
         put(out, f"{head}:")
