@@ -6,7 +6,7 @@ import hashlib
 import os
 import secrets
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 import msgspec
 
@@ -17,7 +17,7 @@ from recollect.insights.retro.decided import DecisionFacts
 from recollect.insights.retro.report import PreviousPeriod, Retro
 from recollect.memory.recall import RecallFacet
 from recollect.model.events import Event, SourceLocation
-from recollect.model.insights.nodes import Decision, Evidence, Option, node_id
+from recollect.model.insights.nodes import Decision, DecisionState, Evidence, Option, node_id
 from recollect.model.insights.signals import SIGNAL_KINDS, Signal
 from recollect.model.learnings.learnings import GIVEN_STATES
 from recollect.model.sessions import Session, gone_among
@@ -259,11 +259,11 @@ def _used(home: OpenHome, where: EventFilter, span: Span) -> Used:
 def _decisions(home: OpenHome, span: Span) -> list[DecisionFacts]:
     """Return every decision of the repositories but undone ones, revoked ones too, as forks that repeat one count
     once."""
-    found: list[DecisionFacts] = []
-    for states in ((), ("revoked",)):
-        answer = DecisionsFacet(home).find(DecisionQuestion(repos=span.repos, states=states))
-        found += [DecisionFacts(view.decision, view.state, view.repo, view.links) for view in answer.decisions]
-    return found
+    answer = DecisionsFacet(home).find(DecisionQuestion(repos=span.repos, states=_TOLD))
+    return [DecisionFacts(view.decision, view.state, view.repo, view.links) for view in answer.decisions]
+
+
+_TOLD = tuple(state for state in get_args(DecisionState) if state != "undone")
 
 
 class _Between:

@@ -50,6 +50,7 @@ def test_the_tags_of_a_page_do_not_depend_on_its_texts(text: str) -> None:
 
 @given(text=st.text(alphabet=st.characters(exclude_categories=["Cc", "Cs", "Zl", "Zp"]), min_size=1))
 @example(text=EVIL)
+@example(text="\\|")
 def test_a_table_of_markdown_keeps_its_columns_whatever_stands_in_it(text: str) -> None:
     lines = [line for line in to_markdown(document(text)).splitlines() if line.startswith("| ")]
     assert {len(re.findall(r"(?<!\\)(?:\\\\)*\|", line)) for line in lines} == {5}

@@ -461,5 +461,7 @@ def plain(text: str) -> str:
 
 
 def code(text: str) -> str:
-    """Return text as code, also inside a table, where a bar must be escaped and a backtick cannot be."""
-    return f"`{text.replace('`', chr(0x2018)).replace('|', chr(92) + '|')}`" if text else ""
+    """Return text as code, also inside a table, where a bar must be escaped. A backtick cannot be, nor a bar behind a
+    backslash; they become signs that look alike."""
+    signs = text.replace("`", "\u2018").replace("\\|", "\\\u00a6")
+    return f"`{signs.replace('|', chr(92) + '|')}`" if text else ""
