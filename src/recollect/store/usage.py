@@ -489,7 +489,7 @@ def _groups(
     )
     rows: Iterable[Any] = db.execute(f"{selection} u.dedupe NOT IN (SELECT dedupe FROM usage_shared) {group}", values)
     yield from map(_Group._make, rows)
-    for session, dedupes in _owners(db).items():
+    for session, dedupes in _owners(db, None if asked.where.is_empty else sessions).items():
         rows = db.execute(
             f"{selection} u.session = ? AND u.dedupe IN (SELECT value FROM carray(?)) {group}",
             [*values, session, apsw.carray(tuple(dedupes))],
@@ -510,17 +510,22 @@ def _offset(db: apsw.Connection, asked: UsageQuestion, time: str) -> str:
     return f"CASE {begun} ELSE {first.offset_us} END"
 
 
-def _owners(db: apsw.Connection) -> dict[int, list[bytes]]:
-    """Return, for the keys that several sessions have, the session that counts each.
+def _owners(db: apsw.Connection, sessions: Iterable[int] | None) -> dict[int, list[bytes]]:
+    """Return, for the keys that several sessions have, the session that counts each. sessions: which have them, too.
 
     The one that saw most of the response (a fork may have been made in its midst), then the least start, then uid.
     """
+    mine, values = "", list[Any]()
+    if sessions is not None:
+        mine = "AND h.dedupe IN (SELECT dedupe FROM usage WHERE session IN (SELECT value FROM carray(?))) "
+        values.append(int_array(sessions))
     rows: Iterable[Any] = db.execute(
         "SELECT u.dedupe, u.session, "
         f"min(printf('%014d%014d', {MAX_TOKENS} - u.output, {2 * MAX_TOKENS} - u.input - u.cache_read) "
         "|| (s.started_at IS NULL) || printf('%020d', coalesce(s.started_at, 0)) || s.uid) "
         "FROM usage_shared h JOIN usage u ON u.dedupe = h.dedupe JOIN session s ON s.number = u.session "
-        "WHERE u.is_additive GROUP BY u.dedupe"
+        f"WHERE u.is_additive {mine}GROUP BY u.dedupe",
+        values,
     )
     owners: dict[int, list[bytes]] = {}
     for dedupe, session, _least in rows:

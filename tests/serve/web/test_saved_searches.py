@@ -66,6 +66,6 @@ def test_searches_are_kept_newest_first_once_each_without_secrets_and_through_a_
 
 
 def test_what_is_missing_is_told(site: Site) -> None:
-    page = site.get("/?q=webhook+qqxzzy").text
+    page = site.get("/?q=request+number+qqxzzy").text
     assert "in no event: qqxzzy" in page
-    assert "1 more match not shown" in page
+    assert re.search(r"[1-9][\d,]* more match(es)? not shown", page)

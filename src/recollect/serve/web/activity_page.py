@@ -101,8 +101,6 @@ def hour_page(memory: Memory, request: Request) -> tuple[str, dict[str, Any]]:
         "hour": hour,
         "count": len(uids),
         "sessions": [known[uid] for uid in uids[:LISTED] if uid in known],
-        "next_rows": "",
-        "next_page": "",
         "back": f"/activity?{urlencode(span.given)}",
     }
 
