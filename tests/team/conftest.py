@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from recollect.memory import Memory
-from recollect.model.team import Level, TeamRole
+from recollect.model.team_messages import Level, TeamRole
 from recollect.testing.builders import ClaudeTranscript
 from scripts.local_postgres import LocalPostgres, programs
 

@@ -18,8 +18,8 @@ def run(*words: str, machine: Machine | None = None, said: str = "", code: int =
         [sys.executable, "-m", "recollect", *words, "--json"], input=said, capture_output=True, text=True, check=False,
         env={**os.environ, **(machine.env if machine is not None else {}), **env},
     )  # fmt: skip
-    assert done.returncode == code, done.stderr
-    return json.loads(done.stdout) if code < 2 else done.stderr
+    assert done.returncode == code, done.stderr + done.stdout
+    return json.loads(done.stdout) if code < 2 else done.stdout + done.stderr
 
 
 def test_from_an_empty_database_to_what_another_found(
@@ -44,7 +44,7 @@ def test_from_an_empty_database_to_what_another_found(
     assert run("search", "--team", "nothing-like-it", machine=grace, code=1)["hits"] == []
     assert run("team", "audit", machine=ada)["lines"][-1]["person"] == "grace"
     status = run("team", "status", machine=ada)
-    assert (status["role"], [held[1] for held in status["held"]]) == ("owner", ["full"])
+    assert (status["role"], [held["level"] for held in status["held"]]) == ("owner", ["full"])
     held = run("team", "status", "--database", database.url, "--team", "commands")
     assert (held["members"], held["machines"], held["sessions"]) == (2, 2, 1)
     run("team", "grant", "grace", "auditor", "--team", "commands", **owner)

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from recollect.endpoints.team import TeamClient
+from recollect.endpoints.team_client import TeamClient
 from recollect.errors import TeamUnavailable
 from recollect.testing.builders import ClaudeTranscript
 from scripts.local_postgres import LocalPostgres, programs

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from recollect.model.team import ROLES, TeamRole
+from recollect.model.team_messages import ROLES, TeamRole
 from tests.team.conftest import Database, Team
 
 psycopg = pytest.importorskip("psycopg")

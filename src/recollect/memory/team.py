@@ -6,9 +6,9 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from recollect.endpoints.team import TeamClient
+from recollect.endpoints.team_client import TeamClient
 from recollect.errors import TeamForbidden, TeamRefused, UnknownName
-from recollect.model.team import AuditPage, JoinRequest, Level, Standing, TeamQuestion
+from recollect.model.team_messages import AuditPage, JoinRequest, Level, Standing, TeamQuestion
 from recollect.recall.answers import TeamAnswer
 from recollect.sharing.membership import Membership, read_membership, remove_membership, write_membership
 from recollect.sharing.push import PushReport, push

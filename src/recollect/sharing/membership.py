@@ -8,7 +8,7 @@ import msgspec
 
 from recollect.errors import StoreError, TeamRefused
 from recollect.files import write_file
-from recollect.model.team import Level
+from recollect.model.team_messages import Level
 
 NAME = "team.json"
 

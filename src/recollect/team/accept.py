@@ -10,14 +10,14 @@ import psycopg
 import zstandard
 
 from recollect.errors import TeamRefused
-from recollect.model.team import (
+from recollect.model.team_messages import (
     MAX_BATCH_BYTES,
     MAX_UNPACKED_BYTES,
     Batch,
+    EventSpan,
     HeldSession,
     Level,
     SharedSession,
-    Span,
     Standing,
     Taken,
 )
@@ -232,7 +232,7 @@ def _put_session(db: Connection, session: SharedSession) -> None:
         db.cursor().executemany(PUT_DECISION, decisions)
 
 
-def _put_span(db: Connection, span: Span) -> None:
+def _put_span(db: Connection, span: EventSpan) -> None:
     found = db.execute(FIND_SESSION, (span.session_uid,)).fetchone()
     if found is None:
         raise TeamRefused(f"the events of {span.session_uid} are not shared", hint="push again")

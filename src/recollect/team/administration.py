@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from recollect.errors import TeamRefused, UnknownName
-from recollect.model.team import TeamRole
+from recollect.model.team_messages import TeamRole
 from recollect.team.database import AdministratorDatabase, new_token
 
 INVITATION_DAYS = 7

@@ -13,7 +13,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from recollect.errors import TeamForbidden, TeamRefused, TeamUnavailable
-from recollect.model.team import MAX_BATCH_BYTES, PROTOCOL, PROTOCOL_HEADER, Joined, JoinRequest, TeamQuestion
+from recollect.model.team_messages import MAX_BATCH_BYTES, PROTOCOL, PROTOCOL_HEADER, Joined, JoinRequest, TeamQuestion
 from recollect.team.accept import accept, leave, standing
 from recollect.team.database import TeamDatabase, credential, new_token
 from recollect.team.questions import audit, search

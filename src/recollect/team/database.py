@@ -22,7 +22,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg_pool import ConnectionPool, PoolTimeout
 
 from recollect.errors import TeamForbidden, TeamRefused, TeamUnavailable, UsageError
-from recollect.model.team import TeamRole
+from recollect.model.team_messages import TeamRole
 
 Connection = psycopg.Connection[tuple[object, ...]]
 

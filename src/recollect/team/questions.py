@@ -11,7 +11,7 @@ import psycopg
 
 from recollect.clock import now_us
 from recollect.memory import Clause, Question, TeamAnswer, TeamHit, parse, snippet
-from recollect.model.team import AuditLine, AuditPage, TeamQuestion
+from recollect.model.team_messages import AuditLine, AuditPage, TeamQuestion
 from recollect.team.database import Connection, TeamDatabase
 
 MAX_AUDIT_LINES = 1000

@@ -12,7 +12,7 @@ from recollect.cli.options import open_memory
 from recollect.cli.results import LINE, CommandResult, ResultKind, prints, show
 from recollect.cli.terminal import write_bytes
 from recollect.errors import TeamRefused, UsageError
-from recollect.model.team import LEVELS, ROLES, Level, TeamRole
+from recollect.model.team_messages import LEVELS, ROLES, Level, TeamRole
 from recollect.units import plural
 
 if TYPE_CHECKING:
@@ -24,8 +24,8 @@ MADE = ResultKind("team-init", "recollect.team.administration:TeamMade", "team:p
 INVITED = ResultKind("team-invite", "recollect.team.administration:Invitation", "team:print_invitation")
 DATABASE = ResultKind("team-database", "recollect.team.administration:DatabaseView", "team:print_database")
 PUSHED = ResultKind("team-push", "PushReport", "team:print_push")
-AUDIT = ResultKind("team-audit", "recollect.model.team:AuditPage", "team:print_audit")
-STANDING = ResultKind("team-status", "recollect.model.team:Standing", "team:print_standing")
+AUDIT = ResultKind("team-audit", "recollect.model.team_messages:AuditPage", "team:print_audit")
+STANDING = ResultKind("team-status", "recollect.model.team_messages:Standing", "team:print_standing")
 
 database_option = click.option(
     "--database", metavar="URL", envvar="RECOLLECT_TEAM_DATABASE", required=True,

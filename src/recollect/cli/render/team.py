@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from recollect.memory import PushReport
-    from recollect.model.team import AuditPage, Standing
+    from recollect.model.team_messages import AuditPage, Standing
     from recollect.team.administration import DatabaseView, Invitation, MemberView, TeamMade
 
 

@@ -10,7 +10,7 @@ import msgspec
 
 from recollect.endpoints.http import MAX_DELAY_S, checked_address, retry_after
 from recollect.errors import TeamForbidden, TeamRefused, TeamUnavailable
-from recollect.model.team import (
+from recollect.model.team_messages import (
     PROTOCOL,
     PROTOCOL_HEADER,
     AuditPage,

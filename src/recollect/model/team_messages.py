@@ -56,7 +56,7 @@ class SharedDecision(msgspec.Struct, frozen=True):
 
 
 class SharedSession(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One session at its level. stamp: when the machine last changed or analysed it; another one, another content.
+    """One session at its level. stamp: another one, another content.
 
     is_last: all of its events at this level are with the server after this batch.
     """
@@ -97,7 +97,7 @@ class SharedEvent(msgspec.Struct, frozen=True, omit_defaults=True):
     is_undone: bool = False
 
 
-class Span(msgspec.Struct, frozen=True):
+class EventSpan(msgspec.Struct, frozen=True):
     """Events first_seq..last_seq of a session: these are all; what else lies between them is gone."""
 
     session_uid: Uid
@@ -122,7 +122,7 @@ class Batch(msgspec.Struct, frozen=True, omit_defaults=True):
     """The repositories that the machine shares from now on."""
     withdrawn: tuple[Uid, ...] = ()
     sessions: tuple[SharedSession, ...] = ()
-    spans: tuple[Span, ...] = ()
+    spans: tuple[EventSpan, ...] = ()
 
 
 class HeldSession(msgspec.Struct, frozen=True, array_like=True):
