@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 __all__ = [
     "PIPE_WIDTH",
     "Plain",
-    "command_line",
     "console",
     "error_console",
     "pipe_width",
@@ -88,15 +87,6 @@ def put(out: Console | Plain, *spans: str | tuple[str, str]) -> None:
         from rich.text import Text
 
         out.print(Text.assemble(*spans), soft_wrap=True)
-
-
-def command_line(command: Sequence[str], folder: str = "") -> str:
-    """Return a command as one would type it in a shell, with the change to a folder before it."""
-    import shlex
-    import subprocess
-
-    join = subprocess.list2cmdline if sys.platform == "win32" else shlex.join
-    return f"{join(['cd', folder])} && {join(command)}" if folder else join(command)
 
 
 def pipe_width() -> int:

@@ -109,7 +109,7 @@ if TYPE_CHECKING:
         DocumentView,
     )
     from recollect.memory.facts import FactQuestion, FactsAnswer, SeedReport
-    from recollect.memory.handoff import BRIEF_TOKENS, Handoff, HandoffFacet, ResumeCommand
+    from recollect.memory.handoff import BRIEF_TOKENS, Handoff, HandoffFacet, ResumeCommand, command_line
     from recollect.memory.insights import DecisionsFacet, NewDecision
     from recollect.memory.live import LiveFacet
     from recollect.memory.maintenance import ExcludedView, MaintenanceFacet, SettingsView

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import shlex
+import subprocess
+import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
@@ -34,6 +37,12 @@ BRIEF_TOKENS = 2_000
 ANALYSIS_S = 20.0
 """How long a brief may wait for the analysis of its session."""
 STATES: tuple[DecisionState, ...] = ("holds", "contradicted", "superseded", "reversed", "undone")
+
+
+def command_line(command: Sequence[str], folder: str = "") -> str:
+    """Return a command as one would type it in a shell, with the change to a folder before it."""
+    join = subprocess.list2cmdline if sys.platform == "win32" else shlex.join
+    return f"{join(['cd', folder])} && {join(command)}" if folder else join(command)
 
 
 class ResumeCommand(msgspec.Struct, frozen=True):

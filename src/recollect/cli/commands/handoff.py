@@ -14,7 +14,7 @@ import msgspec
 
 from recollect.cli.options import NamedPath, no_sync_option, open_memory
 from recollect.cli.results import CommandResult, ResultKind, prints
-from recollect.cli.terminal import command_line, safe, safe_line
+from recollect.cli.terminal import safe, safe_line
 from recollect.errors import UsageError
 from recollect.files import write_file
 
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 
 def _print_command(_: object, found: ResumeCommand) -> None:
+    from recollect.memory import command_line
+
     click.echo(safe(command_line(found.command, found.folder)))
     _print_notes(found.notes)
 
@@ -35,6 +37,8 @@ def _print_brief(_: object, brief: Handoff) -> None:
     elif brief.text:
         click.echo(f"wrote {safe_line(brief.file)}: {len(brief.lines):,} lines, about {brief.tokens:,} tokens")
         if brief.start:
+            from recollect.memory import command_line
+
             click.echo(f"start it with: {safe(command_line(brief.start, brief.folder))}")
     _print_notes(brief.notes)
 
@@ -75,6 +79,8 @@ def resume(session: str, is_run: bool, no_sync: bool, as_json: bool) -> CommandR
 
 def _run(found: ResumeCommand) -> int:
     """Run the command of an agent in the session's folder and return its exit code. Raises UsageError."""
+    from recollect.memory import command_line
+
     if not found.is_folder_there:
         raise UsageError(found.notes[0], hint=f"run it yourself where the work is now: {command_line(found.command)}")
     program, *arguments = found.command

@@ -13,7 +13,7 @@ from textual.widgets import ContentSwitcher, Footer, Static
 from textual.worker import WorkerFailed
 
 from recollect.cli.render.layout import when
-from recollect.cli.terminal import command_line, safe, safe_line
+from recollect.cli.terminal import safe, safe_line
 from recollect.cli.tui.lists import SessionChosen
 from recollect.cli.tui.search_view import SearchView
 from recollect.cli.tui.sessions_view import SessionsView
@@ -181,6 +181,8 @@ class SessionScreen(Screen[None]):
 
     def action_resume(self) -> None:
         """Show how the session's agent goes on with it."""
+        from recollect.memory import command_line
+
         try:
             command = self._memory.handoff.resume(self._session.session_uid)
             self._resume = command_line(command.command, command.folder)

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from recollect.clock import now_us
-from recollect.errors import ArchiveError
-from recollect.memory import DecisionQuestion, EventFilter
+from recollect.errors import ArchiveError, UsageError
+from recollect.memory import DecisionQuestion, EventFilter, command_line
 from recollect.serve.web.sessions_page import is_running
 from recollect.serve.web.transcript import is_shown, units_of
 
@@ -43,9 +43,19 @@ def session_page(memory: Memory, request: Request) -> tuple[str, dict[str, Any]]
         "session": session, "focus": focus, "decisions": decided[:DECISIONS], "decided": len(decided),
         "family": family, "usage": usage.total,
         "digest": shape, "is_running": is_running(session, now_us()), "exports": EXPORTS,
+        "resume": _resume(memory, session),
         "outline": _outline(memory, session, family, decided, focus or 0),
     }  # fmt: skip
     return "session.html", {**values, **piece(memory, session, focus or 0, above=BEFORE)}
+
+
+def _resume(memory: Memory, session: Session) -> str:
+    """Return what a person types to go on with a session in its own agent, "" where no such command is known."""
+    try:
+        found = memory.handoff.resume(session.session_uid)
+    except UsageError:
+        return ""
+    return command_line(found.command, found.folder)
 
 
 def transcript_part(memory: Memory, request: Request) -> tuple[str, dict[str, Any]]:
