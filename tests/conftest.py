@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+from recollect.index.vectors import contextual
 from tests.examples import IS_CI, USUAL, tried
 
 settings.register_profile("dev", deadline=None, max_examples=tried(USUAL))
@@ -131,6 +132,15 @@ def _no_network(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(socket.socket, "connect", guarded_connect)
     monkeypatch.setattr(socket.socket, "connect_ex", guarded_connect_ex)
     monkeypatch.setattr(socket, "getaddrinfo", guarded_getaddrinfo)
+
+
+@pytest.fixture(autouse=True)
+def _contextual_model(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave the contextual model to the tests that are marked for it: it reads a small memory for seconds."""
+    if request.node.get_closest_marker("model") is None:
+        monkeypatch.setattr(contextual, "_PACKAGES", ("no_package_has_this_name",))
+    elif contextual.weights_path() is None:
+        pytest.skip("the extra `models` is not installed")
 
 
 @pytest.fixture(scope="session")

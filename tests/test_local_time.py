@@ -7,9 +7,10 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import click
@@ -22,7 +23,9 @@ from recollect.cli.render.layout import stamp
 from recollect.local_time import LOCAL
 from recollect.model.time import parse_iso, parse_time
 from recollect.testing.builders import ClaudeTranscript
+from tests.cli.conftest import recollect
 
+__all__ = ["recollect"]
 WEST = "America/Los_Angeles"
 needs_tzset = pytest.mark.skipif(
     not hasattr(time, "tzset"), reason="the zone of a process is set with TZ on POSIX only"
@@ -137,8 +140,8 @@ def test_a_query_and_an_option_mean_the_same_day(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("when", ["monday", "2026-11", "last week", "3m", "3mo", "3 days ago", "now"])
-def test_every_form_is_accepted_wherever_a_time_is(when: str, tmp_path: Path) -> None:
+def test_every_form_is_accepted_wherever_a_time_is(when: str, recollect: Callable[..., Any]) -> None:
     for command in (("timeline", "--after"), ("sessions", "--before"), ("retro", "--since"), ("decisions", "--at")):
-        done = run(tmp_path, *command, when)
-        assert "is not a time" not in done.stderr, done.stderr
-        assert done.returncode in (0, 1), done.stderr
+        done = recollect(*command, when)
+        assert "is not a time" not in done.err, done.err
+        assert done.code in (0, 1), done.err

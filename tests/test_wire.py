@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 import pytest
@@ -33,8 +34,15 @@ def distinctive() -> dict[str, str]:
     return {**named, **hosts}
 
 
-def literals(path: Path) -> list[str]:
-    tree = ast.parse(path.read_text("utf-8"))
+def modules_with(words: Collection[str]) -> Iterator[tuple[Path, ast.Module]]:
+    """Parse the modules in which one of the words stands somewhere: to parse all of them takes seconds."""
+    for path in SOURCE.rglob("*.py"):
+        text = path.read_text("utf-8")
+        if any(word in text for word in words):
+            yield path, ast.parse(text)
+
+
+def literals(tree: ast.Module) -> list[str]:
     texts = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     return [
         node.value
@@ -48,9 +56,9 @@ def test_a_shared_name_is_spelled_in_one_place() -> None:
     assert {wire.INTERNAL_VARIABLE, wire.SOCKET_NAME, wire.LOST_SUFFIX, paths.DATABASE_NAME} <= set(names)
     again = [
         f"{path.relative_to(SOURCE)}: {names[text]}"
-        for path in SOURCE.rglob("*.py")
+        for path, tree in modules_with(names)
         if path.name not in ("wire.py", "paths.py", "agent_names.py")
-        for text in literals(path)
+        for text in literals(tree)
         if text in names
     ]
     assert again == []
@@ -59,8 +67,8 @@ def test_a_shared_name_is_spelled_in_one_place() -> None:
 def test_the_spools_folders_are_spelled_in_one_place() -> None:
     """A path is put together of names, so a folder's name in a join is a copy, however common the word is."""
     again = []
-    for path in SOURCE.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+    for path, tree in modules_with([paths.SPOOL_FOLDER]):
+        for node in ast.walk(tree):
             parts = [node.right] if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div) else []
             if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "join":
                 parts = list(node.args)

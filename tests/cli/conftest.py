@@ -28,19 +28,12 @@ class Outcome(NamedTuple):
     data: Any
 
 
-class _Stdin:
-    """Standard input made of bytes."""
-
-    def __init__(self, content: bytes) -> None:
-        self.buffer = io.BytesIO(content)
-
-
 @pytest.fixture
 def recollect(capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Outcome]:
     """Return a function that runs `recollect` with arguments (and bytes on stdin) in this process."""
 
     def call(*argv: str, stdin: bytes = b"") -> Outcome:
-        monkeypatch.setattr(sys, "stdin", _Stdin(stdin))
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
         capfdbinary.readouterr()
         code = run(argv)
         sys.stdout.flush()

@@ -115,6 +115,7 @@ def test_every_container_is_explained() -> None:
 def test_the_template_keeps_every_rule(isolated_home: Path) -> None:
     done = program("conformance", "myagent.parse:MyAgentAdapter", str(TEMPLATE / "fixtures"), beside=TEMPLATE / "src")
     assert (done.returncode, done.stderr) == (0, ""), done.stdout
+    assert done.stdout.startswith("ok       myagent/1.0/dialogue\n")
     assert done.stdout.endswith("10 fixtures, the adapter keeps every rule\n")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,7 +15,7 @@ from recollect.model.events import Event
 from recollect.testing.builders import ClaudeTranscript, CodexRollout
 from tests.capture.conftest import desk
 
-__all__ = ["World", "desk", "texts", "world"]
+__all__ = ["World", "desk", "texts", "world", "world_in"]
 
 
 class World(NamedTuple):
@@ -37,15 +38,18 @@ class World(NamedTuple):
         return Memory.open(self.root / "memory", config=config or Config(), env=self.env)
 
 
+@contextmanager
+def world_in(root: Path) -> Iterator[World]:
+    """Open the memory of a folder; agents write beside it."""
+    env = {"HOME": str(root), "CLAUDE_CONFIG_DIR": str(root / "claude"), "CODEX_HOME": str(root / "codex")}
+    with Memory.open(root / "memory", config=Config(), env=env) as memory:
+        yield World(root, root / "claude", root / "codex", memory, env)
+
+
 @pytest.fixture
 def world(tmp_path: Path) -> Iterator[World]:
-    env = {
-        "HOME": str(tmp_path),
-        "CLAUDE_CONFIG_DIR": str(tmp_path / "claude"),
-        "CODEX_HOME": str(tmp_path / "codex"),
-    }
-    with Memory.open(tmp_path / "memory", config=Config(), env=env) as memory:
-        yield World(tmp_path, tmp_path / "claude", tmp_path / "codex", memory, env)
+    with world_in(tmp_path) as world:
+        yield world
 
 
 def texts(events: list[Event]) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import sys
 from collections.abc import Iterator
@@ -14,11 +15,9 @@ import pytest
 from recollect import Memory
 from recollect.config import Config, EmbeddingConfig
 from recollect.erasure.reports import ForgetSelection
-from recollect.index.vectors.contextual import weights_path
 from recollect.index.vectors.passage_process import FILE_NAME
 from recollect.testing.builders import ClaudeTranscript
 
-needs_model = pytest.mark.skipif(weights_path() is None, reason="the extra `models` is not installed")
 QUESTION = "how was the delay before startup cured?"
 ANSWER = "Booting takes two seconds now: the cache is filled in advance."
 
@@ -39,21 +38,29 @@ def opened(tmp_path: Path, **embedding: object) -> Memory:
     return Memory.open(tmp_path / "home", config=config, env=env)
 
 
-@pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A home with vectors of everything. The process that the questions start is ended after the test."""
-    monkeypatch.delenv("RECOLLECT_BACKGROUND")
-    write(tmp_path / "claude")
-    with opened(tmp_path) as memory:
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home with vectors of everything, made once."""
+    folder = tmp_path_factory.mktemp("prepared")
+    write(folder / "claude")
+    with opened(folder) as memory:
         memory.sync(agents=("claude",))
         memory.embedding.run()
+    return folder / "home"
+
+
+@pytest.fixture
+def home(prepared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A copy of it. The process that the questions start is ended after the test."""
+    monkeypatch.delenv("RECOLLECT_BACKGROUND")
+    shutil.copytree(prepared, tmp_path / "home")
     yield tmp_path
     address = tmp_path / "home" / "index" / "vectors" / FILE_NAME
     if address.exists():
         os.kill(json.loads(address.read_bytes())["pid"], signal.SIGTERM)
 
 
-@needs_model
+@pytest.mark.model
 def test_an_answer_in_other_words_is_found_among_words_by_accident(home: Path) -> None:
     with opened(home, contextual=False) as memory:
         without = [hit.passage for hit in memory.search(QUESTION, sync=False).hits]
@@ -65,7 +72,7 @@ def test_an_answer_in_other_words_is_found_among_words_by_accident(home: Path) -
         assert memory.search(QUESTION, sync=False).hits == found.hits
 
 
-@needs_model
+@pytest.mark.model
 def test_passages_without_vectors_are_read_while_the_question_waits_and_kept(home: Path) -> None:
     with opened(home, at_once=6) as memory:
         memory.embedding.remove()
@@ -75,7 +82,7 @@ def test_passages_without_vectors_are_read_while_the_question_waits_and_kept(hom
         store.close()
 
 
-@needs_model
+@pytest.mark.model
 def test_forgetting_a_session_forgets_its_vectors_at_once(home: Path) -> None:
     with opened(home) as memory:
         uid = next(hit.session_uid for hit in memory.search("Booting takes two seconds", sync=False).hits)
@@ -90,7 +97,7 @@ def test_forgetting_a_session_forgets_its_vectors_at_once(home: Path) -> None:
         assert all(hit.session_uid != uid for hit in memory.search(QUESTION, sync=False).hits)
 
 
-@needs_model
+@pytest.mark.model
 @pytest.mark.parametrize(
     "question", ["?", "how? " * 25_000, "なぜキャッシュは?", "\ud800 how was it?", "how was \x00 the start?"]
 )
@@ -109,7 +116,7 @@ def test_without_the_model_words_answer_and_the_answer_says_so(home: Path, monke
         assert any("the contextual model is not installed" in note for note in answer.notes)
 
 
-@needs_model
+@pytest.mark.model
 def test_damaged_vectors_of_passages_are_a_note_or_nothing_and_words_answer(home: Path) -> None:
     vectors = home / "home" / "index" / "vectors"
     for path in (*vectors.glob("passages.db"), *vectors.glob("talk-*")):
@@ -127,7 +134,7 @@ def test_switched_off_it_costs_nothing_and_says_nothing(home: Path) -> None:
             assert not any("contextual" in note for note in memory.search(QUESTION, sync=False).notes)
 
 
-@needs_model
+@pytest.mark.model
 def test_a_deep_check_finds_the_vector_of_another_text(home: Path) -> None:
     with opened(home) as memory:
         (part,) = [part for part in memory.maintenance.verify_deep().deep if part.name == "vectors"]
@@ -140,7 +147,7 @@ def test_a_deep_check_finds_the_vector_of_another_text(home: Path) -> None:
         assert [found.what for found in part.differences] == [f"event key {key}"]
 
 
-@needs_model
+@pytest.mark.model
 def test_doctor_and_stats_say_how_much_the_model_has_read(home: Path) -> None:
     def told() -> str:
         with opened(home) as memory:
@@ -156,7 +163,7 @@ def test_doctor_and_stats_say_how_much_the_model_has_read(home: Path) -> None:
     assert told().startswith("has read 0 of 31 sessions; the next sync goes on")
 
 
-@needs_model
+@pytest.mark.model
 def test_a_process_that_cannot_start_says_why(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     command = [sys.executable, "-c", "raise SystemExit('the runtime wants a newer system')"]
     monkeypatch.setattr("recollect.index.vectors.passage_process.own_command", lambda *_given, **_module: command)
@@ -165,7 +172,7 @@ def test_a_process_that_cannot_start_says_why(home: Path, monkeypatch: pytest.Mo
     assert any(note.endswith("did not start: the runtime wants a newer system") for note in notes)
 
 
-@needs_model
+@pytest.mark.model
 def test_where_no_process_may_be_started_none_is(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RECOLLECT_BACKGROUND", "0")
     with opened(home) as memory:

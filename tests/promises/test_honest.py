@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,7 +23,7 @@ from recollect.maintenance.backup.manifest import LastBackup, remember
 from recollect.memory import Check
 from recollect.store.audit import add_audit
 from tests.ingest import conftest as homes
-from tests.ingest.conftest import World
+from tests.ingest.conftest import World, world_in
 
 
 def test_words_that_are_nowhere_are_said_to_be_nowhere(world: World) -> None:
@@ -358,19 +358,37 @@ def checks_of(world: World) -> dict[str, Check]:
         return {check.name: check for check in memory.maintenance.doctor().checks}
 
 
+@pytest.fixture(scope="module")
+def healthy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A world in which every check passes, made once. It remembers the place that its copies get."""
+    root = tmp_path_factory.mktemp("healthy") / "world"
+    with world_in(root) as world:
+        for i in range(20):
+            world.claude().user(f"hello {i}")
+        world.codex().turn("hello", "there")
+        world.memory.sync()
+        world.memory.embedding.run()
+        world.memory.close()
+        checks = checks_of(world)
+    assert {check.state for check in checks.values()} == {"ok"}
+    assert set(checks) <= {a.check for a in AILMENTS}
+    return root.rename(root.with_name("kept"))
+
+
+@pytest.fixture
+def ailing(healthy: Path) -> Iterator[World]:
+    """A copy in which something may be broken."""
+    root = healthy.with_name("world")
+    shutil.rmtree(root, ignore_errors=True)
+    shutil.copytree(healthy, root)
+    with world_in(root) as world:
+        yield world
+
+
 @pytest.mark.parametrize("ailment", AILMENTS, ids=lambda a: f"{a.check}-{a.cause.__name__.strip('_')}")
-def test_every_check_of_doctor_can_fail(world: World, monkeypatch: pytest.MonkeyPatch, ailment: Ailment) -> None:
-    for i in range(20):
-        world.claude().user(f"hello {i}")
-    world.codex().turn("hello", "there")
-    world.memory.sync()
-    world.memory.embedding.run()
-    world.memory.close()
-    healthy = checks_of(world)
-    assert {check.state for check in healthy.values()} == {"ok"}
-    assert set(healthy) <= {a.check for a in AILMENTS}
-    ailment.cause(world, monkeypatch)
-    found = checks_of(world)[ailment.check]
+def test_every_check_of_doctor_can_fail(ailing: World, monkeypatch: pytest.MonkeyPatch, ailment: Ailment) -> None:
+    ailment.cause(ailing, monkeypatch)
+    found = checks_of(ailing)[ailment.check]
     assert found.state == ailment.state
     assert ailment.says in found.detail
     assert found.hint or found.state == "warn"

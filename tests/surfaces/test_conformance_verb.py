@@ -157,24 +157,35 @@ class Elsewhere(Changing):
         return None
 
 
-BROKEN: tuple[tuple[type[MyAgentAdapter], str, str], ...] = (
-    (Forgets, "tool", "the shape is ['user: Run the tests.', 'call: shell', 'assistant: All three pass.']"),
-    (Counts, "tool", "growing in pieces gives other events: missing ["),
-    (Counts, "tool", "a copy of the files gave further events"),
-    (Counts, "tool", "a rebuild from the archive gave other events"),
-    (Undeclared, "unknown_record", "the kind unknown is not declared"),
-    (Timeless, "dialogue", "myagent:one: a time and its quality contradict each other"),
-    (Spending, "usage", "one response is counted 2 times"),
-    (Spending, "usage", "usage is counted twice"),
-    (Thrifty, "usage", "no token usage came"),
-    (Silent, "unknown_record", "the record of type from_the_future is not kept as unknown"),
-    (Silent, "unknown_record", "the type from_the_future is not counted as drift"),
-    (Silent, "unknown_record", "the field novelty is not counted as drift"),
-    (Orphaning, "subagent", "no session says whose subagent it is"),
-    (Muting, "subagent", "the subagent's session does not hold what it said"),
-    (Patient, "interruption", "nothing says that the turn was interrupted"),
-    (Raises, "tool", "the parser raised KeyError in "),
-    (Elsewhere, "dialogue", "no place of the adapter matches sessions/one.jsonl"),
+BROKEN: tuple[tuple[type[MyAgentAdapter], str, tuple[str, ...]], ...] = (
+    (Forgets, "tool", ("the shape is ['user: Run the tests.', 'call: shell', 'assistant: All three pass.']",)),
+    (
+        Counts,
+        "tool",
+        (
+            "growing in pieces gives other events: missing [",
+            "a copy of the files gave further events",
+            "a rebuild from the archive gave other events",
+        ),
+    ),
+    (Undeclared, "unknown_record", ("the kind unknown is not declared",)),
+    (Timeless, "dialogue", ("myagent:one: a time and its quality contradict each other",)),
+    (Spending, "usage", ("one response is counted 2 times", "usage is counted twice")),
+    (Thrifty, "usage", ("no token usage came",)),
+    (
+        Silent,
+        "unknown_record",
+        (
+            "the record of type from_the_future is not kept as unknown",
+            "the type from_the_future is not counted as drift",
+            "the field novelty is not counted as drift",
+        ),
+    ),
+    (Orphaning, "subagent", ("no session says whose subagent it is",)),
+    (Muting, "subagent", ("the subagent's session does not hold what it said",)),
+    (Patient, "interruption", ("nothing says that the turn was interrupted",)),
+    (Raises, "tool", ("the parser raised KeyError in ",)),
+    (Elsewhere, "dialogue", ("no place of the adapter matches sessions/one.jsonl",)),
 )
 
 
@@ -196,18 +207,12 @@ def problems(adapter: Any, folder: Path, work: Path) -> list[str]:
     return [p for result in run_all(usable(adapter), folder, work) if result.fixture != ALL for p in result.problems]
 
 
-def test_the_template_breaks_no_rule(tmp_path: Path) -> None:
-    results = run_all(MyAgentAdapter(), TEMPLATE / "fixtures", tmp_path)
-    assert [r for r in results if r.problems] == []
-    assert results[-1].fixture == ALL
-
-
-@pytest.mark.parametrize(("adapter", "scenario", "said"), BROKEN, ids=lambda x: getattr(x, "__name__", None))
+@pytest.mark.parametrize(("adapter", "scenario", "said"), BROKEN, ids=[adapter.__name__ for adapter, *_ in BROKEN])
 def test_a_rule_that_is_broken_is_said(
-    adapter: type[MyAgentAdapter], scenario: str, said: str, fixtures: Callable[..., Path], tmp_path: Path
+    adapter: type[MyAgentAdapter], scenario: str, said: tuple[str, ...], fixtures: Callable[..., Path], tmp_path: Path
 ) -> None:
     found = problems(adapter, fixtures(scenario), tmp_path / "work")
-    assert any(problem.startswith(said) for problem in found), found
+    assert [one for one in said if not any(problem.startswith(one) for problem in found)] == [], found
 
 
 def test_a_fork_must_say_what_it_came_from(fixtures: Callable[..., Path], tmp_path: Path) -> None:
@@ -337,15 +342,6 @@ def modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def test_a_good_adapter_ends_with_0(
-    recollect: Callable[..., Any], fixtures: Callable[..., Path], modules: Path
-) -> None:
-    every = [path.name for path in sorted((TEMPLATE / "fixtures/myagent/1.0").iterdir())]
-    found = recollect("conformance", MODULE, str(fixtures(*every)))
-    assert (found.code, found.out.splitlines()[-1]) == (0, f"{len(every)} fixtures, the adapter keeps every rule")
-    assert found.out.splitlines()[0] == "ok       myagent/1.0/dialogue"
-
-
 def test_a_broken_rule_ends_with_3_and_is_said(
     recollect: Callable[..., Any], fixtures: Callable[..., Path], modules: Path
 ) -> None:
@@ -397,7 +393,7 @@ def test_a_folder_without_fixtures_of_the_agent_ends_with_2(
 
 
 def test_one_of_our_own_agents_is_checked_by_its_slug(recollect: Callable[..., Any], repository: Path) -> None:
-    found = recollect("conformance", "aider", str(repository / "tests/conformance/fixtures"), "--json")
+    found = recollect("conformance", "slack", str(repository / "tests/conformance/fixtures"), "--json")
     assert found.code == 0, found.out
 
 

@@ -18,12 +18,12 @@ from recollect.capture import unpack
 from recollect.capture.containers.export import elements_of, lines_of_element
 from recollect.cli.main import run
 from recollect.testing.builders import ClaudeTranscript
+from tests.examples import IS_THOROUGH
 
 AT = 1_785_574_800
-EXPORT_BYTES = 60_000_000
-MOST_MEMORY = 450_000_000
-"""Of any one process. Most of it is the search engine's; an import of a few conversations takes about 250 MB, too."""
-MOST_READING = 20_000_000
+EXPORT_BYTES, MOST_MEMORY = (60_000_000, 450_000_000) if IS_THOROUGH else (24_000_000, 260_000_000)
+"""Of any one process, which takes about 160 MB for the smaller export. Its texts as objects would add 100 MB."""
+MOST_READING = EXPORT_BYTES // 3
 """Of what reads an export: a few steps of it, a third of the export as a whole."""
 
 

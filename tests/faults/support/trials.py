@@ -11,6 +11,7 @@ import secrets
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import cycle, islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -174,9 +175,11 @@ class Trial:
     def failures(self, count: int, chance: random.Random) -> list[Fault]:
         """Return steps that fail: no more room from there on, or an error of the disk, once or from there on."""
         kinds = (("full", True), ("broken", False), ("broken", True))
+        first = chance.randrange(len(kinds))
+        drawn = islice(cycle(kinds), first, None)
         return [
-            Fault(*kinds[n % 3][:1], at, is_lasting=kinds[n % 3][1])
-            for n, (at, _) in enumerate(self._steps(count, chance))
+            Fault(kind, at, is_lasting=is_lasting)
+            for (kind, is_lasting), (at, _) in zip(drawn, self._steps(count, chance), strict=False)
         ]
 
     def _steps(self, count: int, chance: random.Random) -> list[tuple[int, str]]:

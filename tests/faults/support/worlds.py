@@ -17,9 +17,16 @@ from recollect.maintenance.export import raw_bytes, raw_files
 from recollect.memory import DiaryQuestion, FactQuestion, Memory
 from recollect.store.insights import NodeFilter
 from recollect.testing.builders import ClaudeTranscript, CodexRollout
+from tests.examples import IS_THOROUGH
 
 QUESTIONS = ("question", '"answer 3 2"', "reply -words", "prompt", "decided")
-SETTINGS = "[ingest]\nslice_bytes = 65536\n\n[embedding]\nin_background = false\n"
+SETTINGS = f"""[ingest]
+slice_bytes = 65536
+
+[embedding]
+in_background = false
+contextual = {str(IS_THOROUGH).lower()}
+"""
 
 
 class World(NamedTuple):

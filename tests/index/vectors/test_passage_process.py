@@ -20,8 +20,6 @@ from recollect.index.vectors.contextual import DIMENSIONS, ContextualModel, weig
 from recollect.index.vectors.onnx import open_session
 from recollect.index.vectors.passage_process import FILE_NAME, PassageReader, is_at_work
 
-needs_model = pytest.mark.skipif(weights_path() is None, reason="the extra `models` is not installed")
-
 
 @pytest.fixture
 def reader(tmp_path: Path) -> Iterator[PassageReader]:
@@ -42,7 +40,7 @@ def end(folder: Path) -> None:
         (folder / FILE_NAME).unlink(missing_ok=True)
 
 
-@needs_model
+@pytest.mark.model
 def test_what_means_the_same_is_nearer_than_what_shares_its_words() -> None:
     said = [
         "The build broke because the disk was full.",
@@ -55,7 +53,7 @@ def test_what_means_the_same_is_nearer_than_what_shares_its_words() -> None:
     assert vectors[0] @ vectors[1] > vectors[0] @ vectors[2]
 
 
-@needs_model
+@pytest.mark.model
 def test_any_text_has_a_vector_and_a_batch_changes_none() -> None:
     model = ContextualModel()
     texts = [
@@ -74,7 +72,7 @@ def test_any_text_has_a_vector_and_a_batch_changes_none() -> None:
     assert model.embed([]).shape == (0, DIMENSIONS)
 
 
-@needs_model
+@pytest.mark.model
 def test_bytes_multiplied_give_nearly_the_vectors_that_the_packages_own_graph_gives() -> None:
     model = ContextualModel()
     path = weights_path()
@@ -100,7 +98,7 @@ def test_weights_that_are_not_the_known_ones_are_refused(tmp_path: Path, content
         ContextualModel(path)
 
 
-@needs_model
+@pytest.mark.model
 def test_a_process_of_its_own_answers_and_a_second_caller_shares_it(reader: PassageReader, tmp_path: Path) -> None:
     vectors = reader.embed(["a question", "a passage"])
     assert vectors == pytest.approx(ContextualModel().embed(["a question", "a passage"]), abs=1e-5)
@@ -114,7 +112,7 @@ def test_a_process_of_its_own_answers_and_a_second_caller_shares_it(reader: Pass
         assert (tmp_path / "vectors" / FILE_NAME).stat().st_mode & 0o077 == 0
 
 
-@needs_model
+@pytest.mark.model
 @pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL")
 def test_a_killed_process_is_started_again_where_that_is_allowed(reader: PassageReader, tmp_path: Path) -> None:
     folder = tmp_path / "vectors"
@@ -139,7 +137,7 @@ def is_alive(pid: int) -> bool:
         return False
 
 
-@needs_model
+@pytest.mark.model
 @pytest.mark.skipif(sys.platform == "win32", reason="SIGSTOP")
 def test_a_process_that_was_stopped_holds_no_question(
     reader: PassageReader, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -157,7 +155,7 @@ def test_a_process_that_was_stopped_holds_no_question(
         os.kill(pid, signal.SIGCONT)
 
 
-@needs_model
+@pytest.mark.model
 def test_a_caller_who_says_nothing_keeps_nobody_waiting(reader: PassageReader, tmp_path: Path) -> None:
     reader.embed(["a question"])
     port = json.loads((tmp_path / "vectors" / FILE_NAME).read_bytes())["port"]
@@ -167,7 +165,7 @@ def test_a_caller_who_says_nothing_keeps_nobody_waiting(reader: PassageReader, t
         other.close()
 
 
-@needs_model
+@pytest.mark.model
 def test_a_stranger_without_the_key_gets_nothing(reader: PassageReader, tmp_path: Path) -> None:
     folder = tmp_path / "vectors"
     reader.embed(["a question"])
