@@ -125,7 +125,7 @@ class Batch(msgspec.Struct, frozen=True, omit_defaults=True):
     spans: tuple[EventSpan, ...] = ()
 
 
-class HeldSession(msgspec.Struct, frozen=True, array_like=True):
+class HeldSession(msgspec.Struct, frozen=True):
     """A session that the server has whole from this machine."""
 
     session_uid: str

@@ -14,13 +14,13 @@ from recollect.units import count, duration, plural
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from recollect.memory import Hit, SearchAnswer
+    from recollect.memory import Hit, SearchAnswer, TeamAnswer
 
 WITH_PASSAGE = 3
 """Hits that are shown with their passage: more would fill the screen."""
 
 
-def print_answer(out: Console | Plain, answer: SearchAnswer, *, now_us: int) -> None:
+def print_answer(out: Console | Plain, answer: SearchAnswer | TeamAnswer, *, now_us: int) -> None:
     """Print hits with rank, source and citation, then the notes, then how they were found."""
     marks = matched_words(answer.query)
     shown: set[str] = set()
