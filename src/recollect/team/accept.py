@@ -146,7 +146,11 @@ def standing(database: TeamDatabase, token: str) -> Standing:
         number=at.number, derivation_id=at.derivation_id, position=at.position,
         shares={str(repo): msgspec.convert(level, Level) for repo, level in shares},
         known=tuple(str(row[0]) for row in rows),
-        held=tuple(HeldSession(*row[:3]) for row in rows if row[3]),
+        held=tuple(
+            HeldSession(str(uid), msgspec.convert(level, Level), msgspec.convert(stamp, int))
+            for uid, level, stamp, is_whole in rows
+            if is_whole
+        ),
     )  # fmt: skip
 
 
