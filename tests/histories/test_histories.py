@@ -177,7 +177,8 @@ class History:
         return found
 
     def _sizes(self) -> dict[str, int]:
-        files = (p for p in self.memory.home.rglob("*") if p.is_file() and p.suffix != ".db-shm")
+        caches = (".db-shm", "look.json")
+        files = (p for p in self.memory.home.rglob("*") if p.is_file() and not p.name.endswith(caches))
         return {str(p): p.stat().st_size for p in files}
 
     def _add(self, path: Path, content: bytes) -> None:

@@ -82,7 +82,7 @@ def _unchanged(home: OpenHome) -> SyncReport | None:
 
     started = time.perf_counter()
     last = _last_look(home)
-    if last is None or last.quiet is None:
+    if last is None or last.quiet is None or is_behind(home):  # notes are written without the ingest lock
         return None
     agents = {
         one.agent: AgentSync(
@@ -268,7 +268,8 @@ class Refresher:
             if not self.looks_again():
                 return (*unanswered, *index_entries(home))
             self._looked_at = time.monotonic()  # before it looks: what is written meanwhile may have been passed by
-            if self._is_same():
+            is_damaged = home.index is not None and bool(home.index.damaged)  # a question found it; a pass repairs it
+            if not is_damaged and self._is_same():
                 return (*unanswered, *index_entries(home))
             return (*unanswered, *self._take())
         finally:

@@ -197,7 +197,7 @@ def test_without_a_model_nothing_is_asked(told: Session, recollect: Recollect) -
         (("--older", "--dry-run"), "leave out SESSION"),
         (("--after", "3mo"), "add --older"),
         (("--older", "--after", "whenever"), "whenever"),
-        (("--older",), "learning-models"),
+        (("--older",), "learn-with-a-model"),
     ],
 )
 def test_what_is_wrong_with_a_wish_for_older_sessions_is_said_in_a_line(
