@@ -127,6 +127,8 @@ def test_a_second_worker_is_started_only_for_a_second_source(
 def test_an_answer_is_gone_before_the_next_one_is_made(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     large(world, "large", turns=60)
     held: list[int] = []
+    gc.collect()
+    others = alive(TaskAnswer)  # that another test in this process still holds
     run = pool.Worker.run
 
     def counted(self: pool.Worker, tasks: list[SourceTask]) -> TaskAnswer:
@@ -137,7 +139,7 @@ def test_an_answer_is_gone_before_the_next_one_is_made(world: World, monkeypatch
     with world.again(Config(ingest=IngestConfig(slice_bytes=SLICE_BYTES))) as memory:
         memory.sync()
     assert len(held) > 5
-    assert set(held) == {0}
+    assert set(held) == {others}
 
 
 def test_a_plan_of_many_files_is_let_go_of_as_they_are_taken(world: World) -> None:
