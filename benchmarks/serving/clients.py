@@ -26,7 +26,7 @@ from benchmarks.support.places import Places, parser, places
 from benchmarks.support.results import Section, publish
 from recollect import Memory
 from recollect.client import SearchRequest, ask_daemon
-from recollect.config import DaemonConfig, config_toml
+from recollect.config import DaemonConfig, EmbeddingConfig, config_toml
 from recollect.recall.answers import SearchAnswer
 
 SEARCHES = 60
@@ -39,12 +39,13 @@ AIM_A_SECOND = 1000
 
 
 def distinct_queries(corpus: Corpus) -> list[str]:
-    """Return pairs of words of the corpus, none twice, in the same order each time."""
+    """Return pairs of words of the corpus, then rows of three, none twice, in the same order each time."""
     words = corpus.manifest()["queries"]
     some = [*words["rare"], *words["common"], *(w for q in words["medium"] for w in q.split())]
-    pairs = [f"{a} {b}" for a, b in itertools.permutations(sorted(set(some)), 2)]
-    random.Random(7).shuffle(pairs)
-    return pairs
+    pairs, threes = ([" ".join(row) for row in itertools.permutations(sorted(set(some)), size)] for size in (2, 3))
+    for rows in (pairs, threes):
+        random.Random(7).shuffle(rows)
+    return pairs + threes
 
 
 def one_at_a_time(home: Path, queries: Sequence[str]) -> dict[str, Any]:
@@ -107,7 +108,9 @@ def _of(at: Places, corpus: Corpus) -> Section:
     print(f"clients: {corpus.name}", file=sys.stderr)
     home = at.home(f"clients-{corpus.folder.name}")
     shutil.rmtree(home, ignore_errors=True)
-    config = msgspec.structs.replace(corpus.config(), daemon=DaemonConfig(rescan_seconds=86_400))
+    config = msgspec.structs.replace(
+        corpus.config(), daemon=DaemonConfig(rescan_seconds=86_400), embedding=EmbeddingConfig(in_background=False)
+    )
     with Memory.open(home, config=config) as memory:
         memory.sync()
     (home / "config.toml").write_text(config_toml(config), "utf-8")
