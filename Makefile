@@ -22,7 +22,7 @@ test: $(VENV)/.dev ## the whole suite, without network
 	@$(BIN)/python -m pytest -n auto --dist worksteal
 
 team: $(VENV)/.dev ## a team's server with a database of its own on this machine, for trying out; Ctrl-C stops
-	@$(BIN)/python scripts/try_team.py
+	@$(BIN)/python -m scripts.try_team
 
 soak: $(VENV)/.dev ## every property with all its examples, then 1,000 kills at random places (RECOLLECT_FAULT_SEED repeats them)
 	@RECOLLECT_THOROUGH=1 $(BIN)/python -m pytest -n auto --dist worksteal

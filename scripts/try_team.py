@@ -6,21 +6,26 @@ What was tried stays in `build/team`; remove the folder to begin anew.
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
+from scripts.local_postgres import LocalPostgres, programs
 
-from scripts.local_postgres import LocalPostgres, programs  # noqa: E402
+ROOT = Path(__file__).resolve().parent.parent
 
 
 def main() -> int:
     """Serve; return the exit code."""
     if programs() is None:
-        print("no PostgreSQL for this platform comes as a wheel; see docs/team.md for your own", file=sys.stderr)
+        print(
+            "no wheel of PostgreSQL for this platform; `recollect help share-with-a-team` says how to use yours",
+            file=sys.stderr,
+        )
         return 1
+    # PostgreSQL is stopped however this ends.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     folder = ROOT / "build" / "team"
     is_new = not (folder / "data").exists()
     postgres = LocalPostgres(folder)

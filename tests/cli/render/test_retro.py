@@ -99,9 +99,10 @@ def test_a_plot_takes_its_colours_from_the_page_and_no_formula_from_a_path() -> 
 @example(text=EVIL)
 @example(text="[bold]x[/bold] \x1b[2J")
 def test_a_terminal_is_given_text_and_no_markup(text: str) -> None:
-    out = Console(file=io.StringIO(), width=100, force_terminal=False, markup=True)
+    written = io.StringIO()
+    out = Console(file=written, width=100, force_terminal=False, markup=True)
     print_document(out, document(safe_line(text) or "x"))
-    shown = out.file.getvalue()  # type: ignore[attr-defined]
+    shown = written.getvalue()
     assert "\x1b" not in shown
     assert not text.startswith("[bold]") or "[bold]x[/bold] ␛[2J" in shown
 
@@ -115,9 +116,9 @@ def test_citations_are_as_short_as_tells_them_apart() -> None:
 
 
 def test_a_command_that_shows_figures_is_said_once_in_whole_minutes() -> None:
-    out = Console(file=io.StringIO(), width=200)
-    print_document(out, document_of(empty()))
-    lines = [line for line in out.file.getvalue().splitlines() if "recollect sessions" in line]  # type: ignore[attr-defined]
+    written = io.StringIO()
+    print_document(Console(file=written, width=200), document_of(empty()))
+    lines = [line for line in written.getvalue().splitlines() if "recollect sessions" in line]
     assert lines == ["from: recollect sessions --after 1970-01-01T00:00Z --before 1970-01-02T00:00Z"]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import sys
 from typing import TYPE_CHECKING
 
 import click
@@ -66,7 +67,9 @@ def join(url: str, code: str | None, machine: str | None) -> CommandResult:
     Example:
       recollect team join https://team.example.com
     """
-    code = code or click.prompt("invitation", hide_input=True, err=True)
+    if not code:
+        is_asked = sys.stdin.isatty()
+        code = click.prompt("invitation", hide_input=True, err=True) if is_asked else sys.stdin.readline().strip()
     with open_memory() as memory:
         mine = memory.team.join(url, code, machine or platform.node() or "machine")
     line = f"{mine.person} on {mine.machine} has joined {mine.team}; nothing is shared yet"
