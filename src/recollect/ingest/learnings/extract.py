@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 LEASE_US = 60_000_000
 """Of `rules` and `relate` jobs, which nobody but the one ingester takes: it counts for nothing but a clock set back."""
 ONE_BY_ONE_US = 30_000_000
-"""Beside a daemon a session is read at most this often while a turn goes on."""
+"""Beside agents at work a session is read at most this often while a turn goes on."""
 EXTRACTOR_NOTE = "extractor"
 """Keeps the version that the sessions were read by."""
 PROGRAM_NOTE = "program"
@@ -279,33 +279,41 @@ class Extracting:
 
 
 def has_work(store: LearningStore, *, now_us: int, is_patient: bool) -> bool:
-    """Tell whether there is anything to do for the rules that ship: a few rows are read, and nothing is loaded."""
+    """Take what the change log says; tell whether anything is due for the rules that ship. A few rows are read, and
+    nothing is loaded.
+
+    is_patient: see `Extracting.run`.
+    """
     queue = store.queue
-    if queue.has_changes() or store.note(PROGRAM_NOTE) != PROGRAM.encode():
+    if store.note(PROGRAM_NOTE) != PROGRAM.encode():
         return True
+    _note_changes(store, now_us, ONE_BY_ONE_US if is_patient else 0)
     due_at = queue.next_due_at(("rules", "relate"), now_us=now_us)
-    if due_at is not None and due_at <= now_us:
-        return True
-    return is_patient and queue.next_due_at(("rules",), now_us=now_us) is not None
+    return due_at is not None and due_at <= now_us
 
 
 def note_sessions(store: LearningStore, version: str, now_us: int, least_wait_us: int) -> None:
     """Take what the change log says, so that it need not be kept; have all sessions read that no such version read."""
-    queue = store.queue
     is_other = store.note(EXTRACTOR_NOTE) != version.encode()
-    is_new = is_other or store.note(PROGRAM_NOTE) != PROGRAM.encode()
-    if not is_new and not queue.has_changes():
-        if least_wait_us and queue.next_due_at(("rules",), now_us=now_us) is not None:
-            with store.transaction():
-                queue.hasten(now_us=now_us)
-        return
-    with store.transaction():
-        queue.note_changes(now_us=now_us, least_wait_us=least_wait_us)
-        if is_other:
-            queue.add_all_sessions(now_us=now_us)
-        if is_new:
+    if is_other or store.note(PROGRAM_NOTE) != PROGRAM.encode():
+        with store.transaction():
+            store.queue.note_changes(now_us=now_us, least_wait_us=least_wait_us)
+            if is_other:
+                store.queue.add_all_sessions(now_us=now_us)
             store.set_note(EXTRACTOR_NOTE, version.encode())
             store.set_note(PROGRAM_NOTE, PROGRAM.encode())
+    _note_changes(store, now_us, least_wait_us)
+
+
+def _note_changes(store: LearningStore, now_us: int, least_wait_us: int) -> None:
+    """Have the sessions that changed read; those that must wait at once where their newest turn is over."""
+    queue = store.queue
+    has_changes = queue.has_changes()
+    if not has_changes and (not least_wait_us or queue.next_due_at(("rules",), now_us=now_us) is None):
+        return
+    with store.transaction():
+        if has_changes:
+            queue.note_changes(now_us=now_us, least_wait_us=least_wait_us)
         if least_wait_us:
             queue.hasten(now_us=now_us)
 
