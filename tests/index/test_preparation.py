@@ -7,6 +7,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
+from recollect.index.text.bulk import prepare_many
 from recollect.index.text.documents import DOCUMENT_BYTES, DocumentBuilder, split_text
 from recollect.index.text.preparation import clean, fold_accents, latin_folds, prepare, prepare_one
 from recollect.index.text.terms import terms_of
@@ -80,10 +81,21 @@ def test_terminal_colours_are_no_words() -> None:
     assert terms_of("\x1b[31merror\x1b[0m done") == ["error", "done"]
 
 
-@given(st.lists(st.text(max_size=200), max_size=8))
+_WORDS = st.text("aAbBzZ09_ éÉßΣ検한ⅣＡ𝔸�-", max_size=150)
+"""Words with what is taken apart, made small, and as long as a term or longer."""
+
+
+@given(st.lists(st.text(max_size=200) | _WORDS, max_size=8))
 def test_texts_are_prepared_alike_together_and_alone(texts: list[str]) -> None:
     pieces = [clean(text) for text in texts]
-    assert prepare(pieces) == [prepare([piece])[0] for piece in pieces]
+    assert prepare_many(pieces) == list(map(prepare, pieces))
+
+
+def test_every_character_is_prepared_alike_together_and_alone() -> None:
+    points = [point for point in range(0x32000) if not 0xD800 <= point < 0xE000]
+    rows = (points[first : first + 512] for first in range(0, len(points), 512))
+    pieces = [clean(" ".join(f"aB{chr(point)}Bc" for point in row)) for row in rows]
+    assert prepare_many(pieces) == list(map(prepare, pieces))
 
 
 @given(st.lists(st.text(max_size=14), max_size=20))
@@ -91,13 +103,13 @@ def test_preparing_any_text_without_long_words_keeps_all_but_separators(words: l
     data = clean(" ".join(words))
     kept = bytes(b for b in data if b >= 0x80 or chr(b).isalnum() or b == ord("_")).decode()
     small = "".join("i" if c == "İ" else c.lower() for c in kept)
-    assert prepare([data])[0].text.replace(" ", "") == small
+    assert prepare(data).text.replace(" ", "") == small
 
 
 def test_every_capital_becomes_small() -> None:
     capitals = [c for c in map(chr, range(0x20000)) if not 0xD800 <= ord(c) < 0xE000 and c.lower() != c and c != "İ"]
     pieces = [clean(c) for c in capitals]
-    assert [p.text for p in prepare(pieces)] == [piece.decode().lower() for piece in pieces]
+    assert [prepare(piece).text for piece in pieces] == [piece.decode().lower() for piece in pieces]
     assert terms_of("ΟΔΟΣ İki") == ["οδοσ", "iki"]
 
 

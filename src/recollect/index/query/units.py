@@ -179,7 +179,7 @@ class UnitReader:
             for form in self._inflections(word, word_stem):
                 terms.setdefault(form, STEM_QUALITY)
         if not word.isascii():
-            from recollect.index.text.preparation import fold_accents  # brings numpy, which few questions need
+            from recollect.index.text.preparation import fold_accents
 
             terms.setdefault(fold_accents(word), FOLD_QUALITY)
         also = () if part_of else self._also(clause)

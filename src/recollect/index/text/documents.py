@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 DOCUMENT_BYTES = 64 * 1024
 """A longer text goes on in further documents of the same key."""
 _CUT_BACK_BYTES = 1024
+_LITTLE_BYTES = 32_000
+"""Less than this is prepared text by text: numpy takes as long to import as a short command to do all else."""
 _SPACE = re.compile(rb"\s(?=\S*\Z)")
 
 
@@ -38,7 +40,7 @@ class DocumentBuilder:
     """Collects the texts of one slice and prepares them together. Use once: add …, then finish.
 
     Not thread safe. Memory: about three times the text added. What prepares texts is imported with the first: a process
-    that only asks needs no numpy, which takes as long to import as all else.
+    that only asks does not need it.
     """
 
     def __init__(self) -> None:
@@ -79,10 +81,8 @@ class DocumentBuilder:
         """
         if not self._pieces:
             return [() for _ in self._heads]
-        from recollect.index.text.preparation import prepare
-
-        prepared = prepare(self._pieces)
-        paths = [f',"{PATHS}":"{p.text}"' for p in prepare(self._paths)]
+        prepared = _prepared(self._pieces)
+        paths = [f',"{PATHS}":"{p.text}"' for p in _prepared(self._paths)]
         documents: list[tuple[str, ...]] = []
         first = 0
         for (head, count, text_class), path in zip(self._heads, self._path_of, strict=True):
@@ -95,6 +95,16 @@ class DocumentBuilder:
                 documents.append(tuple(_document(head, "" if i else tail, text_class, piece) for i, piece in pieces))
             first = last
         return documents
+
+
+def _prepared(pieces: Sequence[bytes]) -> list[Prepared]:
+    if sum(map(len, pieces)) < _LITTLE_BYTES:
+        from recollect.index.text.preparation import prepare
+
+        return list(map(prepare, pieces))
+    from recollect.index.text.bulk import prepare_many
+
+    return prepare_many(pieces)
 
 
 def split_text(data: bytes) -> list[bytes]:

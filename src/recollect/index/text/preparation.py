@@ -1,44 +1,41 @@
-"""Text made ready for the engine's plain tokenizer, vectorised over many documents at once.
+"""Text made ready for the engine's plain tokenizer.
 
 The engine only splits at everything that is not a letter or digit: each filter behind that costs it a tenth of its
-time, and its regular-expression tokenizer does the rest of what is wanted at 4 MB/s. This does it at some 150 MB/s:
-camelCase is taken apart by inserting a space, characters of scripts that write no spaces become words of their own,
-letters become small, what is too long to be a term becomes spaces, and so does every ASCII character that only
-separates words, so that the text can be put into a JSON string as it is.
+time, and its regular-expression tokenizer does the rest of what is wanted at 4 MB/s. So camelCase is taken apart by
+inserting a space, characters of scripts that write no spaces become words of their own, letters become small, what is
+too long to be a term becomes spaces, and so does every ASCII character that only separates words, so that the text can
+be put into a JSON string as it is.
 
 Identifiers that were taken apart by case are given whole besides, in lower case. Those in snake_case are not:
 their parts stand side by side, so that a phrase finds them; indexing them twice cost a third more time.
+
+Little text is prepared as here; many texts at once as in `bulk`.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
 from functools import cache
 from itertools import pairwise
 from typing import NamedTuple
 
-import numpy as np
 import tantivy
-from numpy.typing import NDArray
 
 from recollect.index.text.schema import MAX_TERM_BYTES
 
-_Bytes = NDArray[np.uint8]
-_Positions = NDArray[np.intp]
-
-_PASS_BYTES = 200_000
-"""Texts of one pass together: larger temporaries leave the processor's cache (measured best of 40 to 400 KB)."""
-
 _BLANK = 0x20
-_PLAIN = bytes(b if b >= 0x80 or b == 0x5F or bytes((b,)).isalnum() else _BLANK for b in range(256)).lower()
+PLAIN = bytes(b if b >= 0x80 or b == 0x5F or bytes((b,)).isalnum() else _BLANK for b in range(256)).lower()
 """Small letters, digits, the underscore and all beyond ASCII stay; the rest is blank."""
-_ASCII_ONLY = bytes(b if b < 0x80 else _BLANK for b in range(256))
-_E2_CASED = np.isin(np.arange(256), (0x84, 0x85, 0x92, 0x93, 0xB0, 0xB1, 0xB2, 0xB3))
 _ANSI = re.compile(rb"\x1b\[[0-9;?]*[A-Za-z]")
 _LATIN_WORD = re.compile("[a-z\u00df-\u024f\u1e00-\u1eff]+")
 _NO_MARK = dict.fromkeys(range(768, 880))
+_RUN = re.compile(rb"[A-Za-z0-9_]+")
+_CAMEL = re.compile(rb"(?<=[a-z])[A-Z]|(?<=[A-Z])[A-Z](?=[a-z])")
+"""The capitals that begin a part of a word. HTTPServer: one after a capital and before a small letter begins a part."""
+_UNSPACED = re.compile(rb"(?s:[\xe3-\xe9\xeb-\xed]..|\xea[\xb0-\xff].|\xf0[\xa0-\xff]..)")
+"""A Han, kana or Hangul character."""
+_TOO_LONG = re.compile(rb"[^ ]{%d,}" % (MAX_TERM_BYTES + 1))
 
 
 class Prepared(NamedTuple):
@@ -69,21 +66,9 @@ def clean(text: str) -> bytes:
     return data
 
 
-def prepare(pieces: Sequence[bytes]) -> list[Prepared]:
-    """Prepare many cleaned texts (see `clean`); one result a text, in order."""
-    results: list[Prepared] = []
-    first = size = 0
-    for i, piece in enumerate(pieces):
-        size += len(piece)
-        if size >= _PASS_BYTES or i == len(pieces) - 1:
-            results += _prepare_pass(pieces[first : i + 1])
-            first, size = i + 1, 0
-    return results
-
-
 def prepare_one(text: str) -> Prepared:
     """Prepare one text, by the same rules; for queries and tests."""
-    return prepare([clean(text)])[0]
+    return prepare(clean(text))
 
 
 def latin_folds(text: str) -> set[str]:
@@ -93,102 +78,55 @@ def latin_folds(text: str) -> set[str]:
     return {fold for word in words if (fold := fold_accents(word)).isascii() and len(fold) <= MAX_TERM_BYTES}
 
 
-def _prepare_pass(pieces: Sequence[bytes]) -> list[Prepared]:
-    # A blank after each text keeps words apart; all positions are in this joined buffer.
-    joined = b" ".join((*pieces, b""))
-    ends = np.cumsum(np.fromiter((len(p) + 1 for p in pieces), np.intp, len(pieces)))
-    plain = joined.translate(_PLAIN)
-    is_ascii = joined.isascii()
-    breaks = _camel_breaks(np.frombuffer(joined, np.uint8))
-    identifiers: dict[int, bytes] = {}
-    if len(breaks):
-        breaks, identifiers = _identifiers(joined, plain if is_ascii else plain.translate(_ASCII_ONLY), breaks, ends)
-    with_case: set[int] = set()
+def prepare(piece: bytes) -> Prepared:
+    """Prepare a cleaned text, see `clean`."""
+    stands, identifiers = _identifiers(piece)
+    is_ascii = piece.isascii()
     if not is_ascii:
-        data = np.frombuffer(joined, np.uint8)
-        with_case = set(np.searchsorted(ends, _cased(data), side="right").tolist())
-        unspaced = _unspaced_breaks(data)
-        breaks = np.union1d(breaks, unspaced) if len(unspaced) else breaks
-    spread = _without_long_runs(_insert_spaces(plain, breaks))
-    stops = (ends + np.searchsorted(breaks, ends)).tolist()
-    results: list[Prepared] = []
-    start = 0
-    for i, stop in enumerate(stops):
-        text = spread[start : stop - 1].decode("utf-8", "replace")  # the blank that follows it is part of its range
-        names = identifiers.get(i, b"").decode()
-        if i in with_case:
-            text = _small(text)
-            names = " ".join(filter(None, (names, *sorted(latin_folds(pieces[i].decode("utf-8", "replace"))))))
-        results.append(Prepared(text, names))
-        start = stop
-    return results
+        around = {at for mark in _UNSPACED.finditer(piece) for at in mark.span()}
+        stands = sorted(around.union(stands))
+    places = [0, *stands, len(piece)] if stands else ()
+    plain = piece.translate(PLAIN)
+    spread = b" ".join([plain[a:b] for a, b in pairwise(places)]) if stands else plain
+    text = _TOO_LONG.sub(lambda run: blank_long_terms(run[0]), spread).decode("utf-8", "replace")
+    if is_ascii:
+        return Prepared(text, identifiers)
+    return with_small_letters(Prepared(text, identifiers), piece)
 
 
-def _camel_breaks(data: _Bytes) -> _Positions:
-    """Positions of the capitals that begin a part of a camelCase word, ascending."""
-    capitals = np.flatnonzero(_is_letter(data, "A"))
-    capitals = capitals[(capitals > 0) & (capitals < len(data) - 1)]
-    before, is_before_small = data[capitals - 1], _is_letter(data[capitals + 1], "a")
-    # HTTPServer: a capital after a capital and before a small letter begins a part.
-    begins: _Positions = capitals[_is_letter(before, "a") | (_is_letter(before, "A") & is_before_small)]
-    return begins
+def _identifiers(piece: bytes) -> tuple[list[int], str]:
+    """Return where words are taken apart by case, and these words: unique, lower case, by blanks.
 
-
-def _is_letter(data: _Bytes, first: str) -> NDArray[np.bool_]:
-    """Tell which bytes are ASCII letters of the case of `first`, "a" or "A". Smaller bytes wrap around."""
-    return (data - np.uint8(ord(first))) < 26
-
-
-def _identifiers(
-    joined: bytes, runs: bytes, breaks: _Positions, ends: _Positions
-) -> tuple[_Positions, dict[int, bytes]]:
-    """Return the breaks that stand, and per text the identifiers they take apart: unique, lower case, by blanks.
-
-    runs: the same text, blank where a run of ASCII letters, digits and underscores ends. Breaks inside a run of letters
-    and digits longer than a term are dropped.
+    A run of letters and digits longer than a term is left as it is.
     """
-    blanks = np.flatnonzero(np.frombuffer(runs, np.uint8) == _BLANK)
-    after = np.searchsorted(blanks, breaks)  # never past the end: the last byte is a blank
-    starts = np.where(after > 0, blanks[after - 1] + 1, 0)
-    stops = blanks[after]
-    is_word = stops - starts <= MAX_TERM_BYTES
-    stands = is_word.copy()
-    for i in np.flatnonzero(~is_word).tolist():
-        place, start, stop = int(breaks[i]), int(starts[i]), int(stops[i])
-        first = runs.rfind(b"_", start, place) + 1 or start
-        last = runs.find(b"_", place, stop)
-        stands[i] = (stop if last < 0 else last) - first <= MAX_TERM_BYTES
-    is_word &= np.diff(starts, prepend=-1) > 0  # each once, however often it is broken
-    starts, stops = starts[is_word], stops[is_word]
-    words = [joined[a:b] for a, b in zip(starts.tolist(), stops.tolist(), strict=True)]
-    owner = np.searchsorted(ends, starts, side="right")
-    bounds = np.flatnonzero(np.diff(owner, prepend=-1, append=len(ends))).tolist()
-    found = {int(owner[a]): b" ".join(dict.fromkeys(words[a:b])).lower() for a, b in pairwise(bounds)}
-    return breaks[stands], found
+    stands: list[int] = []
+    words: dict[bytes, None] = {}
+    for run in _RUN.finditer(piece):
+        breaks = [mark.start() for mark in _CAMEL.finditer(run[0])]
+        if not breaks:
+            continue
+        if len(run[0]) <= MAX_TERM_BYTES:
+            words[run[0]] = None
+        else:
+            breaks = [at for at in breaks if _part_length(run[0], at) <= MAX_TERM_BYTES]
+        stands += [run.start() + at for at in breaks]
+    return stands, b" ".join(words).lower().decode()
 
 
-def _without_long_runs(text: bytes) -> bytes:
-    """Return the text with every run of letters and digits blanked that is longer than a term."""
-    # A run of more than 64 bytes has 7 whole words of 8 bytes without a blank.
-    size = len(text) // 8 * 8
-    full = ~(np.frombuffer(text, np.uint8, size) == _BLANK).view(np.uint64).astype(np.bool_)
-    for step in (1, 2, 3):
-        full = full[:-step] & full[step:]
-    suspects = np.flatnonzero(full)
-    if not len(suspects):
-        return text
-    found = bytearray(text)
-    stop = 0
-    for suspect in (suspects * 8).tolist():
-        if suspect >= stop:
-            start = text.rfind(b" ", 0, suspect) + 1
-            stop = text.find(b" ", suspect)
-            stop = len(text) if stop < 0 else stop
-            found[start:stop] = _blank_long_terms(text[start:stop])
-    return bytes(found)
+def _part_length(run: bytes, at: int) -> int:
+    """Return how long what stands between underscores around a place is."""
+    last = run.find(b"_", at)
+    return (len(run) if last < 0 else last) - run.rfind(b"_", 0, at) - 1
 
 
-def _blank_long_terms(run: bytes) -> bytes:
+def with_small_letters(prepared: Prepared, piece: bytes) -> Prepared:
+    """Return what was prepared of a piece with letters beyond ASCII: these small, and its words without accents."""
+    folds = sorted(latin_folds(piece.decode("utf-8", "replace")))
+    return Prepared(_small(prepared.text), " ".join(filter(None, (prepared.identifiers, *folds))))
+
+
+def blank_long_terms(run: bytes) -> bytes:
+    """Return a run without blanks with every run of letters and digits in it blanked that is longer than a term."""
     terms = {term.encode() for term in _simple().analyze(run.decode("utf-8", "replace"))}
     for term in sorted(terms, key=len, reverse=True):
         if len(term) > MAX_TERM_BYTES:
@@ -206,33 +144,3 @@ def _small(text: str) -> str:
     """Return text with all letters small, each for itself."""
     # The small form of the first has two characters in Python, that of the second depends on what follows it.
     return text.replace("\u0130", "i").replace("\u03a3", "\u03c3").lower()
-
-
-def _cased(data: _Bytes) -> _Positions:
-    """Where letters beyond ASCII begin that may have a small form; few others share their first two bytes."""
-    leads = np.flatnonzero(data >= 0xC3)
-    first, second = data[leads], data[leads + 1]  # never past the end: the last byte is a blank
-    found = (first <= 0xD6) | (first == 0xE1) | ((first == 0xEA) & (second < 0xB0))
-    # Among the many symbols of these ranges: Roman numerals (not arrows), letters in circles, a few old scripts.
-    found |= (first == 0xE2) & (_E2_CASED[second] | ((second == 0x86) & (data[leads + 2] < 0x90)))
-    found |= ((first == 0xEF) & (second == 0xBC)) | ((first == 0xF0) & (second != 0x9F))
-    places: _Positions = leads[found]
-    return places
-
-
-def _unspaced_breaks(data: _Bytes) -> _Positions:
-    """Breaks before and after every Han, kana and Hangul character (UTF-8 leads E3..E9, EA B0..ED 9E, F0 A0..)."""
-    leads = np.flatnonzero(data >= 0xE3)
-    leads = leads[leads + 2 < len(data)]
-    first, second = data[leads], data[leads + 1]
-    three = (first <= 0xE9) | ((first == 0xEA) & (second >= 0xB0)) | ((first > 0xEA) & (first <= 0xED))
-    four = (first == 0xF0) & (second >= 0xA0)
-    starts = leads[three | four]
-    return np.concatenate((starts, leads[three] + 3, np.minimum(leads[four] + 4, len(data))))
-
-
-def _insert_spaces(data: bytes, breaks: _Positions) -> bytes:
-    if not len(breaks):
-        return data
-    places = breaks.tolist()
-    return b" ".join([data[a:b] for a, b in zip([0, *places], [*places, len(data)], strict=True)])
