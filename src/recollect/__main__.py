@@ -33,7 +33,7 @@ def main() -> int:
         return _serve()
     from recollect.late import load_lightly
 
-    load_lightly("msgspec", "pathlib")
+    load_lightly("msgspec", "pathlib", "click")
     from recollect.cli.main import run
 
     return run(sys.argv[1:])

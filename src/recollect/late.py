@@ -73,15 +73,27 @@ class LatePlatform(LateModule):
         return {"cpython": "CPython", "pypy": "PyPy"}.get(sys.implementation.name, sys.implementation.name)
 
 
+class LateInspect(LateModule):
+    """What click asks of `inspect` of every option; the module itself loads the parts of a compiler."""
+
+    def cleandoc(self, text: str) -> str:
+        """See `inspect.cleandoc`."""
+        if "\n" not in text:
+            return text.expandtabs().lstrip()
+        return importlib.import_module(self.__name__).cleandoc(text)  # type: ignore[no-any-return]
+
+
 def load_lightly(*wanted: str) -> None:
     """Load modules without what they load in turn and short commands do not use.
 
     msgspec takes `typing_extensions` where it is there, though `typing` has the same names; two modules it has for
     schemas. `uuid` and zstandard ask `platform` one question; `pathlib` quotes URLs, and who does that knows addresses.
-    That is a third of their loading time (Python 3.11). Whatever comes later finds the modules as ever.
+    click asks little of `inspect`. That is a third of their loading time (Python 3.11). Whatever comes later finds the
+    modules as ever.
     """
     instead: dict[str, ModuleType | None] = {
         "typing_extensions": None,
+        "inspect": LateInspect("inspect"),
         **{name: LateModule(name) for name in ("textwrap", "msgspec.inspect", "ipaddress")},
     }
     if hasattr(os, "uname"):

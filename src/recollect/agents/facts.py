@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -24,7 +24,7 @@ from recollect.model.capabilities import AgentFacts
 from recollect.model.payloads import KINDS
 
 INDEX = "facts.json"
-_FOLDER = "recollect.agents.formats"
+_FOLDER = Path(__file__).with_name("formats")
 _ENDING = ".toml"
 _FORMAT = "format"
 _INSTALL = "install"
@@ -44,7 +44,7 @@ class Entry(msgspec.Struct, frozen=True):
 
 def described_agents() -> tuple[str, ...]:
     """Return the slugs of the agents that have a file, in the order in which they are shown. No file is read."""
-    names = (entry.name for entry in files(_FOLDER).iterdir())
+    names = (entry.name for entry in _FOLDER.iterdir())
     found = {name.removesuffix(_ENDING) for name in names if name.endswith(_ENDING)}
     return (*(slug for slug in OWN if slug in found), *sorted(found - OWN.keys()))
 
@@ -52,7 +52,7 @@ def described_agents() -> tuple[str, ...]:
 @cache
 def entries() -> dict[str, Entry]:
     """Return every agent by slug, in the order in which they are shown."""
-    index = files(_FOLDER).joinpath(INDEX)
+    index = _FOLDER / INDEX
     known = msgspec.json.decode(index.read_bytes(), type=dict[str, Entry]) if index.is_file() else {}
     return {slug: known[slug] if slug in known else _entry(written_entry(slug)) for slug in described_agents()}
 
@@ -127,5 +127,5 @@ def spread(path: str) -> list[str]:
 
 @cache
 def _read(slug: str) -> dict[str, Any]:
-    written = files(_FOLDER).joinpath(f"{slug}{_ENDING}").read_bytes()
+    written = (_FOLDER / f"{slug}{_ENDING}").read_bytes()
     return dict(msgspec.toml.decode(written))

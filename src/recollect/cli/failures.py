@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import time
-import traceback
 from pathlib import Path
 
 import click
@@ -59,6 +58,8 @@ def report_bug(error: Exception, *, as_json: bool) -> int:
 
 def _write_log(error: Exception) -> Path | None:
     """Append the stack, without values and without the exception's text. None where that can't be written."""
+    import traceback
+
     log = home_dir() / "logs" / "failures.log"
     seen: list[str] = []
     cause: BaseException | None = error

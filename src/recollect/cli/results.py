@@ -7,7 +7,6 @@ schema` lists what is declared.
 from __future__ import annotations
 
 import importlib
-import inspect
 from collections.abc import Callable
 from functools import wraps
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -88,7 +87,7 @@ def prints(command: Callable[..., CommandResult | int]) -> Callable[..., int]:
 
     A command that has printed all by itself returns its exit code.
     """
-    asks_form = "as_json" in inspect.signature(command).parameters
+    asks_form = "as_json" in command.__annotations__
 
     @wraps(command)
     def run(*, as_json: bool, **options: Any) -> int:

@@ -20,7 +20,6 @@ from recollect.files import move
 from recollect.index.text.engine import dead_share, shard_names
 from recollect.index.text.refresh import add_all_entries, add_events, mend_index
 from recollect.index.text.writer import IndexWriterSet
-from recollect.index.vectors.embed import LOCK_NAME, STOP_NAME
 from recollect.ready import FOLDER as READY_FOLDER
 from recollect.store.entries import ENTRY_SHARDS
 from recollect.store.erasure.selection import SelectionReader
@@ -165,6 +164,8 @@ def clear_vectors(home: Home, stored: SelectionReader) -> None:
 @contextmanager
 def vectors_held(home: Home) -> Iterator[None]:
     """Hold the lock of who makes vectors; one at work is asked to end. Raises StoreLocked when it does not."""
+    from recollect.index.vectors.embed import LOCK_NAME, STOP_NAME
+
     stop = home.vectors / STOP_NAME
     ends_at = time.monotonic() + EMBEDDING_WAIT_S
     try:

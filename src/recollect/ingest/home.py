@@ -229,13 +229,15 @@ class OpenHome:
         from recollect.archive.keys import load_keys, load_or_create_keys
         from recollect.erasure.cuts import settle
         from recollect.erasure.forget import Opened
-        from recollect.ingest.rebuild import finish_swap
         from recollect.ingest.swap import finish_restore
         from recollect.store.connection import has_archive, reading_by_one_connection
 
         make_home(self.home)
         finish_restore(self.home)
-        finish_swap(self.folders)
+        if self.folders.rebuild.exists():
+            from recollect.ingest.rebuild import finish_swap
+
+            finish_swap(self.folders)
         writer = self._open_writer(patience_s)
         try:
             take_away(self.home)

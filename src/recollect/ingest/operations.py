@@ -19,6 +19,7 @@ from recollect.ingest.secret_names import hide_secret_names
 from recollect.paths import DATABASE_NAME
 from recollect.store.home import Home
 from recollect.units import plural
+from recollect.wire import firings_folder
 
 # Every read refreshes, most of the time where a daemon already did: what only ingesting needs is imported there.
 if TYPE_CHECKING:
@@ -525,13 +526,16 @@ def _ask_model(home: OpenHome, report: SyncReport) -> None:
 
 def _make_ready(home: OpenHome, report: SyncReport) -> None:
     """Have answers for sessions that start, and store how often such were given. Optional, so never an error."""
-    from recollect.recall.context.facet import DAMAGE, ContextFacet
+    from recollect.recall.context.ready import DAMAGE
 
     try:
         home.ready().make()
     except DAMAGE as error:
         report.notes.append(f"the context for the start of a session could not be prepared: {error}")
-    ContextFacet(home.home, home.env, search=None).take_spooled()
+    if any(Path(firings_folder(str(home.home))).glob("*.json")):
+        from recollect.recall.context.facet import ContextFacet
+
+        ContextFacet(home.home, home.env, search=None).take_spooled()
 
 
 def _make_vocabularies(home: OpenHome, report: SyncReport) -> None:

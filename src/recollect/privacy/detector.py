@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 from urllib.parse import quote
 
 from recollect.late import LatePattern, late_pattern
@@ -34,8 +34,7 @@ AFTER_ENCODED = ("\\", "%", "&", "\x1b", "^", "[")
 """What may follow the plain beginning of a literal whose next character is encoded."""
 
 
-@dataclass(frozen=True, slots=True)
-class Detector:
+class Detector(NamedTuple):
     """One kind of secret, as data. Where two detectors claim the same text, the earlier in the list names it.
 
     kind: slug, at most 40 of [a-z0-9_]. literals: byte strings of which one is in every text that holds such a secret,

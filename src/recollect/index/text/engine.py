@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 import shutil
 import sys
@@ -215,6 +214,8 @@ def bound_heaps() -> None:
     happens where there is no such call (macOS, Windows, musl).
     """
     if sys.platform == "linux":
+        import ctypes
+
         with suppress(OSError, AttributeError):
             library = ctypes.CDLL(None)
             library.mallopt(_M_ARENA_MAX, HEAPS)
@@ -229,5 +230,7 @@ def give_back_memory() -> None:
     added. Nothing happens where there is no such call (macOS, Windows, musl).
     """
     if sys.platform == "linux":
+        import ctypes
+
         with suppress(OSError, AttributeError):
             ctypes.CDLL(None).malloc_trim(0)

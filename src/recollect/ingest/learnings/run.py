@@ -84,7 +84,7 @@ class LearnFacet:
 
     def keep_user_file(self, notes: list[str]) -> None:
         """After a run: have `user.md` follow what was learned; add a note where it cannot be written."""
-        if not self._home.config.learning.enabled:
+        if not self._home.config.learning.enabled or not self.user_file().exists():
             return
         try:
             self.write_user_file()

@@ -19,6 +19,7 @@ from recollect.paths import DATABASE_NAME
 from recollect.recall.context.builder import ContextBlock, block_of, block_of_files, build, room_of
 from recollect.recall.context.lines import ContextEvent, ContextRequest, folder_of
 from recollect.recall.context.person_files import person_files
+from recollect.recall.context.ready import DAMAGE
 from recollect.store.context_log import ContextLogEntry
 from recollect.store.recent_reader import RecentReader
 from recollect.wire import firings_folder
@@ -31,8 +32,6 @@ if TYPE_CHECKING:
 
 BUDGET_TOKENS = 1200
 """What `[context] budget_tokens` is where the configuration says nothing."""
-DAMAGE = (RecollectError, msgspec.MsgspecError, OSError, ValueError)
-"""All that a database, a file or a folder can do to a reader."""
 
 
 class ContextFacet:

@@ -16,7 +16,7 @@ import msgspec
 from recollect import ready
 from recollect.clock import now_us
 from recollect.config import Config, ContextConfig, parse_config
-from recollect.errors import ConfigError, StoreLocked
+from recollect.errors import ConfigError, RecollectError, StoreLocked
 from recollect.files import write_file
 from recollect.paths import DATABASE_NAME, HOME_VARIABLE, config_text
 from recollect.store.lock import IngestLock
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from recollect.store.recent import Folder
     from recollect.store.recent_reader import RecentReader
 
+DAMAGE = (RecollectError, msgspec.MsgspecError, OSError, ValueError)
+"""All that a database, a file or a folder can do to a reader."""
 NEWEST_SESSIONS = 40
 """Their folders are those that a session may start in."""
 AT_ONCE = 8
