@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+import msgspec
 import pytest
 
 from recollect.index.query.grammar import Clause
@@ -57,7 +56,7 @@ def test_what_one_session_holds_counts_not_what_all_hold_together() -> None:
 
 
 def test_absent_words_and_half_of_corrected_ones_count_as_missing() -> None:
-    gone, corrected = unit("checkpiont", absent=True, idf=2.0), replace(KNOWN[0], respelled="configure")
+    gone, corrected = unit("checkpiont", absent=True, idf=2.0), msgspec.structs.replace(KNOWN[0], respelled="configure")
     assert covered_by((0b11111,), [*KNOWN, gone]) == pytest.approx(0.8)
     assert covered_by((0b1111,), [corrected, *KNOWN[1:]]) == pytest.approx(0.875)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
 from datetime import UTC, tzinfo
 from functools import partial
 
@@ -140,12 +139,12 @@ class Searcher:
         if whole is None:
             return look(question, wanted, notes=notes)
         if not whole.is_absent:
-            answer = look(question, replace(wanted, units=(), must=((whole,),)), notes=notes)
+            answer = look(question, msgspec.structs.replace(wanted, units=(), must=((whole,),)), notes=notes)
             if answer.hits:
                 return answer
         parts = tuple((unit,) for unit in wanted.units if unit.part_of)
         notes.append(f"{whole.clause.text} was not found as a whole; looked for events with all its parts")
-        return look(question, replace(wanted, units=(whole,), must=parts), notes=notes)
+        return look(question, msgspec.structs.replace(wanted, units=(whole,), must=parts), notes=notes)
 
     def _newest(
         self, question: Question, wanted: QueryPlan, shards: Sequence[Shard], notes: Sequence[str], limit: int
@@ -168,7 +167,7 @@ class Searcher:
         inside = parse(f"*{word}*", now_us)
         if not inside.must:
             return None
-        answer = self._answer(replace(question, words=(), must=inside.must), limit, now_us)
+        answer = self._answer(msgspec.structs.replace(question, words=(), must=inside.must), limit, now_us)
         if not answer.hits:
             return None
         hits = tuple(msgspec.structs.replace(hit, match_level="near") for hit in answer.hits)
@@ -371,7 +370,7 @@ def beside(question: Question) -> Question | None:
     where = question.where
     if question.kinds or question.tools or where.sessions or where.branches or where.is_subagent or not kinds:
         return None
-    return replace(question, kinds=kinds, not_kinds=())
+    return msgspec.structs.replace(question, kinds=kinds, not_kinds=())
 
 
 def may_be_sure(wanted: QueryPlan, notes: Sequence[Shard]) -> bool:

@@ -9,12 +9,12 @@ from __future__ import annotations
 import os
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cache, cached_property
 from itertools import islice, pairwise
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
 
+import msgspec
 import tantivy
 from tantivy import Occur, Query
 
@@ -71,8 +71,7 @@ _SEQ_MASK = (1 << SEQ_BITS) - 1
 _Note = tuple[Literal["has", "exact", "together"], int]
 
 
-@dataclass(slots=True)
-class Candidate:
+class Candidate(msgspec.Struct):
     """One event that may answer. has, exact: bit i is set when it has units[i], in any form or as typed."""
 
     key: int
@@ -95,14 +94,13 @@ class Candidate:
     """Of its meaning to the question's, -1..1; None where nothing is known of its meaning."""
 
 
-@dataclass(frozen=True)
-class QueryPlan:
+class QueryPlan(msgspec.Struct, frozen=True, dict=True):
     """Units to score, groups of which one must match, units that must not match."""
 
     units: tuple[Unit, ...]
     must: tuple[tuple[Unit, ...], ...] = ()
     must_not: tuple[Unit, ...] = ()
-    confinement: Confinement = field(default_factory=Confinement)
+    confinement: Confinement = msgspec.field(default_factory=Confinement)
     around: Period | None = None
 
     @cached_property

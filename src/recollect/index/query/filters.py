@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
 from functools import cached_property
 
+import msgspec
 import tantivy
 from tantivy import Occur, Query
 
@@ -20,8 +20,7 @@ _MAX_TOOLS = 1000
 _FEW_VALUES = 100
 
 
-@dataclass(frozen=True)
-class Confinement:
+class Confinement(msgspec.Struct, frozen=True, dict=True):
     """What an event must be. sessions None: any; TEXT fields follow from kinds. Times in UTC microseconds."""
 
     sessions: frozenset[int] | None = None
@@ -68,7 +67,7 @@ class Confinement:
         )
 
 
-_OF_QUESTIONS = tuple(one.name for one in fields(Confinement) if "sessions" not in one.name)
+_OF_QUESTIONS = tuple(name for name in Confinement.__struct_fields__ if "sessions" not in name)
 
 
 def _present(*clauses: tuple[Occur, Query | None]) -> Clauses:

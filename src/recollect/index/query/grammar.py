@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
 from datetime import UTC, tzinfo
 from typing import Any, NamedTuple
 
@@ -79,8 +78,7 @@ _TOKEN = late_pattern(
 )
 
 
-@dataclass(frozen=True)
-class Clause:
+class Clause(msgspec.Struct, frozen=True):
     """One thing asked for. kind: word (scored), exact (word or phrase as quoted), pattern."""
 
     text: str
@@ -88,8 +86,7 @@ class Clause:
     pattern: TermPattern | None = None
 
 
-@dataclass(frozen=True)
-class Question:
+class Question(msgspec.Struct, frozen=True):
     """A query, understood.
 
     words: scored, none required. either: groups of them with OR between; one that is nowhere is not missed where
@@ -104,7 +101,7 @@ class Question:
     either: tuple[tuple[Clause, ...], ...] = ()
     must: tuple[tuple[Clause, ...], ...] = ()
     must_not: tuple[Clause, ...] = ()
-    where: EventFilter = field(default_factory=EventFilter)
+    where: EventFilter = msgspec.field(default_factory=EventFilter)
     where_not: tuple[EventFilter, ...] = ()
     kinds: tuple[str, ...] = ()
     not_kinds: tuple[str, ...] = ()
@@ -138,7 +135,7 @@ class Question:
     @property
     def unconfined(self) -> Question:
         """The question asked of every session and repository; other filters stay."""
-        return replace(self, where=msgspec.structs.replace(self.where, sessions=(), repos=()), lost="")
+        return msgspec.structs.replace(self, where=msgspec.structs.replace(self.where, sessions=(), repos=()), lost="")
 
 
 def as_written(field: str, name: str) -> str:

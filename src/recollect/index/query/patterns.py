@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import re
 import warnings
-from dataclasses import dataclass
+
+import msgspec
 
 from recollect.late import late_pattern
 
@@ -33,16 +34,14 @@ _SIMPLE_SET = late_pattern(r"(?:[^\W_]-[^\W_]|[^\W_]|\\d)+")
 _SIMPLE_GROUP = late_pattern(r"(?:\?:)?[^\W_|]*(?:\|[^\W_|]*)*")
 
 
-@dataclass(frozen=True)
-class Piece:
+class Piece(msgspec.Struct, frozen=True):
     """What one term must match: `pattern` is searched in it; `literal` occurs in every match, in lower case."""
 
     pattern: re.Pattern[str]
     literal: str
 
 
-@dataclass(frozen=True)
-class TermPattern:
+class TermPattern(msgspec.Struct, frozen=True):
     """Every piece must match a term of the event; then, where `text` is given, it must be found in its text."""
 
     pieces: tuple[Piece, ...]
@@ -105,8 +104,7 @@ def from_regex(source: str) -> tuple[TermPattern | None, str]:
     return TermPattern(pieces, None if is_one_term else whole), note
 
 
-@dataclass(frozen=True)
-class _Element:
+class _Element(msgspec.Struct, frozen=True):
     """role: l literal letter or digit, p part of a word, s surely between words, g may be anything."""
 
     text: str

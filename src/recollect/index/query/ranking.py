@@ -11,8 +11,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal, NamedTuple
+
+import msgspec
 
 from recollect.index.query.candidates import Candidate, QueryPlan
 from recollect.index.query.units import Unit
@@ -54,8 +55,7 @@ def intent_of(question: str) -> Intent:
     return "other"
 
 
-@dataclass(frozen=True)
-class Weights:
+class Weights(msgspec.Struct, frozen=True):
     """All parameters of the order. A candidate's score is
 
         voice * (bm25 * (1 + coverage * covered²) + exact * covered_exactly + neighbours + session + meaning)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 
+import msgspec
 import tantivy
 
 from recollect.index.query.grammar import Clause
@@ -63,8 +63,7 @@ FOLD_QUALITY = 0.9
 """How much an inflected or accent-free form counts against the word as typed."""
 
 
-@dataclass(frozen=True)
-class Unit:
+class Unit(msgspec.Struct, frozen=True):
     """One thing looked for.
 
     terms: per form its quality (1 exact). sequence: terms that must all be there, in this order where the field has
@@ -195,7 +194,7 @@ class UnitReader:
             return unit
         self._corrected += 1
         self.notes.append(f"no {unit.clause.text}; looked for {term}")
-        return self._finish(replace(unit, terms=((term, RESPELLED_QUALITY),), respelled=term))
+        return self._finish(msgspec.structs.replace(unit, terms=((term, RESPELLED_QUALITY),), respelled=term))
 
     def _inflections(self, word: str, word_stem: str) -> list[str]:
         prefix = shared_prefix(word, word_stem)
@@ -251,7 +250,7 @@ class UnitReader:
             frequency = sum(self._form_frequency(term) for term, _ in unit.terms)
         frequency = min(frequency + sum(map(self._name_frequency, unit.also)), self._documents)
         weight = PART_WEIGHT if unit.part_of else 1.0
-        return replace(unit, frequency=frequency, idf=weight * idf(frequency, self._documents))
+        return msgspec.structs.replace(unit, frequency=frequency, idf=weight * idf(frequency, self._documents))
 
     def _sequence_frequency(self, unit: Unit) -> int:
         """Counted where positions or whole identifiers tell; else as often as its rarest term at most."""
