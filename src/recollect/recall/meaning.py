@@ -71,11 +71,13 @@ class VectorSearch:
             if vectors is None:
                 return NOTHING_NEAR
             found = vectors.nearest(text, limit=NEAREST, sessions=wanted.confinement.sessions)
+            if not found and vectors.is_missing():
+                return Nearness((), (NO_VECTORS,))
             coverage = vectors.coverage()
         except (IndexUnavailable, EmbeddingUnavailable) as error:
             return Nearness((), (f"searched by words only: {error}",))
         if not coverage.covered:
-            return Nearness((), (NO_VECTORS,) if coverage.total else ())
+            return NOTHING_NEAR
         notes: tuple[str, ...] = ()
         if coverage.is_stale:
             missing = coverage.total - coverage.covered

@@ -76,6 +76,11 @@ class TextFeed(PooledReader):
         with self._reading() as db:
             return sum(int(db.execute(statement, both).get) for both in ranges)
 
+    def has_of_kinds(self, kinds: Iterable[str]) -> bool:
+        """Tell whether there is any event of these kinds that a search may find."""
+        with self._reading() as db:
+            return bool(db.execute(f"SELECT EXISTS (SELECT 1 FROM event WHERE {_of_kinds(kinds)})").get)
+
     def events_of_kinds(self, kinds: Iterable[str], ranges: Iterable[KeyRange]) -> Iterator[FeedEvent]:
         """Yield those events, in the order of the ranges, by key. No transaction stays open between batches."""
         condition = _of_kinds(kinds)

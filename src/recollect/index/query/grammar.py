@@ -388,8 +388,10 @@ _DAY_MONTH = late_pattern(
 _MONTH_DAY = late_pattern(rf"(?:on\s+)?\b{_MONTH}\s+(\d{{1,2}})(?:st|nd|rd|th)?(?:,\s*|\s+)(\d{{4}})\b", re.I)
 _MONTH_YEAR = late_pattern(rf"(?:in\s+)?\b{_MONTH},?\s+(\d{{4}})\b", re.I)
 _ISO_DAY = late_pattern(r"\b(\d{4})-(\d\d)(?:-(\d\d))?\b")
+_DATES = (_DAY_MONTH, "dmy"), (_MONTH_DAY, "mdy"), (_MONTH_YEAR, "my"), (_ISO_DAY, "iso")
 _NEW_YEARS_EVE = late_pattern(r"\bnew year['’]?s eve(?:\s+(?:of\s+)?(\d{4}))?", re.I)
 _RELATIVE = late_pattern(r"\b(today|yesterday|(?:last|this) (?:week|month|year))\b", re.I)
+_RELATIVE_WORDS = ("today", "yesterday", "last ", "this ")
 
 
 class Passing(NamedTuple):
@@ -402,7 +404,8 @@ class Passing(NamedTuple):
 
 def said_in_passing(text: str, now_us: int, zone: tzinfo = UTC) -> Passing | None:
     """Return the first period that a question names in words, in the calendar of a zone."""
-    for pattern, order in ((_DAY_MONTH, "dmy"), (_MONTH_DAY, "mdy"), (_MONTH_YEAR, "my"), (_ISO_DAY, "iso")):
+    low = text.casefold()  # most questions name none, and to make the patterns takes longer than to answer
+    for pattern, order in _DATES if any(map(str.isdecimal, text)) else ():
         found = pattern.search(text)
         if found is None:
             continue
@@ -413,11 +416,11 @@ def said_in_passing(text: str, now_us: int, zone: tzinfo = UTC) -> Passing | Non
             period = calendar_period(int(parts["y"]), _MONTHS[parts["m"].lower()], int(parts.get("d", 0)), zone)
         if period is not None:
             return Passing(period, *found.span())
-    found = _NEW_YEARS_EVE.search(text)
+    found = _NEW_YEARS_EVE.search(text) if "new year" in low else None
     if found is not None:
         year = int(found[1]) if found[1] else in_zone(now_us, zone).year - 1
         period = calendar_period(year, 12, 31, zone)
         return Passing(period, *found.span()) if period is not None else None
-    found = _RELATIVE.search(text)
+    found = _RELATIVE.search(text) if any(word in low for word in _RELATIVE_WORDS) else None
     period = relative_period(found[1].lower(), now_us, zone) if found is not None else None
     return Passing(period, *found.span()) if found is not None and period is not None else None

@@ -169,6 +169,12 @@ class VectorIndex:
             known = self._coverage = (commit, last, VectorCoverage(covered, covered + waiting, waiting > 0))
         return known[2]
 
+    def is_missing(self) -> bool:
+        """Tell whether nothing has a vector, though something should. Nothing is counted. Raises IndexUnavailable."""
+        rows = self.rows()
+        is_empty = rows is None or not len(rows.live_keys())
+        return is_empty and self._store is not None and self._store.has_of_kinds(KINDS)
+
     def rows(self) -> Rows | None:
         """Return the rows of the last commit; None where there are none for this database. Raises IndexUnavailable."""
         with self._lock:
