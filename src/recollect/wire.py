@@ -104,13 +104,13 @@ def ask_line(home: str, question: bytes, *, connect_s: float, answer_s: float, m
     """Send a line and return the daemon's. None if nobody of ours listens; b"" if the listener gives no whole line in
     time. Never raises OSError.
     """
+    path = socket_path(home)
+    if os.name != "posix" or not _is_private(path):
+        return None
     import socket
 
     from recollect.paths import SocketPath
 
-    path = socket_path(home)
-    if not hasattr(socket, "AF_UNIX") or not _is_private(path):
-        return None
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as channel:
         try:
             channel.settimeout(connect_s)
