@@ -171,7 +171,8 @@ class IndexWriterSet:
         Raises:
             IndexUnavailable: a shard cannot be written.
         """
-        for name in self.missing(names):
+        wanted = set(names)
+        for name in self.missing(wanted) if wanted else ():
             self._writer(name)
 
     def is_whole(self, shard: str) -> bool:
