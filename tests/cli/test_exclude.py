@@ -53,6 +53,16 @@ def test_what_came_before_is_counted_and_its_end_is_named(
     assert "forget --repo payroll" in recollect("doctor").out
 
 
+def test_a_name_that_no_repository_has_may_be_a_slip(
+    recollect: Callable[..., Outcome], claude_home: Path, config: Path
+) -> None:
+    ClaudeTranscript(claude_home, "one", cwd="/w/payroll").user("zone")
+    assert recollect("sync").code == 0
+    slip = recollect("exclude", "payrol")
+    assert "no repository called 'payrol'; did you mean payroll?" in slip.out
+    assert "no repository" not in recollect("exclude", "payroll", "/w/elsewhere").out
+
+
 def test_a_folder_is_kept_whole(
     recollect: Callable[..., Outcome], config: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

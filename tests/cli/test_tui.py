@@ -180,7 +180,7 @@ def test_nothing_that_an_agent_wrote_takes_control(tmp_path: Path, isolated_home
 class Reader(App[None]):
     """A transcript alone."""
 
-    def __init__(self, load: Callable[[Sequence[int]], Sequence[Event]], order: Sequence[int]) -> None:
+    def __init__(self, load: Callable[[int, int], Sequence[Event]], order: Sequence[int]) -> None:
         super().__init__()
         self.load, self.order = load, order
 
@@ -207,9 +207,9 @@ def test_a_transcript_of_100_000_events_is_read_in_windows() -> None:
     """What is kept does not grow, every event passes by in order, and both ends are a key away."""
     count, loaded = 100_000, []
 
-    def load(seqs: Sequence[int]) -> Sequence[Event]:
-        loaded.append(len(seqs))
-        return [numbered(seq) for seq in seqs]
+    def load(first: int, limit: int) -> Sequence[Event]:
+        loaded.append(limit)
+        return [numbered(seq) for seq in range(first, min(count, first + limit))]
 
     async def run() -> None:
         app = Reader(load, range(count))
@@ -254,7 +254,7 @@ def test_events_stand_in_the_sessions_order_and_what_is_gone_is_left_out() -> No
     order = [0, 299, *range(2, 299)]
 
     async def run() -> None:
-        app = Reader(lambda seqs: [numbered(seq) for seq in seqs if seq != 7], order)
+        app = Reader(lambda first, limit: [numbered(s) for s in order[order.index(first) :][:limit] if s != 7], order)
         async with app.run_test(size=SIZE) as pilot:
             await pilot.pause()
             view = app.query_one(TranscriptView)
@@ -286,7 +286,7 @@ def test_a_wrapped_line_loses_nothing_and_fits(text: str) -> None:
 
 def test_who_speaks_is_told_by_colour_too() -> None:
     async def run() -> None:
-        app = Reader(lambda seqs: [numbered(seq) for seq in seqs], range(20))
+        app = Reader(lambda first, limit: [numbered(seq) for seq in range(20)[first:][:limit]], range(20))
         async with app.run_test(size=SIZE) as pilot:
             await pilot.pause()
             view = app.query_one(TranscriptView)

@@ -409,6 +409,15 @@ def test_filters_alone_list_what_they_allow_newest_first(filled: Path, recollect
     assert recollect("search", "before:2001").code == 1
 
 
+def test_a_day_in_words_bounds_a_timeline(filled: Path, recollect: Recollect) -> None:
+    assert recollect("timeline", "yesterday", "--json").data == recollect("timeline", "on:yesterday", "--json").data
+
+
+def test_a_filter_where_a_verb_has_the_option_is_told_as_that(filled: Path, recollect: Recollect) -> None:
+    refused = recollect("sessions", "repo:etl")
+    assert (refused.code, "write it as an option: recollect sessions --repo etl" in refused.err) == (2, True)
+
+
 def test_a_timeline_takes_the_filters_of_a_query(filled: Path, recollect: Recollect) -> None:
     by_filter = recollect("timeline", "repo:etl", "kind:call", "--json").data
     assert by_filter["entries"]

@@ -315,6 +315,14 @@ def test_the_last_change_before_the_success_is_the_fix() -> None:
     assert story.fixes() == [("error: no rule", "edit", "Makefile")]
 
 
+def test_an_edit_whose_result_does_not_say_what_it_changed_is_the_fix_too() -> None:
+    story = Story()
+    story.shell("make all", ok=False, text="error: no rule")
+    story.call("Edit", "edit", {"file_path": "/r/Makefile"}, ok=True, text="The file has been updated.")
+    story.shell("make all")
+    assert story.fixes() == [("error: no rule", "edit", "Makefile")]
+
+
 def test_failures_in_a_row_share_the_fix_that_worked() -> None:
     story = Story()
     story.shell("make all", ok=False, text="error: one")

@@ -116,6 +116,8 @@ def test_without_names_and_without_a_person_nothing_is_chosen(
     refused = recollect(*words)
     assert refused.code == 2
     assert "name the agents" in (refused.out if "--json" in words else refused.err)
+    if "--remove" in words:
+        assert "hint: recollect setup kimi --remove --yes" in refused.err
     assert contents(home) == before
 
 

@@ -158,13 +158,13 @@ def test_links_and_bindings_of_a_repository_replace_each_other(writer: Writer, d
     assert writer.distilled.touched_repos() == []
     kept = {item.decision.id: item for item in distilled.decisions()}
     assert [(x.link, x.recorded_at, x.revoked_at) for x in kept[old.id].links] == [(link, 8, None)]
-    assert kept[new.id].episodes == (work.id,)
+    assert distilled.episodes_of(kept) == {new.id: (work.id,)}
     assert distilled.paths_of({work.id}) == {work.id: ("src/x.py",)}
     with writer.transaction():
         writer.distilled.relate("alpha", [], [], recorded_at={}, now_us=START + 5)
     kept = {item.decision.id: item for item in distilled.decisions()}
     assert [(x.link, x.revoked_at) for x in kept[old.id].links] == [(link, START + 5)]
-    assert kept[new.id].episodes == ()
+    assert distilled.episodes_of(kept) == {}
 
 
 def test_an_analysis_of_its_session_leaves_bindings_over_sessions_alone(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import time
 from pathlib import Path
@@ -43,7 +44,17 @@ def describe_usage(error: click.ClickException) -> tuple[str, str]:
     ctx = getattr(error, "ctx", None)
     path = ctx.command_path if ctx is not None else "recollect"
     line = error.format_message().rstrip(".")
-    return line[:1].lower() + line[1:], f"`{path} --help` shows the options"
+    return line[:1].lower() + line[1:], _option_meant(ctx, line) or f"`{path} --help` shows the options"
+
+
+def _option_meant(ctx: click.Context | None, line: str) -> str:
+    """Return how a filter of the query language is written as an option, "" where the command has none of its name."""
+    extra = re.match(r"Got unexpected extra arguments? \((\w+):(\S+?)[ )]", line)
+    if ctx is None or extra is None:
+        return ""
+    option = f"--{extra[1]}"
+    has_option = any(option in parameter.opts for parameter in ctx.command.params)
+    return f"write it as an option: {ctx.command_path} {option} {extra[2]}" if has_option else ""
 
 
 def report_bug(error: Exception, *, as_json: bool) -> int:

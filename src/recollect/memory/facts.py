@@ -28,6 +28,8 @@ from recollect.model.insights.nodes import DecisionState
 from recollect.model.learnings.learnings import GIVEN_STATES
 from recollect.model.learnings.names import normal_name, normal_predicate
 from recollect.model.learnings.notes import Batch, Fact
+from recollect.model.marker import names_marker
+from recollect.privacy.sentences import tells_credential
 from recollect.recall.decisions import DecisionQuestion, DecisionView, ask_decisions
 from recollect.store.entries import MEANS
 from recollect.store.learnings import LearningFilter
@@ -175,6 +177,13 @@ class FactsFacet:
     def _clean(self, new: NewFact) -> NewFact:
         clean = self._noting.clean
         said = {name: clean(getattr(new, name)) for name in ("subject", "predicate", "object", "repo", "reference")}
+        words = f"{new.subject} {new.predicate}".replace("_", " ")
+        sentences = f"{words} {new.object}\n{words.split(' ')[-1]} is {new.object}"
+        if not names_marker(said["object"]) and tells_credential(sentences):
+            raise UsageError(
+                "this looks like a password or a key, and facts are given to agents as they stand",
+                hint="keep where it is instead, such as: recollect facts add staging password_is_in 1Password",
+            )
         return msgspec.structs.replace(new, **said)
 
 

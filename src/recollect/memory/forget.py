@@ -26,6 +26,7 @@ from recollect.ingest.distill import DistillingFacet
 from recollect.ingest.learnings.run import LearnFacet
 from recollect.ingest.operations import take_changes
 from recollect.store.erasure.selection import SelectionReader
+from recollect.store.rows import EventFilter
 
 if TYPE_CHECKING:
     from recollect.ingest.home import OpenHome
@@ -65,6 +66,8 @@ class ForgettingFacet:
                 report = plan_of(selector, stored, reader, home, selection)
         finally:
             archive.close()
+        if report.whole_sessions and report.whole_sessions == reader.sessions(EventFilter(), limit=1)[1]:
+            report.notes.append("these are all sessions of the memory")
         report.notes += [*self._unknown(selection, report), *notes]
         report.seconds = time.perf_counter() - started
         return report
@@ -118,8 +121,12 @@ class ForgettingFacet:
     def _checked(self, selection: ForgetSelection) -> ForgetSelection:
         if selection.is_empty:
             raise UsageError("no option says what to forget", hint="name a session, a repository, a time …")
-        if selection.pattern:
-            compiled(selection.pattern)
+        if selection.pattern and compiled(selection.pattern).search(""):
+            raise UsageError(
+                f"{selection.pattern!r} matches any text, so it would erase everything",
+                hint="write more of what you mean, or name a repository with --repo; to erase the whole memory, delete "
+                f"{self._home.home}",
+            )
         if selection.session:
             selection = msgspec.structs.replace(selection, session=self._home.session(selection.session).session_uid)
         return selection

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import secrets
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, get_args
 
 import msgspec
@@ -79,6 +79,10 @@ class DecisionsFacet:
         stale = RecallFacet(self._home).unanalysed(question.repos)
         notes = tuple(note for note in (gone, self._without_weights(), *stale) if note)
         return msgspec.structs.replace(answer, notes=notes) if notes else answer
+
+    def statements(self, ids: Collection[str]) -> dict[str, str]:
+        """Return what decisions say by id, whatever became of them; ids that nothing has are left out."""
+        return self._home.distilled().statements_of(ids) if ids and self._home.is_there() else {}
 
     def _without_weights(self) -> str:
         """Return why only rules find decisions though learned weights should; "" where they can."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 import os
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
@@ -124,11 +125,12 @@ class MaintenanceFacet:
         stored = [s for s in sessions if is_of(patterns, repo=s.repo, repo_root=s.repo_root, cwd=s.cwd)]
         return ExcludedView(config.privacy.exclude_repos, len(stored), tuple(sorted({s.repo for s in stored})))
 
-    def exclude(self, repos: Sequence[str], *, is_removal: bool = False) -> None:
+    def exclude(self, repos: Sequence[str], *, is_removal: bool = False) -> list[str]:
         """Have nothing of some repositories ingested from the next sync on, or what their agents still have again.
 
-        repos: names, or folders where they have a `/` or begin with `.` or `~`; `*` stands for any characters. Raises
-        UnknownName for the removal of one that is not excluded, ConfigError, StoreError.
+        repos: names, or folders where they have a `/` or begin with `.` or `~`; `*` stands for any characters. Returns
+        what one should know: a name that no repository has may be a slip. Raises UnknownName for the removal of one
+        that is not excluded, ConfigError, StoreError.
         """
         from recollect.config import load_config
         from recollect.config.edit import set_list
@@ -143,6 +145,15 @@ class MaintenanceFacet:
         if not is_removal:
             after = [*before, *(repo for repo in dict.fromkeys(named) if repo not in before)]
         set_list(path, "privacy", "exclude_repos", after)
+        return [] if is_removal or not self._home.is_there() else [*self._unknown(named)]
+
+    def _unknown(self, names: Sequence[str]) -> Iterator[str]:
+        for name in names:
+            if re.search(r"[/\\*?]", name) is None:
+                try:
+                    self._home.known_names().repository(name)
+                except UnknownName as unknown:
+                    yield f"{unknown}; sessions in one are not ingested from now on"
 
     def settings(self) -> SettingsView:
         """Return every key of the configuration with its value in force and where that comes from."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, date, tzinfo
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -61,6 +62,10 @@ class RecallFacet:
                 hint="a list takes agent:, repo:, branch:, session:, tag:, kind:, is:, after:, before: and on:; "
                 "`recollect search` takes words and all filters",
             )  # fmt: skip
+        if question.around is not None and question.after_us is None and question.before_us is None:
+            # In a search "yesterday" only lifts what is near; a list has nothing to rank, so it is meant as a bound.
+            period = question.around
+            return replace(question, after_us=period.start_us, before_us=period.end_us)
         return question
 
     def check_names(self, query: str, *, folders: Sequence[str] | None = None) -> None:

@@ -17,6 +17,21 @@ class UsageTotals(msgspec.Struct, frozen=True):
     responses: int = 0
     cost_usd: float | None = None
 
+    @property
+    def cache_write_tokens(self) -> int:
+        """Tokens written to the cache, however long they stay there."""
+        return self.cache_write_5m_tokens + self.cache_write_1h_tokens
+
+    @property
+    def cached_tokens(self) -> int:
+        """Tokens read from the cache or written to it."""
+        return self.cache_read_tokens + self.cache_write_tokens
+
+    @property
+    def tokens(self) -> int:
+        """All tokens that a model read or wrote, those of its cache too."""
+        return self.input_tokens + self.output_tokens + self.cached_tokens
+
 
 class UsageRow(msgspec.Struct, frozen=True):
     """One line of a usage report: the value grouped by (session, day, repo, model or agent) and its totals."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 import msgspec
 
@@ -70,6 +71,14 @@ class DecisionsAnswer(msgspec.Struct, frozen=True):
     notes: tuple[str, ...] = ()
 
 
+class _Standing(NamedTuple):
+    """A decision with the links and the state that it had at the time asked for."""
+
+    item: KeptDecision
+    links: tuple[Link, ...]
+    state: DecisionState
+
+
 def ask_decisions(
     reader: InsightReader, question: DecisionQuestion, *, limit: int | None = None, each: bool = False
 ) -> DecisionsAnswer:
@@ -80,26 +89,30 @@ def ask_decisions(
     words = tuple(word for word in question.words if word not in ids)
     kept = reader.decisions(repos=question.repos, sessions=sessions, words=words, ids=ids, after=question.after)
     if question.path:
-        paths = reader.paths_of({episode for item in kept for episode in item.episodes})
-        kept = [item for item in kept if _touches(item, question.path, paths)]
+        led = reader.episodes_of(item.decision.id for item in kept)
+        paths = reader.paths_of({episode for some in led.values() for episode in some})
+        kept = [
+            item
+            for item in kept
+            if _touches(item.decision, question.path, (paths.get(e, ()) for e in led.get(item.decision.id, ())))
+        ]
     times = {item.decision.id: item.decision.ts for item in kept}
-    found: list[DecisionView] = []
+    found: list[_Standing] = []
     left_out: dict[str, int] = {}
     for item in _once(kept):
         if not _was_there(item, question):
             continue
-        view = _view(item, question, times)
-        wanted = view.state in question.states if question.states else view.state not in GONE
-        if question.is_sure and view.decision.status == "ranked" and not ids:
+        one = _standing(item, question, times)
+        wanted = one.state in question.states if question.states else one.state not in GONE
+        if question.is_sure and item.decision.status == "ranked" and not ids:
             continue
         if wanted or ids:
-            found.append(view)
+            found.append(one)
         else:
-            left_out[view.state] = left_out.get(view.state, 0) + 1
-    found.sort(key=lambda view: (-_when(view.decision), view.decision.id))
-    if not each and not ids:
-        found = _without_repeats(found)
-    return DecisionsAnswer(tuple(found[:limit]), len(found), left_out)
+            left_out[one.state] = left_out.get(one.state, 0) + 1
+    found.sort(key=lambda one: (-_when(one.item.decision), one.item.decision.id))
+    said = [[one] for one in found] if each or ids else _by_words(found)
+    return DecisionsAnswer(_told(reader, said[:limit]), len(said), left_out)
 
 
 def cited(decision: Decision) -> str:
@@ -138,22 +151,29 @@ def _seen(item: KeptDecision) -> tuple[bool, int, str]:
     return item.decision.is_undone, item.recorded_at, item.decision.session_uid
 
 
-def _without_repeats(views: Iterable[DecisionView]) -> list[DecisionView]:
-    """Put those that only repeat another together with it. views: the newest first, and so they come back."""
-    said: dict[object, list[DecisionView]] = {}
-    for view in views:
-        said.setdefault((view.repo, view.state, view.decision.said()), []).append(view)
-    return [_together(newest, others) if others else newest for newest, *others in said.values()]
+def _by_words(found: Iterable[_Standing]) -> list[list[_Standing]]:
+    """Put those that only repeat another together with it. found: the newest first, and so they come back."""
+    said: dict[object, list[_Standing]] = {}
+    for one in found:
+        said.setdefault((one.item.repo, one.state, one.item.decision.said()), []).append(one)
+    return [*said.values()]
 
 
-def _together(newest: DecisionView, others: Sequence[DecisionView]) -> DecisionView:
-    episodes = tuple(dict.fromkeys(e for view in (newest, *others) for e in view.episodes))
-    return msgspec.structs.replace(newest, episodes=episodes, repeats=tuple(view.citation for view in others))
+def _told(reader: InsightReader, said: Sequence[Sequence[_Standing]]) -> tuple[DecisionView, ...]:
+    """Return the newest of each, with where the others stand and the episodes that all led to."""
+    led = reader.episodes_of(one.item.decision.id for same in said for one in same)
+    return tuple(
+        DecisionView(
+            item.decision, state, cited(item.decision), item.repo, item.recorded_at, item.revoked_at, links,
+            episodes=tuple(dict.fromkeys(e for one in same for e in led.get(one.item.decision.id, ()))),
+            repeats=tuple(cited(one.item.decision) for one in same[1:]),
+        )
+        for same in said for item, links, state in same[:1]
+    )  # fmt: skip
 
 
-def _touches(item: KeptDecision, path: str, paths: dict[str, tuple[str, ...]]) -> bool:
-    named = [*item.decision.paths, *(p for episode in item.episodes for p in paths.get(episode, ()))]
-    return any(path_fits(path, name) for name in named)
+def _touches(decision: Decision, path: str, of_episodes: Iterable[tuple[str, ...]]) -> bool:
+    return any(path_fits(path, name) for names in (decision.paths, *of_episodes) for name in names)
 
 
 def _was_there(item: KeptDecision, question: DecisionQuestion) -> bool:
@@ -165,12 +185,9 @@ def _was_there(item: KeptDecision, question: DecisionQuestion) -> bool:
     return ts <= question.at
 
 
-def _view(item: KeptDecision, question: DecisionQuestion, times: dict[str, int | None]) -> DecisionView:
+def _standing(item: KeptDecision, question: DecisionQuestion, times: dict[str, int | None]) -> _Standing:
     links = tuple(kept.link for kept in item.links if _stood(kept, question, times))
-    return DecisionView(
-        item.decision, _state(item, links, question), cited(item.decision), item.repo, item.recorded_at,
-        item.revoked_at, links, item.episodes,
-    )  # fmt: skip
+    return _Standing(item, links, _state(item, links, question))
 
 
 def _stood(kept: KeptLink, question: DecisionQuestion, times: dict[str, int | None]) -> bool:

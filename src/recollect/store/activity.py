@@ -19,6 +19,7 @@ from recollect.store.sessions import int_array, session_condition
 
 SLOT_S = 300
 _SLOT_US = SLOT_S * 1_000_000
+_SEQ_MASK = (1 << SEQ_BITS) - 1
 _DAY_US = 86_400_000_000
 _YEAR = 365
 _EPOCH = date(1970, 1, 1)
@@ -101,20 +102,22 @@ def _day(day: int, worked: list[_Slot]) -> ActiveDay:
 
 def _slots(db: apsw.Connection, asked: ActivityQuestion, first: int, last: int) -> list[_Slot]:
     """Return the slots in which sessions worked on days of the zone, by number since the epoch."""
-    begin, end = (first - 1) * _DAY_US, (last + 2) * _DAY_US  # the zone's days lie in these
+    begin, end = max(0, (first - 1) * _DAY_US), (last + 2) * _DAY_US  # the zone's days lie in these
     terms, values = ["ts >= ?", "ts < ?"], list[Any]((begin, end))
     if not asked.where.is_empty:
         condition, bound = session_condition(db, asked.where)
         numbers = [number for (number,) in db.execute(f"SELECT number FROM session WHERE {condition}", bound)]
         terms.append(f"key >> {SEQ_BITS} IN (SELECT value FROM carray(?))")
         values.append(int_array(numbers))
+    # One number for both: to tell numbers apart costs half of what rows of two cost. A slot fits where the seq stood.
     rows: Iterable[Any] = db.execute(
-        f"SELECT DISTINCT key >> {SEQ_BITS}, ts / {_SLOT_US} FROM event WHERE {' AND '.join(terms)}", values
+        f"SELECT DISTINCT (key & ~{_SEQ_MASK}) | (ts / {_SLOT_US}) FROM event WHERE {' AND '.join(terms)}", values
     )
     spans = offsets_within(begin, end, asked.zone)
     starts = [span.start_us // _SLOT_US for span in spans]
     found = []
-    for session, slot in rows:
+    for (both,) in rows:
+        session, slot = both >> SEQ_BITS, both & _SEQ_MASK
         offset_us = spans[max(bisect_right(starts, slot) - 1, 0)].offset_us
         day, second = divmod(slot * SLOT_S + offset_us // 1_000_000, 86_400)
         if first <= day <= last:

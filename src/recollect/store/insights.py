@@ -86,14 +86,13 @@ class KeptLink(NamedTuple):
 
 
 class KeptDecision(NamedTuple):
-    """A decision as it is kept, what it has to do with others, and the ids of the episodes that it led to."""
+    """A decision as it is kept, and what it has to do with others."""
 
     decision: Decision
     repo: str
     recorded_at: int
     revoked_at: int | None = None
     links: tuple[KeptLink, ...] = ()
-    episodes: tuple[str, ...] = ()
 
 
 class RepoNodes(NamedTuple):
@@ -280,7 +279,7 @@ class InsightReader(PooledReader):
         self, *, repos: tuple[str, ...] = (), sessions: tuple[str, ...] = (), words: tuple[str, ...] = (),
         ids: tuple[str, ...] = (), after: int | None = None,
     ) -> list[KeptDecision]:  # fmt: skip
-        """Return decisions with their links, revoked ones too, in order of id.
+        """Return decisions with their links, revoked ones too, in order of id; `episodes_of` tells what they led to.
 
         words: each must stand in the statement, the options or the reasons, in any case. ids: beginnings of ids, one is
         enough. after: taken then or later, UTC microseconds.
@@ -288,15 +287,30 @@ class InsightReader(PooledReader):
         with self._reading() as db:
             found = _kept_decisions(db, NodeFilter(repos=repos, sessions=sessions, after=after), words, ids)
             links = _links(db, {repo for _, repo, *_ in found})
-            episodes = _episodes_of(db, [decision.id for decision, *_ in found])
         held: dict[str, list[KeptLink]] = {}
         for kept in links:
             held.setdefault(kept.link.older, []).append(kept)
             held.setdefault(kept.link.newer, []).append(kept)
-        return [
-            KeptDecision(*row, links=tuple(held.get(row[0].id, ())), episodes=episodes.get(row[0].id, ()))
-            for row in found
-        ]
+        return [KeptDecision(*row, links=tuple(held.get(row[0].id, ()))) for row in found]
+
+    def episodes_of(self, decisions: Iterable[str]) -> dict[str, tuple[str, ...]]:
+        """Return the episodes that decisions led to, in order of id; those of none are left out."""
+        with self._reading() as db:
+            return _episodes_of(db, list(decisions))
+
+    def statements_of(self, decisions: Collection[str]) -> dict[str, str]:
+        """Return what decisions say by their exact ids, whatever became of them."""
+        found: dict[str, str] = {}
+        with self._reading() as db:
+            for names in _batches(sorted(decisions)):
+                rows: Iterable[Any] = db.execute(f"SELECT data FROM node WHERE id IN ({_marks(names)})", names)
+                kept = [unpack_node(data) for (data,) in rows]
+                added: Iterable[Any] = db.execute(
+                    f"SELECT json FROM added_decision WHERE id IN ({_marks(names)})", names
+                )
+                kept += [_decode_decision(text) for (text,) in added]
+                found.update((node.id, node.statement) for node in kept if isinstance(node, Decision))
+        return found
 
     def paths_of(self, episodes: Collection[str]) -> dict[str, tuple[str, ...]]:
         """Return the paths of episodes by id."""
@@ -370,10 +384,13 @@ def _kept_decisions(
     condition, values = _of_analyses(db, where)
     rows: list[Any] = db.execute(
         "SELECT data, repo, recorded_at, revoked_at FROM node JOIN analysis ON analysis.number = node.analysis "
-        f"WHERE node.kind = ? AND {condition}{more}{' AND node.ts >= ?' if since else ''} ORDER BY node.id",
+        f"WHERE node.kind = ? AND {condition}{more}{' AND node.ts >= ?' if since else ''}",
         [_DECISION, *values, *wanted, *since],
     ).fetchall()
-    found: list[tuple[Any, str, int, int | None]] = [(unpack_node(row[0]), *row[1:]) for row in rows]
+    # Put in order here: SQLite would carry the nodes along.
+    found: list[tuple[Any, str, int, int | None]] = sorted(
+        ((unpack_node(row[0]), *row[1:]) for row in rows), key=lambda row: row[0].id
+    )
     condition, values = _of_analyses(db, where, table="added_decision")
     added: list[Any] = db.execute(
         f"SELECT json, repo, added_at, revoked_at FROM added_decision WHERE {condition}{more}"

@@ -232,16 +232,6 @@ class Reader(SessionReader, SourceReader):
             number = find_session(db, uid)
             return [key & _SEQ_MASK for key in self._events().order_of(number)] if number is not None else []
 
-    def events_of(self, uid: str, seqs: Sequence[int]) -> list[Event]:
-        """Return events of a session by their numbers, in that order; those that are gone are left out."""
-        with self._reading() as db:
-            number = find_session(db, uid)
-            if number is None:
-                return []
-            reader = self._events()
-            found = {e.seq: e for e in reader.events(reader.by_key(number << SEQ_BITS | seq for seq in seqs))}
-            return [found[seq] for seq in seqs if seq in found]
-
     def why_missing(self, uid: str, seq: int) -> str:
         """Return why nothing is shown under a number of a session, "" where it was never given."""
         with self._reading() as db:

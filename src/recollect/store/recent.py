@@ -153,6 +153,8 @@ class RecentDiary(msgspec.Struct, frozen=True):
 
 
 _AGAINST = ("correct", "retire")
+_LEAST_WORDS = 4
+"""Words of a sentence without its lead-in by which it is told again."""
 
 
 class TakenBack(NamedTuple):
@@ -181,14 +183,23 @@ def taken_back(db: apsw.Connection) -> dict[str, list[TakenBack]]:
 
 def taken_back_at(decision: Decision, known: Mapping[str, Iterable[TakenBack]]) -> int | None:
     """Return when a person took back what a decision says, None where they did not."""
+    if not any(evidence.event_id in known for evidence in decision.evidence):
+        return None
     said = _words(decision.statement)
     times = [
         one.at
         for evidence in decision.evidence
         for one in known.get(evidence.event_id, ())
-        if one.words in said or said in one.words
+        if one.words in said or any(words in one.words for words in _without_lead_in(said))
     ]
     return min(times, default=None)
+
+
+def _without_lead_in(said: str) -> Iterator[str]:
+    """Yield a sentence, and it without its first words: a learning leaves out "No," and "Wait, no"."""
+    words = said.split(" ")
+    yield said
+    yield from (" ".join(words[count:]) for count in (1, 2) if len(words) - count >= _LEAST_WORDS)
 
 
 def _words(text: str) -> str:

@@ -7,13 +7,24 @@ import re
 from html.parser import HTMLParser
 
 import msgspec
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from rich.console import Console
 
 from recollect.cli.render.plots import MAX_BARS, draw
 from recollect.cli.render.retro_page import to_page
-from recollect.cli.render.retro_report import Document, ReportRow, ReportTable, Section, document_of, proof, to_markdown
+from recollect.cli.render.retro_report import (
+    Document,
+    Kind,
+    Proof,
+    ReportRow,
+    ReportTable,
+    Section,
+    document_of,
+    proof,
+    to_markdown,
+)
 from recollect.cli.render.retro_terminal import print_document, short_names
 from recollect.cli.terminal import safe_line
 from recollect.insights.retro.builder import Retrospective, Span, Used
@@ -126,3 +137,19 @@ def test_what_a_person_corrected_is_told_beside_what_they_interrupted() -> None:
     told = to_markdown(document_of(empty(corrections=2)))
     assert "2 corrections that a person made between turns" in told
     assert "no interventions (times that" in told
+
+
+@pytest.mark.parametrize("width", [80, 120, 200])
+def test_a_terminal_shows_the_words_of_a_table_however_long_its_citations_are(width: int) -> None:
+    uid = "claude:5d1f0a3e-0000-4000-8000-000000000001/agent-a2018e5"
+    columns: tuple[tuple[str, Kind], ...] = (
+        ("repo", "text"), *((name, "figure") for name in ("sessions", "success", "interventions", "cost", "output")),
+    )  # fmt: skip
+    rows = (ReportRow(("orders", *["1,234,567"] * 5), (Proof("recollect show", f"{uid}#12"),)),)
+    out = Console(width=width, file=io.StringIO())
+    print_document(out, Document("R", (), (Section("S", tables=(ReportTable(columns, rows),)),)))
+    lines = out.file.getvalue().splitlines()  # type: ignore[attr-defined]
+    assert any(line.startswith("repo ") and "sessions" in line for line in lines)
+    assert any(line.startswith("orders ") for line in lines)
+    assert f"{uid}#12" in "".join(line.strip() for line in lines)
+    assert all(len(line) <= width for line in lines)

@@ -30,6 +30,7 @@ def test_from_looking_to_the_list(one: ClaudeTranscript, recollect: Recollect) -
     assert (looked.code, planned.state, planned.sessions[0].session_uid) == (0, "planned", one.uid)
     text = recollect("forget", "--session", one.uid, "--dry-run")
     assert (text.code, one.uid in text.out, "would go" in text.out) == (0, True, True)
+    assert "these are all sessions of the memory" in text.out
     done = recollect("forget", "--session", one.uid, "--yes", "--json")
     report = msgspec.json.decode(done.out, type=ForgetReport)
     assert (done.code, report.state, report.whole_sessions, report.sessions) == (0, "done", 1, [])
@@ -49,6 +50,7 @@ def test_from_looking_to_the_list(one: ClaudeTranscript, recollect: Recollect) -
         ("--yes",),
         ("--session", "claude:x"),  # nobody can be asked
         ("--pattern", "(", "--yes"),
+        ("--pattern", ".*", "--yes"),
         ("--since", "not a time", "--yes"),
         ("--list", "--repo", "x"),
         ("--session", "claude:none", "--yes"),

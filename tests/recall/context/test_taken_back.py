@@ -29,6 +29,18 @@ def test_a_corrected_learning_takes_its_decision_along(shop: Shop, rule: Learnin
     assert shop.memory.decisions().decisions == ()
 
 
+def test_every_decision_of_a_corrected_message_goes_along(shop: Shop) -> None:
+    shop.session("one").work("Look at the readme.", "I use exponential backoff.").work(
+        "No, do not use exponential backoff here. Always use a fixed delay of two seconds, the bank asks for it.", "Ok."
+    )
+    shop.memory.sync()
+    assert len(shop.memory.decisions().decisions) == 2
+    (found,) = [one for one in shop.memory.learn.learnings() if one.kind == "correction"]
+    shop.memory.learn.correct(found.id, "Use exponential backoff after all")
+    assert shop.memory.decisions().decisions == ()
+    assert "do not use" not in shop.context().text.partition("Worked on here")[0]
+
+
 def test_a_retired_learning_takes_its_decision_along_until_it_is_confirmed(shop: Shop, rule: Learning) -> None:
     shop.memory.learn.retire(rule.id)
     assert "pnpm" not in shop.context().text

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import Any, cast
 
 import msgspec
@@ -24,12 +24,19 @@ def decision(name: str, ts: int | None, *, uid: str = "claude:one", event: str =
 class Kept:
     """A store of a few decisions."""
 
-    def __init__(self, *kept: KeptDecision, paths: dict[str, tuple[str, ...]] | None = None) -> None:
+    def __init__(
+        self, *kept: KeptDecision, paths: dict[str, tuple[str, ...]] | None = None,
+        episodes: dict[str, tuple[str, ...]] | None = None,
+    ) -> None:  # fmt: skip
         self._kept = list(kept)
         self._paths = paths or {}
+        self._episodes = episodes or {}
 
     def decisions(self, **_where: tuple[str, ...]) -> list[KeptDecision]:
         return self._kept
+
+    def episodes_of(self, decisions: Iterable[str]) -> dict[str, tuple[str, ...]]:
+        return {name: self._episodes[name] for name in decisions if name in self._episodes}
 
     def paths_of(self, episodes: Collection[str]) -> dict[str, tuple[str, ...]]:
         return {name: self._paths.get(name, ()) for name in episodes}
@@ -42,7 +49,7 @@ def linked(
 
 
 def asked(kept: Kept, *, limit: int | None = None, each: bool = False, **question: Any) -> DecisionsAnswer:
-    """Ask a store of which only the two methods that are asked for are there."""
+    """Ask a store of which only the three methods that are asked for are there."""
     return ask_decisions(cast("InsightReader", kept), DecisionQuestion(**question), limit=limit, each=each)
 
 
@@ -133,13 +140,13 @@ def test_what_was_said_again_word_by_word_is_told_once_with_where_it_stood_befor
 
     again = said("again", 30)
     kept = [
-        KeptDecision(said("first", 10), "r", 10, episodes=("e1",)),
+        KeptDecision(said("first", 10), "r", 10),
         KeptDecision(said("second", 20), "r", 20),
-        KeptDecision(msgspec.structs.replace(again, statement="use tqdm, not print."), "r", 30, episodes=("e2",)),
+        KeptDecision(msgspec.structs.replace(again, statement="use tqdm, not print."), "r", 30),
         KeptDecision(said("elsewhere", 15), "other", 15),
         KeptDecision(said("other speaker", 16, speaker="assistant"), "r", 16),
     ]
-    answer = asked(Kept(*kept))
+    answer = asked(Kept(*kept, episodes={"first": ("e1",), "again": ("e2",)}))
     assert [v.decision.id for v in answer.decisions] == ["again", "other speaker", "elsewhere"]
     assert answer.total == 3
     assert answer.decisions[0].repeats == ("claude:one#4", "claude:one#4")
@@ -158,8 +165,8 @@ def test_a_repeated_decision_whose_state_differs_is_told_for_itself() -> None:
 def test_a_path_is_found_in_the_decision_or_in_what_it_led_to() -> None:
     named, led, other = decision("named", 1, paths=("src/db.py",)), decision("led", 2), decision("other", 3)
     kept = Kept(
-        KeptDecision(named, "r", 0), KeptDecision(led, "r", 0, episodes=("e",)), KeptDecision(other, "r", 0),
-        paths={"e": ("/w/demo/src/db.py",)},
+        KeptDecision(named, "r", 0), KeptDecision(led, "r", 0), KeptDecision(other, "r", 0),
+        episodes={"led": ("e",)}, paths={"e": ("/w/demo/src/db.py",)},
     )  # fmt: skip
     assert set(states(kept, path="src/db.py")) == {"named", "led"}
     assert set(states(kept, path="src")) == {"named", "led"}

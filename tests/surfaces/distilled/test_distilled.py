@@ -62,7 +62,7 @@ def test_of_several_sessions_that_begin_alike_all_are_named(world: World) -> Non
 def test_a_digest_is_there_after_a_sync_and_never_before(world: World, one: ClaudeTranscript) -> None:
     missing = run(world, "digest", one.uid)
     assert (missing.returncode, missing.stdout) == (1, "")
-    assert "no digest: no such session" in missing.stderr
+    assert "no digest: no session called" in missing.stderr
     assert not (world.root / "memory").exists()  # nothing was taken in, or even made
     assert run(world, "digest", one.uid, "--json").stdout == "null\n"
     assert run(world, "sync").returncode == 0

@@ -238,3 +238,21 @@ def test_an_entry_speaks_of_the_session_that_its_agent_is_in(recollect: Recollec
         assert write(60, agent="codex") == ()
         assert write(60, repo="blog") == ()
         assert write(60, repo="") == ()
+
+
+@pytest.mark.parametrize(
+    ("subject", "predicate", "said", "is_kept"),
+    [
+        ("orders", "staging_password", "hunter2-blue", False),
+        ("staging", "password", "tulip", False),
+        ("staging", "password_is_in", "1Password", True),
+        ("auth", "password_hash", "argon2id", True),
+        ("api", "token_lifetime", "15 minutes", True),
+    ],
+)
+def test_a_fact_tells_no_credential(
+    subject: str, predicate: str, said: str, is_kept: bool, recollect: Recollect
+) -> None:
+    done = recollect("facts", "add", subject, predicate, said)
+    assert done.code == (0 if is_kept else 2)
+    assert (said in recollect("facts", "--json").out) is is_kept

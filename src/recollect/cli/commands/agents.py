@@ -101,7 +101,8 @@ def setup(agents: tuple[str, ...], mode: Mode, as_json: bool, **flags: Unpack[Se
         is_removal, is_dry_run = flags["is_removal"], flags["is_dry_run"]
         chosen = _chosen(facet, agents, is_removal=is_removal)
         asks = not (flags["is_agreed"] or is_dry_run)
-        _check_asking(chosen, is_named=bool(agents), asks=asks, acts=not is_dry_run, as_json=as_json)
+        if not is_dry_run:
+            _check_asking(chosen, is_named=bool(agents), asks=asks, as_json=as_json, is_removal=is_removal)
         if is_removal and flags["writes"] is not None:
             raise UsageError("--write and --no-write cannot be used with --remove", hint="leave out --remove")
         settings: tuple[Step, ...] = ()
@@ -120,14 +121,14 @@ def _chosen(facet: SetupFacet, names: tuple[str, ...], *, is_removal: bool) -> t
     return facet.recorded() if is_removal else facet.installed()
 
 
-def _check_asking(chosen: tuple[str, ...], *, is_named: bool, asks: bool, acts: bool, as_json: bool) -> None:
+def _check_asking(chosen: tuple[str, ...], *, is_named: bool, asks: bool, as_json: bool, is_removal: bool) -> None:
     """Refuse to act on every agent, or without a word, where nobody can be asked."""
-    if not acts or not chosen:
+    if not chosen:
         return
     can_ask = sys.stdin.isatty() and not as_json
-    found = ", ".join(chosen)
     if not is_named and not (asks and can_ask):
-        raise UsageError(f"name the agents; found here: {found}", hint=f"recollect setup {chosen[0]} --yes")
+        hint = f"recollect setup {' '.join(chosen)}{' --remove' if is_removal else ''} --yes"
+        raise UsageError(f"name the agents; found here: {', '.join(chosen)}", hint=hint)
     if asks and not can_ask:
         raise UsageError(
             "cannot ask you: this is not a terminal", hint="add --yes, or --dry-run to see what would be done"

@@ -258,7 +258,7 @@ def digest(session: str, schema: Literal[1, 2], as_json: bool) -> CommandResult 
 
 def _why_none(memory: Memory, named: str) -> str:
     """Say why a session has no digest. Raises UnknownName where several sessions begin like that."""
-    unknown = "no such session; run `recollect sync` to ingest what is new"
+    unknown = f"no session called {named!r}; run `recollect sync` to ingest what is new"
     if not memory.home.exists():
         return unknown
     try:

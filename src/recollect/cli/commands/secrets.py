@@ -43,12 +43,13 @@ def exclude(repos: tuple[str, ...], is_removal: bool) -> CommandResult:
       recollect exclude ~/clients/*
       recollect exclude payroll --remove
     """
+    notes: list[str] = []
     with open_memory() as memory:
         if repos:
-            memory.maintenance.exclude(repos, is_removal=is_removal)
+            notes = memory.maintenance.exclude(repos, is_removal=is_removal)
         elif is_removal:
             raise UsageError("--remove needs a name", hint="`recollect exclude` lists what is excluded")
-        return EXCLUDED(memory.maintenance.excluded())
+        return EXCLUDED(memory.maintenance.excluded(), notes=notes)
 
 
 @noun()

@@ -187,16 +187,14 @@ def _line(s: SessionToForget) -> str:
 
 
 def _sum_line(report: ForgetReport) -> str:
-    what = [
-        plural(report.whole_sessions, "whole session"),
-        f"{count(report.partial_sessions)} in part",
-        plural(report.events, "event"),
-        plural(report.records, "single record"),
-    ]
+    from_sessions = [plural(report.whole_sessions, "whole session")] if report.whole_sessions else []
+    if report.partial_sessions:
+        from_sessions.append(f"parts of {plural(report.partial_sessions, 'session')}")
+    what = f"{plural(report.events, 'event')} ({' and '.join(from_sessions) or 'of no session'})"
     if report.written:
-        what.append(f"{count(report.written)} learned, noted or documented")
+        what += f", {count(report.written)} learned, noted or documented"
     done = {"planned": "would go", "done": "forgotten"}[report.state]
-    line = f"{done}: {', '.join(what)}; {size(report.bytes)} of your agents' bytes"
+    line = f"{done}: {what}; {size(report.bytes)} of transcripts"
     return line if report.state == "planned" else f"{line}, {size(max(0, report.freed_bytes))} of disk freed"
 
 
@@ -375,7 +373,7 @@ def _watched(status: LiveStatus) -> str:
     return text
 
 
-def print_excluded(out: Console, view: ExcludedView) -> None:
+def print_excluded(out: Console, view: ExcludedView, *, notes: Sequence[str] = ()) -> None:
     """Print what is excluded, and what of it is stored."""
     for repo in view.exclude_repos:
         out.print(safe_line(repo), soft_wrap=True)
@@ -386,3 +384,4 @@ def print_excluded(out: Console, view: ExcludedView) -> None:
         many = plural(view.stored_sessions, "session")
         text = f"{many} of them came before; `recollect forget --repo {name}` erases what is stored"
         out.print(Text(safe_line(text), style="yellow"), soft_wrap=True)
+    print_notes(out, notes)

@@ -167,7 +167,7 @@ def _figures(period: Retro | PreviousPeriod, spent: UsageTotals) -> dict[str, st
 
 
 def _tokens(spent: UsageTotals) -> str:
-    return f"{count(spent.input_tokens)} in, {count(spent.output_tokens)} out, {count(_cached(spent))} cached"
+    return f"{count(spent.input_tokens)} in, {count(spent.output_tokens)} out, {count(spent.cached_tokens)} cached"
 
 
 def _first(lines: Sequence[object]) -> tuple[Proof, ...]:
@@ -252,11 +252,7 @@ def _group_table(name: str, lines: Sequence[tuple[str, GroupLine]], left_out: in
 
 
 def _usage(t: UsageTotals) -> tuple[str, ...]:
-    return usd(t.cost_usd), count(t.input_tokens), count(t.output_tokens), count(_cached(t))
-
-
-def _cached(t: UsageTotals) -> int:
-    return t.cache_read_tokens + t.cache_write_5m_tokens + t.cache_write_1h_tokens
+    return usd(t.cost_usd), count(t.input_tokens), count(t.output_tokens), count(t.cached_tokens)
 
 
 def _errors(retro: Retro) -> Section:
@@ -355,7 +351,8 @@ def _decisions(retro: Retro) -> Section:
         f"{count(decided.contradicted)} contradicted"
     )
     revoked = f", {count(decided.revoked)} revoked (their session says them no more)" if decided.revoked else ""
-    return Section("Decisions", (said + revoked,), tables=tables)
+    unsure = f"{plural(decided.uncertain, 'sentence')} that may decide something left out: recollect decisions"
+    return Section("Decisions", (said + revoked, *([unsure] if decided.uncertain else [])), tables=tables)
 
 
 def _tests(retro: Retro) -> Section:

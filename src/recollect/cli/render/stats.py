@@ -87,8 +87,9 @@ def print_usage(out: Console | Plain, report: UsageReport) -> None:
 
 
 def _usage_cells(t: UsageTotals) -> tuple[str, ...]:
-    written = t.cache_write_5m_tokens + t.cache_write_1h_tokens
-    figures = (t.responses, t.input_tokens, t.cache_read_tokens, written, t.output_tokens, t.reasoning_tokens)
+    figures = (
+        t.responses, t.input_tokens, t.cache_read_tokens, t.cache_write_tokens, t.output_tokens, t.reasoning_tokens
+    )  # fmt: skip
     return (*(count(f) for f in figures), usd(t.cost_usd))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import App, ComposeResult
@@ -20,11 +21,11 @@ from recollect.cli.tui.sessions_view import SessionsView
 from recollect.cli.tui.transcript_view import TranscriptView, lines_of
 from recollect.cli.tui.usage_view import UsageView
 from recollect.clock import now_us
-from recollect.errors import RecollectError
+from recollect.errors import RecollectError, UnknownName
 from recollect.units import plural
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from recollect.memory import Memory
     from recollect.model.events import Event
@@ -158,8 +159,8 @@ class SessionScreen(Screen[None]):
         self.query_one(TranscriptView).focus()
         self._tell(self._seq)
 
-    def _load(self, seqs: Sequence[int]) -> Sequence[Event]:
-        return self._memory.reader().events_of(self._session.session_uid, seqs)
+    def _load(self, seq: int, limit: int) -> Iterable[Event]:
+        return self._memory.browse.transcript(self._session, first=seq, limit=limit)
 
     def _tell(self, seq: int) -> None:
         session = self._session
@@ -175,9 +176,8 @@ class SessionScreen(Screen[None]):
 
     def on_transcript_view_opened(self, event: TranscriptView.Opened) -> None:
         """Show the whole event."""
-        found = self._load((event.seq,))
-        if found:
-            self.app.push_screen(EventScreen(found[0]))
+        with suppress(UnknownName):  # it was forgotten meanwhile
+            self.app.push_screen(EventScreen(self._memory.browse.event(self._session, event.seq)[0]))
 
     def action_resume(self) -> None:
         """Show how the session's agent goes on with it."""

@@ -7,7 +7,7 @@ behind go. Everything that an agent wrote is shown by `safe`: nothing in it reac
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 
     from recollect.model.events import Event
 
-Load = Callable[[Sequence[int]], Sequence["Event"]]
-"""Returns a session's events by their numbers, in that order; those that are gone are left out."""
+Load = Callable[[int, int], Iterable["Event"]]
+"""(number of the first, how many) → a session's events in the order in which they are read; some may be gone."""
 PIECE = 120
 """Events that are fetched at once."""
 MOST = 6 * PIECE
@@ -160,10 +160,12 @@ class TranscriptView(ScrollView, can_focus=True):
 
     def _read(self, first: int, until: int) -> list[ShownEvent]:
         places = {seq: place for place, seq in enumerate(self._order[first:until], first)}
+        if not places:
+            return []
         return [
             ShownEvent(places[event.seq], event.seq, tuple(lines_of(event, self._width)))
-            for event in self._load(tuple(places))
-            if event.kind not in _SILENT
+            for event in self._load(self._order[first], until - first)
+            if event.seq in places and event.kind not in _SILENT
         ]
 
     def _lay_out(self) -> None:

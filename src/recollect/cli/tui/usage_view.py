@@ -20,7 +20,7 @@ from recollect.local_time import LOCAL
 from recollect.units import count, usd
 
 if TYPE_CHECKING:
-    from recollect.memory import Memory, UsageTotals
+    from recollect.memory import Memory
 
 DAY_US = 86_400_000_000
 PERIODS = {"the last week": 7, "the last 30 days": 30, "the last 90 days": 90, "the last year": 365}
@@ -82,17 +82,11 @@ class UsageView(Vertical):
             return
         rows.clear(columns=True)
         rows.add_columns(by, "tokens", "cost", "responses", "")
-        most = max((tokens_of(row.totals) for row in report.rows), default=0)
+        most = max((row.totals.tokens for row in report.rows), default=0)
         for row in report.rows:
-            tokens = tokens_of(row.totals)
+            tokens = row.totals.tokens
             bar = Text("█" * -(-BAR * tokens // most) if most else "")
             figures = (count(tokens), usd(row.totals.cost_usd), count(row.totals.responses))
             rows.add_row(cell(row.key or "(none)"), *(Text(figure, justify="right") for figure in figures), bar)
-        total = f"{count(tokens_of(report.total))} tokens, {usd(report.total.cost_usd)}"
+        total = f"{count(report.total.tokens)} tokens, {usd(report.total.cost_usd)}"
         told.update(f"{period} by {by}: {total} · p: another period · b: group by something else")
-
-
-def tokens_of(totals: UsageTotals) -> int:
-    """Return all tokens that a model read or wrote, those of its cache too."""
-    written = totals.cache_write_5m_tokens + totals.cache_write_1h_tokens
-    return totals.input_tokens + totals.output_tokens + totals.cache_read_tokens + written

@@ -332,7 +332,7 @@ class Retrospective:
                     **{name: grown.counts.get(name, 0) for name in ("errors", "retries", "interventions", "edits")},
                     input_tokens=took.input_tokens,
                     output_tokens=took.output_tokens,
-                    cache_tokens=_cached(took),
+                    cache_tokens=took.cached_tokens,
                     cost_usd=took.cost_usd,
                 )
             )
@@ -366,7 +366,7 @@ class Retrospective:
             lines.append(
                 msgspec.structs.replace(
                     line, input_tokens=took.input_tokens, output_tokens=took.output_tokens,
-                    cache_tokens=_cached(took), cost_usd=took.cost_usd,
+                    cache_tokens=took.cached_tokens, cost_usd=took.cost_usd,
                 )
             )  # fmt: skip
         if self._more_sessions:
@@ -479,10 +479,6 @@ def _session_line(facts: SessionFacts, standing: Standing, counts: dict[str, int
 
 def _places(loop: Loop) -> tuple[str, ...]:
     return tuple(cite(evidence) for evidence in loop.evidence[:EVIDENCE])
-
-
-def _cached(totals: UsageTotals) -> int:
-    return totals.cache_read_tokens + totals.cache_write_5m_tokens + totals.cache_write_1h_tokens
 
 
 def _in_order(sessions: Mapping[Standing, int]) -> dict[str, int]:

@@ -30,10 +30,11 @@ class DecisionFacts(NamedTuple):
 def decided_in(decisions: Sequence[DecisionFacts], since: int, until: int, listing: Listing) -> Decided:
     """Return what was decided in [since, until), each once, the newest first. decisions: of all times, for what was
     changed. Ranked ones are too uncertain to be counted."""
-    decisions = [facts for facts in decisions if facts.decision.status != "ranked"]
-    made = [
+    all_made = [
         d for d in decisions if d.state != "undone" and d.decision.ts is not None and since <= d.decision.ts < until
     ]
+    made = [facts for facts in all_made if facts.decision.status != "ranked"]
+    decisions = [facts for facts in decisions if facts.decision.status != "ranked"]
     standing = [d for d in made if d.state != "revoked"]
     changes = _changes(decisions, since, until)
     of_kind = [change.relation for change in changes]
@@ -47,6 +48,7 @@ def decided_in(decisions: Sequence[DecisionFacts], since: int, until: int, listi
         revoked=len(made) - len(standing),
         decisions=tuple(listing.cut("decisions", ((line, 1) for line in told), MAX_SESSIONS)),
         changes=tuple(listing.cut("changes", ((change, 1) for change in changes), MAX_LINES)),
+        uncertain=sum(d.decision.status == "ranked" and d.state != "revoked" for d in all_made),
     )
 
 

@@ -15,7 +15,7 @@ from recollect.model.events import Event
 from recollect.model.insights.nodes import Evidence
 from recollect.model.insights.signals import ErrorSeen, Retry, Signal
 from recollect.model.payloads import FileEdit
-from recollect.model.text import one_line
+from recollect.model.text import one_line, paths_in
 
 MAX_EVENTS = 200
 """Events looked at before the call that worked: what fixed it stands close before it."""
@@ -144,9 +144,13 @@ def _last_change(stream: SessionEvents, tried: Sequence[Tried], repair: Repair) 
         if is_edit and after < event.seq < before:
             found.append((event.seq, "edit", getattr(payload, "path", "")))
     for one in tried:
-        is_done = one.call.call.canonical == "shell" and one.ending in ("ok", "unsaid")
-        if is_done and after < one.call.event.seq < before and _changes(one.exact):
-            found.append((one.call.event.seq, "command", one.exact))
+        call, seq = one.call.call, one.call.event.seq
+        if one.ending not in ("ok", "unsaid") or not after < seq < before:
+            continue
+        if call.canonical == "shell" and _changes(one.exact):
+            found.append((seq, "command", one.exact))
+        elif call.canonical == "edit":  # not every agent says in the result what an edit changed
+            found += [(seq, "edit", path) for path in paths_in(call.arguments)[:1]]
     if not found:
         return None
     seq, how, what = max(found)

@@ -286,7 +286,7 @@ class ChangeLine(msgspec.Struct, frozen=True):
 
 class Decided(msgspec.Struct, frozen=True):
     """Decisions of the span. Counts are of everything; the lists are cut. revoked: made in the span, and no longer
-    given by their session; these count in nothing else."""
+    given by their session; these count in nothing else. uncertain: made in the span, but too unsure to be counted."""
 
     made: int = 0
     superseded: int = 0
@@ -295,6 +295,7 @@ class Decided(msgspec.Struct, frozen=True):
     revoked: int = 0
     decisions: tuple[DecisionLine, ...] = ()
     changes: tuple[ChangeLine, ...] = ()
+    uncertain: int = 0
 
 
 class ToolLine(msgspec.Struct, frozen=True):

@@ -85,7 +85,7 @@ class Option(msgspec.Struct, frozen=True, gc=False):
     is_chosen: bool
 
 
-class Decision(_Node, frozen=True, tag="decision"):
+class Decision(_Node, frozen=True, gc=False, tag="decision"):
     """What was decided, by whom, of which options, and why.
 
     statement: the deciding words verbatim. question: what was to be decided, "" where nobody said it. scope: "session",

@@ -115,7 +115,7 @@ def linked(memory: Memory, views: Iterable[DecisionView]) -> dict[str, list[Link
     shown = {view.decision.id: view.decision.statement for view in views}
     links = {view.decision.id: view.links for view in views}
     missing = {end for some in links.values() for link in some for end in (link.older, link.newer)} - set(shown)
-    shown |= {view.decision.id: view.decision.statement for view in named(memory, tuple(sorted(missing)))}
+    shown |= memory.decisions_facet.statements(missing)
     found: dict[str, list[LinkedDecision]] = {}
     for name, some in links.items():
         for link in some:

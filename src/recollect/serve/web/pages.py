@@ -38,6 +38,7 @@ from recollect.serve.web.session_page import (
 )
 from recollect.serve.web.sessions_page import sessions_page
 from recollect.serve.web.settings_page import agents_page, plan_page, settings_page
+from recollect.serve.web.text import coded
 from recollect.serve.web.times import ago, clock, iso, span, stamp, when
 from recollect.serve.web.usage_page import cache_share, usage_csv, usage_page, usage_sessions_page
 from recollect.units import count, duration, plural, short_count, size, usd
@@ -311,7 +312,14 @@ def _environment() -> Environment:
     )
     made.filters.update(ago=ago, when=when, bytes=size, count=count, plural=plural, safe_text=safe, line=safe_line)
     made.filters.update(
-        stamp=stamp, clock=clock, iso=iso, span=span, highlighted=highlighted, href=href_of, citation=href_of_citation
+        stamp=stamp,
+        clock=clock,
+        iso=iso,
+        span=span,
+        highlighted=highlighted,
+        coded=coded,
+        href=href_of,
+        citation=href_of_citation,
     )
     made.filters.update(usd=usd, short=short_count, duration=duration, cache_share=cache_share, zip=zip)
     made.globals["labels"] = RELATED_LABELS

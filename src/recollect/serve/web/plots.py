@@ -60,10 +60,13 @@ class Bars(NamedTuple):
     size: tuple[float, float] = (0, 0)
 
 
-def draw_plot(name: str, title: str, make: Callable[[Any], bool], *, cache: Path | None = None) -> str:
+def draw_plot(
+    name: str, title: str, make: Callable[[Any], bool], *, cache: Path | None = None, is_placed: bool = False
+) -> str:
     """Return a plot as SVG to stand in a page among others, "" where it has nothing to show.
 
-    make: draws into matplotlib's axes and tells whether there is anything. cache: where matplotlib may keep its list
+    make: draws into matplotlib's axes and tells whether there is anything. is_placed: it says itself where they lie;
+    finding out what fits takes as long as drawing. cache: where matplotlib may keep its list
     of fonts, which takes seconds to make; None: where it does by itself. Raises ImportError without matplotlib.
     """
     if cache is not None:
@@ -77,7 +80,7 @@ def draw_plot(name: str, title: str, make: Callable[[Any], bool], *, cache: Path
         mpl.rcdefaults()  # matplotlib obeys a `matplotlibrc` in the working directory
         mpl.rcParams.update({**_SETTINGS, "svg.hashsalt": name})
         warnings.simplefilter("ignore")  # a glyph that the font lacks: the reader's browser has another font
-        figure = Figure(figsize=(WIDTH, HEIGHT), layout="constrained")
+        figure = Figure(figsize=(WIDTH, HEIGHT), layout=None if is_placed else "constrained")
         FigureCanvasSVG(figure)
         if not make(figure.add_subplot()):
             return ""
@@ -96,7 +99,6 @@ def draw_bars(axes: Any, bars: Bars) -> bool:
     """Draw bars on each other; tell whether there is anything in them."""
     if bars.size[0]:
         axes.figure.set_size_inches(*bars.size)
-        axes.figure.set_layout_engine("none")  # finding out what fits takes as long as drawing
         axes.set_position(_PLACE)
     from matplotlib.collections import PolyCollection
 

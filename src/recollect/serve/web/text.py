@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -19,7 +20,16 @@ MAX_HIGHLIGHTED = 20_000
 """Characters of a block of code that is coloured; a longer one is shown plain, at once."""
 MAX_DIFFED = 200_000
 """Characters of a file whose versions are compared here."""
+_CODED = re.compile(r"`([^`\n]+)`")
 _LINES = {"+": "add", "-": "del", "@": "hunk"}
+
+
+def coded(text: str) -> Markup:
+    """Return a line in which what stands between backticks is code; the rest is text."""
+    parts = _CODED.split(text)
+    return Markup().join(
+        Markup("<code>{}</code>").format(part) if n % 2 else escape(part) for n, part in enumerate(parts)
+    )
 
 
 def markdown(text: str) -> Markup:

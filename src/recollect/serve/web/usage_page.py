@@ -7,6 +7,7 @@ import io
 from collections.abc import Callable, Iterable, Sequence
 from datetime import date, timedelta
 from functools import partial
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from urllib.parse import urlencode
 
@@ -52,14 +53,14 @@ def usage_page(memory: Memory, request: Request) -> tuple[str, dict[str, Any]]:
     memory.refresh()
     span, by, shown = _asked(request)
     trend = memory.usage.trend(by=by, first=span.first, last=span.last, zone=LOCAL)
-    measure = cost_of if shown == "cost" else tokens_of
+    measure = cost_of if shown == "cost" else attrgetter("tokens")
     given = {**span.given, "by": by, "show": shown}
     before = {row.key: row.totals for row in trend.previous.rows}
     lines = [
         UsageLine(
             row.key,
             row.totals,
-            tokens_of(row.totals),
+            row.totals.tokens,
             change(measure(row.totals), measure(before[row.key])) if row.key in before else None,
             sessions_behind(by, row.key, span.first, span.last),
         )
@@ -79,10 +80,10 @@ def usage_page(memory: Memory, request: Request) -> tuple[str, dict[str, Any]]:
         "most": max((measure(row.totals) for row in trend.report.rows), default=0) or 1,
         "measure": measure,
         "total": now,
-        "tokens": tokens_of(now),
+        "tokens": now.tokens,
         "changes": {
             "cost": change(cost_of(now), cost_of(then)),
-            "tokens": change(tokens_of(now), tokens_of(then)),
+            "tokens": change(now.tokens, then.tokens),
             "responses": change(now.responses, then.responses),
         },
         "cache_share": cache_share(now),
@@ -106,7 +107,7 @@ def usage_sessions_page(memory: Memory, request: Request) -> tuple[str, dict[str
     else:
         where, model = EventFilter(agents=(key,)) if by == "agent" else EventFilter(repos=(f"={key}",)), ""
     report = memory.usage.report(by="session", where=where, after=after, before=before, zone=LOCAL, model=model)
-    rows = sorted(report.rows, key=lambda row: (-cost_of(row.totals), -tokens_of(row.totals)))[:LISTED]
+    rows = sorted(report.rows, key=lambda row: (-cost_of(row.totals), -row.totals.tokens))[:LISTED]
     known = memory.recall.sessions(tuple(row.key for row in rows))
     return "usage_sessions.html", {
         "span": span,
@@ -114,7 +115,7 @@ def usage_sessions_page(memory: Memory, request: Request) -> tuple[str, dict[str
         "key": key,
         "total": report.total,
         "count": len(report.rows),
-        "rows": [(known[row.key], row.totals, tokens_of(row.totals)) for row in rows if row.key in known],
+        "rows": [(known[row.key], row.totals, row.totals.tokens) for row in rows if row.key in known],
         "back": f"/usage?{urlencode({**span.given, 'by': by})}",
     }
 
@@ -152,12 +153,6 @@ def _asked(request: Request) -> tuple[DaySpan, Grouping, str]:
     if by and by not in dict(GROUPINGS):
         raise UsageError(f"nothing is grouped by {by!r}", hint="by is agent, model or repo")
     return span_of(request), by or "agent", shown if shown in dict(MEASURES) else "cost"
-
-
-def tokens_of(totals: UsageTotals) -> int:
-    """Return all tokens that a model read or wrote, those of its cache too."""
-    written = totals.cache_write_5m_tokens + totals.cache_write_1h_tokens
-    return totals.input_tokens + totals.output_tokens + totals.cache_read_tokens + written
 
 
 def cost_of(totals: UsageTotals) -> float:
@@ -218,7 +213,7 @@ def plot_of(memory: Memory, name: str, title: str, bars: Bars) -> tuple[Markup, 
         return Markup(), ""
     try:
         make = partial(draw_bars, bars=bars._replace(size=PLOT_SIZE))
-        svg = draw_plot(name, title, make, cache=memory.home / "cache")
+        svg = draw_plot(name, title, make, cache=memory.home / "cache", is_placed=True)
     except ImportError:
         return Markup(), MISSING
     return Markup(svg), ""  # noqa: S704 - the drawing escapes what stands in it

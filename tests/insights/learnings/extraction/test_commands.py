@@ -160,6 +160,25 @@ def test_a_sentence_that_says_what_was_put_off_is_an_action(said: str, text: str
 
 
 @pytest.mark.parametrize(
+    ("said", "text"),
+    [
+        ("Done: it waits. Still to do: make the retries configurable, I left it.", "make the retries configurable"),
+        ("It works. I left the migration of old files for tomorrow.", "the migration of old files"),
+        ("The tax of part-time people is left for next time.", "The tax of part-time people"),
+        ("What is left: the tax of part-time people.", "the tax of part-time people."),
+    ],
+)
+def test_the_last_words_put_something_off_in_a_sentence(said: str, text: str) -> None:
+    assert [(one.kind, one.text) for one in learned(Step(assistant=said))] == [("action", text)]
+    assert learned(Step(assistant=said), Step(user="thanks")) == []
+
+
+@pytest.mark.parametrize("said", ["I left it for later.", "There are two columns left for later joins."])
+def test_last_words_that_put_nothing_off(said: str) -> None:
+    assert learned(Step(assistant=said)) == []
+
+
+@pytest.mark.parametrize(
     "said",
     ["I left it for tomorrow.", "I left my laptop at home for tomorrow.", "Still to do: nothing.", "Still to do?"],
 )

@@ -175,9 +175,12 @@ _MOST: Final = 6
 _TAIL: Final = 6_000
 """Characters at the end of the last message that are read."""
 _LEFT: Final = (
-    r"(?:left to do|still to do|still left(?: to do)?|still (?:open|pending|missing|outstanding)|what'?s left"
+    r"(?:left to do|still to do|still left(?: to do)?|still (?:open|pending|missing|outstanding)"
+    r"|what(?:'?s| is) (?:still )?left(?: to do)?"
     r"|remaining (?:work|tasks?|steps?|items?|todos?)"
     r"|not (?:yet )?(?:done|finished|implemented|addressed)(?: yet)?|not done|outstanding(?: work| items| tasks)?"
+    r"|what(?:'?s| is) (?:still )?(?:open|missing)|what remains(?: to do| to be done)?|remaining|still to be done"
+    r"|left (?:to be done|undone)|left for (?:later|tomorrow|next time)"
     r"|open (?:items|points|tasks|todos)|pending(?: items| work| tasks)?"
     r"|deferred|for later|follow-?ups?(?: work| items| tasks)?|todos?(?: for later| left)?|noch (?:zu tun|offen)"
     r"|offen(?:e punkte)?|was noch fehlt|verbleibende? (?:aufgaben|schritte|punkte)"
@@ -187,7 +190,7 @@ _HEADING: Final = re.compile(
     rf"^[\s#*_>-]{{0,8}}{_LEFT}\s*(?:\([^()\n]{{0,40}}\))?\s*[*_]{{0,3}}\s*[:：]?\s*[*_]{{0,3}}\s*$", re.IGNORECASE
 )
 _INLINE: Final = re.compile(
-    rf"(?:^[\s*_>-]{{0,6}}|^[^:：]{{0,400}}[.!] ){_LEFT}\s*[*_]{{0,3}}\s*[:：]\s*[*_]{{0,3}}\s*(?P<said>\S.{{6,260}})$",
+    rf"(?:^[\s*_>-]{{0,6}}|^.{{0,400}}?[.!] ){_LEFT}\s*[*_]{{0,3}}\s*[:：]\s*[*_]{{0,3}}\s*(?P<said>\S.{{6,260}})$",
     re.IGNORECASE,
 )
 _PUT_OFF: Final = re.compile(
@@ -196,6 +199,15 @@ _PUT_OFF: Final = re.compile(
     re.IGNORECASE,
 )
 """Says after what is left to do that it was put off, and to when: no part of what is to be done."""
+_LATER: Final = (
+    r"(?:later|tomorrow|next time|the next session|another (?:day|session)|(?:a|the) follow-?up)(?=[ .,;!)]|$)"
+)
+_LEFT_FOR: Final = re.compile(
+    rf"(?:^|[.!?;] )(?:(?:i|we)(?:['’]ve|['’]ll| have| will)? (?:left|leave) (?P<object>[^.!?;]{{8,200}}?) for {_LATER}"
+    rf"|(?P<subject>[^.!?;]{{8,200}}?)(?:[,;] (?:that|this|which))? (?:is|are) left for {_LATER})",
+    re.IGNORECASE,
+)
+"""A sentence that puts something off."""
 _ITEM: Final = re.compile(r"^\s{0,6}(?:[-*+•]|\d{1,2}[.)])\s+(?:\[ \]\s*)?(?P<said>\S.*)$")
 _DONE_ITEM: Final = re.compile(r"^\s{0,6}(?:[-*+•]|\d{1,2}[.)])\s+(?:\[[xX]\]|✅|✔|☑)")
 _NOTHING: Final = re.compile(
@@ -242,6 +254,9 @@ def _items(lines: Sequence[str]) -> list[str]:
         elif inline := _INLINE.match(line):
             is_listing = False
             found.append(inline["said"])
+        elif put_off := _LEFT_FOR.search(line):
+            is_listing = False
+            found.append((put_off["object"] or put_off["subject"]).strip())
         elif is_listing and line.strip():
             item = _ITEM.match(line)
             if item is None or _DONE_ITEM.match(line):
