@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
@@ -23,6 +22,7 @@ from recollect.cli.render.layout import stamp
 from recollect.local_time import LOCAL
 from recollect.model.time import parse_iso, parse_time
 from recollect.testing.builders import ClaudeTranscript
+from tests import program
 from tests.cli.conftest import recollect
 
 __all__ = ["recollect"]
@@ -69,8 +69,7 @@ def run(tmp_path: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
         "TZ": WEST,
         "CLAUDE_CONFIG_DIR": str(tmp_path / ".claude"),
     }
-    command = [sys.executable, "-m", "recollect", *arguments]
-    return subprocess.run(command, env=env, cwd=tmp_path, capture_output=True, text=True, encoding="utf-8", check=False)
+    return program.run_text(*arguments, env=env, cwd=tmp_path)
 
 
 @given(st.integers(0, 4_000_000_000_000_000))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -50,13 +51,6 @@ _OS = {"replace", "rename", "renames", "link"}
 _TEMPORARY = {"NamedTemporaryFile", "mkstemp", "mktemp"}
 
 
-def modules() -> Iterator[tuple[str, ast.Module]]:
-    for path in sorted(SOURCE.rglob("*.py")):
-        name = path.relative_to(SOURCE).as_posix()
-        if name != "files.py":
-            yield name, ast.parse(path.read_text("utf-8"))
-
-
 def calls(tree: ast.Module) -> Iterator[ast.Call]:
     return (node for node in ast.walk(tree) if isinstance(node, ast.Call))
 
@@ -92,24 +86,45 @@ def writes_in_place(node: ast.AST) -> bool:
     return name == "open" and any(mode[:1] in "wx" and len(mode) <= 3 for mode in modes if mode)
 
 
-def test_no_other_module_renames_a_file_or_makes_a_temporary_one() -> None:
-    found = {f"{name}:{call.lineno}" for name, tree in modules() for call in calls(tree) if renames(call)}
-    assert found == set(), "use recollect.files"
+def may_be_lost(call: ast.Call) -> bool:
+    """Tell whether a call says that it does not always wait for the disk."""
+    durable = [keyword.value for keyword in call.keywords if keyword.arg == "durable"]
+    return any(not (isinstance(value, ast.Constant) and value.value is True) for value in durable)
 
 
-def test_only_the_modules_that_say_why_write_a_file_in_place() -> None:
-    found = {name for name, tree in modules() for node in ast.walk(tree) if writes_in_place(node)}
-    assert found == set(IN_PLACE)
+class Writes(NamedTuple):
+    """Where the package renames files, and the modules that write in place or what may be lost."""
+
+    renamed: set[str]
+    in_place: set[str]
+    lost: set[str]
 
 
-def test_only_the_modules_that_say_why_write_what_may_be_lost() -> None:
-    lost = set()
-    for name, tree in modules():
-        for call in calls(tree):
-            for value in (keyword.value for keyword in call.keywords if keyword.arg == "durable"):
-                if not (isinstance(value, ast.Constant) and value.value is True):
-                    lost.add(name)
-    assert lost == set(MAY_BE_LOST)
+@pytest.fixture(scope="module")
+def writes() -> Writes:
+    found = Writes(set(), set(), set())
+    for path in sorted(SOURCE.rglob("*.py")):
+        name = path.relative_to(SOURCE).as_posix()
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))) if name != "files.py" else ():
+            if writes_in_place(node):
+                found.in_place.add(name)
+            if isinstance(node, ast.Call) and renames(node):
+                found.renamed.add(f"{name}:{node.lineno}")
+            if isinstance(node, ast.Call) and may_be_lost(node):
+                found.lost.add(name)
+    return found
+
+
+def test_no_other_module_renames_a_file_or_makes_a_temporary_one(writes: Writes) -> None:
+    assert writes.renamed == set(), "use recollect.files"
+
+
+def test_only_the_modules_that_say_why_write_a_file_in_place(writes: Writes) -> None:
+    assert writes.in_place == set(IN_PLACE)
+
+
+def test_only_the_modules_that_say_why_write_what_may_be_lost(writes: Writes) -> None:
+    assert writes.lost == set(MAY_BE_LOST)
 
 
 @pytest.mark.parametrize(

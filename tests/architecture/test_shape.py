@@ -107,7 +107,7 @@ def repeated_module_names(sources: Sources) -> Iterator[str]:
 
 def lone_protocols(sources: Sources) -> Iterator[str]:
     """A Protocol stands for two implementations at least; where there is one, that is what is meant."""
-    bodies = {node.name: node for tree in sources.values() for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
+    bodies = {n.name: n for tree in sources.values() for n in statements(tree) if isinstance(n, ast.ClassDef)}
     have = {name: frozenset(members_of(node, bodies)) for name, node in bodies.items() if not is_protocol(node)}
     for path, tree in sources.items():
         for node in tree.body:
@@ -143,8 +143,8 @@ def members_of(node: ast.ClassDef, bodies: Mapping[str, ast.ClassDef]) -> Iterat
 def database_imports(sources: Sources) -> Iterator[str]:
     """Only the store knows what it is stored in, and `capture` reads the databases of agents."""
     for path, tree in sources.items():
-        names = [alias.name for n in ast.walk(tree) if isinstance(n, ast.Import) for alias in n.names]
-        names += [n.module or "" for n in ast.walk(tree) if isinstance(n, ast.ImportFrom)]
+        names = [alias.name for n in statements(tree) if isinstance(n, ast.Import) for alias in n.names]
+        names += [n.module or "" for n in statements(tree) if isinstance(n, ast.ImportFrom)]
         if not path.startswith(("store/", "capture/")) and any(name.split(".")[0] == "apsw" for name in names):
             yield path
 
@@ -166,13 +166,22 @@ def long_modules(sources: Sources) -> Iterator[str]:
 def long_functions(sources: Sources) -> Iterator[str]:
     """A function fits a screen."""
     for path, tree in sources.items():
-        for node in ast.walk(tree):
+        for node in statements(tree):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and lines_of(node) > FUNCTION_LINES:
                 yield f"{path}::{node.name}"
 
 
 def lines_of(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
     return (node.end_lineno or node.lineno) - node.lineno + 1
+
+
+def statements(tree: ast.AST) -> Iterator[ast.stmt]:
+    """Yield every statement at any depth; what stands in expressions, which is most of a tree, is left out."""
+    for part in ("body", "orelse", "handlers", "finalbody", "cases"):
+        for node in getattr(tree, part, ()) if not isinstance(tree, ast.expr) else ():
+            if isinstance(node, ast.stmt):
+                yield node
+            yield from statements(node)
 
 
 def classes(tree: ast.Module) -> Iterator[str]:

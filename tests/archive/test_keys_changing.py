@@ -13,6 +13,7 @@ import pytest
 from recollect.archive.keys import load_keys, load_or_create_keys
 from recollect.archive.rewrap import change_wrapping, copy_keys, finish_change, key_status
 from recollect.errors import DiskFull, KeyUnavailable
+from tests import program
 from tests.archive.keyrings import Keyrings
 
 posix_only = pytest.mark.skipif(os.name == "nt", reason="kills a forked process")
@@ -254,5 +255,6 @@ def _loaded_elsewhere(folder: Path) -> str:
         "try: print(load_keys(Path(sys.argv[1])).name_key.hex())\n"
         "except KeyUnavailable as error: print('KeyUnavailable', error)"
     )
-    command = [sys.executable, "-c", script, str(folder)]
-    return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True).stdout.strip()
+    done = program.run_script(script, folder)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()

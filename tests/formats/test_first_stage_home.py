@@ -10,8 +10,6 @@ import io
 import json
 import os
 import sqlite3
-import subprocess
-import sys
 import tarfile
 from contextlib import closing
 from pathlib import Path
@@ -21,6 +19,7 @@ import pytest
 import zstandard
 
 from recollect.memory import Memory
+from tests import program
 
 REVIEW = "codex:01a13018-0920-7667-b4a8-ac9cab02ed63"
 
@@ -59,8 +58,7 @@ def asked(home: Path, *arguments: str) -> Any:
     """Return what a command says as JSON, on a machine where no agent ever ran."""
     env = {**os.environ, "HOME": str(home.parent), "RECOLLECT_HOME": str(home), "RECOLLECT_BACKGROUND": "0"}
     env |= {name: str(home.parent / "nothing") for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME")}
-    command = [sys.executable, "-m", "recollect", *arguments, "--json"]
-    done = subprocess.run(command, env=env, capture_output=True, text=True, encoding="utf-8", check=False)
+    done = program.run_text(*arguments, "--json", env=env)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 

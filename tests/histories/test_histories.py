@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from recollect.config import Config
 from recollect.memory import Memory
 from recollect.testing.builders import stable_uuid
+from tests.examples import tried
 
 FILES = 3
 """Sessions of a history, forks besides."""
@@ -232,7 +233,7 @@ HISTORIES = st.lists(st.tuples(st.sampled_from(STEPS), st.integers(0, 5), st.int
 
 
 @given(steps=HISTORIES)
-@settings(max_examples=25)
+@settings(max_examples=tried(30, floor=10))
 def test_any_history_of_files_is_kept_and_told_once(steps: list[tuple[str, int, int]]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         history = History(Path(folder))

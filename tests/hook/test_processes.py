@@ -21,6 +21,7 @@ from recollect.agent_names import ANSWERS
 from recollect.hook.forms import is_valid
 from recollect.hook.handle import main
 from recollect.wire import INTERNAL_VARIABLE, MAX_EVENT_BYTES
+from tests.examples import tried
 from tests.hook.processes import HOOK, command, drops, environment, run
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals and limits of POSIX")
@@ -83,7 +84,7 @@ def test_hostile_input_is_survived(tmp_path: Path, name: str, event: str) -> Non
 
 
 @given(payload=st.binary(max_size=300), event=st.sampled_from(EVENTS))
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=tried(30, floor=10), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_input_is_survived(tmp_path: Path, payload: bytes, event: str) -> None:
     assert is_good(run("qwen", event, tmp_path, payload), "qwen", event)
 

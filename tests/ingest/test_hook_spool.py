@@ -26,6 +26,7 @@ from recollect.memory import ForgetSelection, Memory
 from recollect.model.events import Event
 from recollect.store.marks import read_mark, write_mark
 from recollect.testing.builders import stable_uuid
+from tests.examples import tried
 
 SESSION = "0a0a0a0a-0000-4000-8000-000000000001"
 UID = f"claude:{SESSION}"
@@ -197,7 +198,7 @@ def play(desk: Desk, steps: list[Step]) -> None:
 
 
 @given(data=st.data())
-@settings(max_examples=25)
+@settings(max_examples=tried(30, floor=10))
 def test_hooks_and_transcript_are_the_events_each_once(data: st.DataObject) -> None:
     """Whatever is dropped, doubled or late among the hooks: with a whole transcript, the session is the transcript."""
     actions = data.draw(days(gap_s=30))
@@ -213,7 +214,7 @@ def test_hooks_and_transcript_are_the_events_each_once(data: st.DataObject) -> N
 
 
 @given(data=st.data())
-@settings(max_examples=25)
+@settings(max_examples=tried(30, floor=10))
 def test_what_the_transcript_lost_the_hooks_still_have(data: st.DataObject) -> None:
     """A transcript that ends too early (or never was): what either knows is there, once."""
     actions = data.draw(days(gap_s=1500))

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 from datetime import UTC, datetime
 
 import pytest
 
 from recollect.testing.builders import ClaudeTranscript
+from tests import program
 from tests.ingest.conftest import World, desk, world
 
 __all__ = ["desk", "world"]
@@ -59,7 +58,7 @@ def test_a_rebuild_of_the_index_that_was_killed_leaves_no_month_half_made(world:
     assert [found(world, month) for month in MONTHS] == [[1, 1]] * len(MONTHS)
 
     env = {**world.env, "PATH": os.environ["PATH"], "RECOLLECT_HOME": str(world.memory.home)}
-    done = subprocess.run([sys.executable, "-c", REBUILD_AND_DIE, str(closed)], env=env, check=False, timeout=120)
+    done = program.run_script(REBUILD_AND_DIE, closed, env=env)
     assert done.returncode == -signal.SIGKILL
 
     with world.again() as memory:

@@ -24,6 +24,7 @@ from recollect.model.insights.signals import EditSeen, ErrorSeen, HumanIntervent
 from recollect.model.payloads import FileEdit, Payload, ToolCall, ToolResult, kind_of
 from recollect.model.sessions import Session
 from recollect.model.usage import UsageReport, UsageRow, UsageTotals
+from tests.examples import tried
 
 HOUR = 3_600_000_000
 DAY = 24 * HOUR
@@ -108,7 +109,7 @@ def listed(retro: Retro, name: str, counts: Iterable[int]) -> int:
 
 
 @given(facts=sessions())
-@settings(suppress_health_check=[HealthCheck.too_slow], max_examples=150)
+@settings(suppress_health_check=[HealthCheck.too_slow], max_examples=tried(150))
 def test_lines_and_totals_add_up(facts: list[SessionFacts]) -> None:
     retro = told(facts)
     t = retro.totals
@@ -143,7 +144,7 @@ def _lines(retro: Retro, name: str) -> int:
 
 
 @given(facts=sessions())
-@settings(suppress_health_check=[HealthCheck.too_slow], max_examples=60)
+@settings(suppress_health_check=[HealthCheck.too_slow], max_examples=tried(60))
 def test_every_line_has_evidence_of_its_own_sessions_and_survives_json(facts: list[SessionFacts]) -> None:
     retro = told(facts)
     uids = {one.session.session_uid for one in facts}
@@ -167,7 +168,7 @@ def test_every_line_has_evidence_of_its_own_sessions_and_survives_json(facts: li
 
 
 @given(facts=sessions(), seed=st.randoms(use_true_random=False))
-@settings(suppress_health_check=[HealthCheck.too_slow], max_examples=60)
+@settings(suppress_health_check=[HealthCheck.too_slow], max_examples=tried(60))
 def test_figures_do_not_depend_on_the_order_of_sessions(facts: list[SessionFacts], seed: Any) -> None:
     other = list(facts)
     seed.shuffle(other)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 import time
 from collections.abc import Iterable
 from datetime import UTC, datetime
@@ -27,6 +26,7 @@ from recollect.erasure.schedule import DAY_US, observe
 from recollect.ingest.spool import clear_spool
 from recollect.store.home import Home
 from recollect.testing.builders import ClaudeTranscript
+from tests import program
 from tests.privacy.planted_secrets import PLANTED, kinds_in
 
 ALL = "\n".join(f"visible {written} words\n" for written, _ in PLANTED.values())
@@ -39,10 +39,8 @@ def seen_in(content: str | bytes) -> list[str]:
     return [kind for kind, (_, secret) in PLANTED.items() if secret.lower().encode() in folded]
 
 
-def run(*arguments: str, **streams: Any) -> str:
-    done = subprocess.run(
-        [sys.executable, "-m", "recollect", *arguments], capture_output=True, text=True, check=False, **streams
-    )
+def run(*arguments: str) -> str:
+    done = program.run_text(*arguments)
     assert done.returncode in (0, 1), done.stderr
     return done.stdout + done.stderr
 

@@ -16,6 +16,7 @@ from recollect.memory import Memory
 from recollect.model.events import Event
 from recollect.testing.builders import ClaudeTranscript, CodexRollout
 from recollect.testing.strategies import cuts_of
+from tests.examples import tried
 
 SMALL_SLICES = Config(ingest=IngestConfig(slice_bytes=65_536))
 
@@ -110,7 +111,7 @@ def everything(memory: Memory) -> dict[str, list[Event]]:
 
 @WRITERS
 @given(data=st.data())
-@settings(max_examples=10)
+@settings(max_examples=tried(10, floor=5))
 def test_a_file_taken_in_pieces_gives_the_events_of_the_whole(write: object, data: st.DataObject) -> None:
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)

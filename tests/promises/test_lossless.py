@@ -18,6 +18,7 @@ from recollect.model.insights.nodes import Decision
 from recollect.store.insights import pack_node
 from recollect.testing.builders import ClaudeTranscript, CodexRollout
 from recollect.testing.strategies import any_transcript
+from tests.examples import tried
 from tests.ingest.conftest import World
 
 
@@ -30,7 +31,7 @@ def given_back(memory: Memory, path: Path, revision: int | None = None) -> bytes
 
 
 @given(content=any_transcript(), codex=st.booleans())
-@settings(max_examples=25)
+@settings(max_examples=tried(30, floor=10))
 def test_any_bytes_come_back_exactly_also_after_the_file_is_gone(content: bytes, codex: bool) -> None:
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)

@@ -13,6 +13,7 @@ from recollect.errors import IndexUnavailable
 from recollect.index.text.shards import TextIndex
 from recollect.recall.answers import SearchAnswer
 from recollect.recall.search import Searcher
+from tests.examples import tried
 from tests.recall.memories import NOW_US, MemoryOfTests
 
 
@@ -402,7 +403,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> MemoryOfTests:
     return memory
 
 
-@settings(max_examples=150)
+@settings(max_examples=tried(150))
 @given(query=st.one_of(st.text(max_size=60), st.text(st.sampled_from('apears *"/-:+()[]. \\é検'), max_size=40)))
 def test_no_query_raises(filled: MemoryOfTests, query: str) -> None:
     answer = Searcher(TextIndex.open(filled.folder), filled).search(query, now_us=NOW_US)

@@ -6,8 +6,6 @@ import json
 import os
 import signal
 import socket
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from http.client import HTTPConnection
 from pathlib import Path
@@ -15,6 +13,8 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 import pytest
+
+from tests import program
 
 JSON = "application/json"
 PROTOBUF = "application/x-protobuf"
@@ -37,14 +37,8 @@ class Receiver:
 
     def __init__(self, home: Path) -> None:
         self.home = home
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "recollect", "otlp", "--port", "0", "--json"],
-            env={**os.environ, "RECOLLECT_HOME": str(home)},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        assert self.process.stdout is not None
+        env = {**os.environ, "RECOLLECT_HOME": str(home)}
+        self.process = program.Program("otlp", "--port", "0", "--json", env=env)
         told = json.loads(self.process.stdout.readline())
         self.spool = Path(told["spool"])
         self.token = Path(told["token_file"]).read_text("ascii").strip()
@@ -85,12 +79,9 @@ class Receiver:
 
     def end(self, number: int = signal.SIGTERM) -> int:
         """Send a signal and return the exit code."""
-        if self.process.poll() is None:
-            self.process.send_signal(number)
-        code = self.process.wait(timeout=120)
-        for stream in (self.process.stdout, self.process.stderr):
-            if stream is not None:
-                stream.close()
+        self.process.send_signal(number)
+        code = self.process.wait()
+        self.process.close()
         return code
 
 

@@ -6,8 +6,6 @@ import json
 import os
 import signal
 import stat
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -16,6 +14,7 @@ from recollect.errors import SettingsChanged, SettingsError
 from recollect.maintenance.setup.planner import SetupOptions
 from recollect.maintenance.setup.settings import read_settings, replace_settings
 from recollect.maintenance.setup.setup import BACKUPS, Carrier
+from tests import program
 from tests.setup.configurations import CONFIGURATIONS
 from tests.setup.desk import BOTH, OUT, Desk
 
@@ -55,9 +54,7 @@ def desk(tmp_path: Path) -> Desk:
 
 def kill_at(desk: Desk, repository: Path, slug: str, wish: SetupOptions, moment: int) -> bool:
     """Carry out in a process that kills itself before its n-th change of the disk; tell whether it was killed."""
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join((str(repository), str(repository / "src")))}
-    argv = [sys.executable, "-c", CHILD, str(desk.home.parent), slug, wish.mode or "", str(moment)]
-    done = subprocess.run(argv, env=env, cwd=repository, capture_output=True, text=True, check=False)
+    done = program.run_script(CHILD, desk.home.parent, slug, wish.mode or "", moment, cwd=repository)
     assert done.returncode in (0, -signal.SIGKILL), done.stderr
     return done.returncode != 0
 

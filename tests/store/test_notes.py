@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 import threading
 from pathlib import Path
 
@@ -20,6 +17,7 @@ from recollect.store.connection import open_database
 from recollect.store.entries import read_glossary
 from recollect.store.notes import DiaryFilter, FactFilter, NoteStore, TagRow, changed_fact, cut_parts
 from recollect.store.undo import undo_batch
+from tests import program
 
 NOW = 1_785_574_800_000_000
 
@@ -222,10 +220,7 @@ def test_a_writer_killed_between_any_two_statements_leaves_all_or_nothing(home: 
     with NoteStore(home).writing() as notes:
         add_fact(notes, NewFact(subject="shop", predicate="runs_on", object="3.11", valid_from=1), now_us=NOW)
     for statements in range(0, 200, 5):
-        done = subprocess.run(
-            [sys.executable, "-c", KILLED, str(home), str(statements)],
-            env=dict(os.environ), capture_output=True, text=True, check=False,
-        )  # fmt: skip
+        done = program.run_script(KILLED, home, statements)
         with NoteStore(home).reading() as notes:
             told = {fact.object: fact.valid_to for fact in notes.facts(FactFilter(is_history=True))}
         if done.stdout == "whole\n":

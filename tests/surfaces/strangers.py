@@ -11,6 +11,8 @@ from types import ModuleType
 
 import pytest
 
+from tests.program import run_text
+
 PACKAGES = Path(__file__).parent / "packages"
 
 
@@ -40,10 +42,7 @@ def program(
     *argv: str, beside: Path | None = None, cwd: Path | None = None, **variables: str
 ) -> subprocess.CompletedProcess[str]:
     """Run `recollect` in a process of its own; beside: a folder of installed packages."""
-    env = {**os.environ, **variables, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONIOENCODING": "utf-8"}
+    env = {**os.environ, **variables}
     if beside is not None:
         env["PYTHONPATH"] = str(beside)
-    return subprocess.run(
-        [sys.executable, "-m", "recollect", *argv],
-        env=env, cwd=cwd, capture_output=True, text=True, encoding="utf-8", check=False,
-    )  # fmt: skip
+    return run_text(*argv, env=env, cwd=cwd)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -23,6 +22,7 @@ from recollect import Memory
 from recollect.model.events import Event
 from recollect.model.payloads import AssistantMessage, ToolCall, ToolResult, UserMessage
 from recollect.testing.builders import ClaudeTranscript
+from tests import program
 
 PROMPT = "why do webhooks fail in staging?"
 
@@ -41,7 +41,7 @@ def repo(isolated_home: Path) -> Path:
 
 
 def _run(*arguments: str) -> str:
-    done = subprocess.run([sys.executable, "-m", "recollect", *arguments], capture_output=True, text=True, check=False)
+    done = program.run_text(*arguments)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

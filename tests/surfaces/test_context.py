@@ -14,6 +14,7 @@ import pytest
 
 from recollect.config import Config
 from recollect.memory import Memory
+from tests import program
 from tests.ingest.conftest import World
 from tests.recall.context.conftest import Session, Shop, shop
 
@@ -26,7 +27,9 @@ FORBIDDEN = ("tantivy", "numpy", "rich", "click", "mcp", "starlette", "model2vec
 def run(world: World, *arguments: str, stdin: bytes = b"", code: str = "") -> subprocess.CompletedProcess[bytes]:
     """Run the program in a process of its own."""
     env = {**os.environ, **world.env, "RECOLLECT_HOME": str(world.memory.home)}
-    command = [sys.executable, *(("-c", code) if code else ("-m", "recollect")), *arguments]
+    if not code:
+        return program.run(*arguments, env=env, cwd=world.root, stdin=stdin)
+    command = [sys.executable, "-c", code, *arguments]
     return subprocess.run(command, input=stdin, env=env, cwd=world.root, capture_output=True, check=False)
 
 

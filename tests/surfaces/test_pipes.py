@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from recollect.testing.builders import ClaudeTranscript
+from tests import program
 
 KEY = "AKIA" + "Z7Q2" * 4
 """Synthetic: the shape of a cloud key."""
@@ -38,8 +39,7 @@ def transcript(tmp_path: Path) -> ClaudeTranscript:
 
 
 def recollect(*argv: object, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
-    command = [sys.executable, "-m", "recollect", *map(str, argv)]
-    return subprocess.run(command, input=stdin, capture_output=True, timeout=120, check=False)
+    return program.run(*argv, stdin=stdin)
 
 
 def lines(out: bytes) -> list[dict[str, Any]]:

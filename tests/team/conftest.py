@@ -6,10 +6,7 @@ import json
 import os
 import secrets
 import signal
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -20,6 +17,7 @@ from recollect.memory import Memory
 from recollect.model.team_messages import Level, TeamRole
 from recollect.testing.builders import ClaudeTranscript
 from scripts.local_postgres import LocalPostgres, programs
+from tests import program
 
 GIVEN = os.environ.get("RECOLLECT_TEST_DATABASE", "")
 """Asked for now: no test sees variables of this name."""
@@ -100,23 +98,16 @@ class Server:
     """`recollect team serve` in a process of its own."""
 
     def __init__(self, database: str, port: int = 0) -> None:
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "recollect", "team", "serve", "--port", str(port), "--json"],
-            env={**os.environ, "RECOLLECT_TEAM_DATABASE": database},
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        assert self.process.stdout is not None
+        env = {**os.environ, "RECOLLECT_TEAM_DATABASE": database}
+        self.process = program.Program("team", "serve", "--port", str(port), "--json", env=env)
         self.url: str = json.loads(self.process.stdout.readline())["url"]
         self.port = urlsplit(self.url).port or 0
 
     def stop(self, number: int = signal.SIGTERM) -> None:
         """End the process and wait for it."""
-        with suppress(ProcessLookupError):
-            self.process.send_signal(number)
-        self.process.wait(120)
-        assert self.process.stdout is not None
-        self.process.stdout.close()
+        self.process.send_signal(number)
+        self.process.wait()
+        self.process.close()
 
 
 @pytest.fixture(scope="module")

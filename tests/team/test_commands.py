@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from collections.abc import Callable
 from typing import Any
 
+from tests import program
 from tests.team.conftest import Database, Machine, Server
 
 
 def run(*words: str, machine: Machine | None = None, said: str = "", code: int = 0, **env: str) -> Any:
     """Run a command and return what its JSON says, or its error."""
-    done = subprocess.run(
-        [sys.executable, "-m", "recollect", *words, "--json"], input=said, capture_output=True, text=True, check=False,
-        env={**os.environ, **(machine.env if machine is not None else {}), **env},
-    )  # fmt: skip
+    env = {**os.environ, **(machine.env if machine is not None else {}), **env}
+    done = program.run_text(*words, "--json", stdin=said, env=env)
     assert done.returncode == code, done.stderr + done.stdout
     return json.loads(done.stdout) if code < 2 else done.stdout + done.stderr
 
@@ -69,9 +66,6 @@ def test_the_text_of_a_hit_cites_the_event_with_person_and_machine(
     ada.share("full")
     ada.memory.team.push()
     hit = ada.memory.team.search("checkout").hits[0]
-    done = subprocess.run(
-        [sys.executable, "-m", "recollect", "search", "--team", "checkout"], capture_output=True, text=True, check=True,
-        env={**os.environ, **ada.env},
-    )  # fmt: skip
+    done = program.run_text("search", "--team", "checkout", env={**os.environ, **ada.env})
     assert "ada on analytical" in done.stdout
     assert f"{hit.session_uid}#{hit.event_id}" in done.stdout

@@ -82,7 +82,7 @@ class RetentionFacet:
     def sweep_with(self, opened: Opened, pace: float = SYNC_SECONDS) -> EvictReport:
         """Sweep with the ingest lock held, as `sweep` does; `tell` afterwards, without the lock."""
         held_up = self._held_up()
-        return held_up if held_up is not None else self._sweep(opened, pace)
+        return held_up if held_up is not None else self._sweep(opened, pace, is_shown=False)
 
     def clock_doubt(self) -> str:
         """Return why the clock cannot be believed, "" if it can: then nothing is evicted unattended."""
@@ -163,8 +163,9 @@ class RetentionFacet:
         return policy.unpin(self._home.home, self._home.session(uid).session_uid)
 
     def _sweep(
-        self, opened: Opened, max_seconds: float | None, should_stop: Callable[[], bool] | None = None
-    ) -> EvictReport:
+        self, opened: Opened, max_seconds: float | None, should_stop: Callable[[], bool] | None = None,
+        *, is_shown: bool = True,
+    ) -> EvictReport:  # fmt: skip
         memory, writer = self._home, opened.writer
         is_over = deadline(max_seconds, should_stop)
         notes: list[str] = []
@@ -192,9 +193,10 @@ class RetentionFacet:
         )
         report = RetentionSweep(context, limits).run()
         report.notes += notes
-        tables = read_table_bytes(memory.home)
-        report.distilled_bytes = tables.distilled + tables.kept
         cap = memory.config.retention.distilled_cap_bytes
+        if is_shown or memory.folders.database_bytes() > cap:  # to count them takes as long as a small sync
+            tables = read_table_bytes(memory.home)
+            report.distilled_bytes = tables.distilled + tables.kept
         if report.distilled_bytes > cap:
             report.notes.append(_DISTILLED_CAP.format(size(report.distilled_bytes), size(cap)))
         if report.data_loss:

@@ -47,10 +47,13 @@ class Home:
         """Return the bytes of the vectors on disk; they are part of the index."""
         return _tree_bytes(self.vectors)
 
+    def database_bytes(self) -> int:
+        """Return the bytes of the database on disk, with its log."""
+        return sum(_file_bytes(self.folder / f"{DATABASE_NAME}{suffix}") for suffix in ("", "-wal"))
+
     def size_bytes(self) -> int:
         """Return the bytes on disk of database, archive and index."""
-        database = (self.folder / f"{DATABASE_NAME}{suffix}" for suffix in ("", "-wal"))
-        return self.archive_bytes() + self.index_bytes() + sum(_file_bytes(p) for p in database)
+        return self.archive_bytes() + self.index_bytes() + self.database_bytes()
 
 
 def make_home(folder: Path) -> None:

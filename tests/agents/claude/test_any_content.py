@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from typing import Any
 
 import msgspec
@@ -16,6 +15,7 @@ from recollect.model.payloads import kind_of
 from recollect.model.records import Parsed, Record
 from tests.agents.claude.test_goldens import TRAPS
 from tests.agents.claude.transcripts import ADAPTER, FOLDER, SESSION, Told, lines_of, source
+from tests.agents.kit.bent import bent
 
 RECORDS = [record for trap in TRAPS for record in lines_of(f"{trap}.jsonl")]
 ROLES = [place.role for place in ADAPTER.facts.places]
@@ -30,31 +30,11 @@ any_json = st.recursive(
 )
 
 
-def _places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    below = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    return [path, *(p for key, inner in below for p in _places(inner, (*path, key)))]
-
-
-@st.composite
-def bent_records(draw: st.DrawFn) -> Any:
-    """Draw a record of a fixture with any one node replaced by any JSON."""
-    record = copy.deepcopy(draw(st.sampled_from(RECORDS)))
-    path = draw(st.sampled_from(_places(record)))
-    new = draw(any_json)
-    if not path:
-        return new
-    holder = record
-    for key in path[:-1]:
-        holder = holder[key]
-    holder[path[-1]] = new
-    return record
-
-
 def _parse(value: Any, state: ClaudeState) -> Parsed[ClaudeState]:
     return ADAPTER.parse(Record(value, b"", 0), state)
 
 
-@given(st.lists(bent_records(), min_size=1, max_size=4), st.sampled_from(["transcript", "subagent"]))
+@given(st.lists(bent(RECORDS), min_size=1, max_size=4), st.sampled_from(["transcript", "subagent"]))
 def test_any_value_in_any_field_gives_events_and_never_raises(records: list[Any], role: str) -> None:
     state = ADAPTER.begin(source(role))
     for value in records:
@@ -69,7 +49,7 @@ def test_any_json_in_any_kind_of_source_gives_an_event(value: Any, role: str) ->
     assert _parse(value, ADAPTER.begin(source(role))).events
 
 
-@given(st.lists(bent_records(), max_size=4))
+@given(st.lists(bent(RECORDS), max_size=4))
 def test_any_records_are_judged_without_raising(records: list[Any]) -> None:
     head = b"\n".join(msgspec.json.encode(r) for r in records)
     ADAPTER.recognise("x.jsonl", head)
@@ -91,7 +71,7 @@ def test_the_events_are_the_same_wherever_parsing_stopped(records: list[Any]) ->
     assert events == straight.by_record
 
 
-@given(st.lists(bent_records(), max_size=3))
+@given(st.lists(bent(RECORDS), max_size=3))
 def test_a_replaced_event_is_one_that_was_told(records: list[Any]) -> None:
     told = Told([*lines_of("growing_snapshots.jsonl"), *records])
     places = {(d.native_id, part) for drafts in told.by_record for part, d in enumerate(drafts)}

@@ -30,6 +30,7 @@ from recollect.model.text import searchable
 from recollect.testing.conformance import check_adapter, read
 from recollect.testing.strategies import any_json
 from tests.agents.codewhale.documents import ADAPTER, FIRST, SECOND, drafts, load, payloads, pieces
+from tests.agents.kit.bent import places_in
 from tests.examples import tried
 
 ROLES = tuple(place.role for place in ADAPTER.facts.places)
@@ -125,18 +126,6 @@ def test_taken_again_it_adds_nothing_and_shortened_it_deletes_nothing(tmp_path: 
         path.write_text(json.dumps({**value, "messages": value["messages"][:-3]}, indent=2))
         memory.sync(agents=["codewhale"])
         assert {(e.event_id, e.part) for e in memory.events(uid)} >= set(before)
-
-
-def places_in(value: Any) -> list[tuple[Any, Any]]:
-    found: list[tuple[Any, Any]] = []
-    waiting = [value]
-    while waiting:
-        inner = waiting.pop()
-        pairs = inner.items() if isinstance(inner, dict) else enumerate(inner) if isinstance(inner, list) else ()
-        for key, child in pairs:
-            found.append((inner, key))
-            waiting.append(child)
-    return found
 
 
 @settings(max_examples=tried(150))

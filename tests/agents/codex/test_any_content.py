@@ -16,6 +16,7 @@ from recollect.model.payloads import kind_of
 from recollect.model.records import Record, SourceInfo
 from recollect.model.text import searchable, summary_of
 from tests.agents.codex.records import ADAPTER, NAME, Reading, context, event, item, meta
+from tests.agents.kit.bent import ODD, places_in
 from tests.examples import tried
 
 SESSION = Path(__file__).with_name("whole_session.jsonl")
@@ -26,20 +27,6 @@ JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
     max_leaves=6,
 )
-ODD = JSON | st.sampled_from(["\ud800", "x" * 70_000, 2**90, float("nan"), {"type": []}, [[[]]], "{", ""])
-
-
-def places_in(value: Any) -> list[tuple[Any, Any]]:
-    """Return (container, key) of everything inside a decoded value."""
-    found: list[tuple[Any, Any]] = []
-    waiting = [value]
-    while waiting:
-        inner = waiting.pop()
-        pairs = inner.items() if isinstance(inner, dict) else enumerate(inner) if isinstance(inner, list) else ()
-        for key, child in pairs:
-            found.append((inner, key))
-            waiting.append(child)
-    return found
 
 
 @st.composite

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from copy import deepcopy
-from typing import Any
-
 import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recollect.model.records import Record, SourceInfo
 from recollect.testing.conformance import MAX_STATE_BYTES, read
-from recollect.testing.strategies import any_json
 from tests.agents.crush.rows import ADAPTER, T0, Row, block, call, message, records, result
+from tests.agents.kit.bent import bent_rows
 from tests.examples import tried
 
 TABLES = ("messages", "sessions", "files", "")
@@ -27,38 +24,10 @@ ROWS: list[Row] = [
     ("sessions", {"id": "s1", "title": "t", "todos": [{"content": "c"}], "cost": 0.1, "created_at": T0}),
     ("files", {"id": "f1", "path": "a.py", "content": "x", "version": 1, "created_at": T0}),
 ]
-ODD = any_json() | st.sampled_from(["\ud800", "x" * 70_000, 2**90, float("nan"), {"type": []}, [[[]]], "{", ""])
-
-
-def places_in(value: Any) -> list[tuple[Any, Any]]:
-    """Return (container, key) of everything inside a decoded value."""
-    found: list[tuple[Any, Any]] = []
-    waiting = [value]
-    while waiting:
-        inner = waiting.pop()
-        pairs = inner.items() if isinstance(inner, dict) else enumerate(inner) if isinstance(inner, list) else ()
-        for key, child in pairs:
-            found.append((inner, key))
-            waiting.append(child)
-    return found
-
-
-@st.composite
-def bent_rows(draw: st.DrawFn) -> list[Row]:
-    rows = deepcopy(ROWS)
-    for _ in range(draw(st.integers(1, 8))):
-        at = draw(st.integers(0, len(rows) - 1))
-        places = places_in(rows[at][1])
-        if not places or draw(st.integers(0, 9)) == 0:
-            rows[at] = (draw(st.sampled_from(TABLES)), deepcopy(draw(ODD)))
-        else:
-            container, key = draw(st.sampled_from(places))
-            container[key] = deepcopy(draw(ODD))
-    return rows
 
 
 @settings(max_examples=tried(150))
-@given(rows=bent_rows(), role=st.sampled_from(ROLES))
+@given(rows=bent_rows(ROWS, TABLES), role=st.sampled_from(ROLES))
 def test_no_content_makes_the_parser_raise(rows: list[Row], role: str) -> None:
     info = SourceInfo("crush", role, ".crush/crush.db", session="s1", document="s1")
     made = records(rows)

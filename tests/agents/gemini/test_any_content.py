@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -39,7 +38,7 @@ RECORDS: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize("role", ROLES)
 @given(values=st.lists(bent(RECORDS), max_size=4))
-def test_any_value_in_any_field_keeps_the_contract(role: str, values: list[Any]) -> None:
-    assert check_adapter(ADAPTER, SourceInfo("gemini", role, PATHS[role], SESSION), values) == []
+def test_any_value_in_any_field_keeps_the_contract(values: list[Any]) -> None:
+    for role in ROLES:
+        assert check_adapter(ADAPTER, SourceInfo("gemini", role, PATHS[role], SESSION), values) == [], role

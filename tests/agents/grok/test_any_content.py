@@ -16,6 +16,7 @@ from recollect.model.records import SourceInfo
 from recollect.testing.conformance import check_adapter, read, records_of
 from recollect.testing.strategies import any_json
 from tests.agents.grok.lines import CHAT, EVENTS, STREAM, SUMMARY
+from tests.agents.kit.bent import places_in
 from tests.examples import tried
 
 ADAPTER = GrokAdapter()
@@ -25,18 +26,6 @@ STARTS = [*STREAM, *CHAT, *EVENTS, SUMMARY]
 
 def info_of(role: str) -> SourceInfo:
     return SourceInfo("grok", role, "sessions/%2Fwork/s1/updates.jsonl", session="s1")
-
-
-def places_in(value: Any) -> list[tuple[Any, Any]]:
-    found: list[tuple[Any, Any]] = []
-    waiting = [value]
-    while waiting:
-        inner = waiting.pop()
-        pairs = inner.items() if isinstance(inner, dict) else enumerate(inner) if isinstance(inner, list) else ()
-        for key, child in pairs:
-            found.append((inner, key))
-            waiting.append(child)
-    return found
 
 
 @st.composite

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from copy import deepcopy
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import pytest
@@ -16,7 +14,7 @@ from hypothesis import strategies as st
 from recollect.model.payloads import ToolResult, UserMessage
 from recollect.model.records import Record, SourceInfo
 from recollect.testing.conformance import MAX_STATE_BYTES, read
-from recollect.testing.strategies import any_json
+from tests.agents.kit.bent import bent_rows
 from tests.agents.opencode.rows import (
     ADAPTER,
     T0,
@@ -63,38 +61,10 @@ ROWS: list[Row] = [
     projected("compaction", "evt_4", 6, 4, reason="auto", summary="s", status="completed"),
     projected("idle", "evt_5", 7, 5, outcome="succeeded"),
 ]
-ODD = any_json() | st.sampled_from(["\ud800", "x" * 70_000, 2**90, float("nan"), {"type": []}, [[[]]], "{", ""])
-
-
-def places_in(value: Any) -> list[tuple[Any, Any]]:
-    """Return (container, key) of everything inside a decoded value."""
-    found: list[tuple[Any, Any]] = []
-    waiting = [value]
-    while waiting:
-        inner = waiting.pop()
-        pairs = inner.items() if isinstance(inner, dict) else enumerate(inner) if isinstance(inner, list) else ()
-        for key, child in pairs:
-            found.append((inner, key))
-            waiting.append(child)
-    return found
-
-
-@st.composite
-def bent_rows(draw: st.DrawFn) -> list[Row]:
-    rows = deepcopy(ROWS)
-    for _ in range(draw(st.integers(1, 8))):
-        at = draw(st.integers(0, len(rows) - 1))
-        places = places_in(rows[at][1])
-        if not places or draw(st.integers(0, 9)) == 0:
-            rows[at] = (draw(st.sampled_from(TABLES)), deepcopy(draw(ODD)))
-        else:
-            container, key = draw(st.sampled_from(places))
-            container[key] = deepcopy(draw(ODD))
-    return rows
 
 
 @settings(max_examples=tried(150))
-@given(rows=bent_rows(), role=st.sampled_from(ROLES))
+@given(rows=bent_rows(ROWS, TABLES), role=st.sampled_from(ROLES))
 def test_no_content_makes_the_parser_raise(rows: list[Row], role: str) -> None:
     info = SourceInfo("opencode", role, "opencode.db", session="ses_a", document="ses_a")
     made = records(rows)

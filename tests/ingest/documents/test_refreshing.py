@@ -26,6 +26,7 @@ from recollect.model.marker import PRIVATE_MARKER
 from recollect.store.documents import Collection, DocumentStore, forget_document, path_mark, place_of
 from recollect.store.entries import unpack_part
 from recollect.store.home import Home
+from tests.examples import tried
 
 KEYS = home_keys(b"k" * 32)
 OLD_NS = 1_700_000_000_000_000_000
@@ -477,7 +478,7 @@ steps = st.lists(
 )
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=tried(30, floor=10), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(history=steps)
 def test_after_any_history_a_pass_finds_what_is_there(
     tmp_path_factory: pytest.TempPathFactory, history: list[Any]

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -21,6 +19,7 @@ from recollect.model.insights.nodes import Marker, Speaker
 from recollect.serve.mcp.freshness import Freshness
 from recollect.store import insight_feed as feeding
 from recollect.testing.builders import ClaudeTranscript, CodexRollout
+from tests import program
 from tests.ingest.conftest import World
 from tests.ingest.insights.plain_stages import PLAIN, WordGate
 
@@ -391,10 +390,7 @@ def test_killed_at_any_step_it_goes_on_and_comes_to_the_same(world: World, memor
     memory.close()
     killed = 0
     for step in range(1, 14):
-        done = subprocess.run(
-            [sys.executable, "-c", CHILD, str(memory.home), str(step)],
-            cwd=repository, env={**os.environ, **world.env}, capture_output=True, text=True, check=False,
-        )  # fmt: skip
+        done = program.run_script(CHILD, memory.home, step, cwd=repository, env={**os.environ, **world.env})
         assert done.returncode in (0, -signal.SIGKILL), done.stderr
         killed += done.returncode != 0
         with world.again(BY_HAND) as between:  # whatever is there is whole

@@ -20,6 +20,7 @@ from recollect.maintenance.backup.manifest import MANIFEST, PARTIAL, BackupManif
 from recollect.memory import ForgetSelection, Memory
 from recollect.store.lock import IngestLock
 from recollect.store.snapshots import Snapshot, open_copy
+from tests import program
 from tests.maintenance.backup.conftest import World
 
 
@@ -231,8 +232,8 @@ def test_killed_at_any_step_a_backup_is_none_or_the_one_before(machine: World, t
     )
 
     def run(target: Path, steps: int) -> int:
-        command = [sys.executable, "-c", script, str(machine.home), str(target), str(steps)]
-        return subprocess.run(command, env={**os.environ, **machine.env}, check=False).returncode
+        env = {**os.environ, **machine.env}
+        return program.run_script(script, machine.home, target, steps, env=env).returncode
 
     for steps in (0, 4, 9):
         assert run(tmp_path / "new", steps) == 9

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -17,6 +15,7 @@ from recollect.maintenance.backup.manifest import MANIFEST, read_manifest
 from recollect.memory import ForgetSelection
 from recollect.store.audit import read_audit
 from recollect.store.lock import IngestLock
+from tests import program
 from tests.maintenance.backup.conftest import World, found, told
 
 
@@ -252,8 +251,8 @@ def test_killed_at_any_step_the_memory_is_the_one_of_before_or_the_restored_one(
     for steps in (-1, 1, 3, 5, 6, 7, 8, 50):
         shutil.rmtree(machine.home)
         shutil.copytree(kept, machine.home)
-        command = [sys.executable, "-c", script, str(machine.home), str(folder), str(steps)]
-        codes.append(subprocess.run(command, env={**os.environ, **machine.env}, check=False).returncode)
+        done = program.run_script(script, machine.home, folder, steps, env={**os.environ, **machine.env})
+        codes.append(done.returncode)
         with machine.memory() as memory:
             memory.sync()
             assert memory.maintenance.verify().ok

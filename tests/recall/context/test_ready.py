@@ -6,8 +6,6 @@ import json
 import os
 import shutil
 import stat
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -26,6 +24,8 @@ from recollect.hook.forms import answer_with
 from recollect.memory import Memory
 from recollect.recall.context import ready as keeping
 from recollect.store.writer import open_writer
+from tests import program
+from tests.examples import tried
 from tests.hook.processes import drops, run
 from tests.ingest.conftest import World
 from tests.recall.context.conftest import Session, Shop, shop
@@ -459,7 +459,7 @@ STEPS = st.tuples(st.sampled_from(WHAT), st.integers(0, 4))
 
 
 @given(steps=st.lists(STEPS, min_size=3, max_size=10))
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=tried(30, floor=10), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_whatever_happens_a_ready_block_is_what_the_memory_says(
     tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, int]]
 ) -> None:
@@ -493,7 +493,7 @@ def test_a_kill_at_any_moment_leaves_nothing_that_is_wrong(shop: Shop, told: Ses
         assert taken(shop.world, shop.path) is not None
         told.work(f"request {count}", f"Answer {count}.")
         env = {**os.environ, **shop.world.env, "RECOLLECT_HOME": str(shop.memory.home)}
-        done = subprocess.run([sys.executable, "-c", script, at], env=env, check=False)
+        done = program.run_script(script, at, env=env)
         assert done.returncode == 9, at
         found = taken(shop.world, shop.path)
         assert found is None or found.text == shop.memory.context(cwd=str(shop.path)).text

@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from http.client import HTTPConnection
@@ -19,9 +18,8 @@ import pytest
 from recollect import Memory
 from recollect.ingest.daemon import LiveStatus, ask_status
 from recollect.testing.builders import ClaudeTranscript
-
-PATIENCE_S = 120.0
-"""After this a test fails instead of waiting on; no test depends on how long anything takes."""
+from tests import program
+from tests.program import PATIENCE_S
 
 
 class Answer(NamedTuple):
@@ -72,10 +70,14 @@ class Desk:
         self.daemons.append(daemon)
         return daemon
 
+    def close(self) -> None:
+        """Kill what still runs."""
+        for daemon in self.daemons:
+            daemon.process.kill()
+            daemon.process.close()
+
     def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "recollect", *arguments], env=self.env, capture_output=True, text=True, check=False
-        )
+        return program.run_text(*arguments, env=self.env)
 
     def memory(self) -> Memory:
         return Memory.open(self.home, env=self.env)
@@ -98,14 +100,7 @@ class Daemon:
     """`recollect up` as a process."""
 
     def __init__(self, desk: Desk, arguments: tuple[str, ...]) -> None:
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "recollect", "up", "--json", *arguments],
-            env=desk.env,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        assert self.process.stdout is not None
+        self.process = program.Program("up", "--json", *arguments, env=desk.env)
         line = self.process.stdout.readline()
         assert line, self.process.communicate()[1]
         self.told: dict[str, Any] = json.loads(line)
@@ -133,10 +128,9 @@ class Daemon:
 
     def end(self, number: int = signal.SIGTERM) -> tuple[int, str]:
         """Send a signal; return the exit code and what was said on standard error."""
-        if self.process.poll() is None:
-            self.process.send_signal(number)
-        _out, said = self.process.communicate(timeout=PATIENCE_S)
-        return self.process.returncode, said
+        self.process.send_signal(number)
+        _out, said = self.process.communicate()
+        return self.process.wait(), said.decode()
 
 
 def wait_until(is_so: Callable[[], bool]) -> None:
@@ -150,6 +144,4 @@ def wait_until(is_so: Callable[[], bool]) -> None:
 def desk(tmp_path: Path) -> Iterator[Desk]:
     made = Desk(tmp_path)
     yield made
-    for daemon in made.daemons:
-        if daemon.process.poll() is None:
-            daemon.end(signal.SIGKILL)
+    made.close()

@@ -78,6 +78,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
     daemon = made.up()
     yield made
     assert daemon.end() == (0, "")
+    made.close()
 
 
 @pytest.mark.parametrize("kind", ["", "unheard-of", "context"])

@@ -63,6 +63,7 @@ def commands(uid: str) -> list[tuple[str, ...]]:
 
 def test_a_command_prints_with_a_daemon_what_it_prints_without(desk: Desk) -> None:
     uid = written(desk)
+    assert said(desk, "sync").code == 0  # so that no analysis by the daemon comes between two answers
     daemon = desk.up()
     with_it = {command: said(desk, *command) for command in commands(uid)}
     daemon.end()
@@ -98,7 +99,7 @@ def test_a_secret_in_a_name_is_hidden_by_who_is_told_it_too(desk: Desk) -> None:
 
 def test_what_a_daemon_at_work_does_not_answer_is_read_from_the_disk_and_says_so(desk: Desk) -> None:
     uid = written(desk)
-    assert said(desk, "sync").code == 0  # so that no analysis by the daemon comes between two answers
+    assert said(desk, "sync").code == 0  # as above
     desk.env["TZ"] = "Asia/Kolkata"
     daemon = desk.up()
     desk.env["TZ"] = "UTC"

@@ -55,13 +55,15 @@ def test_a_command_right_behind_an_append_finds_it_or_is_told_that_it_may_be_mis
     talk = desk.claude("one")
     talk.user("it begins with a quokka")
     daemon = desk.up()
+    talk.user("the daemon has met the wombat")
+    desk.wait_for("wombat")  # as above
     for number in range(5):
         talk.user(f"append number{number:02d}x")
         answer = json.loads(desk.run("search", "--json", f"number{number:02d}x").stdout)
         assert answer["hits"] or any("catching up" in note for note in answer["notes"]), number
     daemon.end()
-    talk.user("the daemon never met the wombat")
-    assert json.loads(desk.run("search", "--json", "wombat").stdout)["hits"]
+    talk.user("the daemon never met the numbat")
+    assert json.loads(desk.run("search", "--json", "numbat").stdout)["hits"]
 
 
 def test_agents_that_appear_later_are_noticed(desk: Desk) -> None:

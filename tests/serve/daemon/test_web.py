@@ -24,6 +24,7 @@ def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
     running = desk.up()
     yield running
     assert running.end() == (0, "")
+    desk.close()
 
 
 def test_whether_it_is_well_needs_no_token_and_says_nothing_else(daemon: Daemon) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -18,6 +17,7 @@ from mcp.client.session import ClientSession
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
+from tests import program
 from tests.serve.mcp.homes import Machine
 
 Result = TypeVar("Result")
@@ -75,30 +75,22 @@ class HttpServer(NamedTuple):
 
     url: str
     token: str
-    process: subprocess.Popen[str]
+    process: program.Program
 
 
 @contextmanager
 def http_server(machine: Machine) -> Iterator[HttpServer]:
     """Run the HTTP server on a free port; at the end it must stop at a signal, well."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "recollect", "mcp", "--http", "--port", "0", "--json"],
-        env=dict(machine.env),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        assert process.stdout is not None
-        line = process.stdout.readline()
-        assert line, process.stderr.read() if process.stderr else ""
-        said = json.loads(line)
-        token = Path(said["token_file"]).read_text("ascii").strip()
-        yield HttpServer(said["url"], token, process)
-    finally:
-        process.send_signal(signal.SIGTERM)
-        _out, errors = process.communicate(timeout=120)
-    assert process.returncode == 0, errors
+    with program.Program("mcp", "--http", "--port", "0", "--json", env=machine.env) as process:
+        try:
+            line = process.stdout.readline()
+            assert line, process.errors()
+            said = json.loads(line)
+            token = Path(said["token_file"]).read_text("ascii").strip()
+            yield HttpServer(said["url"], token, process)
+        finally:
+            process.send_signal(signal.SIGTERM)
+            assert process.wait() == 0, process.errors()
 
 
 @asynccontextmanager

@@ -64,10 +64,12 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asked]:
         yield Asked(memory, machine.folder("shop"))
 
 
-@pytest.fixture
-def small(history: Machine) -> Iterator[Asked]:
-    with history.memory() as memory:
-        yield Asked(memory, history.folder("shop"))
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asked]:
+    machine = with_history(Machine(tmp_path_factory.mktemp("small")))
+    machine.sync()
+    with machine.memory() as memory:
+        yield Asked(memory, machine.folder("shop"))
 
 
 @pytest.mark.parametrize("max_bytes", [1000, 4096, 20_000])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -46,10 +47,18 @@ def wrong_in(text: str, known: set[str]) -> list[str]:
     return wrong
 
 
-@pytest.mark.parametrize("transport", TRANSPORTS)
-def test_nothing_of_a_poisoned_history_stands_outside_its_quotation(transport: str, machine: Machine) -> None:
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> tuple[Machine, Path]:
+    """Return a machine with a poisoned history, taken in, and where its sessions worked."""
+    machine = Machine(tmp_path_factory.mktemp("poisoned"))
     folder = poisoned(machine)
     machine.sync()
+    return machine, folder
+
+
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_nothing_of_a_poisoned_history_stands_outside_its_quotation(transport: str, told: tuple[Machine, Path]) -> None:
+    machine, folder = told
     with machine.memory() as memory:
         sessions = memory.sessions(limit=1000, sync=False).sessions
         known = {session.session_uid for session in sessions}

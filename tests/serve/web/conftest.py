@@ -7,8 +7,6 @@ import json
 import os
 import shutil
 import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from http.client import HTTPConnection
@@ -22,6 +20,7 @@ from recollect import Memory
 from recollect.agents.registry import adapters_with
 from recollect.cli.first_run import lay_out
 from recollect.testing.builders import ClaudeTranscript, stable_uuid
+from tests import program
 from tests.serve.web.lived_in import write_edits, write_notes
 
 if TYPE_CHECKING:
@@ -62,13 +61,7 @@ class Site:
     def __init__(self, home: Path, *, port: int = 0) -> None:
         self.home = home
         env = {**os.environ, "RECOLLECT_HOME": str(home), "HOME": str(home), "USERPROFILE": str(home)}
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "recollect", "ui", "--no-open", "--json", "--port", str(port)],
-            env=env,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        assert self.process.stdout is not None
+        self.process = program.Program("ui", "--no-open", "--json", "--port", str(port), env=env)
         self.address = str(json.loads(self.process.stdout.readline())["url"])
         self.base, _, self.token = self.address.partition("/?token=")
 
@@ -93,8 +86,9 @@ class Site:
 
     def end(self) -> int:
         self.process.send_signal(signal.SIGTERM)
-        self.process.communicate(timeout=PATIENCE_S)
-        return self.process.returncode
+        code = self.process.wait()
+        self.process.close()
+        return code
 
 
 @pytest.fixture(scope="session")

@@ -14,6 +14,7 @@ import pytest
 
 from recollect.model.time import to_iso
 from recollect.testing.builders import ClaudeTranscript
+from tests import program
 from tests.ingest.conftest import World
 from tests.recall.context.conftest import Shop, shop
 
@@ -23,10 +24,7 @@ __all__ = ["shop"]
 def run(world: World, *arguments: str, **env: str) -> subprocess.CompletedProcess[str]:
     """Run the program in a process of its own."""
     values = {**os.environ, **world.env, "RECOLLECT_HOME": str(world.root / "memory"), **env}
-    command = [sys.executable, "-m", "recollect", *arguments]
-    return subprocess.run(
-        command, env={k: v for k, v in values.items() if v}, cwd=world.root, capture_output=True, text=True, check=False
-    )
+    return program.run_text(*arguments, env={k: v for k, v in values.items() if v}, cwd=world.root)
 
 
 @pytest.fixture

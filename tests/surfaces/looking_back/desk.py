@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from recollect.testing.builders import ClaudeTranscript
+from tests import program
 
 BEGAN = datetime(2026, 8, 1, 9, 0, tzinfo=UTC)
 SPAN = ("--since", "2026-08-01T00:00Z", "--until", "2026-08-02T00:00Z")
@@ -39,14 +38,7 @@ class Desk(NamedTuple):
 
     def run(self, *argv: str, cwd: Path | None = None, stdin: bytes = b"") -> Done:
         """Run the real program."""
-        done = subprocess.run(
-            [sys.executable, "-m", "recollect", *argv],
-            env=self.env,
-            cwd=cwd or self.root,
-            input=stdin,
-            capture_output=True,
-            check=False,
-        )
+        done = program.run(*argv, env=self.env, cwd=cwd or self.root, stdin=stdin)
         return Done(done.returncode, done.stdout.decode(), done.stderr.decode())
 
     def claude(self, name: str = "one", **options: Any) -> ClaudeTranscript:

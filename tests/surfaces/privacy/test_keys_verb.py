@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from tests import program
 from tests.archive.keyrings import Keyrings
 from tests.cli.conftest import Outcome, demo, recollect
 
@@ -67,11 +66,10 @@ def test_a_keyring_that_is_locked_when_a_process_starts_is_told(
 ) -> None:
     recollect("keys", "move", "keyring")
     keyrings.choose("Locked")
-    command = [sys.executable, "-m", "recollect"]
-    sync = subprocess.run([*command, "sync"], capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
+    sync = program.run_text("sync")
     assert sync.returncode == 3
     assert "the system's keyring is locked" in sync.stderr
-    status = subprocess.run([*command, "keys", "status"], capture_output=True, text=True, check=False)
+    status = program.run_text("keys", "status")
     assert status.returncode == 3
     assert "CANNOT be opened" in status.stdout
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +11,7 @@ from typing import Any
 import pytest
 
 from recollect import visible
+from tests import program
 from tests.cli.conftest import Outcome, recollect
 from tests.privacy.planted_secrets import kinds_in
 
@@ -81,7 +80,7 @@ def test_the_name_that_is_shown_opens_the_session(transcript: Path, recollect: R
 
 def test_a_process_of_its_own_shows_no_secret_of_a_name_either(transcript: Path) -> None:
     for verb in (("search", "zebra", "--no-sync"), ("context",), ("parse", str(transcript))):
-        done = subprocess.run([sys.executable, "-m", "recollect", *verb], capture_output=True, text=True, check=False)
+        done = program.run_text(*verb)
         assert ID not in done.stdout + done.stderr
 
 

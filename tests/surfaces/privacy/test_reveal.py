@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests import program
 from tests.cli.conftest import Outcome, recollect
 from tests.privacy.planted_secrets import PLANTED, kinds_in
 
@@ -147,7 +147,7 @@ def test_what_cannot_be_logged_is_not_shown(transcript: Path, recollect: Recolle
 
 def test_without_a_terminal_it_is_not_shown_unless_agreed_to(transcript: Path, recollect: Recollect) -> None:
     for argv in (("reveal", UID), ("reveal", UID, "--json")):
-        done = subprocess.run([*PROGRAM, *argv], input="y\n", capture_output=True, text=True, check=False)
+        done = program.run_text(*argv, stdin="y\n")
         assert done.returncode == 2
         assert KEY not in done.stdout
         assert "--yes" in done.stderr + done.stdout
