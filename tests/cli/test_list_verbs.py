@@ -67,7 +67,8 @@ OTHERS = {
     *(("learnings", verb) for verb in ("add", "ask", "confirm", "correct", "retire", "run", "show", "status", "why")),
     *(("service", verb) for verb in ("install", "remove", "status")),
     *(("team", verb) for verb in (
-        "grant", "init", "invite", "join", "leave", "migrate", "push", "revoke", "serve", "share", "status")),
+        "grant", "init", "invite", "join", "leave", "migrate", "push", "retention", "revoke", "serve", "share",
+        "status")),
     *(("stats", verb) for verb in ("overview", "recall", "sessions", "storage")),
 }  # fmt: skip
 LINES = {("parse",), ("replay",), ("watch",)}

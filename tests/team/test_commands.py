@@ -33,7 +33,7 @@ def test_from_an_empty_database_to_what_another_found(
         )
     ada.session("one", "Why does the checkout leak?")
     assert "no repository" in run("team", "share", "nowhere", "--level", "full", machine=ada, code=2)
-    assert run("team", "share", "shop", "--level", "full", machine=ada)["shares"] == {"shop": "full"}
+    assert run("team", "share", "shop", "--level", "full", machine=ada)["shares"] == {str(ada.folder / "shop"): "full"}
     sent = run("team", "push", machine=ada)
     assert (sent["sessions"], sent["is_dry_run"]) == (1, False)
     answer = run("search", "--team", "checkout", "leak", machine=grace)
@@ -41,7 +41,9 @@ def test_from_an_empty_database_to_what_another_found(
     assert run("search", "--team", "nothing-like-it", machine=grace, code=1)["hits"] == []
     assert run("team", "audit", machine=ada)["lines"][-1]["person"] == "grace"
     status = run("team", "status", machine=ada)
-    assert (status["role"], [held["level"] for held in status["held"]]) == ("owner", ["full"])
+    server_says = status["server"]
+    assert (server_says["role"], [held["level"] for held in server_says["held"]]) == ("owner", ["full"])
+    assert (status["waiting"], status["failure"], status["pushed_at"] is not None) == (0, "", True)
     held = run("team", "status", "--database", database.url, "--team", "commands")
     assert (held["members"], held["machines"], held["sessions"]) == (2, 2, 1)
     run("team", "grant", "grace", "auditor", "--team", "commands", **owner)

@@ -18,7 +18,8 @@ from tests.team.conftest import Database, Team
 psycopg = pytest.importorskip("psycopg")
 
 READERS = ("member", "lead", "owner")
-TEXTS = ("event", "digest", "decision")
+TEXTS = ("event", "passage", "learning", "digest", "decision")
+NEAR = "SELECT 1 FROM recollect.find_near(%s, 'm', array_fill(1, ARRAY[256])::halfvec, 9)"
 Ask = Callable[..., list[tuple[Any, ...]]]
 
 
@@ -78,7 +79,33 @@ class Person:
                 )
             if level == "full":
                 self.add_event(ask, session_id, month)
+                self.add_passage(ask, session_id, month)
+                ask(
+                    "INSERT INTO recollect.share VALUES (recollect.present_team(), recollect.present_machine(), "
+                    "'shop', 'distilled')"
+                )
+                self.add_learning(ask, "shop")
         return int(session_id)
+
+    @staticmethod
+    def add_learning(ask: Ask, repo: str) -> None:
+        """Add what was learned of a repository."""
+        ask(
+            "INSERT INTO recollect.learning VALUES (recollect.present_team(), recollect.present_machine(), %s, "
+            "recollect.present_member(), 1, %s, 'fact', '{}')",
+            f"of {repo}",
+            repo,
+        )
+
+    @staticmethod
+    def add_passage(ask: Ask, session_id: int, month: object) -> None:
+        """Add the vector of the one event of a session."""
+        ask(
+            "INSERT INTO recollect.passage VALUES (recollect.present_team(), %s, %s, 'e', 0, 0, "
+            "recollect.present_machine(), recollect.present_member(), 'm', array_fill(1, ARRAY[256])::halfvec)",
+            month,
+            session_id,
+        )
 
     @staticmethod
     def add_event(ask: Ask, session_id: int, month: object) -> None:
@@ -115,7 +142,7 @@ def every(roles: tuple[str, ...] = ROLES) -> pytest.MarkDecorator:
 def test_readers_see_what_is_shared_and_figures_of_nobody(ada: Person, other: Person) -> None:
     with other.asking() as ask:
         assert ask("SELECT session_uid FROM recollect.session ORDER BY 1") == [("distilled",), ("full",)]
-        assert [len(ask(f"SELECT 1 FROM recollect.{table}")) for table in TEXTS] == [1, 2, 2]
+        assert [len(ask(f"SELECT 1 FROM recollect.{table}")) for table in TEXTS] == [1, 1, 1, 2, 2]
         assert ask("SELECT 1 FROM recollect.usage") == []
 
 
@@ -125,6 +152,7 @@ def test_an_auditor_sees_no_session_of_others(ada: Person, other: Person) -> Non
         for table in ("session", "usage", *TEXTS):
             assert ask(f"SELECT 1 FROM recollect.{table}") == []
         assert ask("SELECT 1 FROM recollect.find_events(%s, 9)", asked("leak")) == []
+        assert ask(NEAR, asked("leak")) == []
 
 
 @every()
@@ -132,8 +160,9 @@ def test_a_person_sees_all_of_ones_own(other: Person) -> None:
     for level in ("figures", "distilled", "full"):
         other.share(level, level)
     with other.asking() as ask:
-        assert [len(ask(f"SELECT 1 FROM recollect.{t}")) for t in ("session", "usage", *TEXTS)] == [3, 3, 1, 2, 2]
+        assert [len(ask(f"SELECT 1 FROM recollect.{t}")) for t in ("session", "usage", *TEXTS)] == [3, 3, 1, 1, 1, 2, 2]
         assert len(ask("SELECT 1 FROM recollect.find_events(%s, 9)", asked("leak"))) == 1
+        assert len(ask(NEAR, asked("leak"))) == 1
 
 
 @every()
@@ -150,7 +179,7 @@ def test_nobody_changes_or_removes_what_another_shared(ada: Person, other: Perso
 
 
 @every()
-@pytest.mark.parametrize("table", ["event", "digest", "decision", "usage"])
+@pytest.mark.parametrize("table", ["event", "passage", "digest", "decision", "usage"])
 def test_nobody_writes_into_the_session_of_another(ada: Person, other: Person, team: Team, table: str) -> None:
     ((session_id, month),) = team.rows(
         "SELECT session_id, month FROM recollect.session WHERE {mine} AND session_uid = 'full'"
@@ -161,10 +190,24 @@ def test_nobody_writes_into_the_session_of_another(ada: Person, other: Person, t
         "digest": f"({own}, '{{}}')",
         "decision": "(recollect.present_team(), %s, 'x', recollect.present_member(), '{}')",
     }
+
+    def write(ask: Ask) -> None:
+        if table == "event":
+            other.add_event(ask, session_id, month)
+        elif table == "passage":
+            other.add_passage(ask, session_id, month)
+        else:
+            ask(f"INSERT INTO recollect.{table} VALUES {values[table]}", session_id)
+
     with pytest.raises(psycopg.errors.InsufficientPrivilege), other.asking() as ask:
-        other.add_event(ask, session_id, month) if table == "event" else ask(
-            f"INSERT INTO recollect.{table} VALUES {values[table]}", session_id
-        )
+        write(ask)
+
+
+@every()
+def test_nothing_that_was_learned_comes_of_a_repository_that_is_not_shared(other: Person) -> None:
+    other.share("full", "full")
+    with pytest.raises(psycopg.errors.InsufficientPrivilege), other.asking() as ask:
+        other.add_learning(ask, "diary")
 
 
 def test_events_need_the_level_that_allows_them(ada: Person, team: Team) -> None:
@@ -206,6 +249,7 @@ def test_without_a_token_nothing_is_there(ada: Person, database: Database) -> No
         for table in ("team", "member", "share", "session", "usage", "audit", *TEXTS):
             assert db.execute(f"SELECT 1 FROM recollect.{table}").fetchall() == []
         assert db.execute("SELECT 1 FROM recollect.find_events(%s, 9)", (asked("leak"),)).fetchall() == []
+        assert db.execute(NEAR, (asked("leak"),)).fetchall() == []
 
 
 @every()

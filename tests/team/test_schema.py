@@ -95,9 +95,9 @@ def test_an_older_schema_is_refused(database: Database) -> None:
     from recollect.team.database import TeamDatabase
 
     connection = database.opened.connection
-    connection.execute("UPDATE recollect.version SET number = 0")
+    newest = connection.execute("DELETE FROM recollect.version WHERE number > 1 RETURNING number").fetchall()
     try:
-        with pytest.raises(TeamRefused, match="has schema 0, this server needs"):
+        with pytest.raises(TeamRefused, match="has schema 1, this server needs"):
             TeamDatabase(database.server_url)
     finally:
-        connection.execute("UPDATE recollect.version SET number = 1")
+        connection.cursor().executemany("INSERT INTO recollect.version (number) VALUES (%s)", newest)

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 
 import pytest
 
+from recollect.endpoints.team_client import TeamClient
 from recollect.errors import TeamForbidden, TeamRefused, UnknownName
-from recollect.memory import ForgetSelection
+from recollect.memory import ForgetSelection, Memory, NewDecision, NewLearning
+from recollect.model.team_messages import TeamQuestion
+from recollect.recall.answers import TeamAnswer
+from recollect.testing.builders import ClaudeTranscript
 from tests.team.conftest import Machine, Server, Team
 
 EVENTS = "SELECT count(*) FROM recollect.event WHERE {mine}"
@@ -92,21 +97,60 @@ def test_pushing_again_changes_nothing(ada: Machine, team: Team) -> None:
     assert team.rows("SELECT * FROM recollect.event WHERE {mine} ORDER BY 3, 4, 5") == before
 
 
-def test_what_is_new_follows_and_nothing_else_is_sent(ada: Machine, team: Team) -> None:
+def test_of_a_session_that_grew_only_what_is_new_is_sent(ada: Machine, team: Team) -> None:
     ada.share("full")
+    written = ada.session("two", "A new question about invoices", "And another")
     ada.memory.team.push()
-    (before,) = team.rows(EVENTS)
-    written = ada.session("two", "A new question about invoices")
+    ids = "SELECT event_id, part, xmin::text FROM recollect.event WHERE {mine} ORDER BY 1, 2"
+    before = team.rows(ids)
     written.user("And one more")
     ada.memory.sync()
     report = ada.memory.team.push()
-    assert report.sessions == 1
-    (after,) = team.rows(EVENTS)
-    assert after[0] == before[0] + report.events
-    written.assistant("One more answer")
-    ada.memory.sync()
-    report = ada.memory.team.push()
-    assert report.sessions == 1
+    assert (report.sessions, report.events) == (1, 1)
+    after = team.rows(ids)
+    assert len(after) == len(before) + 1
+    assert set(before) < set(after)  # rows that stay are not written again
+
+
+def test_a_text_that_changed_alone_is_sent_again(ada: Machine, team: Team) -> None:
+    ada.share("distilled")
+    ada.session("two", "The deploy word is flugelhorn-4711-x")
+    ada.memory.team.push()
+    title = "SELECT 1 FROM recollect.session WHERE {mine} AND title LIKE '%%flugelhorn%%'"
+    assert team.rows(title)
+    settings = ada.folder / "recollect" / "config.toml"
+    settings.write_text('[[privacy.patterns]]\nname = "flugel"\npattern = "flugelhorn-[0-9]+-x"\n')
+    changed = Memory.open(ada.folder / "recollect", env=ada.env)
+    with pytest.raises(TeamRefused, match="told otherwise"):
+        changed.team.push()  # what is stored still holds the word
+    changed.sync()
+    assert changed.team.push().restarted
+    changed.close()
+    assert not team.rows(title)
+
+
+def test_a_decision_that_is_added_follows(ada: Machine, team: Team) -> None:
+    ada.share("distilled")
+    ada.memory.team.push()
+    (session,) = [one for one in ada.memory.sessions(sync=False, where=None).sessions if one.repo == "shop"]
+    ada.memory.decisions_facet.add(NewDecision("We keep file handles open", session=session.session_uid))
+    assert ada.memory.team.push().sessions == 1
+    assert team.rows("SELECT 1 FROM recollect.decision WHERE {mine} AND body::text LIKE '%%handles open%%'")
+
+
+def test_two_repositories_of_one_name_are_shared_apart(ada: Machine, team: Team) -> None:
+    ada.session("elsewhere", "Another customer's shop", repo="customer/shop")
+    with pytest.raises(TeamRefused, match="2 repositories are called shop"):
+        ada.share("full")
+    ada.memory.team.share(str(ada.folder / "customer" / "shop"), "full")
+    ada.memory.team.push()
+    said = "SELECT count(*) FROM recollect.event WHERE {mine} AND said LIKE '%%"
+    assert team.rows(f"{said}customer%%'") == [(2,)]
+    assert team.rows(f"{said}checkoutWorker%%'") == [(0,)]
+    assert team.rows("SELECT repo FROM recollect.share WHERE {mine}") == [("shop",)]
+    ada.share(None)
+    ada.memory.team.push()
+    assert team.rows(SESSIONS) == []
 
 
 def test_figures_hold_no_text(ada: Machine, grace: Machine, team: Team) -> None:
@@ -235,3 +279,67 @@ def test_a_memory_that_was_derived_anew_is_sent_anew(ada: Machine, team: Team) -
     ada.memory.sync(force=True)
     ada.memory.team.push()
     assert team.rows(rows) == before
+
+
+def learn(machine: Machine, text: str, repo: str = "shop") -> str:
+    """Keep what a person says and return its id."""
+    return machine.memory.learn.add(NewLearning(kind="fact", text=text, scope="repo", repo=repo)).id
+
+
+def test_what_is_learned_is_shared_as_distilled_and_withdrawn_when_it_holds_no_more(
+    ada: Machine, grace: Machine, team: Team
+) -> None:
+    rows = "SELECT body ->> 'text' FROM recollect.learning WHERE {mine}"
+    known = learn(ada, "The worker needs two file handles")
+    learn(ada, "My diary is nobody's business", repo="diary")
+    ada.share("figures")
+    ada.memory.team.push()
+    assert team.rows(rows) == []
+    ada.share("distilled")
+    assert ada.memory.team.push().learnings == 1
+    assert team.rows(rows) == [("The worker needs two file handles",)]
+    assert ada.memory.team.push().batches == 0
+    ada.memory.learn.retire(known, reason="It needs three")
+    assert ada.memory.team.push().retired == (known,)
+    assert team.rows(rows) == []
+
+
+def test_what_means_the_same_is_found_without_its_words(ada: Machine, grace: Machine) -> None:
+    ada.session("two", "The automobile would not start in cold weather", "Bread needs flour and yeast")
+    ada.share("full")
+    ada.memory.team.push()
+    answer = grace.memory.team.search("car winter")
+    assert "automobile" in answer.hits[0].snippet
+    assert answer.notes == ()
+    assert not any("Bread" in hit.snippet for hit in answer.hits)
+
+
+def test_a_question_of_another_model_is_answered_by_words_and_says_so(ada: Machine, grace: Machine, team: Team) -> None:
+    ada.share("full")
+    ada.memory.team.push()
+    mine = grace.memory.team.membership()
+    asked = TeamQuestion("checkout leak", model="another", vector=bytes(range(128)) * 2)
+    with TeamClient(mine.url, mine.token) as client:
+        answer = client.search(asked, TeamAnswer)
+    assert answer.hits
+    assert any("no vectors of this memory's model" in note for note in answer.notes)
+
+
+def test_what_a_team_keeps_no_longer_is_removed_and_not_sent_again(ada: Machine, grace: Machine, team: Team) -> None:
+    ada.share("full")
+    shop = str(ada.folder / "shop")
+    times = (datetime.fromtimestamp(1_600_000_000, UTC), datetime.fromtimestamp(4_000_000_000, UTC), datetime.now(UTC))
+    old, wrong, now = (ClaudeTranscript(ada.folder / "claude", str(at), cwd=shop, start=at) for at in times)
+    old.user("How old is the xylophone?")
+    wrong.user("Which clock says so?")
+    now.user("What is the time?")
+    ada.memory.sync()
+    ada.memory.team.push()
+    assert grace.memory.team.search("xylophone").hits
+    assert team.administration.keep(30) == 3
+    assert team.rows(SESSIONS) == [(now.uid,)]
+    assert team.rows("SELECT count(*) FROM recollect.audit WHERE {mine} AND detail = 'xylophone'") == [(1,)]
+    assert ada.memory.team.push().sessions == 0
+    team.administration.keep(None)
+    ada.memory.team.push()
+    assert len(team.rows(SESSIONS)) == 4

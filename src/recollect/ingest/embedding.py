@@ -57,6 +57,11 @@ class EmbeddingFacet:
         """Whether the configuration wants vectors."""
         return self._config.model != "off"
 
+    def builtin(self) -> Embedder | None:
+        """Return the model that every memory has; None where this one uses another or none."""
+        is_other = self._config.model != BUILTIN or self._config.api
+        return None if is_other else self._model()
+
     def index(self) -> VectorIndex | None:
         """Return the vectors to search in, None where they are switched off or nothing is stored.
 

@@ -120,7 +120,7 @@ if TYPE_CHECKING:
     from recollect.memory.redaction import redact_stream, without_secrets
     from recollect.memory.saved_searches import SavedSearchesFacet
     from recollect.memory.setup import PreparedSetup, PreparedWriting, SetupFacet
-    from recollect.memory.team import TeamFacet
+    from recollect.memory.team import TeamFacet, TeamStatus
     from recollect.memory.transcripts import (
         Explanation,
         FileVerifyReport,

@@ -39,7 +39,9 @@ class LiveFacet:
 
     def make_keeper(self, log: Callable[[str], None]) -> Keeper:
         """Return the loop, not started; this memory's own reads wait for it from now on."""
-        keeper = Keeper(self._home, now_us=self._now_us, log=log)
+        from recollect.sharing.automatic import AutomaticPush
+
+        keeper = Keeper(self._home, now_us=self._now_us, log=log, share=AutomaticPush(self._home))
         for attempts in keeper.attempts:
             attempts.persists = partial(self._tell, log)
         self._home.keeper = keeper.settle

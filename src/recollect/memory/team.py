@@ -6,15 +6,39 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+import msgspec
+
+from recollect.clock import now_us
 from recollect.endpoints.team_client import TeamClient
-from recollect.errors import TeamForbidden, TeamRefused, UnknownName
+from recollect.errors import TeamError, TeamForbidden, TeamRefused, UnknownName
+from recollect.index.query.grammar import parse
 from recollect.model.team_messages import AuditPage, JoinRequest, Level, Standing, TeamQuestion
 from recollect.recall.answers import TeamAnswer
+from recollect.sharing.automatic import push_and_note, read_state
+from recollect.sharing.meaning import SharedMeaning
 from recollect.sharing.membership import Membership, read_membership, remove_membership, write_membership
-from recollect.sharing.push import PushReport, push
+from recollect.sharing.push import PushReport, push, waiting_sessions
+from recollect.sharing.repositories import known_repositories, repository_of
 
 if TYPE_CHECKING:
     from recollect.ingest.home import OpenHome
+
+
+class TeamStatus(msgspec.Struct, frozen=True):
+    """How this machine stands with its team. pushed_at: when the last push came through, UTC microseconds. failure: why
+    the last one did not. waiting: sessions that the next push sends or withdraws. server: what it says; None where it
+    does not answer, and problem says why."""
+
+    team: str
+    person: str
+    machine: str
+    url: str
+    shares: dict[str, Level]
+    pushed_at: int | None
+    failure: str
+    waiting: int
+    server: Standing | None
+    problem: str = ""
 
 
 class TeamFacet:
@@ -39,27 +63,29 @@ class TeamFacet:
         return found
 
     def share(self, repo: str, level: Level | None) -> Membership:
-        """Share a repository at a level from the next push on, or no longer. Raises UnknownName."""
+        """Share a repository at a level from the next push on, or no longer. repo: its name, or one of its places where
+        several have that name. Raises UnknownName."""
         mine = self.membership()
-        shares = dict(mine.shares)
         if level is None:
-            if shares.pop(repo, None) is None:
-                raise UnknownName("shared repository", repo, nearest=tuple(shares))
+            meant = [key for key in mine.shares if repo in (key, key.rpartition("/")[2])]
+            if not meant:
+                raise UnknownName("shared repository", repo, nearest=tuple(mine.shares))
+            if len(meant) > 1:
+                raise TeamRefused(f"{repo} means {' and '.join(meant)}", hint="name one of them by its place")
+            shares = {key: kept for key, kept in mine.shares.items() if key not in meant}
         else:
-            known = self._home.reader().names("repo")
-            if repo not in known:
-                near = tuple(name for name in known if repo.casefold() in name.casefold())[:3]
-                raise UnknownName("repository", repo, nearest=near, hint="`recollect sessions` shows them")
-            shares[repo] = level
-        changed = Membership(
-            mine.url, mine.token, mine.team, mine.person, mine.machine, mine.expires_at, dict(sorted(shares.items()))
-        )
+            found = repository_of(repo, known_repositories(self._home.reader().session_places()))
+            shares = {key: kept for key, kept in mine.shares.items() if not found.is_meant(key)}
+            shares[found.places[0]] = level
+        changed = msgspec.structs.replace(mine, shares=dict(sorted(shares.items())))
         write_membership(self._home.home, changed)
         return changed
 
     def push(self, *, show: Callable[[bytes], None] | None = None) -> PushReport:
         """Send what is shared and new, and withdraw what is not shared any more. show: nothing is sent; it is given
         each batch as JSON. Raises StoreLocked while another process pushes."""
+        if show is None:
+            return push_and_note(self._home)
         mine = self.membership()
         with self._client(mine) as client:
             return push(self._home, mine, client, show=show)
@@ -68,18 +94,33 @@ class TeamFacet:
         """Answer a query from what the team shares. The server notes who asked."""
         wanted = max(1, min(limit if limit is not None else self._home.config.search.limit, 200))
         zone_offset_s = time.localtime().tm_gmtoff
+        words = [word.text for word in parse(query, now_us(), self._home.zone).words]
+        meaning = SharedMeaning(self._home)
+        vectors = meaning.of_texts([" ".join(words)]) if len(words) > 1 else ()
+        asked = TeamQuestion(query, wanted, zone_offset_s, meaning.model, vectors[0] if vectors else b"")
         with self._client(self.membership()) as client:
-            return client.search(TeamQuestion(query, wanted, zone_offset_s), TeamAnswer)
+            return client.search(asked, TeamAnswer)
 
     def audit(self) -> AuditPage:
         """Return who asked what, and who read sessions of this person."""
         with self._client(self.membership()) as client:
             return client.audit()
 
-    def standing(self) -> Standing:
-        """Return how far the server is with this machine."""
-        with self._client(self.membership()) as client:
-            return client.standing()
+    def status(self) -> TeamStatus:
+        """Return what is shared, how the last push went and what waits for the next; without a word from the server
+        where it does not answer."""
+        mine = self.membership()
+        pushed = read_state(self._home.home, mine.team)
+        standing, problem = None, ""
+        try:
+            with TeamClient(mine.url, mine.token, attempts=1) as client:
+                standing = client.standing()
+        except TeamError as error:
+            problem = str(error)
+        return TeamStatus(
+            mine.team, mine.person, mine.machine, mine.url, mine.shares, pushed.pushed_at, pushed.failure,
+            waiting_sessions(self._home, mine, standing), standing, problem,
+        )  # fmt: skip
 
     def leave(self) -> Membership:
         """Withdraw all that this machine shared, and forget the team. A token that holds no more can withdraw nothing:

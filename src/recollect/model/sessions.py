@@ -130,13 +130,14 @@ def repo_name(repo_root: str, git_remote: str, cwd: str) -> str:
     `.worktrees` or the folder of an agent for them counts as the repository it hangs in.
     """
     if repo_root:
-        return _last_part(_main_tree(repo_root))
+        return _last_part(main_tree(repo_root))
     if git_remote:
         return _last_part(re.sub(r"[?#].*", "", git_remote).replace(":", "/")).removesuffix(".git")
-    return _last_part(_main_tree(cwd))
+    return _last_part(main_tree(cwd))
 
 
-def _main_tree(path: str) -> str:
+def main_tree(path: str) -> str:
+    """Return the folder that a path stands for, with "/": of a worktree the repository that it hangs in."""
     slashed = path.replace("\\", "/")
     found = re.search(_WORKTREE, slashed)
     return slashed[: found.start()] if found and found.start() else slashed

@@ -21,6 +21,8 @@ MAX_BATCH_BYTES = 4 * 1024 * 1024
 MAX_UNPACKED_BYTES = 64 * 1024 * 1024
 MAX_TEXT_CHARS = 65_536
 """Of an event's text; a search of one memory reads no more of it either."""
+VECTOR_DIMENSIONS = 256
+"""Of the built-in model, which alone is shared: every memory has it."""
 
 Level = Literal["figures", "distilled", "full"]
 LEVELS: tuple[Level, ...] = ("figures", "distilled", "full")
@@ -35,6 +37,10 @@ Text = Annotated[str, msgspec.Meta(max_length=MAX_TEXT_CHARS)]
 Count = Annotated[int, msgspec.Meta(ge=0, lt=1 << 62)]
 Moment = Annotated[int, msgspec.Meta(gt=-(1 << 62), lt=1 << 62)]
 """UTC microseconds."""
+
+
+Vector = Annotated[bytes, msgspec.Meta(min_length=VECTOR_DIMENSIONS, max_length=VECTOR_DIMENSIONS)]
+"""A direction in whole numbers of -127 to 127, a signed byte each."""
 
 
 class SharedUsage(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -52,6 +58,17 @@ class SharedDecision(msgspec.Struct, frozen=True):
     """A decision as it was distilled; body: the node as JSON."""
 
     node_id: Uid
+    body: dict[str, Json]
+
+
+class SharedLearning(msgspec.Struct, frozen=True):
+    """What was learned of a repository, with short quotes; body: the learning as JSON. stamp: another one, another
+    content."""
+
+    learning_id: Uid
+    stamp: Moment
+    repo: Name
+    kind: Name
     body: dict[str, Json]
 
 
@@ -95,6 +112,8 @@ class SharedEvent(msgspec.Struct, frozen=True, omit_defaults=True):
     text: Text = ""
     paths: tuple[str, ...] = ()
     is_undone: bool = False
+    vectors: Annotated[tuple[Vector, ...], msgspec.Meta(max_length=64)] = ()
+    """What its pieces mean, by the model of the batch."""
 
 
 class EventSpan(msgspec.Struct, frozen=True):
@@ -107,10 +126,11 @@ class EventSpan(msgspec.Struct, frozen=True):
 
 
 class Batch(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What the server takes in one transaction, in this order: withdrawn, sessions, spans, position.
+    """What the server takes in one transaction, in this order: shares, withdrawn, sessions, spans, learnings, position.
 
     derivation_id: of the memory that the numbers of events belong to. restarts: the server forgets how far it was and
-    takes the position; what it has stays until it is sent anew or withdrawn.
+    takes the position; what it has stays until it is sent anew or withdrawn. retired: learnings that are not shared any
+    more. model: of the vectors.
     """
 
     number: Count
@@ -123,6 +143,9 @@ class Batch(msgspec.Struct, frozen=True, omit_defaults=True):
     withdrawn: tuple[Uid, ...] = ()
     sessions: tuple[SharedSession, ...] = ()
     spans: tuple[EventSpan, ...] = ()
+    retired: tuple[Uid, ...] = ()
+    learnings: tuple[SharedLearning, ...] = ()
+    model: Annotated[str, msgspec.Meta(max_length=200)] = ""
 
 
 class HeldSession(msgspec.Struct, frozen=True):
@@ -135,7 +158,8 @@ class HeldSession(msgspec.Struct, frozen=True):
 
 class Standing(msgspec.Struct, frozen=True):
     """How far the server is with a machine. number: of the last batch that it took. known: every session that it has
-    anything of, whole or not."""
+    anything of, whole or not. learnings: their stamps by id. kept_between: when a session must have been at work last
+    for the team to keep it, UTC microseconds; None: always."""
 
     team: str
     person: str
@@ -148,6 +172,8 @@ class Standing(msgspec.Struct, frozen=True):
     shares: dict[str, Level]
     known: tuple[str, ...]
     held: tuple[HeldSession, ...]
+    learnings: dict[str, int] = {}
+    kept_between: tuple[int, int] | None = None
 
 
 class JoinRequest(msgspec.Struct, frozen=True):
@@ -175,11 +201,14 @@ class Taken(msgspec.Struct, frozen=True):
 
 
 class TeamQuestion(msgspec.Struct, frozen=True):
-    """A query in the language of docs/query-language.md. zone_offset_s: where its days begin, east of UTC."""
+    """A query in the language of docs/query-language.md. zone_offset_s: where its days begin, east of UTC. vector: what
+    it means, by a model; without one it is answered by words."""
 
     query: Annotated[str, msgspec.Meta(max_length=20_000)]
     limit: Annotated[int, msgspec.Meta(ge=1, le=200)] = 10
     zone_offset_s: Annotated[int, msgspec.Meta(gt=-86_400, lt=86_400)] = 0
+    model: Annotated[str, msgspec.Meta(max_length=200)] = ""
+    vector: Annotated[bytes, msgspec.Meta(max_length=4096)] = b""
 
 
 class AuditLine(msgspec.Struct, frozen=True):

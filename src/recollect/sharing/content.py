@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import UTC
+from hashlib import blake2b
 from typing import NamedTuple
 
 import msgspec
 
 from recollect.ingest.home import OpenHome
 from recollect.model.events import Event
+from recollect.model.insights.nodes import Decision
+from recollect.model.learnings.learnings import GIVEN_STATES, Learning
 from recollect.model.payloads import ToolCall, ToolResult
 from recollect.model.team_messages import (
     MAX_TEXT_CHARS,
     Level,
     SharedDecision,
     SharedEvent,
+    SharedLearning,
     SharedSession,
     SharedUsage,
 )
 from recollect.model.text import searchable
-from recollect.store.insights import NodeFilter
+from recollect.sharing.meaning import SharedMeaning
+from recollect.store.learnings import LearningFilter, LearningReader
 from recollect.store.reader import Reader
 from recollect.store.rows import EventFilter
 
@@ -29,13 +34,21 @@ _MAX_NAME_CHARS = 200
 
 
 class LocalSession(NamedTuple):
-    """A local session that is shared. uid: as others see it; stored_uid: as it is stored."""
+    """A local session that is shared. uid: as others see it; stored_uid: as it is stored. changed_at: UTC
+    microseconds."""
 
     number: int
     uid: str
     stored_uid: str
     level: Level
-    stamp: int
+    changed_at: int
+    decisions: tuple[Decision, ...] = ()
+
+    @property
+    def stamp(self) -> int:
+        """A number that is another one when the session was ingested or analysed again, or what it decided changed."""
+        said = repr((self.changed_at, [one.id for one in self.decisions])).encode()
+        return int.from_bytes(blake2b(said, digest_size=7).digest())
 
 
 def shared_session(home: OpenHome, reader: Reader, one: LocalSession) -> SharedSession | None:
@@ -70,19 +83,39 @@ def shared_session(home: OpenHome, reader: Reader, one: LocalSession) -> SharedS
     )
     if one.level == "figures":
         return figures
-    distilled = home.distilled()
-    digest = distilled.digest(one.stored_uid)
-    nodes = distilled.nodes(NodeFilter(kinds=("decision",), sessions=(one.stored_uid,)))
+    digest = home.distilled().digest(one.stored_uid)
     return msgspec.structs.replace(
         figures,
         title=session.title[:MAX_TEXT_CHARS],
         branch=session.git_branch[:1000],
         digest=None if digest is None else msgspec.to_builtins(digest),
-        decisions=tuple(SharedDecision(kept.node.id, msgspec.to_builtins(kept.node)) for kept in nodes),
+        decisions=tuple(SharedDecision(node.id, msgspec.to_builtins(node)) for node in one.decisions),
     )
 
 
-def shared_events(events: Iterable[Event]) -> Iterator[SharedEvent]:
+def shared_learnings(
+    reader: LearningReader, repos: Mapping[str, bool], sessions: Collection[str]
+) -> list[SharedLearning]:
+    """Return what was learned of repositories and holds, with its quotes of these sessions. What rests on other
+    sessions alone stays here.
+
+    repos: by name, whether it means one repository alone. sessions: as they are stored."""
+    found = reader.learnings(LearningFilter(repos=tuple(repos), states=GIVEN_STATES)) if repos else []
+    shared = []
+    for learning in found:
+        evidence = tuple(one for one in learning.evidence if one.session_uid in sessions)
+        if evidence or (not learning.evidence and repos[learning.repo]):  # a person said it, of this repository
+            shared.append(_shared_learning(msgspec.structs.replace(learning, evidence=evidence)))
+    return shared
+
+
+def _shared_learning(learning: Learning) -> SharedLearning:
+    body = msgspec.json.encode(learning)
+    stamp = int.from_bytes(blake2b(body, digest_size=7).digest())
+    return SharedLearning(learning.id, stamp, learning.repo, learning.kind, msgspec.json.decode(body))
+
+
+def shared_events(events: Iterable[Event], meaning: SharedMeaning) -> Iterator[SharedEvent]:
     """Yield events as they are sent."""
     for event in events:
         _class, text, paths = searchable(event.payload)
@@ -100,4 +133,5 @@ def shared_events(events: Iterable[Event]) -> Iterator[SharedEvent]:
             text=text[:MAX_TEXT_CHARS],
             paths=tuple(path[:_MAX_PATH_CHARS] for path in paths[:_MAX_PATHS]),
             is_undone=event.is_undone,
+            vectors=meaning.of_event(payload),
         )

@@ -9,7 +9,7 @@ import zstandard
 
 from recollect.endpoints.team_client import TeamClient
 from recollect.errors import TeamRefused
-from recollect.model.team_messages import Batch, EventSpan, Level, SharedEvent, SharedSession
+from recollect.model.team_messages import Batch, EventSpan, Level, SharedEvent, SharedLearning, SharedSession
 from recollect.visible import safe_json
 
 PLAIN_BYTES = 3 * 1024 * 1024
@@ -20,8 +20,9 @@ class Outbox:
     """Fills batches and sends them in order. What belongs to one session may take several."""
 
     def __init__(
-        self, client: TeamClient, show: Callable[[bytes], None] | None, number: int, derivation_id: str
+        self, client: TeamClient, show: Callable[[bytes], None] | None, number: int, derivation_id: str, model: str
     ) -> None:
+        """model: of the vectors of events."""
         self.batches = 0
         self.events = 0
         self.sent_bytes = 0
@@ -29,14 +30,19 @@ class Outbox:
         self._show = show
         self._number = number
         self._derivation_id = derivation_id
+        self._model = model
         self._row: SharedSession | None = None
         self._rows: list[SharedSession] = []
         self._spans: list[EventSpan] = []
+        self._learnings: list[SharedLearning] = []
         self._plain = 0
 
-    def begin(self, shares: dict[str, Level], gone: tuple[str, ...], *, restarts: bool, position: int | None) -> None:
+    def begin(
+        self, shares: dict[str, Level], gone: tuple[str, ...], retired: tuple[str, ...], *, restarts: bool,
+        position: int | None,
+    ) -> None:  # fmt: skip
         """Say first what is shared and what is not any more."""
-        self._send(self._batch(shares=shares, withdrawn=gone, restarts=restarts, position=position))
+        self._send(self._batch(shares=shares, withdrawn=gone, retired=retired, restarts=restarts, position=position))
 
     def open(self, row: SharedSession) -> None:
         """Begin with a session."""
@@ -66,11 +72,18 @@ class Outbox:
         if self._plain > PLAIN_BYTES:
             self.flush()
 
+    def learn(self, learning: SharedLearning) -> None:
+        """Add what was learned."""
+        self._learnings.append(learning)
+        self._plain += len(msgspec.json.encode(learning))
+        if self._plain > PLAIN_BYTES:
+            self.flush()
+
     def flush(self, *, position: int | None = None) -> None:
         """Send what was gathered. position: how far the server is with it."""
-        if self._rows or self._spans or position is not None:
+        if self._rows or self._spans or self._learnings or position is not None:
             batch = self._batch(position=position)
-            self._rows, self._spans, self._plain = [], [], 0
+            self._rows, self._spans, self._learnings, self._plain = [], [], [], 0
             self._send(batch)
 
     def _flush_open(self) -> None:
@@ -80,12 +93,13 @@ class Outbox:
         self._plain = len(msgspec.json.encode(self._row))
 
     def _batch(
-        self, *, shares: dict[str, Level] | None = None, withdrawn: tuple[str, ...] = (), restarts: bool = False,
-        position: int | None = None,
+        self, *, shares: dict[str, Level] | None = None, withdrawn: tuple[str, ...] = (),
+        retired: tuple[str, ...] = (), restarts: bool = False, position: int | None = None,
     ) -> Batch:  # fmt: skip
         return Batch(
             number=self._number + 1, derivation_id=self._derivation_id, position=position, restarts=restarts,
-            shares=shares, withdrawn=withdrawn, sessions=tuple(self._rows), spans=tuple(self._spans),
+            shares=shares, withdrawn=withdrawn, sessions=tuple(self._rows), spans=tuple(self._spans), retired=retired,
+            learnings=tuple(self._learnings), model=self._model if self._spans else "",
         )  # fmt: skip
 
     def _send(self, batch: Batch) -> None:

@@ -7,22 +7,29 @@ there only once its last batch is in.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from contextlib import ExitStack
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, closing, contextmanager
+from hashlib import blake2b
+from typing import NamedTuple
 
 import msgspec
 
 from recollect.endpoints.team_client import TeamClient
-from recollect.errors import StoreLocked
+from recollect.errors import StoreLocked, TeamRefused
 from recollect.ingest.home import OpenHome
-from recollect.model.team_messages import HeldSession
-from recollect.sharing.content import LocalSession, shared_events, shared_session
+from recollect.model.insights.nodes import Decision
+from recollect.model.team_messages import HeldSession, SharedLearning, Standing
+from recollect.privacy.redact import detectors_in_force
+from recollect.sharing.content import LocalSession, shared_events, shared_learnings, shared_session
+from recollect.sharing.meaning import SharedMeaning
 from recollect.sharing.membership import Membership
 from recollect.sharing.outbox import Outbox
-from recollect.store.feed import ChangeFollower, SessionNews, TextFeed
-from recollect.store.keys import ENTRY_BASE, SEQ_BITS
+from recollect.sharing.repositories import known_repositories, level_of, told
+from recollect.store.feed import ChangeFollower, TextFeed
+from recollect.store.keys import SEQ_BITS
+from recollect.store.learnings import LearningReader
 from recollect.store.lock import IngestLock
-from recollect.store.rows import EventFilter
 from recollect.store.store import Store
 from recollect.visible import without_hidden
 
@@ -34,14 +41,17 @@ SeqRange = tuple[int, int]
 
 
 class PushReport(msgspec.Struct, frozen=True):
-    """What was sent, or would be. restarted: the server was to forget how far it was, and got everything anew."""
+    """What was sent, or would be. withdrawn: sessions; retired: learnings that are withdrawn. restarted: the server was
+    to forget how far it was, and got everything anew."""
 
     team: str
     is_dry_run: bool
     batches: int
     sessions: int
     events: int
+    learnings: int
     withdrawn: tuple[str, ...]
+    retired: tuple[str, ...]
     sent_bytes: int
     restarted: bool
 
@@ -53,85 +63,152 @@ def push(
 
     Raises TeamUnavailable, TeamRefused, TeamForbidden; StoreLocked while another process pushes; StoreError.
     """
-    home.reader()
     with ExitStack() as stack:
         if show is None:
             stack.callback(IngestLock(home.home, name=LOCK, work="pushing from").release)
-        store = stack.enter_context(Store.open(home.home, home.config.privacy))
-        one = _Push(home, store, membership, client, show)
-        return one.run()
+        return stack.enter_context(_opened(home, membership, client, show)).run()
+
+
+def waiting_sessions(home: OpenHome, membership: Membership, standing: Standing | None) -> int:
+    """Return how many sessions a push would send or withdraw; with no word from the server, how many changed since
+    the last push. Raises TeamRefused, StoreError."""
+    with _opened(home, membership) as one:
+        return one.waiting(standing)
+
+
+@contextmanager
+def _opened(
+    home: OpenHome, membership: Membership, client: TeamClient | None = None,
+    show: Callable[[bytes], None] | None = None,
+) -> Iterator[_Push]:  # fmt: skip
+    home.reader()
+    with Store.open(home.home, home.config.privacy) as store:
+        yield _Push(home, store, membership, client, show)
+
+
+class _Difference(NamedTuple):
+    """What the server lacks. position: of the change log with it. gone: what it has and must not."""
+
+    restarts: bool
+    position: int
+    gone: tuple[str, ...]
+    sessions: list[tuple[LocalSession, list[SeqRange]]]
 
 
 class _Push:
     def __init__(
-        self, home: OpenHome, store: Store, membership: Membership, client: TeamClient,
+        self, home: OpenHome, store: Store, membership: Membership, client: TeamClient | None,
         show: Callable[[bytes], None] | None,
     ) -> None:  # fmt: skip
         self._home = home
         self._store = store
         self._feed: TextFeed = store.feed
-        self._membership = membership
+        self._shares = membership.shares
         self._client = client
         self._show = show
+        self._derivation_id = self._feed.derivation_id()
+        self._meaning = SharedMeaning(home)
+        self._repositories = known_repositories(store.reader.session_places()) if self._shares else []
+        self._levels = [(one, level_of(one, self._shares)) for one in self._repositories]
+        self._shared: list[LocalSession] = []
 
     def run(self) -> PushReport:
+        assert self._client is not None
+        told_id = self._told_id()
         standing = self._client.standing()
-        derivation_id = self._feed.derivation_id()
-        last = self._feed.last_change()  # before anything is read: what comes meanwhile is sent next time
-        restarts = (
-            standing.derivation_id != derivation_id
-            or standing.position is None
-            or standing.position > last
-            or standing.position < self._feed.position(CONSUMER)
-        )
-        if restarts and self._show is None:
-            self._acknowledge(last, derivation_id)  # from here on the log keeps what changes
-        sessions = self._sessions()
-        outbox = Outbox(self._client, self._show, standing.number, derivation_id)
-        gone = tuple(sorted(set(standing.known) - {one.uid for one in sessions}))
-        if restarts or gone or standing.shares != self._membership.shares:
-            outbox.begin(self._membership.shares, gone, restarts=restarts, position=last if restarts else None)
-        changed = {} if restarts else self._changed(standing.position or 0)
-        held = {} if restarts else {one.session_uid: one for one in standing.held}
-        count = 0
-        for one in sessions:
-            count += self._put(outbox, one, held.get(one.uid), changed.get(one.number, []))
-        outbox.flush(position=last if standing.position != last and not restarts else None)
+        lacks = self._difference(standing, told_id)
+        learned = {one.learning_id: one for one in self._learnings()}
+        retired = tuple(sorted(standing.learnings.keys() - learned))
+        position = lacks.position
+        if lacks.restarts and self._show is None:
+            self._acknowledge(position)  # from here on the log keeps what changes
+        outbox = Outbox(self._client, self._show, standing.number, told_id, self._meaning.model)
+        shares = told(self._shares, self._repositories)
+        if lacks.restarts or lacks.gone or retired or standing.shares != shares:
+            at = position if lacks.restarts else None
+            outbox.begin(shares, lacks.gone, retired, restarts=lacks.restarts, position=at)
+        count = sum(self._put(outbox, one, spans) for one, spans in lacks.sessions)
+        new = [one for one in learned.values() if standing.learnings.get(one.learning_id) != one.stamp]
+        for learning in new:
+            outbox.learn(learning)
+        outbox.flush(position=position if standing.position != position and not lacks.restarts else None)
         if self._show is None:
-            self._acknowledge(last, derivation_id)
+            self._acknowledge(position)
         return PushReport(
-            standing.team, self._show is not None, outbox.batches, count, outbox.events, gone, outbox.sent_bytes,
-            restarts,
+            standing.team, self._show is not None, outbox.batches, count, outbox.events, len(new), lacks.gone, retired,
+            outbox.sent_bytes, lacks.restarts,
         )  # fmt: skip
 
-    def _acknowledge(self, position: int, derivation_id: str) -> None:
+    def waiting(self, standing: Standing | None) -> int:
+        if standing is not None:
+            lacks = self._difference(standing, self._told_id())
+            return len(lacks.gone) + len(lacks.sessions)
+        numbers = {one.number for one in self._sessions(None)}
+        position = self._feed.position(CONSUMER)
+        return len(numbers.intersection(self._changed(position)) if position else numbers)
+
+    def _difference(self, standing: Standing, told_id: str) -> _Difference:
+        position = self._feed.last_change()  # before anything is read: what comes meanwhile is sent next time
+        restarts = (
+            standing.derivation_id != told_id
+            or standing.position is None
+            or standing.position > position
+            or standing.position < self._feed.position(CONSUMER)
+        )
+        sessions = self._shared = self._sessions(standing.kept_between)
+        gone = tuple(sorted(set(standing.known) - {one.uid for one in sessions}))
+        changed = {} if restarts else self._changed(standing.position or 0)
+        held = {} if restarts else {one.session_uid: one for one in standing.held}
+        lacking = [(one, _spans(one, held.get(one.uid), changed.get(one.number, []))) for one in sessions]
+        return _Difference(restarts, position, gone, [(one, spans) for one, spans in lacking if spans is not None])
+
+    def _told_id(self) -> str:
+        """Return what tells this memory, what it takes for a secret, and its model: with others all is sent again.
+        Raises TeamRefused where what is stored was redacted by others than those in force."""
+        wanted = detectors_in_force(self._home.config.privacy)
+        if self._feed.detectors() != wanted and self._feed.last_change():
+            raise TeamRefused("what is a secret is told otherwise than when this was stored", hint="`recollect sync`")
+        return blake2b(repr((self._derivation_id, wanted, self._meaning.model)).encode(), digest_size=16).hexdigest()
+
+    def _acknowledge(self, position: int) -> None:
         try:
-            self._feed.acknowledge(CONSUMER, position, derivation_id=derivation_id)
+            self._feed.acknowledge(CONSUMER, position, derivation_id=self._derivation_id)
         except StoreLocked:
             if not self._feed.position(CONSUMER):
                 raise  # the log would not keep what this consumer has not taken
 
-    def _sessions(self) -> list[LocalSession]:
-        """Return the sessions of shared repositories, those that changed last first."""
-        with_level = {repo.casefold(): level for repo, level in self._membership.shares.items()}
-        if not with_level:
-            return []
-        reader = self._store.reader
-        where = EventFilter(repos=tuple(f"={repo}" for repo in with_level))
-        keys = reader.session_keys(number for number in reader.session_numbers(where) if number < ENTRY_BASE)
+    def _sessions(self, kept_between: tuple[int, int] | None) -> list[LocalSession]:
+        """Return the sessions of shared repositories, those that changed last first. kept_between: see `Standing`."""
+        levels = {number: level for one, level in self._levels if level is not None for number in one.numbers}
+        names = {f"={one.name}" for one, level in self._levels if level not in (None, "figures")}
+        decisions: dict[str, list[Decision]] = {}
+        for kept in self._home.distilled().decisions(repos=tuple(sorted(names))) if names else ():
+            if kept.revoked_at is None:
+                decisions.setdefault(kept.decision.session_uid, []).append(kept.decision)
         follower = ChangeFollower(self._home.home)
         try:
-            news = {one.uid: one for one in follower.sessions_since(0)}
+            news = {one.uid: one for one in follower.sessions_since(0)} if levels else {}
         finally:
             follower.close()
         found = []
-        for number, key in keys.items():
-            at = news.get(key.session_uid)
-            level = with_level.get(key.repo.casefold())
-            if at is not None and level is not None:
-                uid = without_hidden(key.session_uid)
-                found.append(LocalSession(number, uid, key.session_uid, level, _stamp(at, key.event_count)))
-        return sorted(found, key=lambda one: (-one.stamp, one.uid))
+        for number, key in self._store.reader.session_keys(levels).items():
+            at, uid, level = news.get(key.session_uid), key.session_uid, levels[number]
+            last = key.ended_at or key.started_at or 0
+            if at is not None and (kept_between is None or kept_between[0] <= last <= kept_between[1]):
+                said = () if level == "figures" else tuple(decisions.get(uid, ()))
+                changed_at = max(at.ingested_at, at.analyzed_at)
+                found.append(LocalSession(number, without_hidden(uid), uid, level, changed_at, said))
+        return sorted(found, key=lambda one: (-one.changed_at, one.uid))
+
+    def _learnings(self) -> list[SharedLearning]:
+        """Return what was learned of the repositories that are shared with their text."""
+        sessions = {one.stored_uid for one in self._shared if one.level != "figures"}
+        counts = Counter(one.name.casefold() for one in self._repositories)
+        repos = {
+            one.name: counts[one.name.casefold()] == 1 for one, level in self._levels if level not in (None, "figures")
+        }
+        with closing(LearningReader(self._home.home)) as reader:
+            return shared_learnings(reader, repos, sessions)
 
     def _changed(self, position: int) -> dict[int, list[SeqRange]]:
         found: dict[int, list[SeqRange]] = {}
@@ -141,28 +218,28 @@ class _Push:
             position = changes[-1].id
         return {number: _merged(ranges) for number, ranges in found.items()}
 
-    def _put(self, outbox: Outbox, one: LocalSession, held: HeldSession | None, changed: list[SeqRange]) -> int:
-        """Send what the server lacks of a session; return 1 where that is anything."""
-        # What was forgotten of a session is not in the change log: another stamp sends the session whole.
-        is_as_held = held is not None and held.level == "full" and held.stamp == one.stamp
-        is_whole = one.level == "full" and not is_as_held
-        spans = [(0, LAST_SEQ)] if is_whole else changed if one.level == "full" else []
-        if not spans and held is not None and held.stamp == one.stamp and held.level == one.level:
-            return 0
+    def _put(self, outbox: Outbox, one: LocalSession, spans: list[SeqRange]) -> bool:
+        """Send what the server lacks of a session; return False for one that has gone meanwhile."""
         row = shared_session(self._home, self._store.reader, one)
         if row is None:
-            return 0
+            return False
         outbox.open(row)
         for first, last in spans:
             base = one.number << SEQ_BITS
-            outbox.put(one.uid, first, last, shared_events(self._feed.events_between(base + first, base + last)))
+            outbox.put(
+                one.uid, first, last, shared_events(self._feed.events_between(base + first, base + last), self._meaning)
+            )
         outbox.close()
-        return 1
+        return True
 
 
-def _stamp(at: SessionNews, event_count: int) -> int:
-    """Return a number that is another one when a session changed, was analysed, or lost events."""
-    return max(at.ingested_at, at.analyzed_at) * 1009 + event_count % 1009
+def _spans(one: LocalSession, held: HeldSession | None, changed: list[SeqRange]) -> list[SeqRange] | None:
+    """Return the spans of events to send of a session; None where the server has all of it."""
+    if held is None or held.level != one.level:
+        return [(0, LAST_SEQ)] if one.level == "full" else []
+    if held.stamp == one.stamp and not changed:
+        return None
+    return changed if one.level == "full" else []
 
 
 def _merged(ranges: Iterable[SeqRange]) -> list[SeqRange]:

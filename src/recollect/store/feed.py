@@ -16,7 +16,7 @@ from recollect.store.entries import EntryFeed
 from recollect.store.events import EventReader
 from recollect.store.keys import KIND_MASK, NOT_INDEXED, SEQ_BITS, unpack_text
 from recollect.store.rows import ChangeRange, ChunkReader, TextRedactor
-from recollect.store.sources import last_change, position_of, take_note
+from recollect.store.sources import detectors_of, last_change, position_of, take_note
 
 KeyRange = tuple[int, int]
 """The first and the last event key that are meant."""
@@ -47,6 +47,11 @@ class TextFeed(PooledReader):
         one: keys that were read before mean nothing in it."""
         with self._reading() as db:
             return _derivation_id(db)
+
+    def detectors(self) -> str:
+        """Return the fingerprint of the detectors that all derived text is redacted by, "" where none is known."""
+        with self._reading() as db:
+            return detectors_of(db)
 
     def last_change(self) -> int:
         """Return the newest id of the change log, 0 when there is none."""

@@ -58,6 +58,7 @@ class FolderFacts(msgspec.Struct):
     cwd: str = ""
     cwd_first: str = ""
     repo_root: str = ""
+    git_remote: str = ""
 
 
 encode_facts = msgspec.msgpack.Encoder().encode

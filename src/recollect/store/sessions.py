@@ -25,6 +25,7 @@ from recollect.store.rows import (
     StoreStats,
 )
 from recollect.store.session_facts import (
+    FolderFacts,
     SessionFacts,
     decode_counts,
     decode_facts,
@@ -306,6 +307,14 @@ def _session(row: Any, sources: _SourceFacts) -> Session:
     )
 
 
+class SessionPlace(NamedTuple):
+    """The repository of a session by name, and what tells which of that name it is."""
+
+    number: int
+    repo: str
+    facts: FolderFacts
+
+
 class SessionReader(PooledReader):
     """Reads sessions: one, a page, their names, what is stored in all."""
 
@@ -357,6 +366,12 @@ class SessionReader(PooledReader):
             rows: Iterable[Any] = db.execute("SELECT facts FROM session")
             facts = [decode_folders(packed) for (packed,) in rows]
         return {place for one in facts for place in (one.repo_root, one.cwd or one.cwd_first) if place}
+
+    def session_places(self) -> list[SessionPlace]:
+        """Return where each session of a named repository worked."""
+        with self._reading() as db:
+            rows: Iterable[Any] = db.execute("SELECT number, repo, facts FROM session WHERE repo <> ''")
+            return [SessionPlace(number, repo, decode_folders(packed)) for number, repo, packed in rows]
 
     def unanalysed(self, where: EventFilter) -> int:
         """Return how many sessions have no analysis, or were ingested since theirs. Evicted ones get none any more."""

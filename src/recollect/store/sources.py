@@ -75,6 +75,15 @@ def last_change(db: apsw.Connection) -> int:
     return int(found or 0)
 
 
+DETECTORS = "detectors"
+"""The key in `meta` of what all derived text is redacted by."""
+
+
+def detectors_of(db: apsw.Connection) -> str:
+    """Return the fingerprint of the detectors that all derived text is redacted by, "" where none is known."""
+    return db.execute("SELECT value FROM meta WHERE key = ?", (DETECTORS,)).get or ""
+
+
 def position_of(db: apsw.Connection, consumer: str) -> int:
     """Return how far in the change log a consumer is."""
     found = db.execute("SELECT position FROM consumer WHERE name = ?", (consumer,)).get

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from array import array
 from typing import NamedTuple
 
 import msgspec
@@ -40,6 +41,11 @@ SHARES = (
     "SELECT repo, level FROM recollect.share "
     "WHERE team_id = recollect.present_team() AND machine_id = recollect.present_machine()"
 )
+LEARNINGS = (
+    "SELECT learning_id, stamp FROM recollect.learning "
+    "WHERE team_id = recollect.present_team() AND machine_id = recollect.present_machine()"
+)
+KEPT_BETWEEN = "SELECT recollect.kept_between(t.retention_days) FROM recollect.team t WHERE t.team_id = %s"
 RESTART = (
     "UPDATE recollect.session SET is_whole = false "
     "WHERE team_id = recollect.present_team() AND machine_id = recollect.present_machine()"
@@ -58,6 +64,17 @@ WITHDRAW = (
 WITHDRAW_ALL = (
     "DELETE FROM recollect.session WHERE team_id = recollect.present_team() "
     "AND machine_id = recollect.present_machine()"
+)
+RETIRE_ALL = (
+    "DELETE FROM recollect.learning WHERE team_id = recollect.present_team() "
+    "AND machine_id = recollect.present_machine()"
+)
+RETIRE = f"{RETIRE_ALL} AND learning_id = ANY(%s)"
+PUT_LEARNING = (
+    "INSERT INTO recollect.learning AS l (team_id, machine_id, member_id, learning_id, stamp, repo, kind, body) "
+    "VALUES (recollect.present_team(), recollect.present_machine(), recollect.present_member(), %s, %s, %s, %s, "
+    "%s::jsonb) ON CONFLICT (team_id, machine_id, learning_id) DO UPDATE SET stamp = excluded.stamp, "
+    "repo = excluded.repo, kind = excluded.kind, body = excluded.body"
 )
 PUT_SESSION = (
     "INSERT INTO recollect.session AS s (team_id, machine_id, member_id, session_uid, level, is_whole, stamp, agent, "
@@ -106,6 +123,21 @@ PUT_EVENTS = (
     "role = excluded.role, ts = excluded.ts, turn_index = excluded.turn_index, tool = excluded.tool, "
     "summary = excluded.summary, said = excluded.said, paths = excluded.paths, is_undone = excluded.is_undone"
 )
+PUT_MODEL = (
+    "INSERT INTO recollect.model (team_id, model) VALUES (recollect.present_team(), %s) "
+    "ON CONFLICT (team_id, model) DO NOTHING"
+)
+DROP_PASSAGES = (
+    "DELETE FROM recollect.passage p USING unnest(%s::text[], %s::int[]) n (event_id, part) "
+    "WHERE p.team_id = recollect.present_team() AND p.month = %s AND p.session_id = %s "
+    "AND p.event_id = n.event_id AND p.part = n.part"
+)
+PUT_PASSAGES = (
+    "INSERT INTO recollect.passage (team_id, month, session_id, machine_id, member_id, model, event_id, part, piece, "
+    "embedding) SELECT recollect.present_team(), %s, %s, recollect.present_machine(), recollect.present_member(), %s, "
+    "n.event_id, n.part, n.piece, n.embedding::halfvec "
+    "FROM unnest(%s::text[], %s::int[], %s::int[], %s::text[]) n (event_id, part, piece, embedding)"
+)
 ADVANCE = (
     "UPDATE recollect.machine SET batch_number = %s, derivation_id = %s, position = coalesce(%s, position) "
     "WHERE team_id = recollect.present_team() AND machine_id = recollect.present_machine()"
@@ -141,6 +173,8 @@ def standing(database: TeamDatabase, token: str) -> Standing:
         at = _progress(db)
         rows = db.execute(HELD).fetchall()
         shares = db.execute(SHARES).fetchall()
+        learnings = db.execute(LEARNINGS).fetchall()
+        kept = db.execute(KEPT_BETWEEN, (asker.team_id,)).fetchone()
     return Standing(
         team=asker.team, person=asker.person, machine=asker.machine, role=asker.role, expires_at=asker.expires_at,
         number=at.number, derivation_id=at.derivation_id, position=at.position,
@@ -151,6 +185,8 @@ def standing(database: TeamDatabase, token: str) -> Standing:
             for uid, level, stamp, is_whole in rows
             if is_whole
         ),
+        learnings={str(learning_id): msgspec.convert(stamp, int) for learning_id, stamp in learnings},
+        kept_between=msgspec.convert(kept[0], tuple[int, int] | None) if kept is not None else None,
     )  # fmt: skip
 
 
@@ -181,6 +217,7 @@ def leave(database: TeamDatabase, token: str) -> Asker:
     """Withdraw everything of a machine and end its token. Raises TeamRefused, TeamUnavailable."""
     with database.as_asker(token) as (db, asker):
         db.execute(WITHDRAW_ALL)
+        db.execute(RETIRE_ALL)
         db.execute(DROP_SHARES)
         db.execute("SELECT recollect.leave_team()")
     return asker
@@ -202,8 +239,16 @@ def _apply(db: Connection, batch: Batch) -> None:
         db.execute(WITHDRAW, (list(batch.withdrawn),))
     for session in batch.sessions:
         _put_session(db, session)
+    if batch.model:
+        db.execute(PUT_MODEL, (batch.model,))
     for span in batch.spans:
-        _put_span(db, span)
+        _put_span(db, span, batch.model)
+    if batch.retired:
+        db.execute(RETIRE, (list(batch.retired),))
+    learnings = [
+        (n.learning_id, n.stamp, n.repo, n.kind, msgspec.json.encode(n.body).decode()) for n in batch.learnings
+    ]
+    db.cursor().executemany(PUT_LEARNING, learnings)
 
 
 def _put_session(db: Connection, session: SharedSession) -> None:
@@ -236,7 +281,7 @@ def _put_session(db: Connection, session: SharedSession) -> None:
         db.cursor().executemany(PUT_DECISION, decisions)
 
 
-def _put_span(db: Connection, span: EventSpan) -> None:
+def _put_span(db: Connection, span: EventSpan, model: str) -> None:
     found = db.execute(FIND_SESSION, (span.session_uid,)).fetchone()
     if found is None:
         raise TeamRefused(f"the events of {span.session_uid} are not shared", hint="push again")
@@ -256,3 +301,17 @@ def _put_span(db: Connection, span: EventSpan) -> None:
         strict=True,
     )  # fmt: skip
     db.execute(PUT_EVENTS, (month, session_id, *(list(column) for column in columns)))
+    pieces = [
+        (e.event_id, e.part, number, vector_text(vector))
+        for e in once.values()
+        for number, vector in enumerate(e.vectors)
+    ]
+    # What moved here from elsewhere in the session brings no vectors of before along.
+    db.execute(DROP_PASSAGES, ([e.event_id for e in once.values()], [e.part for e in once.values()], month, session_id))
+    if pieces and model:
+        db.execute(PUT_PASSAGES, (month, session_id, model, *(list(column) for column in zip(*pieces, strict=True))))
+
+
+def vector_text(vector: bytes) -> str:
+    """Return a vector as PostgreSQL reads it."""
+    return str(array("b", vector).tolist())

@@ -9,7 +9,7 @@ import msgspec
 
 from recollect.errors import TeamRefused, UnknownName
 from recollect.model.team_messages import TeamRole
-from recollect.team.database import AdministratorDatabase, new_token
+from recollect.team.database import AdministratorDatabase, new_token, sweep
 
 INVITATION_DAYS = 7
 _TEAMS = "SELECT team_id, name FROM recollect.team WHERE %s::text IN ('', name) ORDER BY created_at"
@@ -34,6 +34,8 @@ _REVOKE_MACHINES = (
     "UPDATE recollect.machine m SET revoked_at = now() FROM recollect.member p WHERE p.team_id = %s AND p.name = %s "
     "AND m.team_id = p.team_id AND m.member_id = p.member_id AND %s::text IN ('', m.name) AND m.revoked_at IS NULL"
 )
+_RETENTION = "SELECT retention_days FROM recollect.team t WHERE t.team_id = %s"
+_SET_RETENTION = "UPDATE recollect.team t SET retention_days = %s WHERE t.team_id = %s"
 _COUNTS = (
     "SELECT (SELECT count(*) FROM recollect.member p WHERE p.team_id = t.team_id AND p.revoked_at IS NULL), "
     "(SELECT count(*) FROM recollect.machine m WHERE m.team_id = t.team_id AND m.revoked_at IS NULL "
@@ -127,6 +129,17 @@ class Administration:
         if machine and not count:
             raise UnknownName("machine", machine, hint="`recollect team members` lists them")
         return count
+
+    def retention(self) -> int | None:
+        """Return for how many days the team keeps a session after its last moment; None: for ever."""
+        found: Any = self._db.execute(_RETENTION, (self._team_id,)).fetchone()
+        days: int | None = found[0]
+        return days
+
+    def keep(self, days: int | None) -> int:
+        """Keep sessions for so many days from now on, and remove at once what is older; return how many sessions."""
+        self._db.execute(_SET_RETENTION, (days, self._team_id))
+        return sweep(self._db)
 
     def view(self) -> DatabaseView:
         """Return what the database holds."""

@@ -13,7 +13,7 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import resources
-from typing import NamedTuple, Self
+from typing import LiteralString, NamedTuple, Self
 
 import msgspec
 import psycopg
@@ -29,6 +29,8 @@ Connection = psycopg.Connection[tuple[object, ...]]
 SERVER_ROLE = "recollect_server"
 STATEMENT_S = 30
 """A statement of the server that takes longer is ended."""
+SWEPT_AT_ONCE = 200
+"""Sessions removed in one transaction."""
 _POOL = 10
 _WAIT_S = 5.0
 _TOKEN = re.compile(r"rct1_([0-9a-f]{32})_([0-9A-Za-z_-]{43})\Z")
@@ -164,8 +166,9 @@ class TeamDatabase:
         except psycopg.Error as error:
             raise _unavailable(error) from error
         self._pool: ConnectionPool[Connection] = ConnectionPool(
-            settings, min_size=1, max_size=_POOL, timeout=_WAIT_S, check=ConnectionPool.check_connection, open=True
-        )
+            settings, min_size=1, max_size=_POOL, timeout=_WAIT_S, kwargs={"autocommit": True}, open=True,
+            check=ConnectionPool.check_connection,
+        )  # fmt: skip
 
     def close(self) -> None:
         """Close every connection."""
@@ -175,11 +178,22 @@ class TeamDatabase:
     def transaction(self) -> Iterator[Connection]:
         """Give a transaction in which nobody asks yet. Raises TeamUnavailable where the database does not answer or
         has no room; nothing of the transaction is then kept."""
+        with self.connection() as db, db.transaction():
+            yield db
+
+    @contextmanager
+    def connection(self) -> Iterator[Connection]:
+        """Give a connection in which every statement is a transaction. Raises TeamUnavailable."""
         try:
-            with self._pool.connection() as db, db.transaction():
+            with self._pool.connection() as db:
                 yield db
         except (psycopg.OperationalError, psycopg.InterfaceError, PoolTimeout) as error:
             raise _unavailable(error) from error
+
+    def sweep(self) -> int:
+        """Remove what teams keep no longer; return how many sessions. Raises TeamUnavailable."""
+        with self.connection() as db:
+            return sweep(db)
 
     @contextmanager
     def as_asker(self, token: str) -> Iterator[tuple[Connection, Asker]]:
@@ -187,6 +201,14 @@ class TeamDatabase:
         shown = credential(token)
         with self.transaction() as db:
             yield db, enter(db, shown)
+
+
+def sweep(db: Connection) -> int:
+    """Remove what teams keep no longer; return how many sessions. Many small transactions where `db` commits each."""
+    count = 0
+    while gone := _number(db, "SELECT recollect.sweep(%s)", SWEPT_AT_ONCE):
+        count += gone
+    return count
 
 
 def enter(db: Connection, shown: Credential) -> Asker:
@@ -208,7 +230,11 @@ def enter(db: Connection, shown: Credential) -> Asker:
 
 
 def _version(db: Connection) -> int:
-    found = db.execute("SELECT coalesce(max(number), 0) FROM recollect.version").fetchone()
+    return _number(db, "SELECT coalesce(max(number), 0) FROM recollect.version")
+
+
+def _number(db: Connection, statement: LiteralString, *values: object) -> int:
+    found = db.execute(statement, values or None).fetchone()
     assert found is not None
     return int(str(found[0]))
 

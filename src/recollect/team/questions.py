@@ -11,20 +11,38 @@ import psycopg
 
 from recollect.clock import now_us
 from recollect.memory import Clause, Question, TeamAnswer, TeamHit, parse, snippet
-from recollect.model.team_messages import AuditLine, AuditPage, TeamQuestion
+from recollect.model.team_messages import VECTOR_DIMENSIONS, AuditLine, AuditPage, TeamQuestion
+from recollect.team.accept import vector_text
 from recollect.team.database import Connection, TeamDatabase
 
 MAX_AUDIT_LINES = 1000
+DEPTH = 100
+"""Events taken by words and by meaning each, before the two are fused."""
+RANK_OFFSET = 60
+"""Of reciprocal ranks: how little the first places count before the next."""
+LEAST_SIMILARITY = 0.3
+"""What is less near says something else."""
 
 FIND = (
-    "SELECT f.event_id, f.part, f.score, f.has_all, f.total, f.in_session, e.seq, e.kind, e.ts, e.tool, e.summary, "
-    "e.said, e.is_undone, s.session_uid, s.agent, s.title, s.repo, e.member_id, p.name, m.name "
-    "FROM recollect.find_events(%s::jsonb, %s) WITH ORDINALITY f "
-    "JOIN recollect.event e ON e.team_id = recollect.present_team() AND e.month = f.month "
-    "AND e.session_id = f.session_id AND e.event_id = f.event_id AND e.part = f.part "
+    "SELECT f.month, f.session_id, f.event_id, f.part, f.score, f.has_all, f.total, f.in_session "
+    "FROM recollect.find_events(%s::jsonb, %s) WITH ORDINALITY f ORDER BY f.ordinality"
+)
+NEAR = (
+    "SELECT f.month, f.session_id, f.event_id, f.part "
+    "FROM recollect.find_near(%s::jsonb, %s, %s::halfvec, %s) WITH ORDINALITY f "
+    "WHERE f.similarity >= %s ORDER BY f.ordinality"
+)
+HAS_MODEL = "SELECT 1 FROM recollect.model WHERE team_id = recollect.present_team() AND model = %s"
+READ = (
+    "SELECT k.place - 1, e.event_id, e.part, e.seq, e.kind, e.ts, e.tool, e.summary, e.said, e.is_undone, "
+    "s.session_uid, s.agent, s.title, s.repo, e.member_id, p.name, m.name "
+    "FROM unnest(%s::date[], %s::bigint[], %s::text[], %s::int[]) "
+    "WITH ORDINALITY k (month, session_id, event_id, part, place) "
+    "JOIN recollect.event e ON e.team_id = recollect.present_team() AND e.month = k.month "
+    "AND e.session_id = k.session_id AND e.event_id = k.event_id AND e.part = k.part "
     "JOIN recollect.session s ON s.team_id = e.team_id AND s.session_id = e.session_id "
     "JOIN recollect.member p ON p.team_id = e.team_id AND p.member_id = e.member_id "
-    "JOIN recollect.machine m ON m.team_id = e.team_id AND m.machine_id = e.machine_id ORDER BY f.ordinality"
+    "JOIN recollect.machine m ON m.team_id = e.team_id AND m.machine_id = e.machine_id ORDER BY k.place"
 )
 ADD_AUDIT = (
     "INSERT INTO recollect.audit (team_id, asker_id, action, subject_id, session_uid, detail) "
@@ -39,13 +57,32 @@ AUDIT = (
 )
 
 
-class _Found(NamedTuple):
-    event_id: str
-    part: int
+Key = tuple[Any, int, str, int]
+"""Month, session, event and part: of an event, in the database."""
+
+
+class _Candidate(NamedTuple):
+    """How an event was found. in_session: how many of its session have the words too."""
+
+    key: Key
     score: float
     has_all: bool
-    total: int
     in_session: int
+
+
+class _Candidates(NamedTuple):
+    """What was found, best first. total: of all that matches."""
+
+    best: list[_Candidate]
+    total: int
+
+
+class _Found(NamedTuple):
+    """An event as it is read, with what it was found by."""
+
+    by: _Candidate
+    event_id: str
+    part: int
     seq: int
     kind: str
     ts: int | None
@@ -70,7 +107,8 @@ def search(database: TeamDatabase, token: str, asked: TeamQuestion) -> TeamAnswe
     if not question.asks_something:
         return _nothing(question, [*notes, "nothing to look for: give at least one word"], started)
     with database.as_asker(token) as (db, _asker):
-        found = _find(db, question, asked.limit, notes)
+        candidates = _find(db, question, asked, notes)
+        found = _read(db, candidates.best)
         own = db.execute(PRESENT_MEMBER).fetchone()
         assert own is not None
         shown = dict.fromkeys((hit.member_id, hit.session_uid) for hit in found if hit.member_id != own[0])
@@ -81,8 +119,8 @@ def search(database: TeamDatabase, token: str, asked: TeamQuestion) -> TeamAnswe
         return _nothing(question, [*notes, "nothing found in what the team shares"], started)
     hits = _hits(question, found)
     return TeamAnswer(
-        query=question.text, hits=hits, total=found[0].total, match_level=hits[0].match_level,
-        left_out=found[0].total - len(hits), notes=tuple(notes), abstained=False, took_ms=_took_ms(started),
+        query=question.text, hits=hits, total=candidates.total, match_level=hits[0].match_level,
+        left_out=candidates.total - len(hits), notes=tuple(notes), abstained=False, took_ms=_took_ms(started),
     )  # fmt: skip
 
 
@@ -98,24 +136,61 @@ def _lines(db: Connection) -> list[dict[str, object]]:
     return [dict(zip(AuditLine.__struct_fields__, row, strict=True)) for row in rows]
 
 
-def _find(db: Connection, question: Question, limit: int, notes: list[str]) -> list[_Found]:
-    """Return events that have all words, else those that have any of them."""
-    for need in ("all", "any"):
-        asked = msgspec.json.encode(_asked(question, need)).decode().replace("\\u0000", "")
-        try:
-            with db.transaction():
-                rows: list[Any] = db.execute(FIND, (asked, limit)).fetchall()
-        except psycopg.errors.InvalidRegularExpression:
-            notes.append("a pattern of the query is none for the team's database; nothing was searched")
-            return []
-        if rows:
-            return [_Found(*row) for row in rows]
-    return []
+def _find(db: Connection, question: Question, asked: TeamQuestion, notes: list[str]) -> _Candidates:
+    """Return events that have all words, else those that have any of them, with those that mean the same."""
+    with_meaning = _has_meaning(db, question, asked, notes)
+    depth = max(DEPTH, asked.limit) if with_meaning else asked.limit
+    found: list[Any] = []
+    try:
+        for need in ("all", "any"):
+            if not found:
+                with db.transaction():
+                    found = db.execute(FIND, (_asked(question, need), depth)).fetchall()
+    except psycopg.errors.InvalidRegularExpression:
+        notes.append("a pattern of the query is none for the team's database; nothing was searched")
+    total = found[0][6] if found else 0
+    by_words = [_Candidate(row[:4], row[4], row[5], row[7]) for row in found]
+    if not with_meaning:
+        return _Candidates(by_words, total)
+    vector = vector_text(asked.vector)
+    near: list[Any] = db.execute(
+        NEAR, (_asked(question, "any"), asked.model, vector, depth, LEAST_SIMILARITY)
+    ).fetchall()
+    fused = _fused(by_words, [row[:4] for row in near])
+    return _Candidates(fused[: asked.limit], total + len(fused) - len(by_words))
 
 
-def _asked(question: Question, need: str) -> dict[str, object]:
+def _has_meaning(db: Connection, question: Question, asked: TeamQuestion, notes: list[str]) -> bool:
+    """Tell whether a question is one for what events mean, and the team has vectors of its model."""
+    if not asked.vector or question.must or question.must_not or len(question.words) < 2:
+        return False
+    if len(asked.vector) == VECTOR_DIMENSIONS and db.execute(HAS_MODEL, (asked.model,)).fetchone() is not None:
+        return True
+    notes.append("searched by words only: the team has no vectors of this memory's model")
+    return False
+
+
+def _fused(by_words: list[_Candidate], near: list[Key]) -> list[_Candidate]:
+    """Return both lists as one, by reciprocal rank: 1 where an event is the first of both."""
+    known = {one.key: one for one in by_words}
+    scores: dict[Key, float] = {}
+    for keys in (known, near):
+        for rank, key in enumerate(keys):
+            scores[key] = scores.get(key, 0.0) + (RANK_OFFSET + 1) / (RANK_OFFSET + 1 + rank) / 2
+    best = sorted(scores, key=lambda key: -scores[key])
+    return [known.get(key, _Candidate(key, 0.0, False, 1))._replace(score=scores[key]) for key in best]
+
+
+def _read(db: Connection, best: list[_Candidate]) -> list[_Found]:
+    """Read events by their keys, as far as row-level security lets the asker."""
+    columns = [list(column) for column in zip(*(one.key for one in best), strict=True)] or [[], [], [], []]
+    rows: list[Any] = db.execute(READ, columns).fetchall()
+    return [_Found(best[place], *row) for place, *row in rows]
+
+
+def _asked(question: Question, need: str) -> str:
     where = question.where
-    return {
+    asked: dict[str, object] = {
         "need": need,
         "words": [clause.text for clause in question.words],
         "must": [[_clause(clause) for clause in group] for group in question.must],
@@ -132,6 +207,7 @@ def _asked(question: Question, need: str) -> dict[str, object]:
         "after": question.after_us,
         "before": question.before_us,
     }
+    return msgspec.json.encode(asked).decode().replace("\\u0000", "")
 
 
 def _clause(clause: Clause) -> dict[str, str]:
@@ -174,12 +250,12 @@ def _hits(question: Question, found: list[_Found]) -> tuple[TeamHit, ...]:
             agent=one.agent,
             ts=one.ts,
             kind=one.kind,
-            score=round(float(one.score), 4),
+            score=round(float(one.by.score), 4),
             snippet=snippet(one.said, forms),
             match_level=_level(question, one),
             root_session_uid=one.session_uid,
             part=one.part,
-            more_in_session=one.in_session - in_answer[one.member_id, one.machine, one.session_uid],
+            more_in_session=max(0, one.by.in_session - in_answer[one.member_id, one.machine, one.session_uid]),
             title=one.title,
             repo=one.repo,
             tool=one.tool,
@@ -193,7 +269,7 @@ def _hits(question: Question, found: list[_Found]) -> tuple[TeamHit, ...]:
 
 
 def _level(question: Question, one: _Found) -> Any:
-    if not one.has_all:
+    if not one.by.has_all:
         return "near"
     said = one.said.lower()
     return "exact" if all(clause.text.lower() in said for clause in question.words) else "stemmed"

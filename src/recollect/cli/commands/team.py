@@ -26,7 +26,7 @@ INVITED = ResultKind("team-invite", "recollect.team.administration:Invitation", 
 DATABASE = ResultKind("team-database", "recollect.team.administration:DatabaseView", "team:print_database")
 PUSHED = ResultKind("team-push", "PushReport", "team:print_push")
 AUDIT = ResultKind("team-audit", "recollect.model.team_messages:AuditPage", "team:print_audit")
-STANDING = ResultKind("team-status", "recollect.model.team_messages:Standing", "team:print_standing")
+STATUS = ResultKind("team-status", "TeamStatus", "team:print_status")
 
 database_option = click.option(
     "--database", metavar="URL", envvar="RECOLLECT_TEAM_DATABASE", required=True,
@@ -88,7 +88,8 @@ def join(url: str, code: str | None, machine: str | None) -> CommandResult:
 def share(repo: str | None, level: Level | None, is_end: bool) -> CommandResult:
     """Name a repository to share, and how much of it.
 
-    A lower level withdraws what it does not allow with the next push. Without arguments it lists what is shared.
+    REPO is its name. Where several have that name, it is the folder or remote of one of them. A lower level withdraws
+    what it does not allow with the next push. Without arguments it lists what is shared.
 
     \b
     Examples:
@@ -117,7 +118,7 @@ def share(repo: str | None, level: Level | None, is_end: bool) -> CommandResult:
 def push(is_dry_run: bool) -> CommandResult:
     """Send what is shared and new; withdraw what is not shared any more.
 
-    It takes in nothing: run `recollect sync` first, or have the daemon at work.
+    The daemon does so by itself. It takes in nothing: run `recollect sync` first, or have the daemon at work.
 
     \b
     Example:
@@ -161,7 +162,7 @@ def audit() -> CommandResult:
 @team_option
 @prints
 def status(database: str | None, team: str) -> CommandResult:
-    """Show how far the team's server is with this machine, or what a team's database holds.
+    """Show when the last push was and what waits for the next, or what a team's database holds.
 
     \b
     Examples:
@@ -170,7 +171,7 @@ def status(database: str | None, team: str) -> CommandResult:
     """
     if database is None:
         with open_memory() as memory:
-            return STANDING(memory.team.standing())
+            return STATUS(memory.team.status())
     with _database(database) as opened:
         return DATABASE(_administration(opened, team).view())
 
@@ -279,6 +280,33 @@ def revoke(person: str, machine: str, team: str, database: str) -> CommandResult
     with _database(database) as opened:
         count = _administration(opened, team).revoke(person, machine)
     return LINE({"person": person, "tokens": count}, line=f"{plural(count, 'token')} of {person} ended")
+
+
+@team.command("retention")
+@click.argument("days", required=False, type=click.IntRange(1, 36_500))
+@click.option("--forever", "is_endless", is_flag=True, help="Keep sessions for ever again.")
+@team_option
+@database_option
+@prints
+def retention(days: int | None, is_endless: bool, team: str, database: str) -> CommandResult:
+    """Set for how many DAYS a team keeps a session after its last moment, or show it.
+
+    What is older is removed at once, and every hour while a server runs. The audit is kept. Machines do not send it
+    again.
+
+    \b
+    Example:
+      recollect team retention 365 --database postgresql://postgres@db/recollect
+    """
+    if days is not None and is_endless:
+        raise UsageError("name DAYS or --forever, not both")
+    with _database(database) as opened:
+        administration = _administration(opened, team)
+        removed = administration.keep(days) if days is not None or is_endless else 0
+        kept = administration.retention()
+    said = f"sessions are kept for {plural(kept, 'day')}" if kept is not None else "sessions are kept for ever"
+    line = f"{said}; {plural(removed, 'session')} removed" if removed else said
+    return LINE({"days": kept, "removed": removed}, line=line)
 
 
 @team.command("serve")

@@ -13,8 +13,8 @@ from recollect.units import count, plural, size
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from recollect.memory import PushReport
-    from recollect.model.team_messages import AuditPage, Standing
+    from recollect.memory import PushReport, TeamStatus
+    from recollect.model.team_messages import AuditPage
     from recollect.team.administration import DatabaseView, Invitation, MemberView, TeamMade
 
 
@@ -51,6 +51,8 @@ def print_push(out: Console | Plain, report: PushReport) -> None:
     sent = "" if report.is_dry_run else f", {size(report.sent_bytes)}"
     what = f"{plural(report.sessions, 'session')} with {plural(report.events, 'event')}"
     put(out, safe_line(f"{did} {what} to {report.team} in {plural(report.batches, 'batch', 'batches')}{sent}"))
+    if report.learnings or report.retired:
+        put(out, f"{plural(report.learnings, 'learning')} new, {count(len(report.retired))} withdrawn")
     if report.withdrawn:
         put(out, f"{plural(len(report.withdrawn), 'session')} {'would be ' if report.is_dry_run else ''}withdrawn")
 
@@ -65,14 +67,18 @@ def print_audit(out: Console | Plain, page: AuditPage) -> None:
         put(out, "nobody asked anything yet")
 
 
-def print_standing(out: Console | Plain, standing: Standing) -> None:
-    """Print how far the server is."""
-    who = f"{standing.person} on {standing.machine}, {standing.role} of {standing.team}"
-    put(out, safe_line(f"{who}; the token holds until {day_of(standing.expires_at)}"))
-    said = ", ".join(f"{repo} ({level})" for repo, level in standing.shares.items()) or "nothing"
-    put(
-        out,
-        safe_line(
-            f"shared: {said}; {count(len(standing.held))} of {plural(len(standing.known), 'session')} there are whole"
-        ),
-    )
+def print_status(out: Console | Plain, status: TeamStatus) -> None:
+    """Print how this machine stands with its team."""
+    server = status.server
+    who = f"{status.person} on {status.machine}, {server.role if server is not None else 'member'} of {status.team}"
+    until = f"; the token holds until {day_of(server.expires_at)}" if server is not None else ""
+    put(out, safe_line(f"{who}{until}"))
+    said = ", ".join(f"{repo} ({level})" for repo, level in status.shares.items()) or "nothing"
+    there = ""
+    if server is not None:
+        there = f"; {count(len(server.held))} of {plural(len(server.known), 'session')} there are whole"
+    put(out, safe_line(f"shared: {said}{there}"))
+    last = when(status.pushed_at, now_us()) if status.pushed_at is not None else "never"
+    put(out, f"last push: {last}; {plural(status.waiting, 'session')} waiting")
+    for problem in dict.fromkeys(one for one in (status.failure, status.problem) if one):
+        put(out, safe_line(problem))

@@ -39,17 +39,22 @@ EMBED_EVERY_S = 60.0
 SWEEP_CHECK_S = 900.0
 """How often is asked whether the bounds are to be looked after; the configuration says how often they are."""
 SWEEP_FOR_S = 5.0
+SHARE_AFTER_S = 10.0
+"""After a change: what is said meanwhile goes with it."""
 NEVER = float("inf")
 
 
 class IdleWork:
     """The work between changes, in the thread of the loop. Embedding has one of its own, which writes elsewhere, and so
-    has asking a model, which waits most of the time."""
+    have asking a model and sharing with a team, which wait most of the time."""
 
     def __init__(
-        self, home: OpenHome, *, now_us: Callable[[], int], log: Callable[[str], None]
+        self, home: OpenHome, *, now_us: Callable[[], int], log: Callable[[str], None],
+        share: Callable[[], float] | None = None,
     ) -> None:  # fmt: skip
+        """share: shares with a team what is new, and says in how many seconds to do so again."""
         self._home = home
+        self._push = share
         self._now_us = now_us
         self._log = log
         self._ready = Attempts("making ready", now_us=now_us, log=log)
@@ -58,7 +63,10 @@ class IdleWork:
         self._retain = Attempts("retention", now_us=now_us, log=log)
         self._learn = Attempts("learning", now_us=now_us, log=log)
         self._ask = Attempts("asking a model", now_us=now_us, log=log)
-        self.attempts = (self._ready, self._distill, self._learn, self._ask, self._embed, self._retain)
+        self._share = Attempts("sharing with the team", now_us=now_us, log=log)
+        self.attempts = (
+            self._ready, self._distill, self._learn, self._ask, self._embed, self._retain, self._share,
+        )  # fmt: skip
         self.distilled_sessions = 0
         self.learned_sessions = 0
         self.asked_turns = 0
@@ -68,6 +76,7 @@ class IdleWork:
         """UTC microseconds."""
         self._embedding: threading.Thread | None = None
         self._asking: threading.Thread | None = None
+        self._sharing: threading.Thread | None = None
         self._ending = threading.Event()
 
     def has_changed(self) -> None:
@@ -77,6 +86,8 @@ class IdleWork:
         self._distill.want(now + DISTILL_AFTER_S)
         self._learn.want(now + LEARN_AFTER_S)
         self._embed.want(now + EMBED_AFTER_S)
+        if self._push is not None:
+            self._share.want(now + SHARE_AFTER_S)
         if self._retain.due_at == NEVER:
             self._retain.due_at = now + READY_AFTER_S
 
@@ -104,6 +115,8 @@ class IdleWork:
             self._start_asking()
         if self._embed.is_due() and not should_stop():
             self._start_embedding()
+        if self._share.is_due() and not should_stop():
+            self._start_sharing()
         if self._retain.is_due() and not should_stop():
             with self._retain.one():
                 self._sweep(should_stop)
@@ -199,6 +212,21 @@ class IdleWork:
                 embedding.start_in_background()
         if is_left:
             self._embed.due_at = time.monotonic() + EMBED_AFTER_S
+
+    def _start_sharing(self) -> None:
+        self._share.due_at = NEVER
+        if self._sharing is not None and self._sharing.is_alive():
+            self._share.due_at = time.monotonic() + SHARE_AFTER_S
+        elif not self._ending.is_set():
+            # A push that is killed with the process is begun again by the next one.
+            self._sharing = threading.Thread(target=self._run_sharing, name="sharing", daemon=True)
+            self._sharing.start()
+
+    def _run_sharing(self) -> None:
+        next_s = SHARE_AFTER_S
+        with self._share.one():
+            next_s = self._push() if self._push is not None else NEVER
+        self._share.want(time.monotonic() + next_s)
 
 
 FIRST_S = 0.5

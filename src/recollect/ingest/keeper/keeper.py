@@ -44,11 +44,12 @@ class Keeper:
     """Keeps one memory fresh in a thread of its own, from `start` to `stop`. Any thread may ask it."""
 
     def __init__(
-        self, home: OpenHome, *, now_us: Callable[[], int], log: Callable[[str], None]
+        self, home: OpenHome, *, now_us: Callable[[], int], log: Callable[[str], None],
+        share: Callable[[], float] | None = None,
     ) -> None:  # fmt: skip
-        """log: takes lines that say nothing of transcripts."""
+        """log: takes lines that say nothing of transcripts. share: see `IdleWork`."""
         self._home = home
-        self._idle_work = IdleWork(home, now_us=now_us, log=log)
+        self._idle_work = IdleWork(home, now_us=now_us, log=log, share=share)
         self._now_us = now_us
         self._log = log
         self._settings = home.config.daemon

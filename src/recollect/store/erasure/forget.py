@@ -285,6 +285,9 @@ class ForgetWriter:
             events = {unpack_event_id(row[-1]) for row in rows}
             forget_meaning(db, uid, self._touched, events=events, named_by=self._named_by)
             forget_cited(db, uid, {key & _SEQ_MASK for key in keys})
+        # Who keeps something of its own for each event, here or with a team, learns of their end too.
+        seqs = [row[0] & _SEQ_MASK for row in rows]
+        db.execute("INSERT INTO change (session, first_seq, last_seq) VALUES (?, ?, ?)", (number, min(seqs), max(seqs)))
         self._touched.add(number)
         return [row[0] for row in rows]
 

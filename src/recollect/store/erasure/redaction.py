@@ -25,13 +25,12 @@ from recollect.store.insights import pack_node, pack_signals, unpack_node, unpac
 from recollect.store.keys import SEQ_BITS, pack_text, unpack_text
 from recollect.store.notes import put_diary, put_fact
 from recollect.store.session_facts import SessionFacts, decode_facts, encode_facts
-from recollect.store.sources import last_change, take_note
+from recollect.store.sources import DETECTORS, detectors_of, last_change, take_note
 
 if TYPE_CHECKING:
     from recollect.privacy.redact import Redactor
 
 
-_DETECTORS = "detectors"
 STALE_PARSER = -1
 """A parser version that no parser has: who read it is derived anew."""
 _ROWS_AT_A_TIME = 64
@@ -58,11 +57,11 @@ class RedactionWriter:
 
     def detectors(self) -> str:
         """Return the fingerprint of the detectors that all derived text is redacted by, "" where none is known."""
-        return self._db.execute("SELECT value FROM meta WHERE key = ?", (_DETECTORS,)).get or ""
+        return detectors_of(self._db)
 
     def set_detectors(self, fingerprint: str) -> None:
         """Keep what all derived text is redacted by from now on. Inside a transaction."""
-        self._db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (_DETECTORS, fingerprint))
+        self._db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (DETECTORS, fingerprint))
 
     def make_stale(self) -> int:
         """Have every source derived anew, as by a newer parser; return how many. Inside a transaction."""
