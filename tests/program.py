@@ -2,8 +2,9 @@
 
 One server a worker of pytest has the program loaded and forks for each run. What is forked is a process like any other:
 it has its own id, streams, environment, folder and exit code, ends as the program does, and can be killed. What a run
-had to import, the server imports before the next. It opens no memory itself and has one thread. Tests of what Python
-does before the program is loaded (encodings, import paths, what is loaded late) start Python themselves.
+had to import, the server imports before the next. It has one thread, no memory is open in it, and what is compiled when
+it is first used, it has compiled. Tests of what Python does before the program is loaded (encodings, import paths, what
+is loaded late) start Python themselves.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from typing import IO, Any, Self
 PATIENCE_S = 120.0
 """After this a test fails instead of waiting on; no test depends on how long anything takes."""
 _REPOSITORY = Path(__file__).resolve().parent.parent
-_SIZE = struct.Struct("<Q")
+_NUMBER = struct.Struct("<q")
 _CAN_FORK = hasattr(os, "fork")
 
 
@@ -98,7 +99,7 @@ class Program:
                 streams = [given.fileno(), out.fileno(), self._err.fileno()]
                 with theirs:
                     _server().ask(asked, [*streams, theirs.fileno()])
-                self.pid = int(self._control.recv(100))
+                self.pid = _taken(self._control)
             else:
                 self._process = subprocess.Popen(
                     self.args, env=environment, cwd=cwd, stdin=given, stdout=out, stderr=self._err
@@ -144,9 +145,7 @@ class Program:
         return self.returncode
 
     def _take_code(self, control: socket.socket) -> None:
-        answer = control.recv(100)
-        assert answer, "the process that forks has ended"
-        self.returncode = int(answer)
+        self.returncode = _taken(control)
 
     def communicate(self, timeout: float = PATIENCE_S) -> tuple[bytes, bytes]:
         """Return the rest of its standard output and all of its standard error, once it has ended."""
@@ -156,7 +155,10 @@ class Program:
 
     def errors(self) -> bytes:
         """Return what it has written to its standard error until now."""
-        return os.pread(self._err.fileno(), os.fstat(self._err.fileno()).st_size, 0)
+        if _CAN_FORK:  # without moving the place at which the program writes
+            return os.pread(self._err.fileno(), os.fstat(self._err.fileno()).st_size, 0)
+        self._err.seek(0)
+        return self._err.read()
 
     def send_signal(self, number: int) -> None:
         """Send a signal, unless it has ended."""
@@ -167,6 +169,13 @@ class Program:
     def kill(self) -> None:
         """End it without a warning."""
         self.send_signal(getattr(signal, "SIGKILL", signal.SIGTERM))
+
+
+def _taken(channel: socket.socket) -> int:
+    """Return the next number that the process that forks tells. Raises BlockingIOError, TimeoutError."""
+    told = channel.recv(_NUMBER.size)  # so few bytes come together
+    assert told, "the process that forks has ended"
+    return int(*_NUMBER.unpack(told))
 
 
 class _Client:
@@ -180,12 +189,14 @@ class _Client:
                 cwd=_REPOSITORY, stdin=subprocess.DEVNULL,
                 env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
             )  # fmt: skip
+        self._lock = threading.Lock()
         atexit.register(self._end)
 
     def ask(self, asked: dict[str, Any], descriptors: list[int]) -> None:
         body = json.dumps(asked).encode()
-        socket.send_fds(self._socket, [_SIZE.pack(len(body))], descriptors)
-        self._socket.sendall(body)
+        with self._lock:
+            socket.send_fds(self._socket, [_NUMBER.pack(len(body))], descriptors)
+            self._socket.sendall(body)
 
     def _end(self) -> None:
         self._socket.close()
@@ -217,7 +228,7 @@ class _Server:
 
     def serve(self) -> None:
         """Work until the socket is closed."""
-        importlib.import_module("recollect.cli.main")
+        _compile()
         with selectors.DefaultSelector() as selector:
             selector.register(self._requests, selectors.EVENT_READ)
             selector.register(self._ended, selectors.EVENT_READ)
@@ -229,12 +240,12 @@ class _Server:
                         return
 
     def _take(self) -> bool:
-        size, descriptors, _flags, _address = socket.recv_fds(self._requests, _SIZE.size, 4)
+        size, descriptors, _flags, _address = socket.recv_fds(self._requests, _NUMBER.size, 4)
         if not size:
             return False
         self._load()
         assert threading.active_count() == 1
-        asked = json.loads(self._requests.recv(*_SIZE.unpack(size), socket.MSG_WAITALL))
+        asked = json.loads(self._requests.recv(*_NUMBER.unpack(size), socket.MSG_WAITALL))
         *streams, control = descriptors
         pid = os.fork()
         if pid == 0:
@@ -242,7 +253,7 @@ class _Server:
         for stream in streams:
             os.close(stream)
         self._running[pid] = socket.socket(fileno=control)
-        self._running[pid].sendall(str(pid).encode())
+        self._running[pid].sendall(_NUMBER.pack(pid))
         return True
 
     def _reap(self) -> None:
@@ -252,7 +263,7 @@ class _Server:
             done, status = os.waitpid(pid, os.WNOHANG)
             if done:
                 with self._running.pop(pid) as control, suppress(OSError):
-                    control.sendall(str(os.waitstatus_to_exitcode(status)).encode())
+                    control.sendall(_NUMBER.pack(os.waitstatus_to_exitcode(status)))
 
     def _load(self) -> None:
         """Import what the last runs imported."""
@@ -265,6 +276,27 @@ class _Server:
             if names:
                 gc.collect()
                 gc.freeze()
+
+
+def _compile() -> None:
+    """Take a session in and find it: what that compiles (patterns, tables) takes longer than all else in a new home."""
+    from recollect.memory import Memory
+    from recollect.testing.builders import ClaudeTranscript
+
+    with tempfile.TemporaryDirectory() as folder:
+        session = ClaudeTranscript(Path(folder) / "claude", "one")
+        session.user("hello postgres")  # words of no language in particular: all languages are tried
+        session.tool("Bash", {"command": "pytest -q"}, "1 failed: AssertionError", is_error=True)
+        session.assistant("done postgres")
+        session.user("Use SQLite instead of files, because it has transactions.")
+        session.write("/w/demo/store.py", "import sqlite3\n")
+        session.assistant("Done.")
+        env = {"HOME": folder, "CLAUDE_CONFIG_DIR": f"{folder}/claude", "RECOLLECT_BACKGROUND": "0"}
+        with Memory.open(Path(folder) / "memory", env=env) as memory:
+            memory.sync()
+            assert memory.search("transactions").hits
+    gc.collect()
+    gc.freeze()
 
 
 def _become(asked: dict[str, Any], streams: list[int], tells: int) -> None:
@@ -282,8 +314,7 @@ def _become(asked: dict[str, Any], streams: list[int], tells: int) -> None:
         os.environ.clear()
         os.environ.update(asked["env"])
         time.tzset()
-        beside = os.environ.get("PYTHONPATH")
-        sys.path[0:1] = ["", *(beside.split(os.pathsep) if beside else [])]
+        sys.path[0] = ""
         sys.stdin = os.fdopen(0, encoding="utf-8", closefd=False)
         sys.stdout = _written(1)
         sys.stderr = _written(2)

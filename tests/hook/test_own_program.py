@@ -144,11 +144,11 @@ def test_which_commands_are_the_program_itself() -> None:
 
 def test_what_was_loaded_lightly_is_whole_when_it_is_asked_for() -> None:
     """Stand-ins for modules are gone afterwards, and whoever holds one gets what is in the module."""
-    script = """
+    script = r"""
 import sys
 from recollect import late
-names = ("typing_extensions", "textwrap", "msgspec.inspect", "ipaddress", "platform")
-late.load_lightly("msgspec", "pathlib", "zstandard")
+names = ("typing_extensions", "textwrap", "msgspec.inspect", "ipaddress", "platform", "inspect")
+late.load_lightly("msgspec", "pathlib", "zstandard", "click")
 assert not set(names) & set(sys.modules), set(names) & set(sys.modules)
 import msgspec, urllib.parse, uuid
 from msgspec import _json_schema
@@ -160,7 +160,12 @@ class Told(msgspec.Struct):
     text: str
 assert "Told" in msgspec.json.schema(Told)["$defs"]
 assert msgspec.inspect.type_info(Told).fields[0].name == "text"
-import platform, textwrap, ipaddress, typing_extensions
+from click import core
+told = ("", " One\tline. ", "Two\n  lines.\n", "\n")
+cleaned = [core.inspect.cleandoc(text) for text in told]
+import inspect, platform, textwrap, ipaddress, typing_extensions
+assert cleaned == [inspect.cleandoc(text) for text in told]
+assert core.inspect.isfunction(inspect.cleandoc)
 assert msgspec.inspect is sys.modules["msgspec.inspect"]
 assert all(sys.modules[name].__spec__ for name in names)
 assert platform.python_implementation() == late.LatePlatform.python_implementation()

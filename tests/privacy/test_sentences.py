@@ -29,6 +29,9 @@ REPLACED = {
     "Der API-Key lautet {}": "zK3mT9pQ1wX7vB5n",
     "Mein Token ist {}": "7hQ2mLw9Zt4RkXb8",
     'the password is "{}"': "open sesame 12",
+    "Use {} as the password for staging.": "hunter2blue",
+    "set '{}' as my password": "Tulp-2023",
+    "The wifi password at the office is '{}'": "blue Falcon 77",
 }
 ONLY_HELD_BACK = [
     "the staging password is swordfish.",
@@ -51,6 +54,9 @@ NO_CREDENTIAL = [
     "Das Passwort wird mit bcrypt gehasht",
     "le mot de passe est obligatoire",
     "use the password manager",
+    "use 1Password as the password manager",
+    "store argon2id as the password hash",
+    "we use bcrypt as the password hash and oauth2 as a password replacement",
     "log in with password and email",
     "The API key is in `.env.local`",
 ]

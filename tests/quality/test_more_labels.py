@@ -9,7 +9,7 @@ from typing import get_args
 
 import pytest
 
-from recollect.config import Config
+from recollect.config import Config, DistillConfig
 from recollect.memory import Memory
 from tests.quality.judged import (
     FRESH,
@@ -139,7 +139,8 @@ def files(
     work = tmp_path_factory.mktemp("outcomes")
     trajectories = corpus / "swe-agent"  # Their uid is the path below the folder that is taken in.
     named = {corpus / o.file for o in outcomes}
-    with Memory.open(work / "home", config=Config(), env={"HOME": str(work)}) as memory:
+    config = Config(distill=DistillConfig(enabled=False))  # where a session lies is known before it is analysed
+    with Memory.open(work / "home", config=config, env={"HOME": str(work)}) as memory:
         memory.take_in([trajectories, *sorted(path for path in named if trajectories not in path.parents)])
         below = f"{corpus.absolute()}/"
         page = memory.sessions(limit=10_000, sync=False)

@@ -41,8 +41,13 @@ def load(package: str, module: str) -> ModuleType:
 def program(
     *argv: str, beside: Path | None = None, cwd: Path | None = None, **variables: str
 ) -> subprocess.CompletedProcess[str]:
-    """Run `recollect` in a process of its own; beside: a folder of installed packages."""
+    """Run `recollect` in a process of its own; beside: a folder of installed packages, which Python knows from its
+    start."""
     env = {**os.environ, **variables}
-    if beside is not None:
-        env["PYTHONPATH"] = str(beside)
-    return run_text(*argv, env=env, cwd=cwd)
+    if beside is None:
+        return run_text(*argv, env=env, cwd=cwd)
+    env |= {"PYTHONPATH": str(beside), "PYTHONDONTWRITEBYTECODE": "1", "PYTHONIOENCODING": "utf-8"}
+    return subprocess.run(
+        [sys.executable, "-m", "recollect", *argv],
+        env=env, cwd=cwd, capture_output=True, text=True, encoding="utf-8", check=False,
+    )  # fmt: skip

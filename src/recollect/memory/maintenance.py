@@ -153,7 +153,7 @@ class MaintenanceFacet:
                 try:
                     self._home.known_names().repository(name)
                 except UnknownName as unknown:
-                    yield f"{unknown}; sessions in one are not ingested from now on"
+                    yield f"excluded all the same: {unknown}"
 
     def settings(self) -> SettingsView:
         """Return every key of the configuration with its value in force and where that comes from."""

@@ -26,6 +26,12 @@ _STILL: Final = r"(?:now|still|currently|just|jetzt|aktuell|noch|immer noch|nun|
 _OF_WHAT: Final = r"(?:[ \t]+[^\s.!?:;,\"'`]{1,24}){0,5}?"
 _TOLD: Final = rf"{_OF_WHAT}[ \t]+{_COPULA}(?:[ \t]+{_STILL})?[ \t]*:?[ \t]+"
 _VALUE: Final = r"[\"'`„“«]?([^\s\"'`„“”«»]{6,64}?)(?=[\"'`“”»\0\\]|[.,;:?)\]]{0,3}(?:\s|\Z))"
+_WHOSE: Final = ("the ", "a ", "my ", "our ", "its ", "your ", "")
+_AS: Final = (
+    r"[\"'`”»]?[ ]as[ ](?:(?:the|a|my|our|its|your)[ ])?(?:[Pp]assword|passphrase)"
+    r"(?=[.,;:!?)]|[ ](?:for|of|on|in|at|to|and|when|here|there|now|then)\b|\s*\Z)"
+)
+"""Behind a value that is used as a password; not behind "1Password as the password manager"."""
 _TECHNICAL: Final = late_pattern(
     r"(?:sha|md|base|utf|aes|rsa|hs|rs|es|ed|argon|bcrypt|scrypt|pbkdf|oauth|k8s|ipv|http|gpio|v|x|p)-?\d"  # argon2id
     r"|\d+-?(?:bit|byte|char|digit|stellig|zeichen|day|min|hour|sec|fold|factor)"
@@ -69,11 +75,18 @@ _GIVEN = Detector(
     ),
     validate=_is_told,
 )  # fmt: skip
+_USED = Detector(
+    kind="password",
+    literals=literals(*(f" as {whose}{name}" for whose in _WHOSE for name in ("password", "Password", "passphrase"))),
+    pattern=text_pattern(rf"(?<!\S){_VALUE}{_AS}"),
+    validate=_is_told,
+    anchored=False,
+)
 _NAMED = Detector(
     kind="password",
-    literals=literals("assword's ", "assword is "),
+    literals=literals("assword's ", "assword is ", *(f"assword {of} " for of in ("for", "of", "at", "on", "to"))),
     pattern=text_pattern(
-        rf"assword(?:'s|[ ]is)[ \t]+(?:{_STILL}[ \t]+)?"
+        rf"assword(?:'s|(?:[ ](?:for|of|at|on|to)(?:[ ][\w-]{{1,24}}){{1,4}}?)?[ ]is)[ \t]+(?:{_STILL}[ \t]+)?"
         r"(?:\"([^\"\n]{8,64})\"|'([^'\n]{8,64})'|`([^`\n]{8,64})`)"
     ),
     group=-1,
@@ -99,7 +112,7 @@ _TOKEN = Detector(
     ),
     validate=_is_token_told,
 )  # fmt: skip
-SENTENCES: Final = (_PASSWORD, _GIVEN, _NAMED, _LOGIN, _TOKEN)
+SENTENCES: Final = (_PASSWORD, _GIVEN, _USED, _NAMED, _LOGIN, _TOKEN)
 
 _LEAST: Final = 4
 _ANY_NAME: Final = (
@@ -120,6 +133,7 @@ _WORD = late_pattern(
     rf"(?:{_OF_WHAT}[ \t]+{_COPULA}|['’]s)(?:[ \t]+{_STILL})?[ \t]+(?P<word>\w{{4,24}})(?=[ \t]*(?:[.,;!\n]|\Z))",
     re.IGNORECASE,
 )
+_USED_AS = late_pattern(rf"(?<!\S){_VALUE}{_AS}")
 _UNSPACED = late_pattern(
     r"(?:パスワード|暗証番号|トークン|密码|密碼|口令|令牌|пароль|токен|비밀번호|토큰)[^。\n]{0,30}?[\x21-\x7e]{6,64}"
 )
@@ -131,6 +145,8 @@ _ADJECTIVE = late_pattern(
 def tells_credential(text: str) -> bool:
     """Tell whether words have the value of a credential in them, or had it before it was replaced."""
     if names_marker(text) or _UNSPACED.search(text):
+        return True
+    if any(_may_be_value(match[1], match[0]) and _is_told(match[1]) for match in _USED_AS.finditer(text)):
         return True
     for match in _SPACED.finditer(text):
         if _may_be_value(match["quoted"] or (match["value"] or match["after"]).rstrip(".,;:?)]"), match[0]):

@@ -8,11 +8,15 @@ import io
 import json
 import re
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from urllib.parse import quote, urlencode
 
 import pytest
 
+from recollect.serve.web.plots import LEGEND_CHARS, Bars, draw_bars, draw_plot
+from recollect.serve.web.usage_page import PLOT_SIZE
+from recollect.units import usd
 from tests.serve.web import views
 from tests.serve.web.conftest import Site
 from tests.serve.web.lived_in import ASKED, FILE, REPO, SECRET
@@ -219,3 +223,19 @@ def test_a_home_is_not_made_by_looking_at_settings(tmp_path: Path) -> None:
         assert {path for path in running.home.rglob("*") if path.name != "http-token"} == before
     finally:
         assert running.end() == 0
+
+
+def test_a_legend_fits_its_plot_however_long_the_names_are() -> None:
+    models = [f"claude-sonnet-4-{number}-20250929" for number in range(5)]
+    repos = [f"{number}-{'long' * 20}" for number in range(6)]
+    for names in (models, repos):
+        heights = {name: [1.0, 2.0, 3.0] for name in names}
+        colours = dict.fromkeys(names, "first")
+        bars = Bars(["a", "b", "c"], heights, colours, "cost (USD)", format_value=usd, size=PLOT_SIZE)
+        svg = draw_plot("p", "P", partial(draw_bars, bars=bars), is_placed=True)
+        shown = re.findall(r"<text[^>]*>([^<]*)</text>", svg)
+        told = [text for text in shown if text.startswith(("claude", *"012345")) and "-" in text]
+        assert len(told) == len(names)
+        assert sum(map(len, told)) <= LEGEND_CHARS
+        assert not any("20250929" in text for text in told)
+        assert "cost (USD)" not in shown, "the figures of the axis say what they are"

@@ -21,6 +21,9 @@ WIDTH, HEIGHT = 7.2, 2.5
 """Inches; the page scales a drawing to its width."""
 LEAST_PLACES = 12
 """Few bars are drawn as narrow as so many would be."""
+LEGEND_CHARS = 96
+"""Of the names of all series in a legend: so many stand in one line."""
+_DATED = re.compile(r"-20\d{6}$")
 _HALF = 0.375
 """Of the width of a bar."""
 _PLACE = (0.072, 0.13, 0.926, 0.75)
@@ -109,7 +112,7 @@ def draw_bars(axes: Any, bars: Bars) -> bool:
             continue
         drawn = PolyCollection(
             [_rectangle(place, bottom[place], values[place]) for place in seen],
-            facecolors=PLACES[bars.colours[name]], linewidths=0, label=name,
+            facecolors=PLACES[bars.colours[name]], linewidths=0, label=_short(name, LEGEND_CHARS // len(bars.heights)),
             urls=[bars.links[name][place] for place in seen] if bars.links else None,
         )  # fmt: skip
         axes.add_collection(drawn, autolim=False)
@@ -120,17 +123,27 @@ def draw_bars(axes: Any, bars: Bars) -> bool:
     step = max(1, -(-len(bars.labels) // 8))
     axes.set_xticks(range(0, len(bars.labels), step), list(bars.labels)[::step])
     axes.set_xlim(-0.6, max(len(bars.labels), LEAST_PLACES) - 0.4)
-    axes.set_ylabel(bars.unit)
     axes.yaxis.get_major_locator().set_params(integer=bars.is_whole)
-    if bars.format_value is not None:
+    if bars.format_value is None:
+        axes.set_ylabel(bars.unit)
+    else:  # the figures say what they are, and are long
         told = bars.format_value
         axes.yaxis.set_major_formatter(lambda value, _: told(value))
     axes.grid(axis="y", linewidth=0.6)
     axes.tick_params(length=0)
     axes.tick_params(axis="x", pad=5)
     if len([values for values in bars.heights.values() if any(values)]) > 1:
-        axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=5, borderaxespad=0, handlelength=1)
+        axes.legend(
+            loc="lower left", bbox_to_anchor=(0, 1), ncols=len(bars.heights), borderaxespad=0, handlelength=1,
+            handletextpad=0.4, columnspacing=1.2,
+        )  # fmt: skip
     return True
+
+
+def _short(name: str, most: int) -> str:
+    """Return the name of a series for a legend: a model's without its date, none longer than fits."""
+    undated = _DATED.sub("", name)
+    return undated if len(undated) <= most else undated[: most - 1] + "…"
 
 
 def _rectangle(place: int, low: float, height: float) -> list[tuple[float, float]]:
