@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 import zstandard
 
-from recollect.errors import ConfigError, TeamRefused
+from recollect.errors import ConfigError, TeamRefused, TeamUnavailable
+from recollect.sharing.automatic import push_and_note, read_state
 from tests.team.conftest import Machine, Server, Team
 
 
@@ -169,3 +170,35 @@ def test_a_token_goes_over_https_or_stays_on_this_machine(ada: Machine) -> None:
 def test_what_is_no_team_server_is_said_to_be_none(machine: Callable[[str], Machine], server: Server) -> None:
     with pytest.raises(TeamRefused, match="HTTP 404"):
         machine("lost").memory.team.join(f"{server.url}/elsewhere", "x" * 40, "lost")
+
+
+@pytest.mark.parametrize(
+    ("happening", "said"),
+    [
+        ("RAISE EXCEPTION 'No space left on device' USING ERRCODE = 'disk_full'", "has no room"),
+        ("PERFORM pg_terminate_backend(pg_backend_pid())", "cannot be reached"),
+    ],
+)
+def test_a_database_that_fails_in_the_midst_of_a_batch_keeps_nothing_of_it(
+    ada: Machine, team: Team, happening: str, said: str
+) -> None:
+    ada.session("two", "And why does it crash?", "And burn?")
+    held = (
+        "SELECT session_uid, event_id, part, said FROM recollect.session s "
+        "JOIN recollect.event e USING (team_id, session_id) WHERE s.{mine} ORDER BY 1, 2, 3"
+    )
+    before = team.rows(held)
+    team.execute(
+        "CREATE FUNCTION public.fail() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS "
+        f"$$ BEGIN IF NEW.said LIKE '%%burn%%' THEN {happening}; END IF; RETURN NEW; END $$"
+    )
+    team.execute("CREATE TRIGGER fails BEFORE INSERT ON recollect.event FOR EACH ROW EXECUTE FUNCTION public.fail()")
+    try:
+        with pytest.raises(TeamUnavailable, match=said):
+            push_and_note(ada.memory, attempts=1)
+        assert team.rows(held) == before
+        assert said in read_state(ada.memory.home, team.name).failure
+    finally:
+        team.execute("DROP FUNCTION public.fail() CASCADE")
+    ada.memory.team.push()
+    assert {said for *_, said in team.rows(held)} >= {"And why does it crash?", "And burn?"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from recollect.errors import EmbeddingUnavailable
+from recollect.index.vectors.builtin import directions
 from recollect.index.vectors.texts import CUTTING, chunks_of
 from recollect.index.vectors.vector_index import Embedder
 from recollect.ingest.home import OpenHome
@@ -34,12 +35,8 @@ class SharedMeaning:
         """Return a vector for each text that means something."""
         if self._embedder is None or not texts:
             return ()
-        import numpy as np
-
         try:
             found = self._embedder.embed(texts)
         except EmbeddingUnavailable:
             return ()
-        most = np.abs(found).max(axis=1, keepdims=True)
-        codes = np.rint(found / np.where(most > 0, most, 1) * 127).astype(np.int8)
-        return tuple(code.tobytes() for code in codes if code.any())
+        return tuple(code for code in directions(found) if any(code))

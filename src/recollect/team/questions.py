@@ -18,8 +18,10 @@ from recollect.team.database import Connection, TeamDatabase
 MAX_AUDIT_LINES = 1000
 DEPTH = 100
 """Events taken by words and by meaning each, before the two are fused."""
-RANK_OFFSET = 60
+RANK_OFFSET = 10
 """Of reciprocal ranks: how little the first places count before the next."""
+SESSION_BEST, SESSION_SHARE = 5, 1.0
+"""Of so many events of its session a hit gets the mean score, that much of its own."""
 LEAST_SIMILARITY = 0.3
 """What is less near says something else."""
 
@@ -171,14 +173,20 @@ def _has_meaning(db: Connection, question: Question, asked: TeamQuestion, notes:
 
 
 def _fused(by_words: list[_Candidate], near: list[Key]) -> list[_Candidate]:
-    """Return both lists as one, by reciprocal rank: 1 where an event is the first of both."""
+    """Return both lists as one, by reciprocal rank: 1 where an event is the first of both. The best of its session
+    count with each: where much is found, a session is about what is asked."""
     known = {one.key: one for one in by_words}
     scores: dict[Key, float] = {}
     for keys in (known, near):
         for rank, key in enumerate(keys):
             scores[key] = scores.get(key, 0.0) + (RANK_OFFSET + 1) / (RANK_OFFSET + 1 + rank) / 2
-    best = sorted(scores, key=lambda key: -scores[key])
-    return [known.get(key, _Candidate(key, 0.0, False, 1))._replace(score=scores[key]) for key in best]
+    of_session: dict[int, list[float]] = {}
+    for key in sorted(scores, key=lambda key: -scores[key]):
+        of_session.setdefault(key[1], []).append(scores[key])
+    about = {session: sum(best[:SESSION_BEST]) / SESSION_BEST for session, best in of_session.items()}
+    total = {key: (score + SESSION_SHARE * about[key[1]]) / (1 + SESSION_SHARE) for key, score in scores.items()}
+    best = sorted(total, key=lambda key: -total[key])
+    return [known.get(key, _Candidate(key, 0.0, False, 1))._replace(score=total[key]) for key in best]
 
 
 def _read(db: Connection, best: list[_Candidate]) -> list[_Found]:

@@ -99,6 +99,14 @@ class BuiltinEmbedder:
         return _Table(WordPiece(vocabulary), codes, scales)
 
 
+def directions(vectors: Vectors) -> list[bytes]:
+    """Return vectors as whole numbers of -127 to 127, a signed byte each: what a cosine needs of them."""
+    import numpy as np
+
+    most = np.abs(vectors).max(axis=1, keepdims=True)
+    return [row.tobytes() for row in np.rint(vectors / np.where(most > 0, most, 1) * 127).astype(np.int8)]
+
+
 MAX_WORD_CHARS = 100
 """BERT's own limit: a longer word is one unknown token. Here it has none at all: hashes and base64 mean nothing."""
 KEPT_WORDS = 200_000

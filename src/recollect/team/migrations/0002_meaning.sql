@@ -168,9 +168,9 @@ BEGIN
     IF asked -> 'agents' <> '[]' THEN
         wanted := wanted || ' AND $2 -> ''agents'' ? s.agent';
     END IF;
-    IF asked -> 'kinds' <> '[]' THEN
-        wanted := wanted || ' AND $2 -> ''kinds'' ? e.kind';
-    END IF;
+    -- What tells an agent how to work is found only where it is asked for.
+    wanted := wanted || CASE WHEN asked -> 'kinds' = '[]' THEN ' AND e.kind <> ''instructions'''
+        ELSE ' AND $2 -> ''kinds'' ? e.kind' END;
     IF asked -> 'not_kinds' <> '[]' THEN
         wanted := wanted || ' AND NOT $2 -> ''not_kinds'' ? e.kind';
     END IF;
@@ -196,29 +196,41 @@ BEGIN
 END
 $$;
 
+-- How much a kind of event counts, as in the order of a local search.
+CREATE FUNCTION recollect.voice(kind text) RETURNS double precision LANGUAGE sql IMMUTABLE PARALLEL SAFE AS
+$$
+    SELECT CASE kind WHEN 'assistant_message' THEN 1 WHEN 'thinking' THEN 0.85 WHEN 'user_message' THEN 0.6
+        WHEN 'tool_call' THEN 0.9 WHEN 'tool_result' THEN 0.7 WHEN 'file_edit' THEN 0.5 WHEN 'instructions' THEN 1
+        ELSE 0.3 END
+$$;
+
 -- The keys of events that match, best first, with how many match in all and in their session. A function, because
 -- row-level security keeps an index from serving operators that may show what they compare (@@, ILIKE); whoever reads
 -- events by these keys is held to the policies.
 -- asked: words (for the rank, and needed: all or any of them), must (groups of {like} or {regex}, one of each group),
--- must_not, and filters. A word counts the more the fewer events have it. Where any word will do, one that thousands
--- have ranks, but finds nothing by itself.
+-- must_not, and filters. A word counts the more the fewer events have it. Where any word will do, one that very many
+-- have finds nothing by itself; and only those that have the rarest words are looked at closely: reading the words of
+-- an event costs more than finding it.
 CREATE OR REPLACE FUNCTION recollect.find_events(asked jsonb, most integer)
     RETURNS TABLE (month date, session_id bigint, event_id text, part integer, score real, has_all boolean,
         total bigint, in_session bigint)
     LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS
 $$
 DECLARE
-    many CONSTANT integer := 5000;
+    many CONSTANT integer := 2000;
+    closely CONSTANT integer := 400;
     all_of tsquery;
     any_of tsquery;
-    rare tsquery;
     term tsquery;
     word text;
     having_it integer;
     weight double precision;
     weights double precision := 0;
     rank text := '';
-    wanted text := recollect.conditions_of(asked);
+    every text := '';
+    rare text := '';
+    one text;
+    conditions text := recollect.conditions_of(asked);
 BEGIN
     FOR word IN SELECT DISTINCT jsonb_array_elements_text(asked -> 'words') LOOP
         term := plainto_tsquery('pg_catalog.english', word);
@@ -227,28 +239,42 @@ BEGIN
         any_of := coalesce(any_of || term, term);
         EXECUTE format('SELECT count(*) FROM (SELECT FROM recollect.event e WHERE e.team_id = $1 AND e.words @@ %L::tsquery LIMIT %s) n',
             term, many) INTO having_it USING recollect.present_team();
-        IF having_it < many THEN
-            rare := coalesce(rare || term, term);
-        END IF;
         weight := ln(1 + 2.0 * many / (1 + having_it));
         weights := weights + weight;
         rank := rank || format(' + CASE WHEN e.words @@ %L::tsquery THEN %s ELSE 0 END', term, weight);
+        one := format(' UNION ALL SELECT e.month, e.session_id, e.event_id, e.part, %s AS weight '
+            'FROM recollect.event e JOIN recollect.session s ON s.team_id = e.team_id AND s.session_id = e.session_id '
+            'WHERE e.team_id = $1 AND e.words @@ %L::tsquery%s', weight, term, conditions);
+        every := every || one;
+        rare := rare || CASE WHEN having_it < many THEN one ELSE '' END;
     END LOOP;
-    IF any_of IS NOT NULL THEN
-        wanted := wanted || format(' AND e.words @@ %L::tsquery',
-            CASE asked ->> 'need' WHEN 'all' THEN all_of ELSE coalesce(rare, any_of) END);
-        rank := format('((0%s) / %s * (1 + ts_rank_cd(e.words, %L::tsquery, 33)))::real', rank, weights, any_of);
-    ELSE
+    IF any_of IS NULL THEN
         rank := '1::real';
+    ELSE
+        rank := format('((0%s) / %s * (1 + ts_rank_cd(e.words, %L::tsquery, 33)) * recollect.voice(e.kind))::real',
+            rank, weights, any_of);
     END IF;
-    RETURN QUERY EXECUTE format(
-        'SELECT e.month, e.session_id, e.event_id, e.part, %s, %s, count(*) OVER (), '
-        '    count(*) OVER (PARTITION BY e.session_id) '
-        'FROM recollect.event e JOIN recollect.session s ON s.team_id = e.team_id AND s.session_id = e.session_id '
-        'WHERE e.team_id = $1 %s '
-        'ORDER BY 6 DESC, 5 DESC, e.ts DESC NULLS LAST, e.session_id, e.event_id, e.part LIMIT $3',
-        rank, CASE WHEN any_of IS NULL THEN 'true' ELSE format('e.words @@ %L::tsquery', all_of) END,
-        wanted) USING recollect.present_team(), asked, most;
+    IF any_of IS NULL OR asked ->> 'need' = 'all' THEN
+        RETURN QUERY EXECUTE format(
+            'SELECT e.month, e.session_id, e.event_id, e.part, %s, true, count(*) OVER (), '
+            '    count(*) OVER (PARTITION BY e.session_id) '
+            'FROM recollect.event e JOIN recollect.session s ON s.team_id = e.team_id AND s.session_id = e.session_id '
+            'WHERE e.team_id = $1 %s%s '
+            'ORDER BY 5 DESC, e.ts DESC NULLS LAST, e.session_id, e.event_id, e.part LIMIT $3',
+            rank, CASE WHEN any_of IS NULL THEN '' ELSE format('AND e.words @@ %L::tsquery', all_of) END, conditions)
+            USING recollect.present_team(), asked, most;
+    ELSE
+        RETURN QUERY EXECUTE format(
+            'SELECT e.month, e.session_id, e.event_id, e.part, %s, e.words @@ %L::tsquery, n.total, n.in_session '
+            'FROM (SELECT k.month, k.session_id, k.event_id, k.part, sum(k.weight) AS found, count(*) OVER () AS total, '
+            '    count(*) OVER (PARTITION BY k.session_id) AS in_session FROM (%s) k '
+            '    GROUP BY k.month, k.session_id, k.event_id, k.part ORDER BY 5 DESC LIMIT greatest($3, %s)) n '
+            'JOIN recollect.event e ON e.team_id = $1 AND e.month = n.month AND e.session_id = n.session_id '
+            '    AND e.event_id = n.event_id AND e.part = n.part '
+            'ORDER BY 6 DESC, 5 DESC, e.ts DESC NULLS LAST, e.session_id, e.event_id, e.part LIMIT $3',
+            rank, all_of, substr(CASE WHEN rare = '' THEN every ELSE rare END, 12), closely)
+            USING recollect.present_team(), asked, most;
+    END IF;
 END
 $$;
 
@@ -262,12 +288,12 @@ BEGIN
     PERFORM set_config('hnsw.iterative_scan', 'relaxed_order', true);
     RETURN QUERY EXECUTE format(
         'SELECT n.month, n.session_id, n.event_id, n.part, (1 - min(n.far))::real FROM ('
-        'SELECT p.month, p.session_id, p.event_id, p.part, p.embedding <=> $3 AS far '
+        'SELECT p.month, p.session_id, p.event_id, p.part, e.kind, p.embedding <=> $3 AS far '
         'FROM recollect.passage p JOIN recollect.event e ON e.team_id = p.team_id AND e.month = p.month '
         '    AND e.session_id = p.session_id AND e.event_id = p.event_id AND e.part = p.part '
         'JOIN recollect.session s ON s.team_id = p.team_id AND s.session_id = p.session_id '
         'WHERE p.team_id = $1 AND p.model = $5 %s ORDER BY p.embedding <=> $3 LIMIT 2 * $4) n '
-        'GROUP BY 1, 2, 3, 4 ORDER BY 5 DESC, 2, 3, 4 LIMIT $4',
+        'GROUP BY 1, 2, 3, 4 ORDER BY (1 - min(n.far)) * recollect.voice(min(n.kind)) DESC, 2, 3, 4 LIMIT $4',
         recollect.conditions_of(asked)) USING recollect.present_team(), asked, meant, most, of_model;
 END
 $$;
