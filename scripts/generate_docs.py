@@ -21,23 +21,31 @@ from recollect.model.capabilities import AgentFacts, Place, Root
 
 ROOT = Path(__file__).resolve().parent.parent
 HEADER = "<!-- Written by `make docs` from the code; don't edit. -->"
+READS = "What Recollect reads from each agent, and how much each agent records. `recollect agents` shows yours."
 CONFIGURATION_HEAD = f"""\
 # Configuration
 
 {HEADER}
 
-Recollect works without a configuration. `config.toml` lies in the platform's configuration directory, or in
-`RECOLLECT_HOME` where that is set; `recollect config --path` says where, `recollect config` shows what is in force. An
-unknown key or a wrong value is an error that names the key; nothing is silently ignored.
+Recollect works without a configuration. To change something, write it into `config.toml`:
+
+```sh
+recollect config --path        # where the file is
+recollect config               # what is in force
+recollect config --reference   # every key with its description, ready to edit
+```
+
+The file is in the platform's configuration directory, or in `RECOLLECT_HOME` if that is set. An unknown key or a wrong
+value is an error that names the key; nothing is silently ignored.
 
 | variable | effect |
 |---|---|
 | `RECOLLECT_HOME` | puts the memory and its configuration into one folder |
-| `HELIX_STORE_DB` | path of a `memory.db` whose folder is the memory where `RECOLLECT_HOME` is not set |
+| `HELIX_STORE_DB` | path of a `memory.db`; without `RECOLLECT_HOME`, its folder is the memory |
 | `RECOLLECT_BACKGROUND` | `0`: no command leaves another process running ([why](../how-to/search-by-meaning.md)) |
-| the agents' own, such as `CLAUDE_CONFIG_DIR` and `CODEX_HOME` | honoured; `variables` below replaces them |
+| agents' own, such as `CLAUDE_CONFIG_DIR` and `CODEX_HOME` | Recollect honours them; `variables` below replaces them |
 
-Several homes of one agent feed one memory, here a second account and a mounted volume:
+Several homes of one agent can feed one memory. Here, a second account and a mounted volume:
 
 ```toml
 [agents.claude]
@@ -62,7 +70,7 @@ def agents_page() -> str:
     """Return docs/reference/agents.md."""
     known = [a.facts for a in adapters().values()]
     claims = ("timestamps", "usage", "thinking", "edits", "lineage", "session_end")
-    lines = ["# Agents", "", HEADER, "", "What Recollect reads of each agent, and how much each agent says.", ""]
+    lines = ["# Agents", "", HEADER, "", READS, ""]
     lines += table(
         ("agent", "slug", "container", "history", *(c.replace("_", " ") for c in claims), "verified", "by"),
         (
@@ -76,12 +84,12 @@ def agents_page() -> str:
     )  # fmt: skip
     lines += [
         "",
-        "exact: the agent writes it. partly: it has to be inferred, or is there only sometimes. no: the agent doesn't",
-        "say. [How to add an agent](../how-to/add-an-agent.md).",
+        "exact: the agent writes it. partly: Recollect has to infer it, or the agent writes it only sometimes. no: the",
+        "agent does not write it. Your agent is missing? [Add it](../how-to/add-an-agent.md).",
         "",
-        "by: the best evidence that the adapter was held against. recording: transcripts that the agent wrote for",
-        "somebody's work. capture: sanitised, trimmed or test transcripts of the agent. source: the types or the",
-        "schema that its producer publishes. documentation: descriptions and other readers' tests; trust it less.",
+        "by: the best evidence that the adapter was tested with. recording: transcripts from somebody's real work.",
+        "capture: sanitised, trimmed or test transcripts of the agent. source: types or a schema that its producer",
+        "publishes. documentation: descriptions and other readers' tests; trust it less.",
     ]
     for facts in known:
         lines += ["", *section(facts)]
@@ -100,12 +108,12 @@ def section(facts: AgentFacts) -> list[str]:
     lines += [f"- Slug `{facts.slug}`" + (f", also written {code(facts.aliases)}." if facts.aliases else ".")]
     lines += [f"- Root: {root_line(root)}." for root in facts.roots]
     if facts.is_per_repository:
-        lines.append("- Also looked for in the folders that stored sessions worked in.")
+        lines.append("- Recollect also looks in the folders of stored sessions.")
     if facts.is_import_only:
-        lines.append("- Never looked for: `recollect import` takes the files that you name.")
+        lines.append("- Only `recollect import` reads it, from the files that you name.")
     lines += [
         f"- History: {'may be rewritten' if c.rewrites_history else 'only grows'}.",
-        f"- Usage is counted by: {c.usage_authority}",
+        f"- Usage comes from: {c.usage_authority}",
         f"- Event kinds: {code(c.kinds)}.",
         f"- Parser version {facts.parser_version}. Evidence: {c.evidence}",
         "",
@@ -118,7 +126,7 @@ def root_line(root: Root) -> str:
     """Return where an agent keeps its data, as people write paths."""
     below = f"/{root.below}" if root.below else ""
     if root.is_database:
-        return f"the database that `${root.variable}` names, where it is set"
+        return f"the database that `${root.variable}` names, if it is set"
     default = f"`~/{root.default}{below}`" if root.default else f"`~{below}`"
     return f"`${root.variable}{below}`, else {default}" if root.variable else default
 

@@ -53,7 +53,7 @@ def sample(demo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RECOLLECT_HOME", str(shutil.copytree(demo, tmp_path / "memory")))
 
 
-TASKS = {topic: path for topic, (kind, path) in pages().items() if kind in ("tutorial", "how-to")}
+TASKS = {topic: path for topic, (kind, path) in pages().items() if kind in ("tutorial", "how-to", "explanation")}
 
 
 @pytest.mark.parametrize("topic", [t for t, path in TASKS.items() if list(examples(path.read_text("utf-8")))])

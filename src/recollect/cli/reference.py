@@ -15,23 +15,28 @@ _CLI_HEAD = """\
 
 <!-- Written by `make docs` from the code; don't edit. -->
 
-`recollect VERB`, in these groups: {groups}. `recollect VERB --help` shows the same as this page.
+Every command with its options, as `recollect VERB --help` shows them. The groups are {groups}.
 
-- **`--json`** prints the result as JSON on stdout, the same value that the text is made of. Times are UTC
-  microseconds, names are snake_case. `recollect schema NAME` gives the JSON Schema. Every field of the schema is there,
-  also where it is empty or at its default. A verb that lists gives an object with a named list, such as
-  `{{"agents": [...]}}`. On a terminal the JSON is indented, else one line.
-- **Exit codes**: 0 ok · 1 nothing found · 2 the request cannot be · 3 failed · 130 interrupted (Ctrl-C).
-- **Errors** are one line on stderr, `recollect: …`, and where something can be done a second, `hint: …`. With `--json`
-  stdout carries `{{"error": {{"code", "message", "hint", "retryable"}}}}` instead and stderr stays empty.
-- **Text** shows local time; colours and the progress bar appear on a terminal only (`NO_COLOR` is honoured). Control
-  characters in transcripts are made visible and can do nothing to the terminal.
+```sh
+recollect search 'flaky test'            # text for people
+recollect search 'flaky test' --json     # the same value for programs
+recollect schema search                  # the JSON Schema of that value
+```
+
+- **`--json`** prints the result as JSON on stdout. Times are UTC microseconds, names are snake_case. Every field of the
+  schema is present, even if it is empty or has its default. A list is in an object with a name, such as
+  `{{"agents": [...]}}`. On a terminal the JSON is indented; otherwise it is one line.
+- **Exit codes**: 0 ok · 1 nothing found · 2 a request that makes no sense · 3 failed · 130 interrupted (Ctrl-C).
+- **Errors** are one line on stderr, `recollect: …`, often with a second, `hint: …`. With `--json`, stdout has
+  `{{"error": {{"code", "message", "hint", "retryable"}}}}` instead, and stderr stays empty.
+- **Text** shows local time. Colours and the progress bar appear only on a terminal (`NO_COLOR` switches colours off).
+  Control characters in transcripts become visible and cannot affect the terminal.
 - **`RECOLLECT_HOME`** puts data and configuration into one folder; see [configuration](configuration.md).
-- **Subcommands**: options may stand before or after the name of a subcommand. `recollect facts WORD` and
-  `recollect decisions WORD` search for the word. A word that looks like a mistyped subcommand is an error; write
-  `recollect facts list WORD` to search for it.
+- **Subcommands**: options may come before or after the name of a subcommand. `recollect facts WORD` and
+  `recollect decisions WORD` search for the word. A word that looks like a mistyped subcommand is an error; to search
+  for it, write `recollect facts list WORD`.
 - **Times** in options: `2026-08-01`, `2026-08-01T09:00` (local, or with an offset), `today`, `yesterday`, `30min`,
-  `12h`, `3d`, `2w`.
+  `12h`, `3d`, `2w`. The [query language](query-language.md#times) lists all forms.
 """
 
 

@@ -23,176 +23,182 @@ MIB = 1024 * KIB
 class FormatConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How an agent writes that Recollect has no parser for. The defaults fit lines of `{role, content, timestamp}`.
 
-    What no path names is kept and searchable as `unknown`.
+    Content that no path names is kept and searchable as `unknown`.
     """
 
-    name: Annotated[str, Meta(description="What the agent is called; empty: its slug.")] = ""
+    name: Annotated[str, Meta(description="The agent's name. Empty: its slug.")] = ""
     container: Annotated[
         Literal["jsonl", "snapshot", "text", "sqlite"],
         Meta(
-            description="How it writes: lines of JSON that are appended (jsonl), a JSON document that is rewritten "
-            "(snapshot), text in which a line such as `User:` begins a message (text), or a database (sqlite)."
+            description="How the agent writes: appended lines of JSON (jsonl), a rewritten JSON document (snapshot), "
+            "text in which a line such as `User:` begins a message (text), or a database (sqlite)."
         ),
     ] = "jsonl"
     patterns: Annotated[
         tuple[str, ...],
         Meta(
-            description="Its files below `roots`; nothing else is opened. `*` stays in one folder, `**` crosses "
-            "folders. Example: ['chats/*.json']."
+            description="The agent's files below `roots`. Nothing else is opened. `*` matches within a folder, `**` "
+            "across folders. Example: ['chats/*.json']."
         ),
     ] = ("**/*.jsonl",)
-    exclude: Annotated[tuple[str, ...], Meta(description="Files that the patterns match and that are not meant.")] = ()
+    exclude: Annotated[tuple[str, ...], Meta(description="Files to leave out although `patterns` matches them.")] = ()
     split: Annotated[
         tuple[str, ...],
         Meta(
-            description="Of a snapshot: dotted paths of the arrays whose elements are the messages. Empty: the "
+            description="For a snapshot: dotted paths of the arrays whose elements are the messages. Empty: the "
             "document is the array. Example: ['messages']."
         ),
     ] = ()
-    table: Annotated[str, Meta(description="Of a database: the table with one row a message; no other is read.")] = ""
+    table: Annotated[
+        str, Meta(description="For a database: the table with one row for each message. No other table is read.")
+    ] = ""
     order: Annotated[
-        tuple[str, ...], Meta(description="Of a database: the columns that put the rows of a session in order.")
+        tuple[str, ...], Meta(description="For a database: the columns that order the rows of a session.")
     ] = ("rowid",)
     json: Annotated[
-        tuple[str, ...], Meta(description="Of a database: the columns that hold JSON; paths go on inside them.")
+        tuple[str, ...], Meta(description="For a database: the columns that contain JSON. Paths continue inside them.")
     ] = ()
-    role: Annotated[str, Meta(description="Dotted path of what says who speaks. Example: 'message.role'.")] = "role"
-    text: Annotated[str, Meta(description="Path of what was said: a text, or a list of content blocks.")] = "content"
+    role: Annotated[str, Meta(description="Dotted path of the role. Example: 'message.role'.")] = "role"
+    text: Annotated[str, Meta(description="Path of the message: a text, or a list of content blocks.")] = "content"
     thinking: Annotated[str, Meta(description="Path of the model's reasoning.")] = ""
-    time: Annotated[str, Meta(description="Path of the time: ISO 8601, or seconds, milliseconds or microseconds.")] = (
+    time: Annotated[str, Meta(description="Path of the time: ISO 8601, seconds, milliseconds or microseconds.")] = (
         "timestamp"
     )
     id: Annotated[
         str,
         Meta(
-            description="Path of what names a message in its session, where no two have the same and it stays when "
-            "the message is written again. Empty: messages are named by their content."
+            description="Path of a message id that is unique in its session and stays the same when the message is "
+            "rewritten. Empty: the content identifies a message."
         ),
     ] = ""
     session: Annotated[
         str,
-        Meta(description="Path of the session's name, of a database its column. Empty: each file is one session."),
+        Meta(description="Path of the session's name; for a database, its column. Empty: each file is one session."),
     ] = ""
-    cwd: Annotated[str, Meta(description="Path of the folder that the agent works in.")] = "cwd"
+    cwd: Annotated[str, Meta(description="Path of the agent's working folder.")] = "cwd"
     model: Annotated[str, Meta(description="Path of the model's name.")] = "model"
-    tool_name: Annotated[str, Meta(description="Path of a tool's name, in the records that call one.")] = ""
-    tool_arguments: Annotated[str, Meta(description="Path of a call's arguments.")] = ""
-    tool_call: Annotated[str, Meta(description="Path of what joins a call and its result.")] = ""
+    tool_name: Annotated[str, Meta(description="Path of the tool's name in records that call a tool.")] = ""
+    tool_arguments: Annotated[str, Meta(description="Path of the call's arguments.")] = ""
+    tool_call: Annotated[str, Meta(description="Path of the id that joins a call and its result.")] = ""
     tool_result: Annotated[
-        str, Meta(description="Path of what a tool gave back, where that is not the text of a tool's message.")
+        str, Meta(description="Path of the tool's result, if it is not the text of a tool's message.")
     ] = ""
     tool_ok: Annotated[
-        str, Meta(description="Path of how a tool ended: true or false, or an exit code, where 0 is good.")
+        str, Meta(description="Path of the success of a call: true or false, or an exit code, where 0 means success.")
     ] = ""
-    user_roles: Annotated[tuple[str, ...], Meta(description="How the role is written where a person speaks.")] = (
+    user_roles: Annotated[tuple[str, ...], Meta(description="Roles that mean a person.")] = (
         "user", "human",
     )  # fmt: skip
-    assistant_roles: Annotated[tuple[str, ...], Meta(description="How it is written where the model speaks.")] = (
+    assistant_roles: Annotated[tuple[str, ...], Meta(description="Roles that mean the model.")] = (
         "assistant", "ai", "model", "agent",
     )  # fmt: skip
-    system_roles: Annotated[tuple[str, ...], Meta(description="How it is written for instructions.")] = (
+    system_roles: Annotated[tuple[str, ...], Meta(description="Roles that mean instructions.")] = (
         "system", "developer",
     )  # fmt: skip
-    tool_roles: Annotated[tuple[str, ...], Meta(description="How it is written where a tool answers.")] = (
+    tool_roles: Annotated[tuple[str, ...], Meta(description="Roles that mean a tool's answer.")] = (
         "tool", "function",
     )  # fmt: skip
     skip: Annotated[
         tuple[str, ...],
-        Meta(description="Paths that say nothing of their own: kept in the archive, neither shown nor searched."),
+        Meta(
+            description="Paths without meaning of their own. They stay in the archive and are neither shown nor "
+            "searched."
+        ),
     ] = ("id",)
 
 
 class AgentConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Settings of one agent."""
 
-    enabled: Annotated[
-        bool, Meta(description="Whether this agent's sessions are ingested. Off keeps what is stored.")
-    ] = True
+    enabled: Annotated[bool, Meta(description="Ingest this agent's sessions. Off: stored sessions stay.")] = True
     roots: Annotated[
         tuple[str, ...],
         Meta(
-            description="Further folders to read beside the agent's own: another home of the agent (a mounted volume, "
-            "another account) or any folder of its transcripts. `~` and `$NAME` are expanded. "
-            "Example: ['~/.agent-at-work', '/mnt/laptop/home/me/.agent']."
+            description="More folders to read: another home of the agent (a mounted volume, another account) or any "
+            "folder with its transcripts. `~` and `$NAME` are expanded. Example: ['~/.agent-at-work', "
+            "'/mnt/laptop/home/me/.agent']."
         ),
     ] = ()
     variables: Annotated[
         dict[str, str],
         Meta(
-            description="Values that replace the agent's own environment variables, such as the one that names its "
-            "home. `~` and `$NAME` are expanded. Example: { AGENT_HOME = '$HOME/work/.agent' }."
+            description="Values that replace environment variables of the agent, such as the one that names its home."
+            " `~` and `$NAME` are expanded. Example: { AGENT_HOME = '$HOME/work/.agent' }."
         ),
     ] = {}
     format: Annotated[
         FormatConfig | None,
         Meta(
-            description="Of an agent that Recollect has no parser for: how it writes; `roots` then says where. See "
-            "`recollect help add-an-agent`."
+            description="How an agent writes that Recollect has no parser for. `roots` says where. See `recollect "
+            "help add-an-agent`."
         ),
     ] = None
 
 
 class ReposConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How repositories are grouped."""
+    """Groups of repositories."""
 
     domains: Annotated[
         dict[str, str],
         Meta(
-            description="The domain of a repository, by its name; sessions carry both. Example: { shop-api = 'shop' }."
+            description="The domain of each repository, by the repository's name. Sessions have both. Example: { "
+            "shop-api = 'shop' }."
         ),
     ] = {}
 
 
 class SearchConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Defaults of searching."""
+    """Defaults for searches."""
 
-    limit: Annotated[int, Meta(ge=1, le=1000, description="Hits shown where a search names no limit (hits).")] = 10
+    limit: Annotated[
+        int, Meta(ge=1, le=1000, description="How many hits a search shows without a limit of its own (hits).")
+    ] = 10
 
 
 class EmbeddingConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What makes vectors for the search by meaning, see `recollect help search-by-meaning`. Nothing leaves the machine
-    unless `api` is set."""
+    """How vectors for the search by meaning are computed, see `recollect help search-by-meaning`. Nothing leaves the
+    machine unless `api` is set."""
 
     model: Annotated[
         str,
         Meta(
             min_length=1,
-            description="'builtin': the one in the package. 'off': search by words alone. A folder: a stronger model "
-            "on this machine. With `api`: the name of the served model. Example: '~/models/potion-base-32M'.",
+            description="'builtin': the model in the package. 'off': search by words only. A folder: a stronger model"
+            " on this machine. With `api`: the name of the served model. Example: "
+            "'~/models/potion-base-32M'.",
         ),
     ] = "builtin"
     api: Annotated[
         Literal["", "openai", "ollama"],
         Meta(
-            description="How a server is asked for vectors: as OpenAI's `/embeddings` (many others understand that) or "
-            "as Ollama's `/api/embed`. The redacted text of messages is sent to it. Empty: no server."
+            description="How to ask a server for vectors: OpenAI's `/embeddings` (many servers understand it) or "
+            "Ollama's `/api/embed`. Recollect sends the redacted text of messages to it. Empty: no "
+            "server."
         ),
     ] = ""
     url: Annotated[
         str,
         Meta(
-            description="Address of the server, without the call's own path. Empty: 'http://127.0.0.1:11434' for "
-            "ollama; openai needs one. Example: 'https://api.openai.com/v1'."
+            description="The server's address, without the path of the call. Empty: 'http://127.0.0.1:11434' for "
+            "ollama; openai needs an address. Example: 'https://api.openai.com/v1'."
         ),
     ] = ""
     key_variable: Annotated[
         str,
-        Meta(description="Environment variable that holds the server's key; the key itself is never written here."),
+        Meta(description="The environment variable with the server's key. Do not write the key itself here."),
     ] = ""
     dimensions: Annotated[
         int,
-        Meta(
-            ge=0, le=4096, description="Length of the vectors (numbers). 0: what the model gives; else it is asked for."
-        ),
+        Meta(ge=0, le=4096, description="Length of the vectors to ask for (numbers). 0: whatever the model gives."),
     ] = 0
     timeout_s: Annotated[
-        int, Meta(ge=1, le=600, description="How long one call to the server may take in all (seconds).")
+        int, Meta(ge=1, le=600, description="How long one call to the server may take in total (seconds).")
     ] = 30
     contextual: Annotated[
         bool,
         Meta(
-            description="Whether the best hits of a question are put in order by a contextual model "
-            "(all-MiniLM-L6-v2), where the extra `models` is installed and `model` is 'builtin'."
+            description="Let a contextual model (all-MiniLM-L6-v2) help to order the best hits of a question. It "
+            'needs the extra `models` and `model = "builtin"`.'
         ),
     ] = True
     at_once: Annotated[
@@ -200,42 +206,42 @@ class EmbeddingConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Meta(
             ge=0,
             le=50,
-            description="How many passages without vectors are read while a question waits (about 35 ms each).",
+            description="How many passages without vectors a question reads while you wait (about 35 ms each).",
         ),
     ] = 6
     in_background: Annotated[
         bool,
         Meta(
-            description="Whether `sync` and `up --once` start the making of missing vectors when they are done. Off: "
-            "`recollect embed` makes them."
+            description="Let `sync` and `up --once` start a process that computes missing vectors. Off: `recollect "
+            "embed` computes them."
         ),
     ] = True
 
 
 class ContextConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What agents are given by hooks, see `recollect help context`."""
+    """What hooks give to agents, see `recollect help context`."""
 
     budget_tokens: Annotated[
         int,
-        Meta(
-            ge=100, le=20_000, description="How long a block may be (LLM tokens, estimated so that it is never more)."
-        ),
+        Meta(ge=100, le=20_000, description="The largest size of a block (LLM tokens, estimated upwards)."),
     ] = 1200
     per_prompt: Annotated[
         bool,
-        Meta(description="Whether a prompt is answered with what the memory surely has about it. Off: only searches."),
+        Meta(
+            description="Before each prompt, give the agent what the memory surely has about it. Off: it has to search."
+        ),
     ] = False
     soul_file: Annotated[
         str,
         Meta(
-            description="A text that leads every session's start, verbatim up to a limit: who the agent is to be. "
-            "Empty: `soul.md` in the home. `~` and `$NAME` are expanded."
+            description="A text that comes first at every session start, verbatim up to a limit: who the agent should"
+            " be. Empty: `soul.md` in the home. `~` and `$NAME` are expanded."
         ),
     ] = ""
     user_file: Annotated[
         str,
         Meta(
-            description="A text about the person, given after it; confirmed preferences are kept in its marked part. "
+            description="A text about you that comes next. Recollect keeps confirmed preferences in its marked part. "
             "Empty: `user.md` in the home."
         ),
     ] = ""
@@ -247,62 +253,63 @@ class DistillConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     enabled: Annotated[
         bool,
         Meta(
-            description="Whether `sync` and `up` analyse sessions that have ended: digests, signals, decisions. Off: "
-            "what was found stays, and nothing is added."
+            description="Let `sync` and `up` analyse sessions that have ended: digests, signals, decisions. Off: "
+            "earlier results stay, and nothing is added."
         ),
     ] = True
     ranked: Annotated[
         bool,
         Meta(
-            description="Whether learned weights find decisions and learnings that no rule finds, marked `ranked`, and "
-            "refuse corrections that a rule misunderstands. Off: rules alone; sessions are read again."
+            description="Let learned weights find decisions and learnings that no rule finds, marked `ranked`, and "
+            "refuse corrections that a rule misunderstood. Off: rules only; sessions are read again."
         ),
     ] = True
     idle_seconds: Annotated[
         int,
         Meta(
             ge=0, le=604_800,
-            description="A session in which nothing happened for so long is analysed also where its end is not written "
-            "(seconds).",
+            description="Analyse a session that was quiet for so long, even if its end is not recorded (seconds).",
         ),
     ] = 300  # fmt: skip
     task_patterns: Annotated[
         tuple[str, ...],
         Meta(
-            description="Regular expressions that find the task a session worked on, in branch, title, first prompt, "
-            "commits and paths: groups named `repo` and `number` make `repo#number`, `number` alone `#number`, else "
-            "the whole match is it. They are tried before those that ship. Example: ['OPS-\\d+']."
+            description="Regular expressions that find a session's task in branch, title, first prompt, commits and "
+            "paths. Groups named `repo` and `number` give `repo#number`; `number` alone gives `#number`; "
+            "otherwise the whole match is the task. They are tried before the shipped ones. Example: "
+            "['OPS-\\d+']."
         ),
     ] = ()
 
 
 class GateRuleConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A rule for what may be a decision. One with the id of a shipped rule replaces it."""
+    """A rule that finds decisions. One with the id of a shipped rule replaces it."""
 
-    id: Annotated[str, Meta(min_length=1, description="Names the rule. Example: 'own.rfc'.")]
+    id: Annotated[str, Meta(min_length=1, description="The rule's name. Example: 'own.rfc'.")]
     category: Annotated[
         Literal["choice", "rejection", "ban", "preference", "reversal", "rule", "confirmation"],
-        Meta(description="What the words do."),
+        Meta(description="What such a sentence does."),
     ] = "choice"
     pattern: Annotated[
         str,
         Meta(
-            description="Regular expression, in any case, in what a person or the model says. Empty: takes the shipped "
-            "rule of that id out."
+            description="Regular expression for what a person or the model says, in any case. Empty: switches the "
+            "shipped rule with this id off."
         ),
     ] = ""
     strength: Annotated[
-        Literal["strong", "soft"], Meta(description="soft: needs further words beside it to be a decision.")
+        Literal["strong", "soft"], Meta(description="soft: a decision only with further words beside it.")
     ] = "strong"
 
 
 class GateConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What may be a decision."""
+    """Rules that find decisions."""
 
     rules: Annotated[
         tuple[GateRuleConfig, ...],
         Meta(
-            description="`[[gate.rules]]`: rules beside those that ship, or in their place (`recollect help insights`)."
+            description="`[[gate.rules]]`: rules that add to the shipped ones or replace them (`recollect help "
+            "insights`)."
         ),
     ] = ()
 
@@ -313,8 +320,8 @@ class InfraConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     tools: Annotated[
         tuple[str, ...],
         Meta(
-            description="Tools, as the agent names them (`*` stands for any characters), whose calls are overhead "
-            "rather than work. Example: ['mcp__*', 'ToolSearch']."
+            description="Tools whose calls count as overhead and not as work, by the agent's own names; `*` stands "
+            "for any characters. Example: ['mcp__*', 'ToolSearch']."
         ),
     ] = ("mcp__*", "mcp_*", "use_mcp_tool", "access_mcp_resource")
 
@@ -323,14 +330,15 @@ class IngestConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How sources are ingested."""
 
     workers: Annotated[
-        int, Meta(ge=0, le=256, description="Worker processes that parse and redact (processes). 0: one per core.")
+        int, Meta(ge=0, le=256, description="Processes that parse and redact (processes). 0: one for each core.")
     ] = 0
     slice_bytes: Annotated[
         int,
         Meta(
             ge=64 * KIB,
             le=64 * MIB,
-            description="How much of a source a worker takes at a time (bytes). Bounds memory, not sources.",
+            description="How much of a source a worker reads at a time (bytes). This limits memory, not the size of "
+            "sources.",
         ),
     ] = 4 * MIB
     min_messages: Annotated[
@@ -338,60 +346,60 @@ class IngestConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Meta(
             ge=0,
             le=1_000,
-            description="Sessions with fewer messages of you and the model are archived, but not indexed. 0: all are. "
-            "Counts for `sync`, `up` and `import`; exports of conversations are always indexed.",
+            description="Sessions with fewer messages from you and the model are archived but not indexed. 0: all are"
+            " indexed. This holds for `sync`, `up` and `import`; exports of conversations are always "
+            "indexed.",
         ),
     ] = 0
     folders: Annotated[
         tuple[str, ...],
         Meta(
-            description="Folders with transcripts of any agents, in any layout; each file is told by its content. Read "
-            "at every sync; what belongs to no known agent is listed by `recollect doctor`. Example: "
-            "['~/old-transcripts']."
+            description="Folders with transcripts of any agents, in any layout. Recollect recognises each file by its"
+            " content and reads them at every sync. `recollect doctor` lists files of no known agent. "
+            "Example: ['~/old-transcripts']."
         ),
     ] = ()
 
 
 class SecretPatternConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a secret of one's own looks like."""
+    """A secret of your own."""
 
     name: Annotated[
         str,
         Meta(
             min_length=1,
-            description="Names its kind in the marker: lower-case letters, digits and `_`, at most 40. "
-            "Example: 'acme_key'.",
+            description="The kind in the marker: lower-case letters, digits and `_`, at most 40. Example: 'acme_key'.",
         ),
     ]
     pattern: Annotated[
         str,
         Meta(
             min_length=1,
-            description="Regular expression of the secret; of one with a group named `secret`, that alone is it. "
-            "One with three or more fixed characters costs least. Example: 'acme_[0-9a-f]{32}'.",
+            description="Regular expression for the secret. If it has a group named `secret`, only that group is the "
+            "secret. Expressions with three or more fixed characters are fastest. Example: "
+            "'acme_[0-9a-f]{32}'.",
         ),
     ]
 
 
 class PrivacyConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What is secret, see `recollect help privacy`. After a change, the next sync redacts
-    everything again."""
+    """What is secret, see `recollect help privacy`. After a change, the next sync redacts everything again."""
 
     patterns: Annotated[
         tuple[SecretPatternConfig, ...],
-        Meta(description="Secrets beside those that are known: `[[privacy.patterns]]` tables."),
+        Meta(description="`[[privacy.patterns]]`: secrets to find in addition to the known ones."),
     ] = ()
     allow: Annotated[
         tuple[str, ...],
         Meta(
-            description="What is no secret though it looks like one: values, or regular expressions that the whole of "
-            "it must match. Example: ['AKIA[A-Z0-9]*EXAMPLE', 'hunter2-for-tests']."
+            description="What looks like a secret but is none: values, or regular expressions that match it whole. "
+            "Example: ['AKIA[A-Z0-9]*EXAMPLE', 'hunter2-for-tests']."
         ),
     ] = ()
     exclude_repos: Annotated[
         tuple[str, ...],
         Meta(
-            description="Repositories of which nothing is kept: names, or folders where there is a `/`; `*` stands for "
+            description="Repositories of which nothing is kept: names, or folders if there is a `/`; `*` stands for "
             "any characters. Example: ['payroll', '~/clients/*']."
         ),
     ] = ()
@@ -404,25 +412,25 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         dict[str, AgentConfig],
         Meta(description="One table per agent, named by its slug (`recollect agents` lists them)."),
     ] = {}
-    repos: Annotated[ReposConfig, Meta(description="How repositories are grouped.")] = ReposConfig()
-    search: Annotated[SearchConfig, Meta(description="Defaults of searching.")] = SearchConfig()
-    embedding: Annotated[EmbeddingConfig, Meta(description="What makes vectors for the search by meaning.")] = (
+    repos: Annotated[ReposConfig, Meta(description="Groups of repositories.")] = ReposConfig()
+    search: Annotated[SearchConfig, Meta(description="Defaults for searches.")] = SearchConfig()
+    embedding: Annotated[EmbeddingConfig, Meta(description="How vectors for the search by meaning are computed.")] = (
         EmbeddingConfig()
     )
-    context: Annotated[ContextConfig, Meta(description="What agents are given by hooks.")] = ContextConfig()
+    context: Annotated[ContextConfig, Meta(description="What hooks give to agents.")] = ContextConfig()
     ingest: Annotated[IngestConfig, Meta(description="How sources are ingested.")] = IngestConfig()
     daemon: Annotated[DaemonConfig, Meta(description="The process that keeps the memory fresh.")] = DaemonConfig()
     distill: Annotated[DistillConfig, Meta(description="When and how sessions are analysed.")] = DistillConfig()
-    gate: Annotated[GateConfig, Meta(description="What may be a decision.")] = GateConfig()
-    learning: Annotated[LearningConfig, Meta(description="What is learned of sessions.")] = LearningConfig()
+    gate: Annotated[GateConfig, Meta(description="Rules that find decisions.")] = GateConfig()
+    learning: Annotated[LearningConfig, Meta(description="What sessions teach.")] = LearningConfig()
     documents: Annotated[DocumentsConfig, Meta(description="Which files of a project are documents.")] = (
         DocumentsConfig()
     )
-    mcp: Annotated[McpConfig, Meta(description="What agents may do over MCP.")] = McpConfig()
+    mcp: Annotated[McpConfig, Meta(description="What agents may write over MCP.")] = McpConfig()
     infra: Annotated[InfraConfig, Meta(description="What counts as infrastructure in reports.")] = InfraConfig()
-    privacy: Annotated[PrivacyConfig, Meta(description="What is secret and what is not kept.")] = PrivacyConfig()
-    retention: Annotated[RetentionConfig, Meta(description="What is kept how long.")] = RetentionConfig()
-    notify: Annotated[NotifyConfig, Meta(description="Who is told of what should not wait.")] = NotifyConfig()
+    privacy: Annotated[PrivacyConfig, Meta(description="What is secret, and what is not kept.")] = PrivacyConfig()
+    retention: Annotated[RetentionConfig, Meta(description="How much is kept, and how long.")] = RetentionConfig()
+    notify: Annotated[NotifyConfig, Meta(description="A program that is told about problems at once.")] = NotifyConfig()
 
     def agent(self, slug: str) -> AgentConfig:
         """Return the settings of one agent; the defaults where the file has none."""

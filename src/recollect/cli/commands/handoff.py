@@ -118,8 +118,8 @@ def handoff(session: str, to: str, budget: int | None, *, out: Path | None, no_s
     """Write a brief of a session for another agent.
 
     It says what was asked, what was decided and whether that still holds, what was run and changed, what fails, what is
-    left to do and where it stopped. Each line cites its source. A session that is still running is told as far as it
-    has come. SESSION is a session's uid or a unique prefix of it.
+    left to do and where it stopped. Each line cites its source. The brief of a running session ends where the session
+    is now. SESSION is a session's uid or a unique prefix of it.
 
     \b
     Examples:
