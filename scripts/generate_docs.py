@@ -9,15 +9,19 @@ import argparse
 import json
 import re
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from itertools import takewhile
 from pathlib import Path
 
 from recollect.agent_names import letters
-from recollect.agents.facts import INDEX, described_agents, written_entry
-from recollect.agents.registry import adapters
+from recollect.agents.facts import INDEX, described_agents, install_table, written_entry
+from recollect.agents.install.contract import FilePlace, Hooks, Install, Mcp, OwnFile, Platform, Unsupported
+from recollect.agents.install.described import installs
+from recollect.agents.registry import adapter, adapters
 from recollect.cli.reference import cli_reference
 from recollect.config import config_reference
 from recollect.model.capabilities import AgentFacts, Place, Root
+from recollect.model.own import SERVER
 
 ROOT = Path(__file__).resolve().parent.parent
 HEADER = "<!-- Written by `make docs` from the code; don't edit. -->"
@@ -57,6 +61,30 @@ variables = {{ CODEX_HOME = "$HOME/work/.codex" }}
 
 Every key with its default:
 """
+
+SETUP_HEAD = f"""\
+# Setup
+
+{HEADER}
+
+`recollect setup AGENT` gives an agent access to your memory ([Set up an agent](../how-to/set-up-an-agent.md)). For each
+agent, this page says what setup writes, how to check it, and what the agent does not allow.
+
+```sh
+recollect setup claude --dry-run --diff    # shows every line that would be written
+```
+
+- The entries are called `recollect`. Setup adds them to the files below and keeps everything else. If the table names a
+  command and the agent's program is found, setup registers the server with that command.
+- The table shows the usual folder. A variable such as `CLAUDE_CONFIG_DIR` or `CODEX_HOME`, or another edition of the
+  agent, can move it.
+- `recollect doctor` says whether everything is still there, starts, and receives events.
+- An agent that takes no context from hooks still has the tools and the skill.
+- `--disable-native-memory` turns off the agent's own memory, which also adds text to sessions.
+- `--remove` restores every file byte for byte, unless you changed it since; then it removes only its own entries. A
+  skill that several agents share stays until you remove the last of them.
+"""
+_ELSEWHERE: dict[Platform, str] = {"linux": "", "macos": "on macOS ", "windows": "on Windows "}
 
 
 def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> list[str]:
@@ -120,6 +148,72 @@ def section(facts: AgentFacts) -> list[str]:
         *table(("what", "files below the root", "container", "lane"), (place_row(p) for p in facts.places)),
     ]
     return lines
+
+
+def setup_page() -> str:
+    """Return docs/reference/setup.md."""
+    return "\n".join([SETUP_HEAD, *(line for install in installs().values() for line in setup_section(install))])
+
+
+def setup_section(install: Install) -> list[str]:
+    """Return the lines about the set-up of one agent."""
+    facts = adapter(install.slug).facts
+    sources = ", ".join(f"[{at}]({source.url})" for at, source in enumerate(install.sources, 1))
+    lines = [f"## {facts.name}", "", f"Set up with `recollect setup {install.slug}`.", ""]
+    lines += [*table(("what", "where"), written_parts(install)), "", *(f"- {one}" for one in setup_notes(install))]
+    if facts.keeps_sessions:
+        lines.append(
+            f"- {facts.name} deletes all but {facts.keeps_sessions} sessions. `recollect up` ingests them before."
+        )
+    return [*lines, f"- Verified with {install.verified_version} ({sources}).", ""]
+
+
+def written_parts(install: Install) -> Iterator[tuple[str, str]]:
+    """Yield what is written for an agent, and where."""
+    if isinstance(install.mcp, Mcp):
+        words = install_table(install.slug)["mcp"].get("add", ())
+        named = list(takewhile(lambda word: word[0] not in "-{" and word != SERVER, words))
+        by = f", by {code([' '.join((install.executables[0], *named))])}" if named else ""
+        yield "MCP server", place_line(install.mcp.file.place) + by
+    if isinstance(install.hooks, Hooks):
+        events = dict.fromkeys(event.event for event in install.hooks.events)
+        yield "hooks", f"{place_line(install.hooks.part.place)}: {code(events)}"
+    if isinstance(install.skill, OwnFile):
+        yield "skill", place_line(install.skill.place)
+
+
+def setup_notes(install: Install) -> Iterator[str]:
+    """Yield what a person must do, how to check it, and what the agent does not allow."""
+    hooks = install.hooks
+    if isinstance(hooks, Hooks) and hooks.trust is not None:
+        yield f"**{hooks.trust.step}**"
+    yield from install.steps
+    yield from (part.reason for part in (install.mcp, hooks) if isinstance(part, Unsupported))
+    if isinstance(hooks, Hooks):
+        yield from filter(None, (hooks.note,))
+        for switch in hooks.switches:
+            setting = f"{'.'.join(switch.path)} = {json.dumps(switch.off)}"
+            yield f"`{setting}` in `{switch.place.names[0]}` turns the hooks off."
+    yield from (read.note for read in install.cross_reads)
+    for memory in install.native_memory:
+        state = "on by default;" if memory.default_on else "off by default. If you turned it on,"
+        line = f"`{' '.join(memory.line.split())}` in `{memory.place.names[0]}`"
+        yield f"The agent has a memory of its own ({memory.name}), {state} {line} turns it off."
+
+
+def place_line(place: FilePlace) -> str:
+    """Return where a file usually is, also on platforms where it is elsewhere."""
+    usual = {platform: usual_paths(place, platform) for platform in _ELSEWHERE}
+    others = (f"{_ELSEWHERE[name]}{paths}" for name, paths in usual.items() if paths != usual["linux"])
+    return "; ".join((usual["linux"], *others))
+
+
+def usual_paths(place: FilePlace, platform: Platform) -> str:
+    """Return the paths of a file in its usual folder on a platform."""
+    folder = next(
+        path for path in place.folder.templates(platform) if path.startswith(("~", "$APPDATA", "$LOCALAPPDATA"))
+    )
+    return " or ".join(f"`{folder}/{name}`" for name in place.names)
 
 
 def root_line(root: Root) -> str:
@@ -213,6 +307,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "docs/reference/agents.md": agents_page,
     "docs/reference/commands.md": cli_reference,
     "docs/reference/configuration.md": configuration_page,
+    "docs/reference/setup.md": setup_page,
     NAMES: agent_names,
 }
 """Every generated page and what makes it."""

@@ -48,7 +48,7 @@ def test_what_came_before_is_counted_and_its_end_is_named(
     ClaudeTranscript(claude_home, "one", cwd="/w/payroll").user("zone")
     assert recollect("sync").code == 0
     shown = recollect("exclude", "payroll").out
-    assert "1 session of them came before" in shown
+    assert "already stored: 1 session" in shown
     assert "`recollect forget --repo payroll`" in shown
     assert "forget --repo payroll" in recollect("doctor").out
 

@@ -38,6 +38,11 @@ def prose(text: str) -> str:
     return _INLINE_CODE.sub("", _FENCE.sub("", text))
 
 
+def without_code(text: str) -> str:
+    """Return the page with its code left out and its lines where they were."""
+    return _INLINE_CODE.sub("", _FENCE.sub(lambda match: "\n" * match[0].count("\n"), text))
+
+
 def links(text: str) -> list[str]:
     """Return the targets of all links outside code."""
     return [match["target"] for match in _LINK.finditer(prose(text))]

@@ -48,7 +48,9 @@ def is_said(shown: str, said: str) -> bool:
 
 @pytest.fixture
 def sample(demo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make a copy of the sample's home the user's for one page, which may write to it."""
+    """Make a copy of the sample's home the user's for one page, which may write to it and to an empty folder."""
+    (tmp_path / "empty").mkdir()
+    monkeypatch.chdir(tmp_path / "empty")
     monkeypatch.setenv("COLUMNS", "120")
     monkeypatch.setenv("RECOLLECT_HOME", str(shutil.copytree(demo, tmp_path / "memory")))
 

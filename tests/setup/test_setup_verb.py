@@ -185,10 +185,10 @@ def test_push_registers_no_tools_and_pull_no_hooks(home: Path, recollect: Callab
 
 
 def test_who_also_runs_these_hooks_is_said(home: Path, recollect: Callable[..., Outcome]) -> None:
-    assert "Grok Build runs the hooks of Claude Code" not in recollect("claude", "--dry-run").out
+    assert "Grok Build also runs the hooks of Claude Code" not in recollect("claude", "--dry-run").out
     (home / ".grok").mkdir()
-    assert "Grok Build runs the hooks of Claude Code" in recollect("claude", "--dry-run").out
-    assert "Grok Build runs the hooks of Claude Code" not in recollect("claude", "--mode", "pull", "--dry-run").out
+    assert "Grok Build also runs the hooks of Claude Code" in recollect("claude", "--dry-run").out
+    assert "Grok Build also runs the hooks of Claude Code" not in recollect("claude", "--mode", "pull", "--dry-run").out
 
 
 def test_files_for_instructions_are_never_made(home: Path, recollect: Callable[..., Outcome]) -> None:

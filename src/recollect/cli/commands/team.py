@@ -118,7 +118,7 @@ def share(repo: str | None, level: Level | None, is_end: bool) -> CommandResult:
 def push(is_dry_run: bool) -> CommandResult:
     """Send what is shared and new; withdraw what is not shared any more.
 
-    The daemon does so by itself. It takes in nothing: run `recollect sync` first, or have the daemon at work.
+    The daemon does so by itself. It ingests nothing: run `recollect sync` first, or have the daemon running.
 
     \b
     Example:

@@ -376,12 +376,12 @@ def _watched(status: LiveStatus) -> str:
 def print_excluded(out: Console, view: ExcludedView, *, notes: Sequence[str] = ()) -> None:
     """Print what is excluded, and what of it is stored."""
     for repo in view.exclude_repos:
-        out.print(safe_line(repo), soft_wrap=True)
+        out.print(f"excluded: {safe_line(repo)}", soft_wrap=True)
     if not view.exclude_repos:
         out.print("no repository is excluded")
     if view.stored_sessions:
         name = view.stored_repos[0] or "PATTERN"
         many = plural(view.stored_sessions, "session")
-        text = f"{many} of them came before; `recollect forget --repo {name}` erases what is stored"
+        text = f"already stored: {many}; to erase, run `recollect forget --repo {name}`"
         out.print(Text(safe_line(text), style="yellow"), soft_wrap=True)
     print_notes(out, notes)
