@@ -19,6 +19,7 @@ from benchmarks import (
     recall,
     search,
     soaking,
+    team_import,
     tokens,
     upkeep,
     usage,
@@ -56,6 +57,7 @@ SCRIPTS = {
     "learning": learning.measure,
     "privacy": privacy.measure,
     "upkeep": upkeep.measure,
+    "team_import": team_import.measure,
     "soak": soaking.measure,
 }
 

@@ -16,7 +16,7 @@ ORDER = (
     "ingest", "peers", "search", "pages", "answers", "recall", "locomo", "context", "tokens", "vectors", "usage",
     "adapters", "hooks", "mcp", "live", "clients", "distill_scored", "learning_scored", "distill_quality",
     "distill_outcomes", "distill_bindings", "distill_speed", "learning_quality", "learning", "privacy", "upkeep",
-    "soak", "team",
+    "team", "team_import", "soak",
 )  # fmt: skip
 
 

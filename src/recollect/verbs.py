@@ -58,6 +58,7 @@ VERBS: tuple[Verb, ...] = (
     Verb("otlp", "plug in", "servers", "Receive what agents send over OpenTelemetry (OTLP/HTTP)."),
     Verb("hook", "plug in", "servers", "Handle one event of an agent. Its hooks call this.", recalls=True),
     Verb("conformance", "plug in", "agents", "Check an adapter against its fixtures."),
+    Verb("sync-folder", "plug in", "sync_folder", "Share sessions between your machines, through a folder."),
     Verb("team", "plug in", "team", "Share sessions with a team, and serve its memory.", recalls=True),
     Verb("doctor", "look after", "health", "Check the health of the memory."),
     Verb("embed", "look after", "ingest", "Compute the vectors for searching by meaning."),
@@ -87,8 +88,10 @@ _BUILTINS = ("help",)
 
 
 def function_name(verb: str) -> str:
-    """Return the function of a verb in its module: its name, with an underscore where Python has that name already."""
-    return f"{verb}_" if keyword.iskeyword(verb) or verb in _BUILTINS else verb
+    """Return the function of a verb in its module: its name, with an underscore for a hyphen, and where Python has
+    that name already."""
+    name = verb.replace("-", "_")
+    return f"{name}_" if keyword.iskeyword(name) or name in _BUILTINS else name
 
 
 GROUPS: tuple[str, ...] = tuple(dict.fromkeys(verb.group for verb in VERBS))

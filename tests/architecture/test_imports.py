@@ -34,6 +34,7 @@ PLANTED = {
     "house-keyring": ("recall/answers.py", "import keyring"),
     "house-watching": ("capture/changes.py", "import watchfiles"),
     "house-postgres": ("memory/team.py", "import psycopg"),
+    "house-dask": ("memory/team.py", "import distributed"),
     "house-pages": ("serve/loopback.py", "import jinja2"),
     "acyclic": ("privacy/findings.py", "import recollect.privacy.matcher"),
 }

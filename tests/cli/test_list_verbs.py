@@ -54,7 +54,8 @@ OF_SOMETHING = {
 OTHERS = {
     *((verb,) for verb in (
         "backup", "blame", "config", "digest", "embed", "evict", "exclude", "forget", "handoff", "help", "hook",
-        "import", "mcp", "otlp", "rebuild", "redact", "repair", "restore", "resume", "retro", "schema", "sync", "tui",
+        "import", "mcp", "otlp", "rebuild", "redact", "repair", "restore", "resume", "retro", "schema", "sync",
+        "sync-folder", "tui",
         "ui", "undo",
         "up", "verify")),
     *(("actions", verb) for verb in ("add", "done")),
@@ -67,8 +68,8 @@ OTHERS = {
     *(("learnings", verb) for verb in ("add", "ask", "confirm", "correct", "retire", "run", "show", "status", "why")),
     *(("service", verb) for verb in ("install", "remove", "status")),
     *(("team", verb) for verb in (
-        "grant", "init", "invite", "join", "leave", "migrate", "push", "retention", "revoke", "serve", "share",
-        "status")),
+        "grant", "import", "init", "invite", "join", "leave", "migrate", "push", "retention", "revoke", "serve",
+        "share", "status")),
     *(("stats", verb) for verb in ("overview", "recall", "sessions", "storage")),
 }  # fmt: skip
 LINES = {("parse",), ("replay",), ("watch",)}

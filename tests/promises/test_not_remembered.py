@@ -152,6 +152,7 @@ def _ways(session: str, learning: str, repository: Path, plain: Path, root: Path
         "verify": [[], [str(plain)]],
         "repair": [["--dry-run"]],
         "backup": [[str(root / "another")]],
+        "sync-folder": [[str(root)]],
         "restore": [[str(root / "copy"), "--home", str(root / "restored")]],
         "evict": [["--dry-run"]],
         "rebuild": [["index"]],

@@ -79,8 +79,8 @@ def load_keys(keys_dir: Path) -> HomeKeys:
     return home_keys(open_data_key(keys_dir))
 
 
-def load_or_create_keys(keys_dir: Path) -> HomeKeys:
-    """Return the keys of a home, making them on its first use.
+def load_or_create_keys(keys_dir: Path, *, data_key: bytes = b"") -> HomeKeys:
+    """Return the keys of a home, making them on its first use. data_key: what a home is to have that others are like.
 
     Safe for several processes at once: whoever publishes a file first wins, and all return what is on disk. The
     wrapping key is durable before the data key that it seals, and it is never made anew beside an existing one.
@@ -93,8 +93,13 @@ def load_or_create_keys(keys_dir: Path) -> HomeKeys:
         make_private_folder(keys_dir)
         publish_once(keys_dir / WRAPPING_FILE, new_wrapping_key())
         wrapping = read_key_file(keys_dir / WRAPPING_FILE, WrappingKey)
-        publish_once(keys_dir / DATA_FILE, seal(secrets.token_bytes(KEY_BYTES), wrapping, "file"))
+        publish_once(keys_dir / DATA_FILE, seal(data_key or secrets.token_bytes(KEY_BYTES), wrapping, "file"))
     return load_keys(keys_dir)
+
+
+def archives_key(keys: HomeKeys) -> bytes:
+    """Return the data key of memories that a bulk import makes for a while: its markers say nothing of this home's."""
+    return _derive(keys.data_key, b"recollect/1/imported archives")
 
 
 def _derive(data_key: bytes, purpose: bytes) -> bytes:

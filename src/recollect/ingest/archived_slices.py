@@ -34,7 +34,8 @@ class Revision(msgspec.Struct):
     """One archived revision: its source, its chunks, where the whole records that were taken end, and its holes.
 
     observations: up to which byte it was seen when, from the journal. marks: how its source looked at its committed
-    end. kept: what the bytes no longer tell, of one with holes. cuts: bytes at which a slice ends.
+    end. kept: what the bytes no longer tell, of one with holes. cuts: bytes at which a slice ends. known_bytes: how far
+    the database was with it; from there on everything is new, also behind a hole.
     """
 
     row: SourceRow
@@ -44,6 +45,7 @@ class Revision(msgspec.Struct):
     marks: bytes = b""
     kept: Removal | None = None
     cuts: list[int] = []
+    known_bytes: int | None = None
 
     @property
     def holes(self) -> Sequence[Hole]:
@@ -103,7 +105,7 @@ class _Walk:
     def slices(self) -> Iterator[Slice]:
         """Yield a slice for every batch of records that is there."""
         pieces = pieces_and_gaps(self._archive, lambda: self._places, self._revision.holes)
-        for batch, is_last in _with_last(_cut(replay(pieces, self._row.container), self._revision.cuts)):
+        for batch, is_last in _with_last(_cut(replay(pieces, self._row.container), sorted(self._revision.cuts))):
             if batch.gap is not None:
                 self._index += batch.gap.records
                 self._turn = max(self._turn, batch.gap.turn)
@@ -183,6 +185,7 @@ class _Walk:
         )  # fmt: skip
 
     def _result(self, derived: Derived, end: int) -> SliceResult:
+        known = self._revision.known_bytes
         return SliceResult(
             source=self._row, from_bytes=self._committed, to_bytes=end, bytes_seen=end, records=derived.records,
             sessions=derived.sessions, defects=derived.defects, blobs=derived.blobs,
@@ -190,7 +193,7 @@ class _Walk:
             chunks=[], keep_chunks=len(self._revision.chunks),
             unknown_count=derived.unknown_count, redactions=derived.redactions, drift=derived.drift,
             is_new_revision=self._committed == 0, is_last=False, observations=[],
-            left_out=derived.left_out, is_partial=self._is_partial,
+            left_out=derived.left_out, is_partial=self._is_partial and (known is None or self._committed < known),
         )  # fmt: skip
 
     def closing(self, *, is_damaged: bool = False) -> Slice:

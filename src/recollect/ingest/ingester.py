@@ -13,6 +13,7 @@ from typing import NamedTuple
 from recollect.archive.archive import Archive
 from recollect.archive.chunks import ChunkPlace
 from recollect.archive.journal import MARK_BYTES, JournalEntry, moving
+from recollect.clock import now_us as clock_now_us
 from recollect.erasure.exclusion import KeepingOut
 from recollect.erasure.tombstones import NOTHING as NOTHING_FORGOTTEN
 from recollect.erasure.tombstones import Forgotten
@@ -78,8 +79,9 @@ class Ingester:
 
     @classmethod
     def of_archive(
-        cls, writer: Writer, archive: Archive, index: IndexWriterSet | None = None, *, stored: Reader | None = None
-    ) -> Ingester:
+        cls, writer: Writer, archive: Archive, index: IndexWriterSet | None = None, *, stored: Reader | None = None,
+        keeping_out: KeepingOut | None = None,
+    ) -> Ingester:  # fmt: skip
         """Return one for slices that come from the archive itself: nothing of them is archived or reported."""
         from recollect.agents.registry import adapters
 
@@ -87,7 +89,9 @@ class Ingester:
             agents={slug: AgentSync(agent=slug) for slug in adapters()}, seconds=0, bytes=0, stored_bytes=0
         )
         sinks = Sinks(writer, archive, index, stored)
-        return cls(sinks, counts, now_us=lambda: 0, timer=StageTimer(), record_journal=False)
+        return cls(
+            sinks, counts, now_us=clock_now_us, timer=StageTimer(), record_journal=False, keeping_out=keeping_out
+        )
 
     @property
     def forgotten(self) -> Forgotten:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -23,6 +23,7 @@ from recollect.wire import firings_folder
 
 # Every read refreshes, most of the time where a daemon already did: what only ingesting needs is imported there.
 if TYPE_CHECKING:
+    from recollect.capture.discover import FoundSource
     from recollect.capture.scope import Scope
     from recollect.erasure.forget import Opened
     from recollect.erasure.reports import EvictReport
@@ -146,6 +147,22 @@ def import_(
         return _busy(error)
     _make_ready(home, report)
     report.notes[:0] = recovered
+    return report
+
+
+def take_found(home: OpenHome, found: Mapping[str, Sequence[FoundSource]]) -> SyncReport:
+    """Ingest sources that were found before, of each agent, and analyse their sessions; nothing is indexed.
+
+    Raises StoreLocked, StoreError, ArchiveError.
+    """
+    from recollect.ingest.sync import SyncRequest
+    from recollect.ingest.sync import sync as take
+
+    request = SyncRequest(home.config, agents=tuple(found), env=home.env, now_us=now_us)
+    request.found = found
+    with home.writing() as opened:
+        report = take(opened, request)
+        _analyse(home, opened, request, report)
     return report
 
 

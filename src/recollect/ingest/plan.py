@@ -27,6 +27,7 @@ from recollect.ingest.worker.tasks import SourceTask
 from recollect.ingest.worker.trail import next_revision
 from recollect.model.ids import source_id
 from recollect.model.records import SourceInfo
+from recollect.model.synced import is_foreign
 from recollect.store.rows import ChunkReader
 from recollect.store.slices import SourceRow
 
@@ -84,7 +85,8 @@ class Planner:
         self.rewritten: list[Planned] = []
         """What was found to differ from the archive when it was compared whole."""
         paths = None if scope is None else sorted(scope.paths)
-        self._known = writer.sources(adapter.facts.slug, paths=paths)
+        sources = writer.sources(adapter.facts.slug, paths=paths)
+        self._known = {name: row for name, row in sources.items() if not is_foreign(row.key)}
         self._known_documents = [
             KnownDocument(row.path, row.relative, row.role, row.tail_sha, FileState(row.size, row.mtime_ns, row.inode))
             for row in self._known.values()

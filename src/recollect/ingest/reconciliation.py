@@ -16,9 +16,11 @@ from recollect.archive.condition import JOURNAL
 from recollect.archive.journal import JournalEntry, burying
 from recollect.archive.journal import JournalTombstone as ArchivedTombstone
 from recollect.archive.revisions import ArchivedRevision
+from recollect.capture.replay import is_appended
 from recollect.config import PrivacyConfig
 from recollect.erasure.copies import vectors_held
 from recollect.erasure.cuts import as_archived
+from recollect.erasure.exclusion import KeepingOut
 from recollect.erasure.forget import Opened, apply_tombstones
 from recollect.erasure.tombstones import Forgotten
 from recollect.errors import KeyUnavailable
@@ -78,7 +80,11 @@ def bring_in_step(opened: Opened, privacy: PrivacyConfig, *, at: int) -> list[st
     if found.must_rewrite:
         _rewrite(opened, found, notes)
     if found.behind:
-        _derive(opened, found.behind, privacy, notes)
+        sessions, lost = derive(opened, found.behind, privacy)
+        if sessions:
+            derived = plural(len(sessions), "session was", "sessions were")
+            notes.append(f"the database was behind its archive: {derived} derived from the archive")
+        notes += lost
     with writer.transaction():
         writer.mark_journal(archive.journal.size_bytes())
     archive.condition.leave_packs({JOURNAL})
@@ -217,13 +223,19 @@ def _forget_again(opened: Opened, notes: list[str], at: int) -> bool:
     return True
 
 
-def _derive(opened: Opened, behind: list[ArchivedRevision], privacy: PrivacyConfig, notes: list[str]) -> None:
-    """Derive from the archive what the database does not have, in the order in which it was seen."""
+def derive(
+    opened: Opened, behind: list[ArchivedRevision], privacy: PrivacyConfig, *, keeping_out: KeepingOut | None = None
+) -> tuple[set[str], list[str]]:
+    """Derive from the archive what the database does not have, in the order in which it was seen; return the uids of
+    the sessions, and a line on each source of which not all could be derived.
+
+    keeping_out: promises that the bytes of what is left out go.
+    """
     writer, archive = opened.writer, opened.archive
     known = adapters()
     rows = {row.source_id: row for agent in known for row in writer.sources(agent).values()}
     forgotten = Forgotten.of(opened.keys.forget_key, writer.removing.forgetting.tombstones())
-    ingester = Ingester.of_archive(writer, archive)
+    ingester = Ingester.of_archive(writer, archive, keeping_out=keeping_out)
     redactor = redactor_of(opened.keys.marker_key, privacy)
     lost: list[str] = []
 
@@ -236,6 +248,9 @@ def _derive(opened: Opened, behind: list[ArchivedRevision], privacy: PrivacyConf
             lost.append(f"{revision.row.path} is in the archive's journal, and none of its bytes can be read")
             return iter(())
         if row is not None and row.revision == revision.row.revision:
+            revision.known_bytes = row.committed_bytes
+            if row.committed_bytes and is_appended(row.container):
+                revision.cuts.append(row.committed_bytes)
             with writer.transaction():
                 writer.rewind(row.source_id)
             revision.row.trail = same_revision(row.trail)
@@ -247,8 +262,4 @@ def _derive(opened: Opened, behind: list[ArchivedRevision], privacy: PrivacyConf
         ingester.take_archived(result, places)
         rows[result.source.source_id] = result.source
     ingester.flush()
-    sessions = len(ingester.touched_sessions)
-    if sessions:
-        derived = plural(sessions, "session was", "sessions were")
-        notes.append(f"the database was behind its archive: {derived} derived from the archive")
-    notes += lost
+    return ingester.touched_sessions, lost

@@ -65,6 +65,9 @@ class SyncRequest:
         self.config = config
         self.imports: Named | None = None
         """Files and folders to take in instead of what agents wrote on this machine."""
+        self.found: Mapping[str, Sequence[FoundSource]] | None = None
+        """The sources of each agent, where somebody has looked already; then nothing is looked for, nothing is indexed,
+        and all is done in this process."""
         self.options: ImportOptions | None = None
         """Which of all that was found a bulk import takes in, and what of it is indexed; None: all."""
         self.known = adapters_with(config.formats())
@@ -101,7 +104,7 @@ class SyncRequest:
     @property
     def looks_everywhere(self) -> bool:
         """Whether everything that agents wrote on this machine is looked at."""
-        return self.scope is None and self.imports is None and not self.agents
+        return self.scope is None and self.imports is None and self.found is None and not self.agents
 
     def named(self) -> Named:
         """Return the files and folders whose content tells whose they are."""
@@ -122,19 +125,20 @@ def sync(opened: Opened, request: SyncRequest) -> SyncReport:
     report = SyncReport(agents={}, seconds=0.0, bytes=0, stored_bytes=0)
     timer, threads = StageTimer(), OtherThreads()
     at, is_bounded = request.now_us(), request.max_bytes is not None
-    report.notes += _bring_together(opened, request.config.privacy, at=at, is_bounded=is_bounded)
+    report.notes += bring_together(opened, request.config.privacy, at=at, is_bounded=is_bounded)
     healing = Healing(opened, report, is_bounded=is_bounded) if request.scope is None else None
     keeping_out = KeepingOut(opened, excluded_repos(request.config, request.env), now_us=request.now_us())
     if request.scope is None:
         report.notes += strangers(request.config.agents, request.known).values()
         renew_redaction(opened, request.config.privacy, report, max_bytes=request.max_bytes, progress=request.progress)
-    index = _open_index(home, report)
+    index = _open_index(home, report) if request.found is None else None
     try:
         if index is not None:
             _mend(writer, reader, index, report)
         if request.scope is None:
             _rederive_stale(opened, index, request, report)
-        if request.imports is None and (request.scope is None or request.scope.takes_spool):
+        is_own = request.imports is None and request.found is None
+        if is_own and (request.scope is None or request.scope.takes_spool):
             report.notes += take_spooled_events(str(home.spool), request.known, now_us=request.now_us())
         with timer.stage("discover"):
             planned = _plan_and_touch(opened, (keeping_out, healing), request, report)
@@ -164,7 +168,7 @@ def sync(opened: Opened, request: SyncRequest) -> SyncReport:
     return report
 
 
-def _bring_together(opened: Opened, privacy: PrivacyConfig, *, at: int, is_bounded: bool) -> list[str]:
+def bring_together(opened: Opened, privacy: PrivacyConfig, *, at: int, is_bounded: bool) -> list[str]:
     """Bring archive and database in step where they may differ; return a line on each thing done. at: UTC microseconds.
 
     The length of the journal at the last commit is written down in the database, and how the journal looked in the
@@ -390,6 +394,9 @@ def _plan_all(
         planner = Planner(adapter, known, line, archive=archive, slice_bytes=slice_bytes, scope=scope)
         planner.was_left_out, planner.heal, planner.rechecks = was_left_out, heal, rechecks
         planners.append(planner)
+        if request.found is not None:
+            planned += planner.plan(request.found.get(adapter.facts.slug, ()), present_roots=())
+            continue
         found = finder.find(adapter, planner)
         if request.imports is None and adapter.facts.hooks is not None:
             found.sources += sources_of_hooks(spool, adapter.facts.slug)
@@ -524,7 +531,7 @@ def _answers(
     formats, privacy = request.config.formats(), request.config.privacy
     greeting = Greeting(keys, str(home.archive), formats, privacy, forgotten)
     queue = pool.WorkQueue(planned)
-    if total <= pool.SMALL_BYTES:
+    if total <= pool.SMALL_BYTES or request.found is not None:
         return pool.run_here(queue, greeting)
     workers = request.config.ingest.workers or os.cpu_count() or 1
     return pool.run_in_processes(queue, greeting, workers=workers)

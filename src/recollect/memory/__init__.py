@@ -120,6 +120,7 @@ if TYPE_CHECKING:
     from recollect.memory.redaction import redact_stream, without_secrets
     from recollect.memory.saved_searches import SavedSearchesFacet
     from recollect.memory.setup import PreparedSetup, PreparedWriting, SetupFacet
+    from recollect.memory.shared_folder import SharedFolderFacet
     from recollect.memory.team import TeamFacet, TeamStatus
     from recollect.memory.transcripts import (
         Explanation,
@@ -177,8 +178,10 @@ if TYPE_CHECKING:
     from recollect.recall.overview import Cited, Overview
     from recollect.recall.passages import snippet
     from recollect.recall.quotes import CONTINUED, clean, quoted
+    from recollect.sharing.archives import ArchivePart, FoundArchives, PartBatches, redacted_batches
     from recollect.sharing.membership import Membership
     from recollect.sharing.push import PushReport
+    from recollect.sharing.sync_folder import FolderReport
     from recollect.store.audit import AuditEntry
     from recollect.store.insights import KeptNode, KeptSignals
     from recollect.store.learnings import LearningFilter

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from recollect.memory.recall import AgentsFacet, RecallFacet, UsageFacet
     from recollect.memory.saved_searches import SavedSearchesFacet
     from recollect.memory.setup import SetupFacet
+    from recollect.memory.shared_folder import SharedFolderFacet
     from recollect.memory.team import TeamFacet
     from recollect.model.events import Event
     from recollect.model.insights.digests import Digest, PublishedDigest
@@ -372,6 +373,8 @@ class Memory(OpenHome):
 
     team: TeamFacet = facet("recollect.memory.team")
     """Share sessions with a team, and ask what it knows."""
+    shared_folder: SharedFolderFacet = facet("recollect.memory.shared_folder")
+    """See each other's sessions on machines of one person, through a folder."""
 
     @property
     def context_facet(self) -> ContextFacet:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -22,6 +23,7 @@ from recollect.sharing.repositories import known_repositories, repository_of
 
 if TYPE_CHECKING:
     from recollect.ingest.home import OpenHome
+    from recollect.sharing.archives import ArchivePart, FoundArchives
 
 
 class TeamStatus(msgspec.Struct, frozen=True):
@@ -100,6 +102,21 @@ class TeamFacet:
         asked = TeamQuestion(query, wanted, zone_offset_s, meaning.model, vectors[0] if vectors else b"")
         with self._client(self.membership()) as client:
             return client.search(asked, TeamAnswer)
+
+    def archives(
+        self, folders: Sequence[Path], *, level: Level, repos: Sequence[str] = ()
+    ) -> tuple[FoundArchives, list[ArchivePart]]:
+        """Return what folders hold, and the parts in which it can be imported, see `sharing.archives`.
+
+        repos: empty: all that have a name. Raises SourceUnavailable.
+        """
+        from recollect.archive.keys import archives_key, load_keys
+        from recollect.sharing.archives import find_archives, parts_of
+
+        self._home.make_keys()
+        key = archives_key(load_keys(self._home.folders.keys))
+        found = find_archives(folders, self._home.config)
+        return found, list(parts_of(found, level=level, repos=repos, data_key=key, config=self._home.config))
 
     def audit(self) -> AuditPage:
         """Return who asked what, and who read sessions of this person."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from array import array
+from collections.abc import Callable
+from datetime import date
 from typing import NamedTuple
 
 import msgspec
@@ -138,6 +140,9 @@ PUT_PASSAGES = (
     "n.event_id, n.part, n.piece, n.embedding::halfvec "
     "FROM unnest(%s::text[], %s::int[], %s::int[], %s::text[]) n (event_id, part, piece, embedding)"
 )
+EVENT_COLUMNS = (
+    "event_id", "part", "seq", "kind", "role", "ts", "turn_index", "tool", "summary", "said", "paths", "is_undone",
+)  # fmt: skip
 ADVANCE = (
     "UPDATE recollect.machine SET batch_number = %s, derivation_id = %s, position = coalesce(%s, position) "
     "WHERE team_id = recollect.present_team() AND machine_id = recollect.present_machine()"
@@ -148,6 +153,16 @@ class _Progress(NamedTuple):
     number: int
     derivation_id: str
     position: int | None
+
+
+PutEvents = Callable[[Connection, tuple[int, date], list[tuple[object, ...]]], None]
+"""Writes events of a session (its number, the month of its partition): rows of EVENT_COLUMNS."""
+
+
+def insert_events(db: Connection, session: tuple[int, date], rows: list[tuple[object, ...]]) -> None:
+    """Write events; one that is there already is replaced."""
+    columns = (list(column) for column in zip(*rows, strict=True))
+    db.execute(PUT_EVENTS, (session[1], session[0], *columns))
 
 
 def unpacked(body: bytes) -> Batch:
@@ -206,7 +221,7 @@ def accept(database: TeamDatabase, token: str, body: bytes) -> Taken:
                 raise TeamRefused(f"batch {batch.number} came before batch {at.number + 1}", hint="push again")
             if batch.derivation_id != at.derivation_id and not batch.restarts:
                 raise TeamRefused("this batch counts the events of another memory", hint="push again")
-            _apply(db, batch)
+            apply(db, batch)
             db.execute(ADVANCE, (batch.number, batch.derivation_id, batch.position))
     except (psycopg.DataError, psycopg.IntegrityError, psycopg.ProgrammingError) as error:
         raise TeamRefused(f"this batch cannot be stored: {str(error).partition(chr(10))[0]}") from error
@@ -229,7 +244,11 @@ def _progress(db: Connection, *, for_update: bool = False) -> _Progress:
     return msgspec.convert(found, _Progress)
 
 
-def _apply(db: Connection, batch: Batch) -> None:
+def apply(db: Connection, batch: Batch, *, put_events: PutEvents = insert_events) -> None:
+    """Bring the rows of the present machine to what a batch says. Raises TeamRefused, psycopg.Error.
+
+    put_events: writes rows of EVENT_COLUMNS.
+    """
     if batch.restarts:
         db.execute(RESTART)
     if batch.shares is not None:
@@ -242,7 +261,7 @@ def _apply(db: Connection, batch: Batch) -> None:
     if batch.model:
         db.execute(PUT_MODEL, (batch.model,))
     for span in batch.spans:
-        _put_span(db, span, batch.model)
+        _put_span(db, span, batch.model, put_events)
     if batch.retired:
         db.execute(RETIRE, (list(batch.retired),))
     learnings = [
@@ -281,7 +300,7 @@ def _put_session(db: Connection, session: SharedSession) -> None:
         db.cursor().executemany(PUT_DECISION, decisions)
 
 
-def _put_span(db: Connection, span: EventSpan, model: str) -> None:
+def _put_span(db: Connection, span: EventSpan, model: str, put_events: PutEvents) -> None:
     found = db.execute(FIND_SESSION, (span.session_uid,)).fetchone()
     if found is None:
         raise TeamRefused(f"the events of {span.session_uid} are not shared", hint="push again")
@@ -292,15 +311,15 @@ def _put_span(db: Connection, span: EventSpan, model: str) -> None:
         raise TeamRefused(f"an event of {span.session_uid} lies outside of its span")
     if not once:
         return
-    columns = zip(
-        *(
+    put_events(
+        db,
+        msgspec.convert((session_id, month), tuple[int, date]),
+        [
             (e.event_id, e.part, e.seq, e.kind, e.role, e.ts, e.turn_index, e.tool, e.summary, e.text,
              "\n".join(e.paths), e.is_undone)
             for e in once.values()
-        ),
-        strict=True,
+        ],
     )  # fmt: skip
-    db.execute(PUT_EVENTS, (month, session_id, *(list(column) for column in columns)))
     pieces = [
         (e.event_id, e.part, number, vector_text(vector))
         for e in once.values()

@@ -13,7 +13,9 @@ from typing import Any
 
 import apsw
 
+from recollect.config import Config
 from recollect.hook.event_file import keep
+from recollect.memory import ForgetSelection, Memory
 from recollect.store.migrations import MIGRATIONS
 from recollect.testing.builders import ClaudeTranscript
 from tests.capture.mempalace.palaces import PalaceBuilder
@@ -306,6 +308,43 @@ def with_something(*parts: str) -> Callable[[Path, World], dict[str, Any]]:
     return expected
 
 
+def _beside_a_shared_folder(bench: Bench, home: Path) -> None:
+    """Another machine of the same person put its sessions into a folder, and forgot one of them since."""
+    shared, other = home.parent / "shared", home.parent / "other"
+    shared.mkdir()
+    (home.parent / "passphrase").write_text(PASSPHRASE + "\n")
+    bench.must(home, *SYNC_FOLDER)  # copies of this home are one machine
+    env = {"HOME": str(other), "CLAUDE_CONFIG_DIR": str(other / "claude")}
+    written = [ClaudeTranscript(other / "claude", f"elsewhere {number}") for number in range(4)]
+    for one in written:
+        one.user("question of elsewhere " + "words " * 20_000)
+        one.assistant("answer 3 2 of elsewhere")
+    with Memory.open(other / "home", config=Config(), env=env) as memory:
+        memory.shared_folder.sync(shared, lambda _: PASSPHRASE, name="other")
+        memory.maintenance.forgetting.run(ForgetSelection(session=written[0].uid))
+        memory.shared_folder.sync(shared, lambda _: PASSPHRASE, name="other")
+
+
+PASSPHRASE = "a horse that is correct"
+SYNC_FOLDER = ("sync-folder", "{beside}/shared", "--passphrase-file", "{beside}/passphrase", "--machine", "this")
+
+
+def _assert_exchanged(home: Path, world: World, expected: dict[str, Any]) -> None:
+    """A third machine gets everything from the folder, whatever interrupted those that put it there."""
+    assert_same(home, world, expected)
+    third = home.parent / "third"
+    env = {"HOME": str(third), "CLAUDE_CONFIG_DIR": str(third / "claude")}
+    with Memory.open(third, config=Config(), env=env) as memory, opened(home, world.env) as mine:
+        report = memory.shared_folder.sync(home.parent / "shared", lambda _: PASSPHRASE, name="third")
+        assert (report.refused, report.waiting) == ((), 0)
+        assert _uids(memory) == _uids(mine)
+    shutil.rmtree(third)
+
+
+def _uids(memory: Memory) -> set[str]:
+    return {one.session_uid for one in memory.sessions(limit=1000, sync=False).sessions}
+
+
 STAGES = (
     Stage("the first sync", ("sync",), _empty),
     Stage("a sync of appends", ("sync",), _grown),
@@ -323,6 +362,9 @@ STAGES = (
         codes=(0, 1),
         is_whole=assert_sound,
         is_same=_assert_same_after_a_sync,
+    ),
+    Stage(
+        "syncing with a folder", SYNC_FOLDER, _beside_a_shared_folder, is_whole=assert_sound, is_same=_assert_exchanged
     ),
     Stage("backing up", ("backup", BACKUP), _taken_in, is_same=_assert_restorable),
     Stage("restoring", ("restore", BACKUP, "--force"), _with_a_backup, is_whole=assert_sound),

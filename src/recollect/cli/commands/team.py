@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import sys
+from contextlib import closing
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from recollect.cli.groups import noun
-from recollect.cli.options import open_memory
+from recollect.cli.options import NamedPath, open_memory
 from recollect.cli.results import LINE, CommandResult, ResultKind, prints, show
 from recollect.cli.terminal import write_bytes
 from recollect.errors import TeamRefused, UsageError
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
 MEMBERS = ResultKind("team-members", "recollect.team.administration:MemberView", "team:print_members", listed="members")
 MADE = ResultKind("team-init", "recollect.team.administration:TeamMade", "team:print_made")
 INVITED = ResultKind("team-invite", "recollect.team.administration:Invitation", "team:print_invitation")
+IMPORTED = ResultKind("team-import", "recollect.team.bulk_import:BulkReport", "team:print_bulk")
 DATABASE = ResultKind("team-database", "recollect.team.administration:DatabaseView", "team:print_database")
 PUSHED = ResultKind("team-push", "PushReport", "team:print_push")
 AUDIT = ResultKind("team-audit", "recollect.model.team_messages:AuditPage", "team:print_audit")
@@ -307,6 +311,55 @@ def retention(days: int | None, is_endless: bool, team: str, database: str) -> C
     said = f"sessions are kept for {plural(kept, 'day')}" if kept is not None else "sessions are kept for ever"
     line = f"{said}; {plural(removed, 'session')} removed" if removed else said
     return LINE({"days": kept, "removed": removed}, line=line)
+
+
+@team.command("import")
+@click.argument("folders", metavar="DIR...", nargs=-1, required=True, type=NamedPath(path_type=Path))
+@click.option("--level", type=click.Choice(LEVELS), required=True, help="How much of each session is shared.")
+@click.option("--repo", "repos", multiple=True, metavar="NAME", help="Only this repository; repeatable.")
+@click.option("--scheduler", default="", metavar="ADDRESS", help="Of a Dask cluster.  [default: one on this machine]")
+@click.option(
+    "--workers", type=click.IntRange(1, 256), default=os.cpu_count() or 1, metavar="N",
+    help="Processes of the cluster on this machine.  [default: one a core]",
+)  # fmt: skip
+@click.option("--dry-run", "is_dry_run", is_flag=True, help="Only say what would be read.")
+@database_option
+@prints
+def import_(
+    folders: tuple[Path, ...],
+    level: Level,
+    repos: tuple[str, ...],
+    scheduler: str,
+    workers: int,
+    is_dry_run: bool,
+    database: str,
+) -> CommandResult:
+    """Import old transcripts into a team's database, with Dask.
+
+    Join the team first: the sessions belong to you, under a machine of their own (NAME archives). They are read and
+    redacted on the cluster, where Recollect must be installed and DIR must have the same path. Raw transcripts do not
+    reach the database. Run it again after anything went wrong: the rows end up the same.
+
+    \b
+    Examples:
+      recollect team import /srv/old-laptops --level full --database postgresql://postgres@db/recollect
+      recollect team import /srv/old-laptops --level figures --scheduler tcp://dask:8786
+    """
+    from recollect.cli.render.progress import ProgressLine
+
+    _needs_psycopg()
+    from recollect.team.bulk_import import BulkLoader, BulkReport, import_archives
+
+    with open_memory() as memory, _database(database) as opened, ProgressLine("importing") as progress:
+        token = memory.team.membership().token
+        found, parts = memory.team.archives(folders, level=level, repos=repos)
+        with closing(BulkLoader(opened, token)) as loader:
+            report = BulkReport(loader.machine, level, len(parts), left_out=found.left_out)
+            if not is_dry_run:
+                import_archives(
+                    loader, parts, report, scheduler=scheduler, workers=workers, progress=progress.bytes_done
+                )
+    return IMPORTED(report, code=3 if report.failed else 0, is_dry_run=is_dry_run, total=sum(one.size for one in parts))
 
 
 @team.command("serve")

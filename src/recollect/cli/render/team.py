@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from recollect.cli.render.layout import when
+from recollect.cli.render.layout import speed, when
 from recollect.cli.terminal import Plain, put, safe_line
 from recollect.clock import now_us
 from recollect.model.time import day_of
@@ -13,9 +13,10 @@ from recollect.units import count, plural, size
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from recollect.memory import PushReport, TeamStatus
+    from recollect.memory import FolderReport, PushReport, TeamStatus
     from recollect.model.team_messages import AuditPage
     from recollect.team.administration import DatabaseView, Invitation, MemberView, TeamMade
+    from recollect.team.bulk_import import BulkReport
 
 
 def print_made(out: Console | Plain, made: TeamMade) -> None:
@@ -43,6 +44,21 @@ def print_database(out: Console | Plain, view: DatabaseView) -> None:
     """Print what a database holds."""
     put(out, safe_line(f"{view.team}: {plural(view.members, 'member')} on {plural(view.machines, 'machine')}"))
     put(out, f"{plural(view.sessions, 'session')}, {plural(view.events, 'event')}, schema {view.schema_version}")
+
+
+def print_bulk(out: Console | Plain, report: BulkReport, *, is_dry_run: bool, total: int) -> None:
+    """Print what a bulk import came to."""
+    if is_dry_run:
+        put(out, safe_line(f"would read {size(total)} in {plural(report.parts, 'part')} as {report.machine}"))
+    else:
+        what = f"{plural(report.sessions, 'session')} with {plural(report.events, 'event')}"
+        put(out, safe_line(f"{what} of {report.machine} at the level {report.level}, {speed(total, report.seconds)}"))
+    if report.unnamed:
+        put(out, f"{plural(report.unnamed, 'session')} of no repository left out")
+    if report.left_out:
+        put(out, f"{plural(report.left_out, 'file')} left out that only repeat others, such as histories of prompts")
+    for line in (*report.skipped, *report.failed):
+        put(out, safe_line(line))
 
 
 def print_push(out: Console | Plain, report: PushReport) -> None:
@@ -82,3 +98,26 @@ def print_status(out: Console | Plain, status: TeamStatus) -> None:
     put(out, f"last push: {last}; {plural(status.waiting, 'session')} waiting")
     for problem in dict.fromkeys(one for one in (status.failure, status.problem) if one):
         put(out, safe_line(problem))
+
+
+def print_folder(out: Console | Plain, report: FolderReport) -> None:
+    """Print what was exchanged through a folder."""
+    did = ("would take", "would add") if report.is_dry_run else ("took", "added")
+    others = ", ".join(report.machines) or "no other machine"
+    took = f"{plural(report.received_sessions, 'session')}, {size(report.received_bytes)}"
+    put(out, safe_line(f"{did[0]} {took} of {others}"))
+    added = f"{plural(report.sent_sessions, 'session')}, {size(report.sent_bytes)}"
+    put(out, safe_line(f"{did[1]} {added} of {report.machine} in {plural(report.sent_batches, 'batch', 'batches')}"))
+    if report.forgotten_sessions:
+        put(out, f"{plural(report.forgotten_sessions, 'session')} forgotten, as on another machine")
+    if report.removed_batches:
+        replaced = plural(report.removed_batches, "batch", "batches")
+        put(out, f"{replaced} with what was forgotten {'would be ' if report.is_dry_run else ''}removed")
+    if report.waiting:
+        put(out, f"{plural(report.waiting, 'batch waits', 'batches wait')} for others that are not here yet")
+    if report.held_back:
+        put(out, f"{plural(report.held_back, 'source stays', 'sources stay')} here: of excluded repositories")
+    for one in report.refused:
+        put(out, safe_line(f"passed over {one.path}: {one.reason}"))
+    for note in report.notes:
+        put(out, safe_line(note))

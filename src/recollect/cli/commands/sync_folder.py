@@ -1,0 +1,72 @@
+"""`recollect sync-folder`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from functools import partial
+from pathlib import Path
+
+import click
+
+from recollect.cli.options import NamedPath, open_memory
+from recollect.cli.results import CommandResult, ResultKind, prints
+from recollect.errors import UsageError
+
+FOLDER = ResultKind("sync-folder", "FolderReport", "team:print_folder")
+
+
+@click.command("sync-folder")
+@click.argument("folder", metavar="DIR", type=NamedPath(path_type=Path))
+@click.option(
+    "--passphrase-file", type=NamedPath(path_type=Path), metavar="FILE", help="Read the passphrase from its first line."
+)
+@click.option(
+    "--remember/--no-remember",
+    "is_remembered",
+    default=None,
+    help="Keep the key in your memory's folder, readable by you alone; or remove it from there.",
+)
+@click.option("--machine", default="", metavar="NAME", help="What this machine is called.  [default: its host name]")
+@click.option("--dry-run", "is_dry_run", is_flag=True, help="Only say what would be sent and received.")
+@prints
+def sync_folder(
+    folder: Path,
+    passphrase_file: Path | None,
+    is_remembered: bool | None,
+    machine: str,
+    is_dry_run: bool,
+) -> CommandResult:
+    """Share your sessions between your machines, through a folder.
+
+    DIR is a folder that reaches all of them: in Dropbox, on a network drive, on a USB stick. What lies in it is
+    encrypted with your passphrase. The command ingests what is new here, takes what the other machines have put there,
+    and adds what this one has. Sessions of excluded repositories stay here; what you forget on one machine is forgotten
+    on the others. The passphrase is asked for, or read from RECOLLECT_SYNC_PASSPHRASE, from a file or from a pipe.
+
+    \b
+    Examples:
+      recollect sync-folder ~/Dropbox/recollect
+      recollect sync-folder /media/stick --dry-run
+    """
+    from recollect.cli.render.progress import ProgressLine
+
+    with open_memory() as memory, ProgressLine("syncing") as progress:
+        report = memory.shared_folder.sync(
+            folder, partial(_read, passphrase_file), name=machine, is_remembered=is_remembered, is_dry_run=is_dry_run,
+            progress=progress.stage_done,
+        )  # fmt: skip
+    return FOLDER(report, code=3 if report.refused else 0)
+
+
+def _read(file: Path | None, is_new: bool) -> str:
+    if file is not None:
+        try:
+            return file.read_text("utf-8").partition("\n")[0].rstrip("\r")
+        except (OSError, UnicodeDecodeError) as error:
+            raise UsageError(f"cannot read the passphrase from {file}: {error}") from error
+    if given := os.environ.get("RECOLLECT_SYNC_PASSPHRASE"):
+        return given
+    if sys.stdin.isatty():
+        return str(click.prompt("passphrase", hide_input=True, err=True, confirmation_prompt=is_new))
+    return sys.stdin.readline().rstrip("\r\n")
