@@ -72,12 +72,13 @@ def serve(
     has_lifespan: bool = False,
     stopping: Callable[[], None] | None = None,
     is_stopped: Callable[[], bool] = lambda: False,
+    most: int = MAX_REQUESTS,
 ) -> None:
     """Serve until SIGINT or SIGTERM. Blocks; call it in the main thread.
 
     has_lifespan: the application has something that runs as long as it does. stopping: called at the signal, in its
     handler; requests under way go on for a moment. is_stopped: tells whether a signal came before this server listened
-    to signals; it then ends at once.
+    to signals; it then ends at once. most: connections and requests at a time; what is beyond is told to come back.
     """
     config = uvicorn.Config(
         app,
@@ -89,7 +90,7 @@ def serve(
         access_log=False,
         proxy_headers=False,
         server_header=False,
-        limit_concurrency=MAX_REQUESTS,
+        limit_concurrency=most,
         timeout_keep_alive=KEEP_ALIVE_S,
         timeout_graceful_shutdown=GRACE_S,
     )

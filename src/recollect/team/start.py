@@ -13,6 +13,8 @@ from recollect.team.app import make_app
 from recollect.team.database import TeamDatabase
 
 SWEEP_EVERY_S = 3600.0
+MOST_AT_ONCE = 1000
+"""Connections of machines and people; a body has at most 4 MiB, and few of them are large at one time."""
 
 
 def serve_team(url: str, host: str, port: int, tell: Callable[[str], None]) -> None:
@@ -27,7 +29,7 @@ def serve_team(url: str, host: str, port: int, tell: Callable[[str], None]) -> N
             tell(f"http://{host}:{bound.getsockname()[1]}")
             sys.stdout.flush()
             sweeping.start()
-            serve(make_app(database), bound)
+            serve(make_app(database), bound, most=MOST_AT_ONCE)
     finally:
         ending.set()
         database.close()

@@ -210,11 +210,12 @@ $$;
 -- asked: words (for the rank, and needed: all or any of them), must (groups of {like} or {regex}, one of each group),
 -- must_not, and filters. A word counts the more the fewer events have it. Where any word will do, one that very many
 -- have finds nothing by itself; and only those that have the rarest words are looked at closely: reading the words of
--- an event costs more than finding it.
+-- an event costs more than finding it. Nothing reads all events, also not to count a word that most have.
 CREATE OR REPLACE FUNCTION recollect.find_events(asked jsonb, most integer)
     RETURNS TABLE (month date, session_id bigint, event_id text, part integer, score real, has_all boolean,
         total bigint, in_session bigint)
-    LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS
+    LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp
+    SET enable_seqscan = off AS
 $$
 DECLARE
     many CONSTANT integer := 2000;
@@ -281,7 +282,8 @@ $$;
 -- The keys of events that are nearest in meaning to a vector of a model, nearest first, confined as find_events.
 CREATE FUNCTION recollect.find_near(asked jsonb, of_model text, meant halfvec, most integer)
     RETURNS TABLE (month date, session_id bigint, event_id text, part integer, similarity real)
-    LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS
+    LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp
+    SET enable_seqscan = off AS
 $$
 BEGIN
     -- Goes on in the index until enough of what it finds is of this team and is asked for.
