@@ -174,7 +174,7 @@ def quality(at: Places, team: Team, *, is_kept: bool) -> Section:
         def ask_team(query: str, limit: int, *, has_meaning: bool = True) -> TeamAnswer:
             vectors = meaning.of_texts([query]) if has_meaning else ()
             model, vector = (meaning.model, vectors[0]) if vectors else ("", b"")
-            return client.search(TeamQuestion(query, min(limit, 200), 0, model, vector), TeamAnswer)
+            return client.ask("search", TeamQuestion(query, min(limit, 200), 0, model, vector), TeamAnswer)
 
         systems: dict[str, Callable[[str, int], Any]] = {
             "local": lambda query, limit: memory.search(query, limit=limit, sync=False),
@@ -262,7 +262,7 @@ def asking(team: Team, meaning: SharedMeaning, queries: Sequence[str]) -> Sectio
                 vectors = meaning.of_texts([query])
                 asked = TeamQuestion(query, 10, 0, meaning.model, vectors[0] if vectors else b"")
                 started = time.perf_counter()
-                client.search(asked, TeamAnswer)
+                client.ask("search", asked, TeamAnswer)
                 taken.append((time.perf_counter() - started) * 1000)
 
     with ThreadPoolExecutor(PEOPLE) as threads:

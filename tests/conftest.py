@@ -11,13 +11,16 @@ import sys
 import tempfile
 from collections.abc import Generator, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import settings
 
 from recollect.index.vectors import contextual
 from tests.examples import IS_CI, USUAL, tried
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 settings.register_profile("dev", deadline=None, max_examples=tried(USUAL))
 settings.register_profile("ci", deadline=None, max_examples=tried(USUAL), derandomize=True, print_blob=True)
@@ -164,3 +167,17 @@ def shared(repository: Path) -> Path:
     if not (folder / "corpus" / "index.json").is_file():
         pytest.skip("no shared transcripts beside the repository (RECOLLECT_SHARED names another place)")
     return folder
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """Return a real Chromium, one for every test of a process."""
+    program = shutil.which("chromium") or shutil.which("google-chrome")
+    if program is None:
+        pytest.skip("no Chromium on this machine: `apt-get install chromium` runs the tests in a real browser")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        found = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        yield found
+        found.close()

@@ -87,7 +87,7 @@ def test_every_command_line_that_is_quoted_is_taken() -> None:
 
 @pytest.mark.parametrize(
     "line",
-    ["recollect facts ad x", "recollect serch x", "recollect facts end f1 --from 2026", "recollect usage --by week"],
+    ["recollect facts ad x", "recollect serch x", "recollect facts end f1 --from 2026", "recollect usage --by weather"],
 )
 def test_a_command_line_that_is_not_taken_is_seen(line: str) -> None:
     assert problem(line)

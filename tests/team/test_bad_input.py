@@ -131,12 +131,16 @@ def test_ids_of_another_person_change_nothing_of_theirs(
     assert {("ada", hit.event_id), ("mallory", hit.event_id)} <= people
 
 
-@pytest.mark.parametrize("path", ["standing", "batch", "search", "audit", "leave"])
+@pytest.mark.parametrize(
+    "path", ["standing", "batch", "search", "sessions", "show", "decisions", "usage", "members", "audit", "leave"]
+)
 @pytest.mark.parametrize(
     "shown", ["", "Bearer ", "Bearer nonsense", "Bearer rct1_" + "0" * 32 + "_" + "a" * 43, "Bearer ' OR 1=1"]
 )
 def test_without_a_token_nothing_is_said(client: Client, path: str, shown: str) -> None:
-    status, answer = client.post(f"/v1/{path}", b'{"query": "leak"}', authorization=shown)
+    status, answer = client.post(
+        f"/v1/{path}", b'{"query": "leak", "cited": "team:a/b/c", "question": {}}', authorization=shown
+    )
     assert status == 403
     assert set(answer) == {"error"}
 
@@ -157,9 +161,14 @@ def test_a_small_body_that_stands_for_gigabytes_is_refused(client: Client) -> No
     assert "unpacked" in answer["error"]["message"]
 
 
-@pytest.mark.parametrize("body", [b"", b"{", b"\xff", b"[" * 100_000, b'{"query": 1}', b'{"query": "x", "limit": 0}'])
-def test_a_question_that_is_none_is_refused(client: Client, body: bytes) -> None:
-    assert client.post("/v1/search", body)[0] == 400
+NO_QUESTION = b'{"query": 1, "cited": 1, "question": 1, "by": 1, "agents": 1}'
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b"\xff", b"[" * 100_000, NO_QUESTION])
+@pytest.mark.parametrize("path", ["search", "sessions", "show", "decisions", "usage"])
+def test_a_question_that_is_none_is_refused(client: Client, body: bytes, path: str) -> None:
+    assert client.post(f"/v1/{path}", body)[0] == 400
+    assert client.post(f"/v1/{path}", b'{"query": "x", "cited": "x", "question": {}, "by": "x", "limit": 0}')[0] == 400
 
 
 def test_a_token_goes_over_https_or_stays_on_this_machine(ada: Machine) -> None:

@@ -5,6 +5,8 @@ Nothing of our server takes part here: a hole in it would not open these.
 
 from __future__ import annotations
 
+import os
+import random
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,7 +20,8 @@ from tests.team.conftest import Database, Team
 psycopg = pytest.importorskip("psycopg")
 
 READERS = ("member", "lead", "owner")
-TEXTS = ("event", "passage", "learning", "digest", "decision")
+TEXTS = ("event", "passage", "learning", "digest", "decision", "decision_link")
+SEED = int(os.environ.get("RECOLLECT_FAULT_SEED", random.randrange(1 << 30)))
 NEAR = "SELECT 1 FROM recollect.find_near(%s, 'm', array_fill(1, ARRAY[256])::halfvec, 9)"
 Ask = Callable[..., list[tuple[Any, ...]]]
 
@@ -29,6 +32,7 @@ class Person:
     def __init__(self, team: Team, name: str, role: TeamRole) -> None:
         from recollect.team.database import credential, new_token
 
+        self.name = name
         self._url = team.database.server_url
         self.shown = credential(team.invite(name, role))
         _token, self.hashed = new_token(self.shown.team_id)
@@ -74,6 +78,11 @@ class Person:
                 )
                 ask(
                     "INSERT INTO recollect.decision VALUES (recollect.present_team(), %s, 'node', "
+                    "recollect.present_member(), '{}')",
+                    session_id,
+                )
+                ask(
+                    "INSERT INTO recollect.decision_link VALUES (recollect.present_team(), %s, 'node', 'older', "
                     "recollect.present_member(), '{}')",
                     session_id,
                 )
@@ -142,7 +151,7 @@ def every(roles: tuple[str, ...] = ROLES) -> pytest.MarkDecorator:
 def test_readers_see_what_is_shared_and_figures_of_nobody(ada: Person, other: Person) -> None:
     with other.asking() as ask:
         assert ask("SELECT session_uid FROM recollect.session ORDER BY 1") == [("distilled",), ("full",)]
-        assert [len(ask(f"SELECT 1 FROM recollect.{table}")) for table in TEXTS] == [1, 1, 1, 2, 2]
+        assert [len(ask(f"SELECT 1 FROM recollect.{table}")) for table in TEXTS] == [1, 1, 1, 2, 2, 2]
         assert ask("SELECT 1 FROM recollect.usage") == []
 
 
@@ -160,7 +169,16 @@ def test_a_person_sees_all_of_ones_own(other: Person) -> None:
     for level in ("figures", "distilled", "full"):
         other.share(level, level)
     with other.asking() as ask:
-        assert [len(ask(f"SELECT 1 FROM recollect.{t}")) for t in ("session", "usage", *TEXTS)] == [3, 3, 1, 1, 1, 2, 2]
+        assert [len(ask(f"SELECT 1 FROM recollect.{t}")) for t in ("session", "usage", *TEXTS)] == [
+            3,
+            3,
+            1,
+            1,
+            1,
+            2,
+            2,
+            2,
+        ]
         assert len(ask("SELECT 1 FROM recollect.find_events(%s, 9)", asked("leak"))) == 1
         assert len(ask(NEAR, asked("leak"))) == 1
 
@@ -179,7 +197,7 @@ def test_nobody_changes_or_removes_what_another_shared(ada: Person, other: Perso
 
 
 @every()
-@pytest.mark.parametrize("table", ["event", "passage", "digest", "decision", "usage"])
+@pytest.mark.parametrize("table", ["event", "passage", "digest", "decision", "decision_link", "usage"])
 def test_nobody_writes_into_the_session_of_another(ada: Person, other: Person, team: Team, table: str) -> None:
     ((session_id, month),) = team.rows(
         "SELECT session_id, month FROM recollect.session WHERE {mine} AND session_uid = 'full'"
@@ -189,6 +207,7 @@ def test_nobody_writes_into_the_session_of_another(ada: Person, other: Person, t
         "usage": f"({own}, 'x', 1, 1, 1, 1, 1)",
         "digest": f"({own}, '{{}}')",
         "decision": "(recollect.present_team(), %s, 'x', recollect.present_member(), '{}')",
+        "decision_link": "(recollect.present_team(), %s, 'x', 'y', recollect.present_member(), '{}')",
     }
 
     def write(ask: Ask) -> None:
@@ -306,17 +325,80 @@ def test_who_was_read_and_auditors_read_the_audit(ada: Person, other: Person, te
         )
 
 
+FIGURES = "SELECT repo, input_tokens, output_tokens, cost_usd FROM recollect.team_figures()"
+
+
+def received_before_this_week(team: Team) -> None:
+    """Make every session one that was received in an earlier week."""
+    team.rows("UPDATE recollect.session SET received_at = now() - interval '8 days' WHERE {mine}")
+
+
 @every()
 def test_figures_of_fewer_than_four_people_are_withheld(ada: Person, other: Person, team: Team) -> None:
     people = [Person(team, f"person {number}", "member") for number in range(3)]
     for number, person in enumerate(people, 2):
+        received_before_this_week(team)
         with other.asking() as ask:
-            assert ask("SELECT * FROM recollect.team_figures()") == []
+            assert ask(FIGURES) == []
         person.share(f"session {number}", "figures")
+    received_before_this_week(team)
     with other.asking() as ask:
         ((role,),) = ask("SELECT recollect.present_role()")
-        figures = ask("SELECT * FROM recollect.team_figures()")
-    assert figures == ([("shop", 4, 6, 6, 12, 3.0)] if role in ("lead", "owner") else [])
+        assert ask("SELECT count(*) FROM recollect.usage") == [(0,)]
+        figures = ask(FIGURES)
+    assert figures == ([("shop", 6, 12, 3.0)] if role in ("lead", "owner") else [])
+
+
+@every(("lead",))
+def test_figures_do_not_move_while_a_week_lasts(ada: Person, other: Person, team: Team) -> None:
+    for number in range(3):
+        Person(team, f"person {number}", "member").share("one", "figures")
+    with other.asking() as ask:
+        assert ask(FIGURES) == []
+    received_before_this_week(team)
+    ada.share("today", "figures")
+    with other.asking() as ask:
+        assert ask(FIGURES) == [("shop", 6, 12, 3.0)]
+
+
+@every(("lead", "owner"))
+def test_no_figure_and_no_difference_of_figures_is_of_fewer_than_four(other: Person, team: Team) -> None:
+    """Each session uses another power of two of tokens, so that a sum tells which sessions are in it."""
+    chance = random.Random(SEED)
+    people = [Person(team, f"person {number}", "member") for number in range(9)]
+    whose: dict[int, str] = {}
+    for number in range(60):
+        person = chance.choice(people)
+        session = person.share(f"session {number}", "figures")
+        whose[number] = person.name
+        team.execute(
+            "UPDATE recollect.session SET repo = %(repo)s, agent = %(agent)s, people_group = %(group)s, "
+            "started_at = %(began)s, received_at = date_trunc('week', now()) - make_interval(weeks => %(seen)s) "
+            "WHERE team_id = %(team)s AND session_id = %(session)s",
+            team=team.team_id, session=session, repo=chance.choice(["shop", "shop", "site"]),
+            agent=chance.choice(["claude", "claude", "codex"]), group=chance.choice(["", "blue"]),
+            began=chance.choice([1, 2, 900_000_000_000]), seen=chance.choice([1, 2]),
+        )  # fmt: skip
+        team.execute(
+            "UPDATE recollect.usage SET input_tokens = %(tokens)s, model = %(model)s "
+            "WHERE team_id = %(team)s AND session_id = %(session)s",
+            team=team.team_id, session=session, tokens=1 << number, model=chance.choice("mmn"),
+        )  # fmt: skip
+    with other.asking() as ask:
+        sums = [int(tokens) for (tokens,) in ask("SELECT input_tokens FROM recollect.team_figures()")]
+    cells = [{number for number in whose if tokens >> number & 1} for tokens in sums]
+    assert cells, f"seed {SEED}"
+    assert all(len({whose[number] for number in cell}) >= 4 for cell in cells), f"seed {SEED}"
+    assert sum(map(len, cells)) == len(set().union(*cells)), f"two cells share a session, seed {SEED}"
+
+
+@every(READERS)
+def test_what_one_response_used_is_read_by_nobody_else(ada: Person, other: Person, team: Team) -> None:
+    team.rows("UPDATE recollect.event SET kind = 'token_usage' WHERE {mine}")
+    with other.asking() as ask:
+        assert ask("SELECT 1 FROM recollect.event") == []
+    with ada.asking() as ask:
+        assert ask("SELECT 1 FROM recollect.event") == [(1,)]
 
 
 def test_who_is_revoked_is_nobody(ada: Person, team: Team, database: Database) -> None:

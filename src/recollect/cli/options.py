@@ -49,6 +49,9 @@ sink_option = click.option(
 no_sync_option = click.option(
     "--no-sync", is_flag=True, help="Answer from what is stored; do not ingest changes first."
 )
+asks_team_option = click.option(
+    "--team", "is_team", is_flag=True, help="Ask your team's server: what all members share."
+)
 agent_option = click.option("--agent", "agents", multiple=True, metavar="NAME", help="Only this agent (repeatable).")
 repo_option = click.option(
     "--repo", "repos", multiple=True, metavar="NAME", help="Only repositories whose name contains this (repeatable)."

@@ -13,12 +13,10 @@ from recollect.errors import TeamForbidden, TeamRefused, TeamUnavailable
 from recollect.model.team_messages import (
     PROTOCOL,
     PROTOCOL_HEADER,
-    AuditPage,
     Joined,
     JoinRequest,
     Standing,
     Taken,
-    TeamQuestion,
 )
 from recollect.units import size
 
@@ -73,13 +71,9 @@ class TeamClient:
         """Send a compressed batch."""
         return self._ask("batch", body, Taken)
 
-    def search(self, asked: TeamQuestion, kind: type[T]) -> T:
-        """Ask what the team knows. kind: of the answer."""
-        return self._ask("search", msgspec.json.encode(asked), kind)
-
-    def audit(self) -> AuditPage:
-        """Return who asked and read what, as far as this person may know."""
-        return self._ask("audit", b"{}", AuditPage)
+    def ask(self, name: str, asked: msgspec.Struct | None, kind: type[T]) -> T:
+        """Ask the question of a name what the team knows. kind: of the answer."""
+        return self._ask(name, b"{}" if asked is None else msgspec.json.encode(asked), kind)
 
     def leave(self) -> None:
         """Have everything of this machine withdrawn, and its token ended."""

@@ -173,17 +173,33 @@ if TYPE_CHECKING:
     from recollect.recall.context.person_files import Begun
     from recollect.recall.context.usage import RecallStats, ShownBlock
     from recollect.recall.coverage import Coverage
-    from recollect.recall.decisions import DecisionQuestion, DecisionsAnswer, DecisionView
+    from recollect.recall.decisions import (
+        DecisionQuestion,
+        DecisionsAnswer,
+        DecisionView,
+        MatchingDecision,
+        by_words,
+        matching,
+        words_and_ids,
+    )
     from recollect.recall.highlight import matched_words
     from recollect.recall.overview import Cited, Overview
     from recollect.recall.passages import snippet
     from recollect.recall.quotes import CONTINUED, clean, quoted
+    from recollect.recall.team_answers import (
+        TeamDecisionsAnswer,
+        TeamDecisionsQuestion,
+        TeamDecisionView,
+        TeamSession,
+        TeamSessionPage,
+        TeamSessionView,
+    )
     from recollect.sharing.archives import ArchivePart, FoundArchives, PartBatches, redacted_batches
     from recollect.sharing.membership import Membership
     from recollect.sharing.push import PushReport
     from recollect.sharing.sync_folder import FolderReport
     from recollect.store.audit import AuditEntry
-    from recollect.store.insights import KeptNode, KeptSignals
+    from recollect.store.insights import KeptDecision, KeptLink, KeptNode, KeptSignals
     from recollect.store.learnings import LearningFilter
     from recollect.store.rows import AgentStats, DriftRow, EventFilter, LedgerRow, TimelineEntry, UsageBy
     from recollect.store.session_lists import ListedSession, Relative, SessionOrder, SessionQuestion

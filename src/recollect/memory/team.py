@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
@@ -13,17 +13,40 @@ from recollect.clock import now_us
 from recollect.endpoints.team_client import TeamClient
 from recollect.errors import TeamError, TeamForbidden, TeamRefused, UnknownName
 from recollect.index.query.grammar import parse
-from recollect.model.team_messages import AuditPage, JoinRequest, Level, Standing, TeamQuestion
+from recollect.model.team_citation import read_citation
+from recollect.model.team_messages import (
+    AuditPage,
+    JoinRequest,
+    Level,
+    MembersPage,
+    Standing,
+    TeamQuestion,
+    TeamSessionsQuestion,
+    TeamShowQuestion,
+    TeamUsageBy,
+    TeamUsageQuestion,
+)
+from recollect.model.usage import UsageReport
 from recollect.recall.answers import TeamAnswer
+from recollect.recall.decisions import DecisionQuestion
+from recollect.recall.team_answers import (
+    TeamDecisionsAnswer,
+    TeamDecisionsQuestion,
+    TeamSessionPage,
+    TeamSessionView,
+)
 from recollect.sharing.automatic import push_and_note, read_state
 from recollect.sharing.meaning import SharedMeaning
 from recollect.sharing.membership import Membership, read_membership, remove_membership, write_membership
 from recollect.sharing.push import PushReport, push, waiting_sessions
 from recollect.sharing.repositories import known_repositories, repository_of
+from recollect.store.rows import EventFilter
 
 if TYPE_CHECKING:
     from recollect.ingest.home import OpenHome
     from recollect.sharing.archives import ArchivePart, FoundArchives
+
+T = TypeVar("T")
 
 
 class TeamStatus(msgspec.Struct, frozen=True):
@@ -93,15 +116,44 @@ class TeamFacet:
             return push(self._home, mine, client, show=show)
 
     def search(self, query: str, *, limit: int | None = None) -> TeamAnswer:
-        """Answer a query from what the team shares. The server notes who asked."""
+        """Answer a query from what the team shares. The server notes who asked, here and below."""
         wanted = max(1, min(limit if limit is not None else self._home.config.search.limit, 200))
         zone_offset_s = time.localtime().tm_gmtoff
         words = [word.text for word in parse(query, now_us(), self._home.zone).words]
         meaning = SharedMeaning(self._home)
         vectors = meaning.of_texts([" ".join(words)]) if len(words) > 1 else ()
         asked = TeamQuestion(query, wanted, zone_offset_s, meaning.model, vectors[0] if vectors else b"")
-        with self._client(self.membership()) as client:
-            return client.search(asked, TeamAnswer)
+        return self._ask("search", asked, TeamAnswer)
+
+    def sessions(
+        self, where: EventFilter, *, after: int | None = None, before: int | None = None, limit: int = 20,
+        offset: int = 0,
+    ) -> TeamSessionPage:  # fmt: skip
+        """Return sessions of the team, newest first. where: agents and repositories. Raises UnknownName for an
+        agent."""
+        asked = TeamSessionsQuestion(self._agents(where), where.repos, after, before, limit, offset)
+        return self._ask("sessions", asked, TeamSessionPage)
+
+    def show(self, cited: str, *, first: int = 0, limit: int = 100) -> TeamSessionView:
+        """Return a session with its events from number `first` on, or the event that is cited and its neighbours. The
+        person whose session it is can see who opened it. Raises UsageError for what is no citation."""
+        read_citation(cited)
+        return self._ask("show", TeamShowQuestion(cited, first, limit), TeamSessionView)
+
+    def decisions(self, question: DecisionQuestion, *, limit: int = 50) -> TeamDecisionsAnswer:
+        """Return what was decided in the team, the newest first. The question's session may be a citation."""
+        return self._ask("decisions", TeamDecisionsQuestion(question, limit), TeamDecisionsAnswer)
+
+    def usage(
+        self, by: TeamUsageBy, where: EventFilter, *, after: int | None = None, before: int | None = None
+    ) -> UsageReport:
+        """Return what the work of the team cost, to leads and owners, else one's own. Raises UnknownName for an
+        agent."""
+        return self._ask("usage", TeamUsageQuestion(by, self._agents(where), where.repos, after, before), UsageReport)
+
+    def members(self) -> MembersPage:
+        """Return who belongs to the team; to owners also what their machines share."""
+        return self._ask("members", None, MembersPage)
 
     def archives(
         self, folders: Sequence[Path], *, level: Level, repos: Sequence[str] = ()
@@ -120,8 +172,7 @@ class TeamFacet:
 
     def audit(self) -> AuditPage:
         """Return who asked what, and who read sessions of this person."""
-        with self._client(self.membership()) as client:
-            return client.audit()
+        return self._ask("audit", None, AuditPage)
 
     def status(self) -> TeamStatus:
         """Return what is shared, how the last push went and what waits for the next; without a word from the server
@@ -154,6 +205,13 @@ class TeamFacet:
             ) from error
         remove_membership(self._home.home)
         return mine
+
+    def _ask(self, name: str, asked: msgspec.Struct | None, kind: type[T]) -> T:
+        with self._client(self.membership()) as client:
+            return client.ask(name, asked, kind)
+
+    def _agents(self, where: EventFilter) -> tuple[str, ...]:
+        return self._home.known_names().filter(EventFilter(agents=where.agents)).agents
 
     def _client(self, mine: Membership) -> TeamClient:
         return TeamClient(mine.url, mine.token)

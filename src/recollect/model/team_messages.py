@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from recollect.model.insights.nodes import Link
 from recollect.model.payloads import Json
 from recollect.model.sessions import Outcome
 
@@ -52,13 +53,18 @@ class SharedUsage(msgspec.Struct, frozen=True, omit_defaults=True):
     cache_tokens: Count = 0
     responses: Count = 0
     cost_usd: float | None = None
+    cache_write_5m_tokens: Count = 0
+    cache_write_1h_tokens: Count = 0
+    """These two are counted in cache_tokens too."""
+    reasoning_tokens: Count = 0
 
 
-class SharedDecision(msgspec.Struct, frozen=True):
-    """A decision as it was distilled; body: the node as JSON."""
+class SharedDecision(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A decision as it was distilled; body: the node as JSON. links: to older decisions that it follows."""
 
     node_id: Uid
     body: dict[str, Json]
+    links: tuple[Link, ...] = ()
 
 
 class SharedLearning(msgspec.Struct, frozen=True):
@@ -209,6 +215,58 @@ class TeamQuestion(msgspec.Struct, frozen=True):
     zone_offset_s: Annotated[int, msgspec.Meta(gt=-86_400, lt=86_400)] = 0
     model: Annotated[str, msgspec.Meta(max_length=200)] = ""
     vector: Annotated[bytes, msgspec.Meta(max_length=4096)] = b""
+
+
+Names = Annotated[tuple[Annotated[str, msgspec.Meta(max_length=1000)], ...], msgspec.Meta(max_length=64)]
+TeamUsageBy = Literal["repo", "model", "agent", "group", "week", "total"]
+TEAM_USAGE_BY: tuple[TeamUsageBy, ...] = ("repo", "model", "agent", "group", "week", "total")
+
+
+class TeamSessionsQuestion(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Which sessions, newest first; as in `Memory.sessions`."""
+
+    agents: Names = ()
+    repos: Names = ()
+    after: Moment | None = None
+    before: Moment | None = None
+    limit: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 20
+    offset: Annotated[int, msgspec.Meta(ge=0, lt=1 << 31)] = 0
+
+
+class TeamShowQuestion(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A citation of a session, whose uid may be cut to a unique beginning, or of an event; events from number `first`
+    on, or as many around the event."""
+
+    cited: Annotated[str, msgspec.Meta(max_length=5000)]
+    first: Annotated[int, msgspec.Meta(ge=0, lt=1 << 31)] = 0
+    limit: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 100
+
+
+class TeamUsageQuestion(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Which figures. Those of a team are of whole weeks: after and before choose those that lie between them."""
+
+    by: TeamUsageBy = "repo"
+    agents: Names = ()
+    repos: Names = ()
+    after: Moment | None = None
+    before: Moment | None = None
+
+
+class MemberView(msgspec.Struct, frozen=True):
+    """A member, and the machines whose tokens hold. shares: what each machine shares, as far as the asker may know."""
+
+    person: str
+    role: TeamRole
+    is_revoked: bool
+    machines: tuple[str, ...]
+    group: str = ""
+    shares: dict[str, dict[str, Level]] = {}
+
+
+class MembersPage(msgspec.Struct, frozen=True):
+    """Every member, those too that are out."""
+
+    members: tuple[MemberView, ...]
 
 
 class AuditLine(msgspec.Struct, frozen=True):

@@ -107,11 +107,12 @@ class SearchAnswer(msgspec.Struct, frozen=True):
 
 
 class TeamHit(Hit, frozen=True):
-    """A hit of what a team shares. Cite it by `session_uid`, `event_id` and `part`, with person and machine: `seq`
-    counts on that machine only."""
+    """A hit of what a team shares. citation: `team:PERSON/MACHINE/SESSION#EVENT.PART`; `seq` counts on that machine
+    only."""
 
     person: str = ""
     machine: str = ""
+    citation: str = ""
 
 
 class TeamAnswer(SearchAnswer, frozen=True):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -71,12 +71,20 @@ class DecisionsAnswer(msgspec.Struct, frozen=True):
     notes: tuple[str, ...] = ()
 
 
-class _Standing(NamedTuple):
-    """A decision with the links and the state that it had at the time asked for."""
+class MatchingDecision(NamedTuple):
+    """A stored decision that a question matches, with its links and its state at the requested time."""
 
     item: KeptDecision
     links: tuple[Link, ...]
     state: DecisionState
+
+    def view(self, *, episodes: tuple[str, ...] = (), repeats: tuple[str, ...] = ()) -> DecisionView:
+        """Return it as an answer shows it."""
+        item = self.item
+        return DecisionView(
+            item.decision, self.state, cited(item.decision), item.repo, item.recorded_at, item.revoked_at,
+            self.links, episodes, repeats,
+        )  # fmt: skip
 
 
 def ask_decisions(
@@ -85,19 +93,35 @@ def ask_decisions(
     """Return what was decided. A decision that forks of a session copy is told once, and, unless each is wanted or ids
     are asked for, one that was repeated word by word too: the newest stands for all."""
     sessions = (question.session,) if question.session else ()
-    ids = tuple(word for word in question.words if word.startswith(ID_PREFIX))
-    words = tuple(word for word in question.words if word not in ids)
+    words, ids = words_and_ids(question)
     kept = reader.decisions(repos=question.repos, sessions=sessions, words=words, ids=ids, after=question.after)
+    changed: dict[str, list[str]] = {}
     if question.path:
         led = reader.episodes_of(item.decision.id for item in kept)
         paths = reader.paths_of({episode for some in led.values() for episode in some})
-        kept = [
-            item
-            for item in kept
-            if _touches(item.decision, question.path, (paths.get(e, ()) for e in led.get(item.decision.id, ())))
-        ]
+        changed = {name: [path for e in some for path in paths.get(e, ())] for name, some in led.items()}
+    found, left_out = matching(kept, question, changed)
+    said = [[one] for one in found] if each or ids else by_words(found)
+    return DecisionsAnswer(_told(reader, said[:limit]), len(said), left_out)
+
+
+def words_and_ids(question: DecisionQuestion) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the words that a decision must contain, and the requested prefixes of ids."""
+    ids = tuple(word for word in question.words if word.startswith(ID_PREFIX))
+    return tuple(word for word in question.words if word not in ids), ids
+
+
+def matching(
+    kept: Iterable[KeptDecision], question: DecisionQuestion, changed: Mapping[str, Sequence[str]]
+) -> tuple[list[MatchingDecision], dict[str, int]]:
+    """Return the decisions that a question matches, newest first, and how many are in another state.
+
+    changed: the paths that a decision's episodes changed, by the decision's id.
+    """
+    ids = words_and_ids(question)[1]
+    kept = [item for item in kept if not question.path or _touches(item.decision, question.path, changed)]
     times = {item.decision.id: item.decision.ts for item in kept}
-    found: list[_Standing] = []
+    found: list[MatchingDecision] = []
     left_out: dict[str, int] = {}
     for item in _once(kept):
         if not _was_there(item, question):
@@ -111,8 +135,7 @@ def ask_decisions(
         else:
             left_out[one.state] = left_out.get(one.state, 0) + 1
     found.sort(key=lambda one: (-_when(one.item.decision), one.item.decision.id))
-    said = [[one] for one in found] if each or ids else _by_words(found)
-    return DecisionsAnswer(_told(reader, said[:limit]), len(said), left_out)
+    return found, left_out
 
 
 def cited(decision: Decision) -> str:
@@ -151,29 +174,28 @@ def _seen(item: KeptDecision) -> tuple[bool, int, str]:
     return item.decision.is_undone, item.recorded_at, item.decision.session_uid
 
 
-def _by_words(found: Iterable[_Standing]) -> list[list[_Standing]]:
-    """Put those that only repeat another together with it. found: the newest first, and so they come back."""
-    said: dict[object, list[_Standing]] = {}
+def by_words(found: Iterable[MatchingDecision]) -> list[list[MatchingDecision]]:
+    """Group decisions with those that only repeat them. found: newest first; the result keeps that order."""
+    said: dict[object, list[MatchingDecision]] = {}
     for one in found:
         said.setdefault((one.item.repo, one.state, one.item.decision.said()), []).append(one)
     return [*said.values()]
 
 
-def _told(reader: InsightReader, said: Sequence[Sequence[_Standing]]) -> tuple[DecisionView, ...]:
-    """Return the newest of each, with where the others stand and the episodes that all led to."""
+def _told(reader: InsightReader, said: Sequence[Sequence[MatchingDecision]]) -> tuple[DecisionView, ...]:
+    """Return the newest of each group, with the citations of the others and the episodes that all led to."""
     led = reader.episodes_of(one.item.decision.id for same in said for one in same)
     return tuple(
-        DecisionView(
-            item.decision, state, cited(item.decision), item.repo, item.recorded_at, item.revoked_at, links,
-            episodes=tuple(dict.fromkeys(e for one in same for e in led.get(one.item.decision.id, ()))),
-            repeats=tuple(cited(one.item.decision) for one in same[1:]),
+        newest.view(
+            episodes=tuple(dict.fromkeys(e for one in (newest, *others) for e in led.get(one.item.decision.id, ()))),
+            repeats=tuple(cited(one.item.decision) for one in others),
         )
-        for same in said for item, links, state in same[:1]
-    )  # fmt: skip
+        for newest, *others in said
+    )
 
 
-def _touches(decision: Decision, path: str, of_episodes: Iterable[tuple[str, ...]]) -> bool:
-    return any(path_fits(path, name) for names in (decision.paths, *of_episodes) for name in names)
+def _touches(decision: Decision, path: str, changed: Mapping[str, Sequence[str]]) -> bool:
+    return any(path_fits(path, name) for name in (*decision.paths, *changed.get(decision.id, ())))
 
 
 def _was_there(item: KeptDecision, question: DecisionQuestion) -> bool:
@@ -185,9 +207,9 @@ def _was_there(item: KeptDecision, question: DecisionQuestion) -> bool:
     return ts <= question.at
 
 
-def _standing(item: KeptDecision, question: DecisionQuestion, times: dict[str, int | None]) -> _Standing:
+def _standing(item: KeptDecision, question: DecisionQuestion, times: dict[str, int | None]) -> MatchingDecision:
     links = tuple(kept.link for kept in item.links if _stood(kept, question, times))
-    return _Standing(item, links, _state(item, links, question))
+    return MatchingDecision(item, links, _state(item, links, question))
 
 
 def _stood(kept: KeptLink, question: DecisionQuestion, times: dict[str, int | None]) -> bool:

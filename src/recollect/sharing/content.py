@@ -11,7 +11,6 @@ import msgspec
 
 from recollect.ingest.home import OpenHome
 from recollect.model.events import Event
-from recollect.model.insights.nodes import Decision
 from recollect.model.learnings.learnings import GIVEN_STATES, Learning
 from recollect.model.payloads import ToolCall, ToolResult
 from recollect.model.team_messages import (
@@ -25,6 +24,7 @@ from recollect.model.team_messages import (
 )
 from recollect.model.text import searchable
 from recollect.sharing.meaning import SharedMeaning
+from recollect.store.insights import KeptDecision
 from recollect.store.learnings import LearningFilter, LearningReader
 from recollect.store.reader import Reader
 from recollect.store.rows import EventFilter
@@ -42,12 +42,14 @@ class LocalSession(NamedTuple):
     stored_uid: str
     level: Level
     changed_at: int
-    decisions: tuple[Decision, ...] = ()
+    decisions: tuple[SharedDecision, ...] = ()
 
     @property
     def stamp(self) -> int:
         """A number that is another one when the session was ingested or analysed again, or what it decided changed."""
-        said = repr((self.changed_at, [one.id for one in self.decisions])).encode()
+        said = repr(
+            (self.changed_at, [(one.node_id, [link.older for link in one.links]) for one in self.decisions])
+        ).encode()
         return int.from_bytes(blake2b(said, digest_size=7).digest())
 
 
@@ -77,6 +79,9 @@ def shared_session(home: OpenHome, reader: Reader, one: LocalSession) -> SharedS
                 row.totals.cache_read_tokens + row.totals.cache_write_5m_tokens + row.totals.cache_write_1h_tokens,
                 row.totals.responses,
                 row.totals.cost_usd,
+                row.totals.cache_write_5m_tokens,
+                row.totals.cache_write_1h_tokens,
+                row.totals.reasoning_tokens,
             )
             for row in usage.rows
         ),
@@ -89,8 +94,14 @@ def shared_session(home: OpenHome, reader: Reader, one: LocalSession) -> SharedS
         title=session.title[:MAX_TEXT_CHARS],
         branch=session.git_branch[:1000],
         digest=None if digest is None else msgspec.to_builtins(digest),
-        decisions=tuple(SharedDecision(node.id, msgspec.to_builtins(node)) for node in one.decisions),
+        decisions=one.decisions,
     )
+
+
+def shared_decision(kept: KeptDecision) -> SharedDecision:
+    """Return a decision with its links to older ones; those of newer decisions are sent with these."""
+    own = (one.link for one in kept.links if one.revoked_at is None and one.link.newer == kept.decision.id)
+    return SharedDecision(kept.decision.id, msgspec.to_builtins(kept.decision), tuple(own))
 
 
 def shared_learnings(
@@ -116,8 +127,10 @@ def _shared_learning(learning: Learning) -> SharedLearning:
 
 
 def shared_events(events: Iterable[Event], meaning: SharedMeaning) -> Iterator[SharedEvent]:
-    """Yield events as they are sent."""
+    """Yield events as they are sent. What one response used is a figure of one person, and is not."""
     for event in events:
+        if event.kind == "token_usage":
+            continue
         _class, text, paths = searchable(event.payload)
         payload = event.payload
         yield SharedEvent(

@@ -18,10 +18,9 @@ import msgspec
 from recollect.endpoints.team_client import TeamClient
 from recollect.errors import StoreLocked, TeamRefused
 from recollect.ingest.home import OpenHome
-from recollect.model.insights.nodes import Decision
-from recollect.model.team_messages import HeldSession, SharedLearning, Standing
+from recollect.model.team_messages import HeldSession, SharedDecision, SharedLearning, Standing
 from recollect.privacy.redact import detectors_in_force
-from recollect.sharing.content import LocalSession, shared_events, shared_learnings, shared_session
+from recollect.sharing.content import LocalSession, shared_decision, shared_events, shared_learnings, shared_session
 from recollect.sharing.meaning import SharedMeaning
 from recollect.sharing.membership import Membership
 from recollect.sharing.outbox import Outbox
@@ -181,10 +180,10 @@ class _Push:
         """Return the sessions of shared repositories, those that changed last first. kept_between: see `Standing`."""
         levels = {number: level for one, level in self._levels if level is not None for number in one.numbers}
         names = {f"={one.name}" for one, level in self._levels if level not in (None, "figures")}
-        decisions: dict[str, list[Decision]] = {}
+        decisions: dict[str, list[SharedDecision]] = {}
         for kept in self._home.distilled().decisions(repos=tuple(sorted(names))) if names else ():
             if kept.revoked_at is None:
-                decisions.setdefault(kept.decision.session_uid, []).append(kept.decision)
+                decisions.setdefault(kept.decision.session_uid, []).append(shared_decision(kept))
         follower = ChangeFollower(self._home.home)
         try:
             news = {one.uid: one for one in follower.sessions_since(0)} if levels else {}

@@ -90,13 +90,14 @@ PUT_SESSION = (
     "branch = excluded.branch RETURNING session_id"
 )
 DROP_PARTS = tuple(
-    f"DELETE FROM recollect.{table} WHERE team_id = recollect.present_team() AND session_id = %s"  # noqa: S608  three names
-    for table in ("usage", "digest", "decision")
+    f"DELETE FROM recollect.{table} WHERE team_id = recollect.present_team() AND session_id = %s"  # noqa: S608  four names
+    for table in ("usage", "digest", "decision", "decision_link")
 )
 DROP_EVENTS = "DELETE FROM recollect.event WHERE team_id = recollect.present_team() AND session_id = %s"
 PUT_USAGE = (
     "INSERT INTO recollect.usage (team_id, session_id, member_id, model, input_tokens, output_tokens, cache_tokens, "
-    "responses, cost_usd) VALUES (recollect.present_team(), %s, recollect.present_member(), %s, %s, %s, %s, %s, %s) "
+    "responses, cost_usd, cache_write_5m_tokens, cache_write_1h_tokens, reasoning_tokens) "
+    "VALUES (recollect.present_team(), %s, recollect.present_member(), %s, %s, %s, %s, %s, %s, %s, %s, %s) "
     "ON CONFLICT (team_id, session_id, model) DO NOTHING"
 )
 PUT_DIGEST = (
@@ -107,6 +108,11 @@ PUT_DECISION = (
     "INSERT INTO recollect.decision (team_id, session_id, node_id, member_id, body) "
     "VALUES (recollect.present_team(), %s, %s, recollect.present_member(), %s::jsonb) "
     "ON CONFLICT (team_id, session_id, node_id) DO NOTHING"
+)
+PUT_LINK = (
+    "INSERT INTO recollect.decision_link (team_id, session_id, newer, older, member_id, body) "
+    "VALUES (recollect.present_team(), %s, %s, %s, recollect.present_member(), %s::jsonb) "
+    "ON CONFLICT (team_id, session_id, newer, older) DO NOTHING"
 )
 FIND_SESSION = (
     "SELECT session_id, month FROM recollect.session WHERE team_id = recollect.present_team() "
@@ -289,15 +295,33 @@ def _put_session(db: Connection, session: SharedSession) -> None:
     db.cursor().executemany(
         PUT_USAGE,
         [
-            (session_id, u.model, u.input_tokens, u.output_tokens, u.cache_tokens, u.responses, u.cost_usd)
+            (
+                session_id,
+                u.model,
+                u.input_tokens,
+                u.output_tokens,
+                u.cache_tokens,
+                u.responses,
+                u.cost_usd,
+                u.cache_write_5m_tokens,
+                u.cache_write_1h_tokens,
+                u.reasoning_tokens,
+            )
             for u in session.usage
         ],
     )
     if has_text and session.digest is not None:
-        db.execute(PUT_DIGEST, (session_id, msgspec.json.encode(session.digest).decode()))
+        digest = {name: value for name, value in session.digest.items() if name != "cost"}  # a figure of one person
+        db.execute(PUT_DIGEST, (session_id, msgspec.json.encode(digest).decode()))
     if has_text:
         decisions = [(session_id, one.node_id, msgspec.json.encode(one.body).decode()) for one in session.decisions]
         db.cursor().executemany(PUT_DECISION, decisions)
+        links = [
+            (session_id, link.newer, link.older, msgspec.json.encode(link).decode())
+            for one in session.decisions
+            for link in one.links
+        ]
+        db.cursor().executemany(PUT_LINK, links)
 
 
 def _put_span(db: Connection, span: EventSpan, model: str, put_events: PutEvents) -> None:

@@ -8,27 +8,31 @@ from typing import Any
 import msgspec
 
 from recollect.errors import TeamRefused, UnknownName
-from recollect.model.team_messages import TeamRole
+from recollect.model.team_messages import MemberView, TeamRole
 from recollect.team.database import AdministratorDatabase, new_token, sweep
 
 INVITATION_DAYS = 7
 _TEAMS = "SELECT team_id, name FROM recollect.team WHERE %s::text IN ('', name) ORDER BY created_at"
 _ADD_TEAM = "INSERT INTO recollect.team (name) VALUES (%s) RETURNING team_id"
 _PUT_MEMBER = (
-    "INSERT INTO recollect.member (team_id, name, role) VALUES (%s, %s, %s) "
-    "ON CONFLICT (team_id, name) DO UPDATE SET role = excluded.role, revoked_at = NULL RETURNING member_id"
+    "INSERT INTO recollect.member AS m (team_id, name, role, people_group) VALUES (%s, %s, %s, coalesce(%s, '')) "
+    "ON CONFLICT (team_id, name) DO UPDATE SET role = excluded.role, revoked_at = NULL, "
+    "people_group = coalesce(%s, m.people_group) RETURNING member_id"
 )
 _ADD_INVITATION = (
     "INSERT INTO recollect.invitation (team_id, code_hash, member_id, expires_at) "
     "VALUES (%s, %s, %s, now() + make_interval(days => %s))"
 )
 _MEMBERS = (
-    "SELECT p.name, p.role, p.revoked_at IS NOT NULL, "
+    "SELECT p.name, p.role, p.revoked_at IS NOT NULL, p.people_group, "
     "array(SELECT m.name FROM recollect.machine m WHERE m.team_id = p.team_id AND m.member_id = p.member_id "
     "AND m.revoked_at IS NULL AND m.expires_at > now() ORDER BY m.name) "
     "FROM recollect.member p WHERE p.team_id = %s ORDER BY p.name"
 )
-_GRANT = "UPDATE recollect.member SET role = %s WHERE team_id = %s AND name = %s AND revoked_at IS NULL"
+_GRANT = (
+    "UPDATE recollect.member SET role = %s, people_group = coalesce(%s, people_group) "
+    "WHERE team_id = %s AND name = %s AND revoked_at IS NULL"
+)
 _REVOKE_MEMBER = "UPDATE recollect.member SET revoked_at = now() WHERE team_id = %s AND name = %s"
 _REVOKE_MACHINES = (
     "UPDATE recollect.machine m SET revoked_at = now() FROM recollect.member p WHERE p.team_id = %s AND p.name = %s "
@@ -65,15 +69,6 @@ class Invitation(msgspec.Struct, frozen=True):
     days: int
 
 
-class MemberView(msgspec.Struct, frozen=True):
-    """A member, and the machines whose tokens hold."""
-
-    person: str
-    role: TeamRole
-    is_revoked: bool
-    machines: tuple[str, ...]
-
-
 class DatabaseView(msgspec.Struct, frozen=True):
     """What a team's database holds."""
 
@@ -101,9 +96,9 @@ class Administration:
         self._team_id = uuid.UUID(str(found[0][0]))
         self.team = str(found[0][1])
 
-    def invite(self, person: str, role: TeamRole) -> Invitation:
-        """Add a person, or invite one again with another machine or role."""
-        member: Any = self._db.execute(_PUT_MEMBER, (self._team_id, person, role)).fetchone()
+    def invite(self, person: str, role: TeamRole, group: str | None = None) -> Invitation:
+        """Add a person, or invite one again with another machine or role. group: None leaves it as it is."""
+        member: Any = self._db.execute(_PUT_MEMBER, (self._team_id, person, role, group, group)).fetchone()
         code, hashed = new_token(self._team_id)
         self._db.execute(_ADD_INVITATION, (self._team_id, hashed, member[0], INVITATION_DAYS))
         return Invitation(person, role, code, INVITATION_DAYS)
@@ -111,13 +106,19 @@ class Administration:
     def members(self) -> tuple[MemberView, ...]:
         """Return every member, those too that are out."""
         return tuple(
-            MemberView(str(name), msgspec.convert(role, TeamRole), bool(is_revoked), msgspec.convert(machines, tuple))
-            for name, role, is_revoked, machines in self._db.execute(_MEMBERS, (self._team_id,))
+            MemberView(
+                str(name),
+                msgspec.convert(role, TeamRole),
+                bool(is_revoked),
+                msgspec.convert(machines, tuple),
+                str(group),
+            )
+            for name, role, is_revoked, group, machines in self._db.execute(_MEMBERS, (self._team_id,))
         )
 
-    def grant(self, person: str, role: TeamRole) -> None:
-        """Give a member another role, from the next request on."""
-        if not self._db.execute(_GRANT, (role, self._team_id, person)).rowcount:
+    def grant(self, person: str, role: TeamRole, group: str | None = None) -> None:
+        """Give a member another role, from the next request on, and another group, from the next session on."""
+        if not self._db.execute(_GRANT, (role, group, self._team_id, person)).rowcount:
             raise UnknownName("member", person, hint="`recollect team members` lists them")
 
     def revoke(self, person: str, machine: str = "") -> int:

@@ -13,10 +13,26 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from recollect.errors import TeamForbidden, TeamRefused, TeamUnavailable
-from recollect.model.team_messages import MAX_BATCH_BYTES, PROTOCOL, PROTOCOL_HEADER, Joined, JoinRequest, TeamQuestion
+from recollect.memory import TeamDecisionsQuestion
+from recollect.model.team_messages import (
+    MAX_BATCH_BYTES,
+    PROTOCOL,
+    PROTOCOL_HEADER,
+    Joined,
+    JoinRequest,
+    TeamQuestion,
+    TeamSessionsQuestion,
+    TeamShowQuestion,
+    TeamUsageQuestion,
+)
 from recollect.team.accept import accept, leave, standing
+from recollect.team.audit import audit
 from recollect.team.database import TeamDatabase, credential, new_token
-from recollect.team.questions import audit, search
+from recollect.team.decisions import decisions
+from recollect.team.figures import usage
+from recollect.team.members import members
+from recollect.team.questions import search
+from recollect.team.sessions import sessions, show
 from recollect.units import size
 
 TOKEN_DAYS = 90
@@ -48,6 +64,11 @@ def make_app(database: TeamDatabase) -> Starlette:
         "standing": lambda db, token, _body: standing(db, token),
         "batch": accept,
         "search": lambda db, token, body: search(db, token, _decoded(body, TeamQuestion)),
+        "sessions": lambda db, token, body: sessions(db, token, _decoded(body, TeamSessionsQuestion)),
+        "show": lambda db, token, body: show(db, token, _decoded(body, TeamShowQuestion)),
+        "decisions": lambda db, token, body: decisions(db, token, _decoded(body, TeamDecisionsQuestion)),
+        "usage": lambda db, token, body: usage(db, token, _decoded(body, TeamUsageQuestion)),
+        "members": lambda db, token, _body: members(db, token),
         "audit": lambda db, token, _body: audit(db, token),
         "leave": lambda db, token, _body: {"left": leave(db, token).machine},
     }

@@ -11,11 +11,13 @@ import psycopg
 
 from recollect.clock import now_us
 from recollect.memory import Clause, Question, TeamAnswer, TeamHit, parse, snippet
-from recollect.model.team_messages import VECTOR_DIMENSIONS, AuditLine, AuditPage, TeamQuestion
+from recollect.model.team_citation import TeamCitation
+from recollect.model.team_messages import VECTOR_DIMENSIONS, TeamQuestion
 from recollect.team.accept import vector_text
+from recollect.team.audit import note
 from recollect.team.database import Connection, TeamDatabase
+from recollect.team.patterns import beginning, containing, escaped
 
-MAX_AUDIT_LINES = 1000
 DEPTH = 100
 """Events taken by words and by meaning each, before the two are fused."""
 RANK_OFFSET = 10
@@ -45,17 +47,6 @@ READ = (
     "JOIN recollect.session s ON s.team_id = e.team_id AND s.session_id = e.session_id "
     "JOIN recollect.member p ON p.team_id = e.team_id AND p.member_id = e.member_id "
     "JOIN recollect.machine m ON m.team_id = e.team_id AND m.machine_id = e.machine_id ORDER BY k.place"
-)
-ADD_AUDIT = (
-    "INSERT INTO recollect.audit (team_id, asker_id, action, subject_id, session_uid, detail) "
-    "VALUES (recollect.present_team(), recollect.present_member(), 'search', %s, %s, %s)"
-)
-PRESENT_MEMBER = "SELECT recollect.present_member()"
-AUDIT = (
-    "SELECT (extract(epoch FROM a.at) * 1e6)::bigint, p.name, a.action, coalesce(o.name, ''), a.session_uid, a.detail "
-    "FROM recollect.audit a JOIN recollect.member p ON p.team_id = a.team_id AND p.member_id = a.asker_id "
-    "LEFT JOIN recollect.member o ON o.team_id = a.team_id AND o.member_id = a.subject_id "
-    "WHERE a.team_id = recollect.present_team() ORDER BY a.audit_id DESC LIMIT %s"
 )
 
 
@@ -111,12 +102,7 @@ def search(database: TeamDatabase, token: str, asked: TeamQuestion) -> TeamAnswe
     with database.as_asker(token) as (db, _asker):
         candidates = _find(db, question, asked, notes)
         found = _read(db, candidates.best)
-        own = db.execute(PRESENT_MEMBER).fetchone()
-        assert own is not None
-        shown = dict.fromkeys((hit.member_id, hit.session_uid) for hit in found if hit.member_id != own[0])
-        detail = question.text[:1000].replace("\0", "\ufffd")
-        for subject, session_uid in shown or {(None, ""): None}:
-            db.execute(ADD_AUDIT, (subject, session_uid, detail))
+        note(db, "search", question.text, ((hit.member_id, hit.session_uid) for hit in found))
     if not found:
         return _nothing(question, [*notes, "nothing found in what the team shares"], started)
     hits = _hits(question, found)
@@ -124,18 +110,6 @@ def search(database: TeamDatabase, token: str, asked: TeamQuestion) -> TeamAnswe
         query=question.text, hits=hits, total=candidates.total, match_level=hits[0].match_level,
         left_out=candidates.total - len(hits), notes=tuple(notes), abstained=False, took_ms=_took_ms(started),
     )  # fmt: skip
-
-
-def audit(database: TeamDatabase, token: str) -> AuditPage:
-    """Return the newest lines that the asker may read: of own questions, of readings of own sessions, as auditor all.
-    Raises TeamRefused, TeamUnavailable."""
-    with database.as_asker(token) as (db, _asker):
-        return AuditPage(tuple(msgspec.convert(row, AuditLine) for row in _lines(db)))
-
-
-def _lines(db: Connection) -> list[dict[str, object]]:
-    rows = db.execute(AUDIT, (MAX_AUDIT_LINES,)).fetchall()
-    return [dict(zip(AuditLine.__struct_fields__, row, strict=True)) for row in rows]
 
 
 def _find(db: Connection, question: Question, asked: TeamQuestion, notes: list[str]) -> _Candidates:
@@ -204,14 +178,14 @@ def _asked(question: Question, need: str) -> str:
         "must": [[_clause(clause) for clause in group] for group in question.must],
         "must_not": [_clause(clause) for clause in question.must_not],
         "agents": where.agents,
-        "repos": [_like(repo) for repo in where.repos],
-        "branches": [_like(branch) for branch in where.branches],
-        "sessions": [f"{_escaped(session)}%" for session in where.sessions],
+        "repos": [containing(repo) for repo in where.repos],
+        "branches": [containing(branch) for branch in where.branches],
+        "sessions": [beginning(session) for session in where.sessions],
         "kinds": question.kinds,
         "not_kinds": question.not_kinds,
         "tools": question.tools,
         "not_tools": question.not_tools,
-        "paths": [_like(path) for path in question.paths],
+        "paths": [containing(path) for path in question.paths],
         "after": question.after_us,
         "before": question.before_us,
     }
@@ -220,18 +194,10 @@ def _asked(question: Question, need: str) -> str:
 
 def _clause(clause: Clause) -> dict[str, str]:
     if clause.kind != "pattern":
-        return {"like": _like(clause.text)}
+        return {"like": f"%{escaped(clause.text.strip('*'))}%"}
     if clause.text.startswith("*") or "*" in clause.text:
-        return {"like": _like(clause.text).replace("*", "%")}
+        return {"like": f"%{escaped(clause.text.strip('*'))}%".replace("*", "%")}
     return {"regex": clause.text}
-
-
-def _like(text: str) -> str:
-    return f"%{_escaped(text.strip('*'))}%"
-
-
-def _escaped(text: str) -> str:
-    return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
 
 
 def _not_asked(question: Question) -> list[str]:
@@ -271,6 +237,7 @@ def _hits(question: Question, found: list[_Found]) -> tuple[TeamHit, ...]:
             is_undone=one.is_undone,
             person=one.person,
             machine=one.machine,
+            citation=str(TeamCitation(one.person, one.machine, one.session_uid, one.event_id, one.part)),
         )
         for one in found
     )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import json
 import os
-import shutil
 import signal
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -142,19 +141,6 @@ def write_rich(claude: Path) -> None:
     rich.tool("Bash", {"command": "cat all.log"}, "".join(f"line {number} of the log\n" for number in range(6_000)))
     rich.tool("Bash", {"command": "env"}, "nothing", toolUseResult={"stdout": f"GITHUB_TOKEN={SECRET}"})
     rich.assistant("The needle is in the haystack.")
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
-    program = shutil.which("chromium") or shutil.which("google-chrome")
-    if program is None:
-        pytest.skip("no Chromium on this machine: `apt-get install chromium` runs the tests in a real browser")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        found = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        yield found
-        found.close()
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, TypedDict, Unpack, get_args
 import click
 
 from recollect.cli.groups import noun
-from recollect.cli.options import limit_option, no_sync_option, open_memory
+from recollect.cli.options import asks_team_option, limit_option, no_sync_option, open_memory
 from recollect.cli.results import CommandResult, ResultKind, prints
 from recollect.clock import now_us
 from recollect.errors import AmbiguousName, UnknownName, UsageError
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from recollect.memory import BlameQuestion, Memory
 
 DECISIONS = ResultKind("decisions", "DecisionsAnswer", "insights:print_decisions")
+TEAM_DECISIONS = ResultKind("decisions-team", "TeamDecisionsAnswer", "insights:print_decisions")
 DECISION = ResultKind("", "DecisionView", "insights:print_decision")
 BLAME = ResultKind("blame", "BlameAnswer", "insights:print_blame")
 DIGEST = ResultKind("digest", "recollect.model.insights.digests:PublishedDigest", "insights:print_digest")
@@ -72,10 +73,11 @@ def decisions() -> None:
 )  # fmt: skip
 @click.option("--sure", "is_sure", is_flag=True, help="Leave out `maybe`: only what a rule proves or a person added.")
 @limit_option(50, "decisions")
+@asks_team_option
 @prints
 def list_decisions(
     words: tuple[str, ...], repo: str, path: str, session: str, *, named_states: tuple[str, ...], is_sure: bool,
-    limit: int, **times: Unpack[Times],
+    limit: int, is_team: bool, **times: Unpack[Times],
 ) -> CommandResult:  # fmt: skip
     """List decisions, newest first.
 
@@ -101,6 +103,9 @@ def list_decisions(
             words=tuple(word for text in words for word in text.split()),
             is_sure=is_sure,
         )
+        if is_team:
+            shared = memory.team.decisions(question, limit=limit)
+            return TEAM_DECISIONS(shared, found=shared.decisions)
         answer = facet.find(question, limit=limit)
     return DECISIONS(answer, found=answer.decisions)
 

@@ -9,6 +9,7 @@ import click
 from recollect.cli.options import (
     TimeRange,
     agent_option,
+    asks_team_option,
     limit_option,
     no_sync_option,
     open_memory,
@@ -56,7 +57,7 @@ class QueryCommand(click.Command):
 @click.option("--kind", "kinds", multiple=True, metavar="KIND", help="Only events of this kind (repeatable).")
 @range_options
 @no_sync_option
-@click.option("--team", "is_team", is_flag=True, help="Ask your team's server: what all members share.")
+@asks_team_option
 @prints
 def search(
     words: tuple[str, ...],

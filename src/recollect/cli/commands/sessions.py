@@ -9,6 +9,7 @@ import click
 from recollect.cli.options import (
     TimeRange,
     agent_option,
+    asks_team_option,
     limit_option,
     no_sync_option,
     open_memory,
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from recollect.memory import Memory
 
 SESSIONS = ResultKind("sessions", "SessionPage", "session_list:print_sessions", is_plain=True)
+TEAM_SESSIONS = ResultKind("sessions-team", "TeamSessionPage", "session_list:print_sessions", is_plain=True)
+TEAM_SESSION = ResultKind("show-team", "TeamSessionView", "team:print_team_session")
 SESSION = ResultKind("show", "SessionView", "sessions:print_session")
 ENTRY = ResultKind("show-entry", "EntryView", "sessions:print_entry")
 TIMELINE = ResultKind("timeline", "Timeline", "sessions:print_timeline")
@@ -39,6 +42,7 @@ ResultKind("event", "recollect.model.events:Event")
 @limit_option(20, "sessions")
 @click.option("--offset", type=click.IntRange(min=0), default=0, metavar="N", help="Skip the first N.")
 @no_sync_option
+@asks_team_option
 @prints
 def sessions(
     agents: tuple[str, ...],
@@ -46,6 +50,7 @@ def sessions(
     limit: int,
     offset: int,
     no_sync: bool,
+    is_team: bool,
     **within: Unpack[TimeRange],
 ) -> CommandResult:
     """List sessions, newest first.
@@ -54,6 +59,12 @@ def sessions(
     Example:
       recollect sessions --repo shop-api --after 2w
     """
+    if is_team:
+        from recollect.memory import EventFilter
+
+        with open_memory() as memory:
+            found = memory.team.sessions(EventFilter(agents=agents, repos=repos), limit=limit, offset=offset, **within)
+        return TEAM_SESSIONS(found, found=found.sessions, offset=offset)
     from recollect.memory import SessionPage
 
     def from_disk(memory: Memory) -> SessionPage:
@@ -81,7 +92,7 @@ def show(session: str, limit: int, first: int, no_sync: bool) -> CommandResult:
     """Show a session, or one event and its neighbours.
 
     SESSION is a session's uid or a unique prefix of it; search results cite SESSION#SEQ. You can also name a learning,
-    a note, a document or a decision by its uid.
+    a note, a document or a decision by its uid, or what a team shares by its citation (`team:…`).
 
     \b
     Examples:
@@ -93,6 +104,8 @@ def show(session: str, limit: int, first: int, no_sync: bool) -> CommandResult:
 
     if is_entry_uid(session):
         return _show_entry(session, limit=limit, first=first, no_sync=no_sync)
+    if session.startswith("team:"):
+        return _show_shared(session, limit=limit, first=first)
     if session.startswith("decision:"):
         from recollect.cli.commands.insights import show_decision
 
@@ -120,6 +133,15 @@ def show(session: str, limit: int, first: int, no_sync: bool) -> CommandResult:
             raise EventMissing(f"{found.session_uid}#{focus}", why, hint=hint)
         raise UnknownName("event", session, hint=hint)
     return SESSION(view, now_us=now_us(), focus=focus)
+
+
+def _show_shared(cited: str, *, limit: int, first: int) -> CommandResult:
+    """Show what a team shares."""
+    from recollect.model.team_citation import read_citation
+
+    with open_memory() as memory:
+        shared = memory.team.show(cited, first=first, limit=limit)
+    return TEAM_SESSION(shared, now_us=now_us(), focus=read_citation(cited))
 
 
 def _show_entry(cited: str, *, limit: int, first: int, no_sync: bool) -> CommandResult:

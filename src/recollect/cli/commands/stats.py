@@ -13,6 +13,7 @@ from recollect.cli.groups import noun, replaced_option
 from recollect.cli.options import (
     TimeRange,
     agent_option,
+    asks_team_option,
     no_sync_option,
     open_memory,
     range_options,
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from recollect.memory import Memory, Retro, UsageBy
+    from recollect.model.team_messages import TeamUsageBy
 
 _SECOND_US, _MINUTE_US = 1_000_000, 60_000_000
 STATS = ResultKind("stats", "Stats", "stats:print_stats")
@@ -41,6 +43,7 @@ USAGE = ResultKind("usage", "recollect.model.usage:UsageReport", "stats:print_us
 
 
 GROUPINGS: tuple[UsageBy, ...] = ("day", "session", "repo", "domain", "model", "agent", "total")
+OF_TEAMS: tuple[TeamUsageBy, ...] = ("group", "week")
 _SUFFIXES = (".md", ".html")
 unused_no_sync_option = replaced_option("--no-sync", instead="leave it out")
 
@@ -125,17 +128,24 @@ def session_stats(since: int, until: int | None, repos: tuple[str, ...], no_sync
 
 
 @click.command()
-@click.option("--by", type=click.Choice(GROUPINGS), default="day", show_default=True, help="What each line stands for.")
+@click.option(
+    "--by",
+    type=click.Choice((*GROUPINGS, *OF_TEAMS)),
+    help="What each line stands for; a team has group and week, and no day, session or domain.  [default: day; of a "
+    "team: repo]",
+)
 @agent_option
 @repo_option
 @range_options
 @no_sync_option
+@asks_team_option
 @prints
 def usage(
-    by: UsageBy,
+    by: UsageBy | TeamUsageBy | None,
     agents: tuple[str, ...],
     repos: tuple[str, ...],
     no_sync: bool,
+    is_team: bool,
     as_json: bool,
     **within: Unpack[TimeRange],
 ) -> CommandResult:
@@ -148,7 +158,11 @@ def usage(
     Example:
       recollect usage --by repo --after 30d
     """
+    if is_team:
+        return _team_usage(by or "repo", agents, repos, within)
     from recollect.memory import UsageReport
+
+    grouping = _grouping(by or "day")
 
     def from_disk(memory: Memory) -> UsageReport:
         from recollect.memory import EventFilter
@@ -156,11 +170,30 @@ def usage(
         if not no_sync:
             memory.refresh()
         where = EventFilter(agents=agents, repos=repos)
-        return memory.usage.report(by=by, where=where, zone=UTC if as_json else LOCAL, **within)
+        return memory.usage.report(by=grouping, where=where, zone=UTC if as_json else LOCAL, **within)
 
-    request = UsageRequest(by, agents, repos, within["after"], within["before"], not as_json, not no_sync)
+    request = UsageRequest(grouping, agents, repos, within["after"], within["before"], not as_json, not no_sync)
     report = ask(request, UsageReport, from_disk)
     return USAGE(report, found=report.rows)
+
+
+def _team_usage(by: str, agents: tuple[str, ...], repos: tuple[str, ...], within: TimeRange) -> CommandResult:
+    from recollect.memory import EventFilter
+    from recollect.model.team_messages import TEAM_USAGE_BY
+
+    grouping = next((one for one in TEAM_USAGE_BY if one == by), None)
+    if grouping is None:
+        raise UsageError(f"a team has no figures by {by}", hint=f"--by {', '.join(TEAM_USAGE_BY)}")
+    with open_memory() as memory:
+        report = memory.team.usage(grouping, EventFilter(agents=agents, repos=repos), **within)
+    return USAGE(report, found=report.rows)
+
+
+def _grouping(by: str) -> UsageBy:
+    found = next((one for one in GROUPINGS if one == by), None)
+    if found is None:
+        raise UsageError(f"only a team has figures by {by}", hint="add --team")
+    return found
 
 
 @click.command()

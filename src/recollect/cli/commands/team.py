@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from recollect.team.administration import Administration
     from recollect.team.database import AdministratorDatabase
 
-MEMBERS = ResultKind("team-members", "recollect.team.administration:MemberView", "team:print_members", listed="members")
+MEMBERS = ResultKind("team-members", "recollect.model.team_messages:MemberView", "team:print_members", listed="members")
 MADE = ResultKind("team-init", "recollect.team.administration:TeamMade", "team:print_made")
 INVITED = ResultKind("team-invite", "recollect.team.administration:Invitation", "team:print_invitation")
 IMPORTED = ResultKind("team-import", "recollect.team.bulk_import:BulkReport", "team:print_bulk")
@@ -37,6 +37,9 @@ database_option = click.option(
     help="postgresql://…; or set RECOLLECT_TEAM_DATABASE, which keeps the password out of the list of processes.",
 )  # fmt: skip
 team_option = click.option("--team", default="", metavar="NAME", help="Which team, where the database has several.")
+group_option = click.option(
+    "--group", metavar="NAME", help="Whose figures stand together, from the next session on: `recollect usage --team`."
+)
 role_option = click.option(
     "--role", type=click.Choice(ROLES), default="member", show_default=True, help="What of the team the person may see."
 )
@@ -221,10 +224,11 @@ def migrate(database: str) -> CommandResult:
 @team.command("invite")
 @click.argument("person")
 @role_option
+@group_option
 @team_option
 @database_option
 @prints
-def invite(person: str, role: TeamRole, team: str, database: str) -> CommandResult:
+def invite(person: str, role: TeamRole, group: str | None, team: str, database: str) -> CommandResult:
     """Invite a person, or a further machine of one.
 
     \b
@@ -232,20 +236,26 @@ def invite(person: str, role: TeamRole, team: str, database: str) -> CommandResu
       recollect team invite grace --role lead --database postgresql://postgres@db/recollect
     """
     with _database(database) as opened:
-        return INVITED(_administration(opened, team).invite(person, role))
+        return INVITED(_administration(opened, team).invite(person, role, group))
 
 
 @team.command("members")
 @team_option
-@database_option
+@click.option(
+    "--database", metavar="URL", envvar="RECOLLECT_TEAM_DATABASE", help="Read them from a database, not the server."
+)
 @prints
-def members(team: str, database: str) -> CommandResult:
-    """List members, their roles and machines.
+def members(team: str, database: str | None) -> CommandResult:
+    """List members, their roles and machines; to an owner the server also tells what the machines share.
 
     \b
-    Example:
+    Examples:
+      recollect team members
       recollect team members --database postgresql://postgres@db/recollect
     """
+    if database is None:
+        with open_memory() as memory:
+            return MEMBERS(memory.team.members().members)
     with _database(database) as opened:
         return MEMBERS(_administration(opened, team).members())
 
@@ -253,18 +263,19 @@ def members(team: str, database: str) -> CommandResult:
 @team.command("grant")
 @click.argument("person")
 @click.argument("role", type=click.Choice(ROLES))
+@group_option
 @team_option
 @database_option
 @prints
-def grant(person: str, role: TeamRole, team: str, database: str) -> CommandResult:
-    """Give a member another role.
+def grant(person: str, role: TeamRole, group: str | None, team: str, database: str) -> CommandResult:
+    """Give a member another role, or group.
 
     \b
     Example:
       recollect team grant grace auditor --database postgresql://postgres@db/recollect
     """
     with _database(database) as opened:
-        _administration(opened, team).grant(person, role)
+        _administration(opened, team).grant(person, role, group)
     return LINE({"person": person, "role": role}, line=f"{person} is {role} now")
 
 

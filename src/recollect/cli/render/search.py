@@ -71,9 +71,8 @@ def print_hit(
 
 
 def citation(hit: Hit) -> str:
-    """Return how a hit is cited: by its number, which on another machine means nothing, or by the event's id."""
-    part = f".{hit.part}" if hit.part else ""
-    return f"{hit.session_uid}#{f'{hit.event_id}{part}' if isinstance(hit, TeamHit) else hit.seq}"
+    """Return how a hit is cited: by its number, or, as that means nothing elsewhere, as a team does."""
+    return hit.citation if isinstance(hit, TeamHit) else f"{hit.session_uid}#{hit.seq}"
 
 
 def _print_learned(out: Console | Plain, hit: Hit, *, marks: re.Pattern[str] | None, now_us: int) -> None:

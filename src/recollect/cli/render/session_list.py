@@ -59,7 +59,7 @@ def _table(sessions: tuple[Session, ...]) -> Table:
     table.add_column("title", no_wrap=True, overflow="ellipsis", ratio=1)
     table.add_column("session", no_wrap=True, style="cyan", overflow="fold")
     for s in sessions:
-        row = (stamp(s.started_at), s.repo, count(s.turn_count), count(s.event_count), title_of(s), s.session_uid)
+        row = (stamp(s.started_at), s.repo, count(s.turn_count), count(s.event_count), title_of(s), cited(s))
         table.add_row(*(Text(safe_line(cell)) for cell in row))
     return table
 
@@ -75,7 +75,12 @@ def _print_two_lines(out: Console | Plain, s: Session) -> None:
         from rich.text import Text
 
         out.print(Text.assemble(_SET_IN, (title, "bold")), no_wrap=True, overflow="ellipsis")
-    put(out, _SET_IN, (safe_line(s.session_uid), "cyan"))
+    put(out, _SET_IN, (safe_line(cited(s)), "cyan"))
+
+
+def cited(s: Session) -> str:
+    """Return what `recollect show` opens a session by: of a team's, who shared it belongs to that."""
+    return getattr(s, "citation", "") or s.session_uid
 
 
 def title_of(s: Session) -> str:

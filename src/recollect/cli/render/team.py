@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from recollect.cli.render.layout import speed, when
-from recollect.cli.terminal import Plain, put, safe_line
+from recollect.cli.render.layout import clock, speed, when
+from recollect.cli.render.session_list import title_of
+from recollect.cli.terminal import Plain, put, safe, safe_line
 from recollect.clock import now_us
 from recollect.model.time import day_of
+from recollect.model.undone import UNDONE
 from recollect.units import count, plural, size
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from recollect.memory import FolderReport, PushReport, TeamStatus
-    from recollect.model.team_messages import AuditPage
-    from recollect.team.administration import DatabaseView, Invitation, MemberView, TeamMade
+    from recollect.memory import FolderReport, PushReport, TeamSessionView, TeamStatus
+    from recollect.model.team_citation import TeamCitation
+    from recollect.model.team_messages import AuditPage, MemberView, SharedEvent
+    from recollect.team.administration import DatabaseView, Invitation, TeamMade
     from recollect.team.bulk_import import BulkReport
 
 
@@ -37,7 +40,11 @@ def print_members(out: Console | Plain, members: tuple[MemberView, ...]) -> None
     for one in members:
         state = " · revoked" if one.is_revoked else ""
         machines = ", ".join(one.machines) or "no machine"
-        put(out, safe_line(f"{one.person} · {one.role}{state} · {machines}"))
+        group = f" · {one.group}" if one.group else ""
+        put(out, safe_line(f"{one.person} · {one.role}{group}{state} · {machines}"))
+        for machine, shares in one.shares.items():
+            named = ", ".join(f"{repo} ({level})" for repo, level in shares.items())
+            put(out, safe_line(f"    {machine} shares {named}"))
 
 
 def print_database(out: Console | Plain, view: DatabaseView) -> None:
@@ -77,8 +84,9 @@ def print_audit(out: Console | Plain, page: AuditPage) -> None:
     """Print who asked what, the newest first."""
     now = now_us()
     for line in page.lines:
-        whose = f"saw {line.subject}'s {line.session_uid}" if line.subject else "asked"
-        put(out, safe_line(f"{when(line.at, now)} · {line.person} {whose} · {line.detail}"))
+        what = line.session_uid or "list of sessions"
+        whose = f"saw {line.subject}'s {what}" if line.subject else "asked"
+        put(out, safe_line(f"{when(line.at, now)} · {line.person} {whose} · {line.action} {line.detail}".rstrip()))
     if not page.lines:
         put(out, "nobody asked anything yet")
 
@@ -121,3 +129,48 @@ def print_folder(out: Console | Plain, report: FolderReport) -> None:
         put(out, safe_line(f"passed over {one.path}: {one.reason}"))
     for note in report.notes:
         put(out, safe_line(note))
+
+
+def print_team_session(out: Console, view: TeamSessionView, *, now_us: int, focus: TeamCitation) -> None:
+    """Print what is known of a session and a page of its events by turn; the cited one in full."""
+    from rich.text import Text
+
+    from recollect.cli.render.layout import print_block, print_notes
+
+    session = view.session
+    out.print(Text(safe_line(title_of(session)), style="bold"), soft_wrap=True)
+    out.print(Text(safe_line(session.citation), style="cyan"), soft_wrap=True)
+    whose = f"{session.person} on {session.machine}"
+    where = " ".join(part for part in (session.repo, f"({session.git_branch})" if session.git_branch else "") if part)
+    counts = (plural(session.turn_count, "turn"), plural(session.event_count, "event"))
+    facts = (whose, session.agent, where, when(session.started_at, now_us), session.outcome, *counts)
+    out.print(Text(" · ".join(safe_line(fact) for fact in facts if fact)), soft_wrap=True)
+    turn = None
+    for event in view.events:
+        if event.turn_index != turn:
+            turn = event.turn_index
+            out.print()
+            out.print(Text(f"── turn {turn} " if turn else "── before the first turn ", style="bold"))
+        is_cited = (event.event_id, event.part) == (focus.event_id, focus.part)
+        head, said = _head_and_text(event, in_full=is_cited)
+        style = "reverse bold" if is_cited else "bold" if event.role == "user" else ""
+        if said:
+            out.print(Text(head, style=style))
+            print_block(out, Text(safe(said)))
+        else:
+            out.print(Text(f"{head}  {safe_line(event.summary)}"), no_wrap=True, overflow="ellipsis")
+    print_notes(out, view.notes)
+    if view.next_seq is not None and not focus.event_id:
+        out.print(Text(f"continue with --from {view.next_seq}", style="dim"))
+
+
+_TALK = ("user_message", "assistant_message", "compaction")
+
+
+def _head_and_text(event: SharedEvent, *, in_full: bool) -> tuple[str, str]:
+    """Return what stands above an event, and what it says where that is shown in full."""
+    undone = f" ({UNDONE})" if event.is_undone else ""
+    who = event.role if event.kind in _TALK else " ".join(filter(None, (event.kind, event.tool)))
+    return f"#{event.seq:<5} {clock(event.ts)}  {safe_line(who)}{undone}", (
+        event.text.strip() if in_full or event.kind in _TALK else ""
+    )

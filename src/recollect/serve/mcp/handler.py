@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from itertools import islice
 from typing import Any, ClassVar
 
-from recollect.errors import EventMissing, UnknownName, UsageError
+from recollect.errors import EventMissing, TeamRefused, UnknownName, UsageError
 from recollect.memory import EntryView, Hit, Memory, SearchAnswer, clean, conversations
 from recollect.model.events import Event
 from recollect.model.learnings.entries import is_entry_uid, parts_of_citation
@@ -43,6 +44,7 @@ from recollect.serve.mcp.pages import (
     with_cursor,
     words_of,
 )
+from recollect.serve.mcp.team_handler import TeamHandler, is_of_team
 from recollect.serve.mcp.tools import (
     DEFAULT_BYTES,
     TOOLS,
@@ -170,6 +172,8 @@ def _lines(memory: Memory, caller: Caller) -> Iterator[str]:
         yield "kept fresh by a daemon"
     else:
         yield "kept fresh by answers: each looks for changes first, no daemon runs"
+    with suppress(TeamRefused):
+        yield f'what the team {name(memory.team.membership().team)} shares is searched with scope "team"'
     yield from _by_meaning(memory)
     if not memory.config.distill.enabled:
         yield "analysis for decisions is off"
@@ -214,17 +218,19 @@ class ToolHandler:
         self._caller = caller
         self._notes = tuple(notes)
         self._entries = EntryHandler(memory, cursors, self._notes)
+        self._team = TeamHandler(memory, cursors)
 
     def answer(self, tool: str, arguments: dict[str, Any] | None) -> str:
         """Return the text of an answer. A tool is the method of its name.
 
         Raises UsageError for arguments that cannot be, UnknownName for a tool, session or event that is not there,
-        StoreError where the memory cannot be read or written.
+        StoreError where the memory cannot be read or written, TeamError where a team is asked.
         """
         spec = next((one for one in self.tools if one.name == tool), None)
         if spec is None:
             raise UnknownName("tool", tool, hint=f"there are {', '.join(one.name for one in self.tools)}")
-        text: str = getattr(self, tool)(read_arguments(spec.arguments, arguments))
+        asked = read_arguments(spec.arguments, arguments)
+        text: str = getattr(self._team if is_of_team(asked) else self, tool)(asked)
         return text
 
     # Searching

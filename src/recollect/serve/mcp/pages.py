@@ -370,10 +370,10 @@ class Confines(NamedTuple):
 
 def confines_of(memory: Memory, arguments: Confining, caller: Caller) -> Confines:
     """Return what a call is confined to. Raises UnknownName for any name in its arguments."""
-    named = (_filter(field, value) for field in _NAMED if (value := getattr(arguments, field, "")))
+    named = (filter_of(field, value) for field in _NAMED if (value := getattr(arguments, field, "")))
     memory.recall.check_names(" ".join(named), folders=caller.folders)
     if arguments.repo:
-        return Confines(_filter("repo", arguments.repo), f"repositories like {name(arguments.repo)}")
+        return Confines(filter_of("repo", arguments.repo), f"repositories like {name(arguments.repo)}")
     is_of_collection = isinstance(arguments, SearchArguments) and bool(arguments.collection)
     if arguments.scope == "all" or is_of_collection or _names_place(memory, arguments):
         return Confines()
@@ -398,7 +398,7 @@ def filters_of(memory: Memory, arguments: Confining, confines: Confines) -> str:
     named = ["agent", "after", "before"]
     if isinstance(arguments, SearchArguments):
         named += ["kind", "tool", "session", "collection"]
-    filters = [_filter(field, getattr(arguments, field)) for field in named if getattr(arguments, field)]
+    filters = [filter_of(field, getattr(arguments, field)) for field in named if getattr(arguments, field)]
     return " ".join(part for part in (confines.filters, *filters) if part)
 
 
@@ -419,6 +419,7 @@ def _names_place(memory: Memory, arguments: Confining) -> bool:
     return bool(where.repos) or any(one.startswith("document:") for one in where.sessions)
 
 
-def _filter(field: str, value: str) -> str:
+def filter_of(field: str, value: str) -> str:
+    """Return a filter of the query language."""
     value = " ".join(value.replace('"', " ").split())
     return f'{field}:"{value}"'

@@ -20,7 +20,7 @@ MAX_QUERY_CHARS = 4_096
 MAX_ARGUMENT_BYTES = 32_768
 """Of all arguments of a call together, as JSON."""
 
-Scope = Literal["repository", "all"]
+Scope = Literal["repository", "all", "team"]
 _Text = Annotated[str, Meta(max_length=500)]
 _Query = Annotated[str, Meta(max_length=MAX_QUERY_CHARS)]
 _Bytes = Annotated[int, Meta(ge=MIN_BYTES, le=MAX_BYTES)]
@@ -147,14 +147,14 @@ def _number(low: int, high: int, default: int, description: str = "") -> dict[st
 
 _PAGED = {
     "max_bytes": _number(MIN_BYTES, MAX_BYTES, DEFAULT_BYTES, "Size of the answer"),
-    "cursor": _text("From the answer before"),
+    "cursor": _text("From the last answer"),
 }
 _CONFINING = {
     "scope": {
         "type": "string",
-        "enum": ["repository", "all"],
+        "enum": ["repository", "all", "team"],
         "default": "repository",
-        "description": "The repository you work in, or everything",
+        "description": "Where you work, all here, or your team",
     },
     "agent": _text(f"{', '.join([*OWN][:4])} …; several with commas"),
     "repo": _text("Part of its name; replaces scope"),

@@ -38,6 +38,17 @@ from recollect.serve.web.session_page import (
 )
 from recollect.serve.web.sessions_page import sessions_page
 from recollect.serve.web.settings_page import agents_page, plan_page, settings_page
+from recollect.serve.web.team_page import (
+    of_team,
+    team_audit_page,
+    team_decisions_page,
+    team_href,
+    team_members_page,
+    team_search_page,
+    team_session_page,
+    team_sessions_page,
+    team_usage_page,
+)
 from recollect.serve.web.text import coded
 from recollect.serve.web.times import ago, clock, iso, span, stamp, when
 from recollect.serve.web.usage_page import cache_share, usage_csv, usage_page, usage_sessions_page
@@ -91,6 +102,7 @@ class Pages:
             *self._meaning(),
             *self._learned(),
             *self._health_and_settings(),
+            *self._team(),
             Route("/static/{name}", self._file, methods=["GET"]),
             Route("/healthz", self._health, methods=["GET"]),
         ]
@@ -144,6 +156,17 @@ class Pages:
             self._route("/settings", settings_page),
             self._route("/settings/agents", agents_page),
             self._route("/settings/agents/plan", plan_page),
+        ]
+
+    def _team(self) -> list[Route]:
+        return [
+            self._route("/team", of_team(team_search_page)),
+            self._route("/team/sessions", of_team(team_sessions_page)),
+            self._route("/team/session/{cited:path}", of_team(team_session_page)),
+            self._route("/team/decisions", of_team(team_decisions_page)),
+            self._route("/team/usage", of_team(team_usage_page)),
+            self._route("/team/members", of_team(team_members_page)),
+            self._route("/team/audit", of_team(team_audit_page)),
         ]
 
     def _route(self, path: str, view: View, part: str = "") -> Route:
@@ -320,6 +343,7 @@ def _environment() -> Environment:
         coded=coded,
         href=href_of,
         citation=href_of_citation,
+        team_href=team_href,
     )
     made.filters.update(usd=usd, short=short_count, duration=duration, cache_share=cache_share, zip=zip)
     made.globals["labels"] = RELATED_LABELS
