@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.index.query.units import distance, nearest_term
+from recollect.index.query.spelling import distance, nearest_term
 from recollect.index.text.shards import TextIndex
 from tests.recall.memories import MemoryOfTests
 
