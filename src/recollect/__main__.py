@@ -40,7 +40,7 @@ def main() -> int:
 
 
 def _serve() -> int:
-    """`recollect mcp` as agents start it: without the command line, but what goes wrong is told as by any verb."""
+    """`recollect mcp` as agents start it: without the command line, but with a verb's error messages."""
     try:
         from recollect.serve.mcp.start import serve_stdio
 
@@ -58,10 +58,10 @@ def run() -> None:
 
 
 def leave(code: int) -> None:
-    """End this process with an exit code, once what others registered for its end is done and all is written.
+    """End this process with an exit code, after registered exit functions ran and all output is written.
 
-    Python would then take apart every module and object, which takes as long as a short command. Until there, this does
-    what Python does: it waits for threads, calls what was registered, and flushes.
+    Python would then dismantle every module and object, which takes as long as a short command. Until there, this does
+    what Python does: it waits for threads, calls registered functions, and flushes.
     """
     if "threading" in sys.modules:
         sys.modules["threading"]._shutdown()

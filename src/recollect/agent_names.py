@@ -1,4 +1,4 @@
-"""What is known of our own agents without loading an adapter: for the hook, and for whoever resolves a name.
+"""Names and abilities of our own agents, without loading an adapter; for the hook and for name lookup.
 
 Standard library only. `make docs` writes the tables from the agents' files in `recollect/agents/formats`. The agents of
 packages and of the configuration are known to `recollect.agents.registry.slug_of` besides.
@@ -120,7 +120,7 @@ def letters(name: str) -> str:
 
 
 def own_slug(name: str) -> str:
-    """Return the slug of our own agent that has this name; a name that none has, as it is."""
+    """Return the slug of our own agent with this name; an unknown name unchanged."""
     if name in OWN:
         return name
     wanted = letters(name)

@@ -1,4 +1,4 @@
-"""Asks the daemon at work what is in the memory, instead of opening the memory here.
+"""Asks the running daemon instead of opening the memory in this process.
 
 A question is one line of JSON on the daemon's socket (`recollect.wire`), `RequestLine`; so is its answer, `ReplyLine`.
 The daemon answers only who would get the same answer from the disk: of the same version, with the same configuration
@@ -30,7 +30,7 @@ UNANSWERED = "the daemon at work did not answer; this was read from the disk"
 
 
 class SearchRequest(msgspec.Struct, frozen=True, tag_field="verb", tag="search"):
-    """`Memory.search`, answered with a `SearchAnswer`; an unknown name in a filter is an error."""
+    """`Memory.search`; the reply is a `SearchAnswer`. An unknown name in a filter is an error."""
 
     query: str
     limit: int | None = None
@@ -38,7 +38,7 @@ class SearchRequest(msgspec.Struct, frozen=True, tag_field="verb", tag="search")
 
 
 class SessionsRequest(msgspec.Struct, frozen=True, tag_field="verb", tag="sessions"):
-    """`Memory.sessions`, answered with a `SessionPage`. after/before: UTC microseconds, [after, before)."""
+    """`Memory.sessions`; the reply is a `SessionPage`. after/before: UTC microseconds, [after, before)."""
 
     agents: tuple[str, ...] = ()
     repos: tuple[str, ...] = ()
@@ -50,7 +50,7 @@ class SessionsRequest(msgspec.Struct, frozen=True, tag_field="verb", tag="sessio
 
 
 class ShowRequest(msgspec.Struct, frozen=True, tag_field="verb", tag="show"):
-    """`RecallFacet.page`, answered with a `SessionView`. session: a uid or a unique beginning of one."""
+    """`RecallFacet.page`; the reply is a `SessionView`. session: a uid or unique prefix."""
 
     session: str
     first: int = 0
@@ -59,7 +59,7 @@ class ShowRequest(msgspec.Struct, frozen=True, tag_field="verb", tag="show"):
 
 
 class EntryRequest(msgspec.Struct, frozen=True, tag_field="verb", tag="show-entry"):
-    """`RecallFacet.entry`, answered with an `EntryView`."""
+    """`RecallFacet.entry`; the reply is an `EntryView`."""
 
     uid: str
     first: int = 0
@@ -68,7 +68,7 @@ class EntryRequest(msgspec.Struct, frozen=True, tag_field="verb", tag="show-entr
 
 
 class UsageRequest(msgspec.Struct, frozen=True, tag_field="verb", tag="usage"):
-    """`UsageFacet.report`, answered with a `UsageReport`. is_local: days are those of the time zone, not of UTC."""
+    """`UsageFacet.report`; the reply is a `UsageReport`. is_local: use the local time zone's days, not UTC's."""
 
     by: Literal["day", "session", "repo", "domain", "model", "agent", "total"] = "day"
     agents: tuple[str, ...] = ()
@@ -83,7 +83,7 @@ Request = SearchRequest | SessionsRequest | ShowRequest | EntryRequest | UsageRe
 
 
 class RequestLine(msgspec.Struct, frozen=True):
-    """A question, and who asks. config: the file with the configuration. folder: where who asks works."""
+    """A request and its origin. config: the configuration file. folder: where the asker works."""
 
     request: Request
     program: str
@@ -95,7 +95,7 @@ class RequestLine(msgspec.Struct, frozen=True):
 
 
 class ReplyLine(msgspec.Struct, Generic[T], frozen=True):
-    """An answer. text: why there is none. A reply without either is that of a question that raised an error."""
+    """A reply. text: why there is no answer. A reply without either means that the request raised an error."""
 
     version: int = wire.VERSION
     text: str = ""
@@ -104,8 +104,9 @@ class ReplyLine(msgspec.Struct, Generic[T], frozen=True):
 
 
 class DaemonReply(NamedTuple, Generic[T]):
-    """What the daemon said. value: None where the disk is to be read; note: what is then said of that, "" for nothing,
-    as where no daemon is at work."""
+    """The daemon's reply. value None: read the disk; note: what to report about that, "" for nothing, for instance
+    without a daemon.
+    """
 
     value: T | None
     note: str = ""
@@ -114,8 +115,10 @@ class DaemonReply(NamedTuple, Generic[T]):
 def ask_daemon(
     request: Request, kind: type[T], *, env: Mapping[str, str] | None = None, folder: str | None = None
 ) -> DaemonReply[T]:
-    """Ask the daemon of the user's memory. kind: of the answer. folder: where who asks works, by default this
-    process's. Never raises OSError.
+    """Ask the daemon of the user's memory. kind: of the reply. folder: where the asker works, by default this
+    process's.
+
+    Never raises OSError.
     """
     home = os.path.abspath(home_text(env))
     question = RequestLine(request, PROGRAM, config_path(home, env), local_zone(), folder or working_folder())
@@ -134,7 +137,7 @@ def ask_daemon(
 
 
 def config_path(home: str, env: Mapping[str, str] | None = None) -> str:
-    """Return the configuration file that `Memory.open` reads for the home that the environment names."""
+    """Return the configuration file that `Memory.open` reads for the environment's home."""
     values = os.environ if env is None else env
     own = os.path.join(home, CONFIG_NAME)
     is_own = home == home_of_store(values) and os.path.exists(own)
@@ -142,12 +145,12 @@ def config_path(home: str, env: Mapping[str, str] | None = None) -> str:
 
 
 def local_zone() -> Zone:
-    """Return what tells the time zone of this process from others."""
+    """Return a text that identifies this process's time zone."""
     return (time.timezone, time.altzone, *time.tzname)
 
 
 def working_folder() -> str:
-    """Return the folder of this process, "" where it was removed."""
+    """Return this process's folder, "" if it was removed."""
     try:
         return os.getcwd()
     except OSError:

@@ -1,4 +1,4 @@
-"""The time now, as everything that is stored counts it."""
+"""The current time, in the unit in which everything is stored."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every error Recollect raises on purpose, as one small tree.
+"""The tree of errors that Recollect raises on purpose.
 
 RecollectError            .code (stable), .retryable, .exit_code, .hint
 ├─ UsageError (2)         ConfigError · UnknownName · AmbiguousName · QueryError
@@ -19,7 +19,7 @@ from __future__ import annotations
 
 
 class RecollectError(Exception):
-    """Root of the tree. `str(error)` is one line for people; `hint` says what to do next."""
+    """The root of the tree. `str(error)` is one line for people; `hint` says what to do next."""
 
     code = "error"
     retryable = False
@@ -31,14 +31,14 @@ class RecollectError(Exception):
 
 
 class UsageError(RecollectError):
-    """The caller asked for something that cannot be; exit code 2."""
+    """An impossible request; exit code 2."""
 
     code = "usage"
     exit_code = 2
 
 
 class ConfigError(UsageError):
-    """A configuration file or variable has a value that is not allowed."""
+    """A configuration file or variable has an invalid value."""
 
     code = "config"
 
@@ -49,7 +49,7 @@ class ConfigError(UsageError):
 
 
 class UnknownName(UsageError):
-    """A session, agent or other name that does not exist; `nearest` may hold likely ones."""
+    """A session, agent or other name does not exist; `nearest` may hold similar ones."""
 
     code = "unknown_name"
 
@@ -62,7 +62,7 @@ class UnknownName(UsageError):
 
 
 class AmbiguousName(UnknownName):
-    """The beginning of a name that several have; `nearest` holds some of them."""
+    """A prefix fits several names; `nearest` holds some of them."""
 
     def __init__(self, kind: str, name: str, *, nearest: tuple[str, ...]) -> None:
         super().__init__(kind, name, nearest=nearest, hint="write more of it")
@@ -70,7 +70,7 @@ class AmbiguousName(UnknownName):
 
 
 class EventMissing(UnknownName):
-    """An event's number that was given, under which nothing is shown any more; the message says why."""
+    """An event number under which nothing exists any more; the message says why."""
 
     def __init__(self, name: str, why: str, *, hint: str = "") -> None:
         super().__init__("event", name, hint=hint)
@@ -78,7 +78,7 @@ class EventMissing(UnknownName):
 
 
 class SourceError(RecollectError):
-    """Something an agent wrote cannot be taken in now."""
+    """An agent's file cannot be ingested now."""
 
     code = "source"
 
@@ -91,7 +91,7 @@ class SourceUnavailable(SourceError):
 
 
 class SourceChanged(SourceError):
-    """The source changed while it was read; the next sync takes it."""
+    """The source changed during reading; the next sync ingests it."""
 
     code = "source_changed"
     retryable = True
@@ -170,20 +170,20 @@ class StoreCorrupt(StoreError):
 
 
 class StoreLost(StoreCorrupt):
-    """The database is missing or empty beside an archive that is not. Nothing makes an empty one in its place."""
+    """The database is missing or empty, but the archive is not. No empty database replaces it."""
 
     code = "store_lost"
 
 
 class DiskFull(StoreError):
-    """No space left; what was stored stays, and the next sync goes on."""
+    """No space left; stored data stays, and the next sync continues."""
 
     code = "disk_full"
     retryable = True
 
 
 class BackupUnusable(StoreError):
-    """A backup is not whole, damaged, of a newer version, or not a backup at all; the memory is as it was."""
+    """A backup is incomplete, damaged, of a newer version, or no backup at all; the memory is unchanged."""
 
     code = "backup_unusable"
 
@@ -196,13 +196,13 @@ class IndexUnavailable(RecollectError):
 
 
 class EmbeddingUnavailable(IndexUnavailable):
-    """Texts cannot be turned into vectors: the model is missing, cannot be reached or answers nonsense."""
+    """Texts cannot be embedded: the model is missing, unreachable or returns invalid vectors."""
 
     code = "embedding_unavailable"
 
 
 class EndpointError(RecollectError):
-    """An outside model cannot be used. `status`: of its HTTP answer, 0 without one. `kind`: see the classes below."""
+    """An outside model cannot be used. `status`: of its HTTP answer, 0 without one. `kind`: see the subclasses."""
 
     code = "endpoint"
 
@@ -213,10 +213,10 @@ class EndpointError(RecollectError):
 
 
 class EndpointUnavailable(EndpointError):
-    """It cannot be reached, is too slow, too busy, or broken for now.
+    """The model is unreachable, too slow, too busy, or temporarily broken.
 
     `kind`: "unreachable", "cut" (the connection broke later), "slow", "rate" (too many questions), "overloaded" or
-    "broken". `retry_after_s`: how long the server asks to wait, None where it does not say.
+    "broken". `retry_after_s`: the wait that the server asks for, None without one.
     """
 
     code = "endpoint_unavailable"
@@ -230,7 +230,7 @@ class EndpointUnavailable(EndpointError):
 
 
 class EndpointRefused(EndpointError):
-    """It does not want this. Trying again would not help.
+    """The server refuses the request. Trying again would not help.
 
     `kind`: "authentication" (a wrong key, or no right to the model), "quota" (nothing left to spend), "too_large" (the
     question), "request" (anything else: an unknown model, a wrong address).
@@ -240,7 +240,7 @@ class EndpointRefused(EndpointError):
 
 
 class EndpointUnusable(EndpointError):
-    """It answered, but not with what was asked for."""
+    """The answer does not have the requested form."""
 
     code = "endpoint_unusable"
 
@@ -252,32 +252,32 @@ class TeamError(RecollectError):
 
 
 class TeamUnavailable(TeamError):
-    """The team's server or its database does not answer, or has no room; nothing of this was kept."""
+    """The team's server or its database does not answer, or is full; nothing of this request was stored."""
 
     code = "team_unavailable"
     retryable = True
 
 
 class TeamRefused(TeamError):
-    """The team's server or its database does not want this: a token that is over, a batch out of order, a role."""
+    """The team's server or its database refuses: an expired token, a batch out of order, a role."""
 
     code = "team_refused"
 
 
 class TeamForbidden(TeamRefused):
-    """A token or an invitation that is unknown, used, over or revoked."""
+    """A token or invitation is unknown, used, expired or revoked."""
 
     code = "team_forbidden"
 
 
 class SettingsError(RecollectError):
-    """An agent's settings cannot be changed now; they are as they were."""
+    """An agent's settings cannot be changed now; they are unchanged."""
 
     code = "settings"
 
 
 class SettingsInvalid(SettingsError):
-    """A settings file is not what its agent could read (syntax, encoding); `line` counts from 1, 0 where unknown."""
+    """A settings file that its agent could not read (syntax, encoding); `line` counts from 1, 0 if unknown."""
 
     code = "settings_invalid"
 
@@ -287,7 +287,7 @@ class SettingsInvalid(SettingsError):
 
 
 class SettingsRefused(SettingsError):
-    """A settings file holds something else in our place, or cannot be changed without changing what is not ours."""
+    """Our place in a settings file is taken, or it cannot be changed without changing something else."""
 
     code = "settings_refused"
 
@@ -300,7 +300,7 @@ class SettingsChanged(SettingsError):
 
 
 class BrokenInvariant(RecollectError):
-    """A bug in Recollect: `assumed` says what did not hold."""
+    """A bug in Recollect: `assumed` says which assumption failed."""
 
     code = "bug"
 
@@ -310,9 +310,9 @@ class BrokenInvariant(RecollectError):
 
 
 def where_raised(bug: BaseException, *, frames: int = 1) -> str:
-    """Return what an unexpected exception is and where it was raised, the innermost places first: "KeyError in a.py:3".
+    """Return type and place of an unexpected exception, innermost first: "KeyError in a.py:3".
 
-    Names and lines of ours, never its text: that may quote a transcript.
+    Names and lines of our code, never the exception's text, which may quote a transcript.
     """
     import traceback
 

@@ -1,4 +1,4 @@
-"""Whole files: the one way in which Recollect replaces, creates and moves a file. Standard library only.
+"""Replaces, creates and moves whole files safely. Every write to a file goes through here. Standard library only.
 
 Whoever reads a file, and whatever crashes when, finds its old content or its new content, never a part of either. With
 `durable=True` that also holds when the power fails: the content is synced before the file gets its name, and the folder
@@ -45,12 +45,11 @@ def write_file(
     path: AnyPath, data: bytes | Iterable[bytes], *, durable: bool, mode: int | None = PRIVATE,
     before_replace: Callable[[], None] | None = None,
 ) -> int:  # fmt: skip
-    """Put `data` at `path`, in place of what is there, and return its size in bytes.
+    """Write `data` to `path`, replacing any file, and return its size in bytes.
 
-    mode: of the file, less what the umask removes. None: the file belongs to somebody else. It keeps its mode and its
-    owner, and if it is a link, the file behind the link is replaced. If there is no file yet, it is private.
-    before_replace: called when the draft is complete, just before it takes the file's place. What it raises stops the
-    write.
+    mode: of the file, less what the umask removes. None: the file belongs to somebody else. It keeps its mode and
+    owner, and if it is a link, its target is replaced. A new file is private. before_replace: called when the draft is
+    complete, just before it replaces the file. An exception in it stops the write.
     """
     target = os.fspath(path) if mode is not None else os.path.realpath(path)
     try:
@@ -71,7 +70,7 @@ def write_cache(path: AnyPath, data: bytes) -> None:
 
 
 def create_file(path: AnyPath, data: bytes, *, durable: bool) -> bool:
-    """Put `data` at `path` for its owner alone and return True; if something is there already, return False.
+    """Write `data` to `path` for its owner alone and return True; return False if the file exists.
 
     Of several processes that create the same file, one succeeds.
     """
@@ -121,7 +120,7 @@ def write_all(descriptor: int, data: bytes | memoryview) -> None:
 
 
 def is_no_room(error: OSError) -> bool:
-    """Tell whether a write failed because the disk, a quota or a size limit has no room."""
+    """Return whether a write failed because of a full disk, a quota or a size limit."""
     return error.errno in _NO_ROOM
 
 

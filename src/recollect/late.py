@@ -1,4 +1,4 @@
-"""What is made when it is first used, so that a short command does not pay for what it does not need."""
+"""Values that are computed on first use, so that short commands do not pay for them."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def late_pattern(source: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
 
 
 class LateModule(ModuleType):
-    """A module that is loaded when something in it is asked for."""
+    """A module that loads on first access."""
 
     def __getattr__(self, name: str) -> object:
         if sys.modules.get(self.__name__) is self:

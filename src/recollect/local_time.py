@@ -1,4 +1,4 @@
-"""The local time zone, by the rules of this machine: what people write and read counts in it."""
+"""The local time zone of this machine, in which people write and read times."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class LocalZone(tzinfo):
         return "local"
 
     def fromutc(self, dt: datetime) -> datetime:
-        """Return the local time of an instant, of which the second of two equal ones has `fold=1`."""
+        """Return the local time of an instant; the second of two equal ones has `fold=1`."""
         try:
             local = dt.replace(tzinfo=UTC).astimezone()
         except (OverflowError, OSError, ValueError):

@@ -1,4 +1,4 @@
-"""Public modules that have another name now. The old name works for one release, with a warning.
+"""Renamed public modules. An old name works for one more release, with a warning.
 
 A program that imports `recollect.model.timestamps` gets `recollect.model.time`, the same module with the same classes.
 """
@@ -53,7 +53,7 @@ def new_name(old: str) -> str:
 
 
 def find_spec(old: str) -> ModuleSpec | None:
-    """Return how to load a module under its old name, None where there is no such module."""
+    """Return how to load a module under its old name, None if there is no such module."""
     new = new_name(old)
     if new == old or importlib.util.find_spec(new) is None:
         return None

@@ -38,7 +38,7 @@ def user_home(env: Mapping[str, str] | None = None) -> Path:
 
 
 def user_home_text(env: Mapping[str, str] | None = None) -> str:
-    """Return the user's home directory as text, as it is written in the environment."""
+    """Return the user's home directory as text, as the environment has it."""
     return _user_home(os.environ if env is None else env)
 
 
@@ -62,7 +62,7 @@ def home_dir(env: Mapping[str, str] | None = None) -> Path:
 
 
 def home_text(env: Mapping[str, str] | None = None) -> str:
-    """Return the home of the memory as text, as it is written in the environment."""
+    """Return the home of the memory as text, as the environment has it."""
     values = os.environ if env is None else env
     named = values.get(HOME_VARIABLE)
     if named:
@@ -87,7 +87,7 @@ def config_file(env: Mapping[str, str] | None = None) -> Path:
 
 
 def config_text(env: Mapping[str, str] | None = None) -> str:
-    """Return the configuration file as text, as it is written in the environment."""
+    """Return the configuration file as text, as the environment has it."""
     values = os.environ if env is None else env
     named = values.get(HOME_VARIABLE)
     folder = _expanded(named, values) if named else os.path.join(_config_dir(values), "recollect")
@@ -107,10 +107,10 @@ def make_private(folder: Path) -> None:
 
 
 class SocketPath:
-    """A path of a Unix socket as the system takes it, to use in a `with`: what it takes is short.
+    """A Unix socket's path in the short form that the system accepts, for use in a `with`.
 
-    Linux reaches a socket in a deeper folder through that folder, opened. Elsewhere the path is given as it is, and
-    refused when it is used. Raises OSError where the folder cannot be opened.
+    Linux reaches a socket in a deep folder through that folder, opened. Elsewhere the path is used unchanged, and
+    refused when it is used. Raises OSError if the folder cannot be opened.
     """
 
     __slots__ = ("_folder", "_path")

@@ -1,4 +1,4 @@
-"""How Recollect starts itself: isolated, so that nothing in the working directory is ever executed.
+"""How Recollect starts its own processes: isolated, so that nothing in the working directory runs.
 
 An agent's working directory is a repository that somebody else may have written. `python -m` imports from it first
 unless it is told otherwise, and `PYTHONPATH` may point into it. Standard library only, because the hook uses this.

@@ -1,4 +1,4 @@
-"""Blocks for a session's start that were made ready: where they lie, whether one still holds, and for which folder.
+"""The prepared session-start blocks: where they are stored, for which folder, and whether each is still valid.
 
 Standard library only: the hook reads here what the memory wrote after its last sync. `ready/` in the memory's home is
 a cache, private to its user; without it, or with any doubt about it, the memory itself is asked.
@@ -61,11 +61,10 @@ class Stamp:
 def stamp_values(
     home: str, *, generation: str, settings: object, configs: dict[str, str | None], trace: str
 ) -> dict[str, object]:
-    """Return what a stamp says.
+    """Return the content of a stamp.
 
-    generation: random. settings: the part of the configuration that they were made with. configs: the files that say
-    so, with their text; None for one that is not there. trace: as it was before anything else was looked at. Raises
-    OSError.
+    generation: random. settings: the configuration with which the blocks were made. configs: its files with their text;
+    None for a missing one. trace: as it was before anything else was examined. Raises OSError.
     """
     return {
         "trace": trace,
@@ -79,10 +78,10 @@ def stamp_values(
 
 
 def read_stamp(home: str, *, data: bytes | None = None) -> Stamp | None:
-    """Return the stamp of a home, or one from its bytes; None where there is none, or another program's or database's,
-    or one from before somebody wrote without the ingest lock.
+    """Return the stamp of a home, or one from its bytes; None without one, or for one of another program or database,
+    or one from before a write without the ingest lock.
 
-    Never raises for what is on the disk.
+    Never raises because of what is on disk.
     """
     try:
         text = data if data is not None else _read(os.path.join(home, FOLDER, STAMP))
@@ -125,10 +124,10 @@ def trace_of(home: str) -> str:
 
 
 def take_away(home: str) -> bytes:
-    """Take the stamp away: from now on no block holds. Returns its bytes, b"" where there is none. Raises OSError.
+    """Delete the stamp: from now on no block is valid. Returns its bytes, b"" without one. Raises OSError.
 
-    For who holds the ingest lock and puts it back, see `ReadyBlocks.settle`. It is gone from the disk before anything
-    else is written, also where the power fails in between.
+    For a holder of the ingest lock who restores it, see `ReadyBlocks.settle`. The deletion reaches the disk before
+    anything else is written, even if the power fails in between.
     """
     folder = os.path.join(home, FOLDER)
     path = os.path.join(folder, STAMP)
@@ -148,7 +147,7 @@ def block_path(home: str, folder: str) -> str:
 
 
 def config_text(path: str) -> str | None:
-    """Return the text of a configuration file, None where there is none. Raises OSError and ValueError."""
+    """Return the text of a configuration file, None without one. Raises OSError and ValueError."""
     try:
         return _read(path).decode()
     except (FileNotFoundError, NotADirectoryError):
@@ -156,7 +155,7 @@ def config_text(path: str) -> str | None:
 
 
 def read_block(path: str) -> dict[str, object] | None:
-    """Return what a block's file says; None where there is none, or none that can be read."""
+    """Return the content of a block's file; None without a readable one."""
     try:
         values = json.loads(_read(path))
         is_whole = values["format"] == FORMAT and all(type(values[name]) is kind for name, kind in _FIELDS.items())
@@ -166,8 +165,9 @@ def read_block(path: str) -> dict[str, object] | None:
 
 
 def holds(block: Mapping[str, object], folder: str, *, is_repository: bool) -> bool:
-    """Tell whether a block is of a folder, its time has not passed, and the folders and files on which it depends are
-    there, or not, as they were."""
+    """Return whether a block is for this folder and still valid, and the folders and files on which it depends
+    exist, or not, as before.
+    """
     looked_at, files, until = block["looked_at"], block["files"], block["until"]
     return (
         (block["folder"], block["is_repository"]) == (folder, is_repository)
@@ -181,10 +181,10 @@ def holds(block: Mapping[str, object], folder: str, *, is_repository: bool) -> b
 
 
 def head_of(path: str) -> str | None:
-    """Return the first `HEAD_BYTES` of a file, bytes that are no UTF-8 as surrogates; None where it cannot be read.
+    """Return the first `HEAD_BYTES` of a file, undecodable bytes as surrogates; None if it cannot be read.
 
-    Compared as they are: a file that is written twice within one tick of the clock has the same time and may have the
-    same size. What is no plain file (a pipe) is not opened: who waits for this must not wait for that.
+    The content is compared, because a file written twice within one tick of the clock has the same time and may have
+    the same size. Anything but a plain file (a pipe) is not opened, so that nobody waits for it.
     """
     try:
         if not stat.S_ISREG(os.stat(path).st_mode):
@@ -196,11 +196,11 @@ def head_of(path: str) -> str | None:
 
 
 def work_folder(cwd: str, env: Mapping[str, str]) -> tuple[str, bool] | None:
-    """Return the top of the repository that a folder is in and True, else the folder itself and False.
+    """Return the top of a folder's repository and True, else the folder itself and False.
 
-    None where it names nothing. A worktree counts as the repository that it hangs in. A repository at the user's home
-    or at the root of the file system (dotfiles) is none: everything lies below it. Nothing in a repository is run, and
-    nothing is read but `.git` as a pointer.
+    None if it names nothing. A worktree counts as its main repository. A repository at the user's home or at the root
+    of the file system (dotfiles) does not count, because everything is below it. Nothing in a repository is run, and
+    only `.git` is read, as a pointer.
     """
     if not cwd or "\0" in cwd:
         return None

@@ -1,4 +1,4 @@
-"""Counts, sizes and lengths of time as people write them: one formatter and one parser for each.
+"""Formats and parses counts, sizes and durations.
 
 Sizes are shown in decimal units (1 kB is 1,000 bytes). Limits that the code sets are powers of two and are shown in
 binary units (64 MiB). The parser reads both. Standard library only.
@@ -101,7 +101,7 @@ def parse_duration(text: str, *, unit: str = "") -> float:
 
 
 def _pair(amount: int, whole: str, rest: str) -> str:
-    """Return sixtieths in two units, `2 h 5 min`; in one where nothing is left over."""
+    """Return sixtieths in two units, `2 h 5 min`; in one if nothing is left over."""
     return f"{amount // 60:,} {whole}" + (f" {amount % 60} {rest}" if amount % 60 else "")
 
 

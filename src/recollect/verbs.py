@@ -1,4 +1,4 @@
-"""The verbs of the command line: how the help shows them, and which print what is in the memory.
+"""The verbs of the command line: their place in the help, and which ones print memory content.
 
 A table without the commands: `recollect --help` reads it and loads no command, and `model.own` reads in it whose output
 is not to be remembered again. Standard library only.

@@ -1,4 +1,4 @@
-"""Text and JSON in which nothing hides or takes control: whatever shows what an agent wrote writes it like this.
+"""Makes text and JSON safe to show: nothing that an agent wrote can hide or control the terminal.
 
 JSON hides no field either: what is stored leaves out what is at its default, what is shown has every field.
 
@@ -30,12 +30,12 @@ _json = late_pattern(_UNSAFE_IN_JSON)
 
 
 def hide(names: Mapping[str, str]) -> None:
-    """Have whatever is shown by this process hold a marker where a secret in a name stands."""
+    """Show a marker in place of each secret in a name, in this whole process."""
     _hidden.update(names)
 
 
 def hide_nothing() -> None:
-    """Have every name shown exactly, for who asked for the original text."""
+    """Show every name exactly, for a request for the original text."""
     _hidden.clear()
 
 
@@ -75,9 +75,9 @@ def safe_json(data: bytes) -> bytes:
 
 
 def complete(value: Any, *, is_sorted: bool = False) -> Any:
-    """Return a value in which every struct is a dict of all its fields, its tag first. Nesting of any depth is fine.
+    """Return a value with every struct as a dict of all its fields, its tag first. Any depth of nesting.
 
-    is_sorted: dicts that are no structs have their keys in order.
+    is_sorted: other dicts have their keys in order.
     """
     from msgspec import Struct
     from msgspec.structs import asdict

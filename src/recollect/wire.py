@@ -1,4 +1,4 @@
-"""What separate processes must spell alike: the hook, the shell line that agents run, the daemon and the memory.
+"""Names that the hook, the agents' shell line, the daemon and the memory share.
 
 Standard library only. A hook imports this before anything else, so what only the socket needs is imported when it is
 used.
@@ -95,7 +95,9 @@ def texts_of(line: bytes) -> dict[str, str]:
 def ask(
     home: str, question: Mapping[str, object], *, connect_s: float, answer_s: float, max_bytes: int
 ) -> str | None:  # fmt: skip
-    """Return the daemon's text. None if there is no daemon, it is not ours, or it is too slow. Never raises OSError."""
+    """Return the daemon's text. None without a daemon, for another home's, or after the timeout. Never raises
+    OSError.
+    """
     line = ask_line(home, encoded(question), connect_s=connect_s, answer_s=answer_s, max_bytes=max_bytes)
     return texts_of(line).get("text") if line else None
 
@@ -127,7 +129,7 @@ def ask_line(home: str, question: bytes, *, connect_s: float, answer_s: float, m
 
 
 def _read_line(channel: socket, seconds: float, max_bytes: int) -> bytes:
-    """Return one line within the time, b"" where there is no whole one; what comes after it is not read."""
+    """Return one line within the time, b"" without a whole one; reads nothing after it."""
     import time
 
     parts: list[bytes] = []
@@ -149,7 +151,7 @@ def _read_line(channel: socket, seconds: float, max_bytes: int) -> bytes:
 
 
 def _is_private(path: str) -> bool:
-    """Tell whether the socket and its folder are this user's and closed to others."""
+    """Return whether the socket and its folder belong to this user and are closed to others."""
     import stat
 
     try:

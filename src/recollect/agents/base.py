@@ -11,9 +11,9 @@ from recollect.model.records import Parsed, Record, SourceInfo
 class Adapter(Protocol):
     """Our code for one agent. Every method is pure and deterministic and never raises on content.
 
-    The pipeline calls, per source: `recognise` (extra roots only), `identify` once, `begin` once, then `parse`
-    for every record in order. It may stop after any record, store the state (msgspec-encoded, at most 1 MiB)
-    and go on later: the events must not depend on where it stopped.
+    The pipeline calls, per source: `recognise` (extra roots only), `identify` once, `begin` once, then `parse` for
+    every record in order. It may stop after any record, store the state (msgspec-encoded, at most 1 MiB) and continue
+    later: the events must not depend on where it stopped.
     """
 
     @property
@@ -27,9 +27,9 @@ class Adapter(Protocol):
         ...
 
     def recognise(self, path: str, head: bytes) -> str | None:
-        """Return the role of a source told by its content (first 64 KiB), or None if it is not this agent's.
+        """Return a source's role, by its content (first 64 KiB), or None if it is not this agent's.
 
-        Used for folders of transcripts that don't have the agent's own layout. `path` is only a second hint.
+        Used for folders of transcripts without the agent's own layout. `path` is only a second hint.
         """
         ...
 

@@ -1,4 +1,4 @@
-"""The TOML files in `formats`: the facts of every agent, what reads its records, of some how they are read.
+"""Reads the TOML files in `formats`: each agent's facts, its parser and, for some, its record description.
 
 `facts.json`, written by `make docs`, holds the facts and the names of parsers. A process loads only that: Python takes
 five times as long to read TOML. A file that is not in it yet counts as well.
@@ -91,7 +91,7 @@ def _entry(written: dict[str, Any]) -> Entry:
 
 
 def _with_kinds(capabilities: dict[str, Any]) -> dict[str, Any]:
-    """Return capabilities that name every kind of event. Raises ValueError for what is no kind."""
+    """Return capabilities with every kind of event. Raises ValueError for an unknown kind."""
     missing = capabilities.get("kinds_but")
     if missing is None:
         return capabilities

@@ -1,4 +1,4 @@
-"""Adapters are kept from stopping anything when they fail; those of other people are checked when they are loaded."""
+"""Isolates failing adapters, and checks third-party adapters when they load."""
 
 from __future__ import annotations
 
@@ -51,9 +51,9 @@ def raised_by(adapter: Adapter) -> list[str]:
 
 
 class GuardedAdapter:
-    """An adapter, which may raise: what it then says is nothing, and its record is kept as `unknown`.
+    """An adapter that may raise: then it gives nothing, and its record is kept as `unknown`.
 
-    Whatever it raises is told: by a defect of the record, or, where there is no record yet, through `raised_by`.
+    Every exception is reported: as a defect of the record or, without a record, through `raised_by`.
     """
 
     def __init__(self, adapter: Adapter) -> None:

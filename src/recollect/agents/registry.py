@@ -1,4 +1,4 @@
-"""The only list of adapters: our own, those of installed packages, and those that the configuration describes.
+"""The list of all adapters: built-in, from installed packages, and described in the configuration.
 
 Our own are the files in `formats`; a parser is loaded when it is first asked for more than its agent's facts. An agent
 that writes another agent's format has facts of its own and the other's parser (`like`). A package adds an agent by an
@@ -46,7 +46,7 @@ class Failure(NamedTuple):
 
 
 class LazyAdapter:
-    """An adapter whose parser is imported when it is first needed. Facts are there at once."""
+    """An adapter whose parser is imported on first use. Facts are available at once."""
 
     def __init__(self, facts: AgentFacts, path: str, arguments: tuple[str, ...] = ()) -> None:
         self.facts = facts
@@ -89,8 +89,8 @@ class LazyAdapter:
 class NamesakeAdapter(LazyAdapter):
     """An agent's own facts and names around the parser of the agent whose format it writes.
 
-    By content its files are the other agent's, so they are told by their place only. What names a response over all
-    files gets the slug in front: neither agent counts for the other.
+    By content its files are the other agent's, so only their place identifies them. Names of responses get the slug as
+    a prefix: neither agent counts for the other.
     """
 
     def __init__(self, facts: AgentFacts, path: str, spelling: str = "") -> None:
@@ -140,7 +140,7 @@ def adapters() -> dict[str, Adapter]:
 
 
 def _own(entry: Entry) -> LazyAdapter:
-    """Return the adapter of an agent of ours. A class for several agents is told which one."""
+    """Return the adapter of one of our agents. A class for several agents gets its agent."""
     if entry.like:
         return NamesakeAdapter(entry.facts, entries()[entry.like].parser, entry.spelling)
     takes_slug = bool(entry.family) or not entry.parser
@@ -160,7 +160,7 @@ def for_role(adapter: Adapter, role: str) -> Adapter:
 def define(formats: Mapping[str, Mapping[str, Any]]) -> None:
     """Add the agents that a configuration describes, by slug (see `formats.configured`). Idempotent.
 
-    A description that cannot be used becomes a failure. A slug of ours is not taken over.
+    An unusable description becomes a failure. One of our slugs is not replaced.
     """
     if not formats:
         return
@@ -208,12 +208,12 @@ def adapter(name: str, known: Mapping[str, Adapter] | None = None) -> Adapter:
 def slug_of(
     name: str, known: Mapping[str, Adapter] | None = None, *, stored: Callable[[], Iterable[str]] = tuple
 ) -> str:
-    """Return the slug of the agent that a text names, by slug, name or alias. Only letters and digits count.
+    """Return the slug of the agent with this slug, name or alias. Only letters and digits count.
 
-    known: the agents that may be meant, by default our own and those of installed packages; none of ours is then
-    imported. stored: gives further slugs, of agents that were known once. Two agents may have the same name: a slug
-    as it is written goes first, then any other spelling of a slug, then a name of ours, then one of a package.
-    Raises UnknownName, which names the nearest.
+    known: the possible agents, by default our own and those of installed packages; none of ours is then imported.
+    stored: returns further slugs, of agents known earlier. Two agents may have the same name: an exact slug wins, then
+    any other spelling of a slug, then a name of ours, then one of a package. Raises UnknownName, which names the
+    nearest.
     """
     named = _spellings(known)
     if name in named:
@@ -241,10 +241,10 @@ def _spellings(known: Mapping[str, Adapter] | None) -> dict[str, Sequence[str]]:
 
 
 def with_slugs(config: Config) -> Config:
-    """Return a configuration whose tables `[agents.NAME]` have the slugs of their agents, by whatever name they had.
+    """Return a configuration whose tables `[agents.NAME]` are named by slug.
 
-    A table that describes an agent keeps its name, and so does one of an agent that nobody knows, see `strangers`.
-    Raises ConfigError for two tables of one agent.
+    A table that describes an agent keeps its name, and so does one of an unknown agent, see `strangers`. Raises
+    ConfigError for two tables of one agent.
     """
     formats = config.formats()
     known = adapters_with(formats) if formats else None
@@ -293,7 +293,7 @@ def _fail(slug: str, source: str, reason: str) -> None:
 
 
 def _is_any_installed() -> bool:
-    """Tell whether some package may have an entry point of ours. The standard reader takes ten times as long."""
+    """Return whether some package may have an entry point of ours. The standard reader takes ten times as long."""
     wanted = f"[{GROUP}]".encode()
     for folder in filter(os.path.isdir, sys.path):
         for path in glob.iglob(os.path.join(glob.escape(folder), "*.*-info", "entry_points.txt")):

@@ -1,1 +1,1 @@
-"""Keeps the exact bytes: content-defined chunks, sealed in packs, with a journal that can rebuild everything else."""
+"""Keeps the exact bytes: content-defined chunks in sealed packs, and a journal from which all else is rebuilt."""

@@ -1,7 +1,7 @@
-"""The exact copy of everything agents wrote: sealed chunks in packs, and the journal that says what they are.
+"""The exact copy of all transcripts: sealed chunks in packs, and the journal that describes them.
 
 Order of writing: chunks, flush of the packs, journal, flush of the journal, then (by the caller) the database. So
-nothing ever refers to bytes that a crash could take away; at worst a pack holds chunks that nobody knows of.
+nothing ever refers to bytes that a crash could delete; at worst a pack holds chunks that nobody knows of.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ class Archive:
         return list(found.values())
 
     def rewrite_journal(self, revisions: Sequence[ArchivedRevision], others: Sequence[JournalEntry]) -> None:
-        """Let a journal that tells of these take the place of the present one, whatever that is.
+        """Replace the journal with one of these observations.
 
         Nothing may wait to be recorded. Raises DiskFull, ArchiveError: the present one then stays.
         """
@@ -151,7 +151,7 @@ class Archive:
         return plain
 
     def is_chunk(self, place: ChunkPlace, plain: bytes) -> bool:
-        """Tell whether these are the plain bytes of a chunk, by its name alone: nothing is read. False for a hole."""
+        """Return whether these are the plain bytes of a chunk, by its name alone, without reading. False for a hole."""
         return not place.is_hole and len(plain) == place.plain and self._sealer.name(plain) == place.name
 
     def read_range(self, places: Sequence[ChunkPlace], offset: int, length: int) -> bytes:
@@ -181,10 +181,10 @@ class Archive:
         return plain[offset - start : stop - start]
 
     def iter_bytes(self, places: Sequence[ChunkPlace]) -> Iterator[bytes]:
-        """Yield a revision chunk by chunk; joined they are all bytes seen. Leaves the cache as it is.
+        """Yield a revision chunk by chunk; joined they are all bytes seen. Does not fill the cache.
 
         Raises:
-            ArchiveCorrupt, ArchiveError: as `read_chunk`, when the chunk's turn comes.
+            ArchiveCorrupt, ArchiveError: as `read_chunk`, when that chunk is reached.
         """
         for place in places:
             yield self._open_chunk(place)
@@ -201,7 +201,7 @@ class Archive:
     def compact(
         self, live: Sequence[ChunkPlace], *, least_dead_share: float = 0.0, progress: Progress | None = None
     ) -> CompactionPlan | None:
-        """Write the packs anew that have dead bytes, at least this share of theirs, and the journal; None: there are
+        """Write the packs again that have dead bytes, at least this share of theirs, and the journal; None: there are
         none, and nothing is forgotten.
 
         The caller then tells the database where chunks went and calls `end_compaction`. Until then the old packs stay.
@@ -238,7 +238,7 @@ class Archive:
         return plan
 
     def end_compaction(self, plan: CompactionPlan) -> int:
-        """Remove the packs that were written anew, once the database knows; return how many are gone."""
+        """Remove the rewritten packs once the database knows the new places; return how many."""
         gone = self._compaction.end(plan)
         moved = dict(plan.moves)
         damaged = [place for place in self.condition.damaged if place in moved]

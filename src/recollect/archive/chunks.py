@@ -1,4 +1,4 @@
-"""The names and places of sealed chunks, and where a revision is cut into them: at record ends.
+"""Names and places sealed chunks, and cuts a revision into chunks at record ends.
 
 A chunk starts at a boundary (the start of the revision, or the end of the chunk before) and closes at the first
 record end that is
@@ -41,9 +41,9 @@ HOLE_PACK = 0
 
 
 class ChunkPlace(NamedTuple):
-    """Where a sealed chunk lies: pack number, offset and length of the blob in it.
+    """Place of a sealed chunk: pack number, offset and length of the blob in it.
 
-    A hole stands in the place of bytes that were taken away (evicted, forgotten): it has their number and no blob.
+    A hole replaces deleted bytes (evicted, forgotten): it has their number and no blob.
     """
 
     name: bytes
@@ -59,13 +59,14 @@ class ChunkPlace(NamedTuple):
 
 
 def hole(plain: int) -> ChunkPlace:
-    """Return the place that stands for `plain` bytes that were taken away. Equal lengths have equal places."""
+    """Return the place that replaces `plain` deleted bytes. Equal lengths have equal places."""
     return ChunkPlace(b"hole" + plain.to_bytes(12, "big"), HOLE_PACK, 0, 0, plain)
 
 
 class Hole(NamedTuple):
-    """What was taken away between two offsets of a revision: how many records, how many human turns the source had up
-    to its end, why (evicted, forgotten, data_loss), and when (UTC microseconds)."""
+    """Deleted bytes between two offsets of a revision: how many records, how many human turns the source had before
+    its end, why (evicted, forgotten, data_loss), and when (UTC microseconds).
+    """
 
     offset: int
     length: int

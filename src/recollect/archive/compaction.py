@@ -1,10 +1,10 @@
-"""Gives the disk back what no revision has any more: packs are written anew without it, and the journal with them.
+"""Frees disk space: rewrites packs and journal without what no revision needs.
 
     new packs, flushed → journal.log.new, flushed → compaction.plan, flushed → journal.log.new becomes journal.log
     → (by the caller) the database learns where chunks went → the old packs go → compaction.plan goes
 
 Before the plan is there nothing has changed; from then on everything can be finished, by repeating it: every step
-after it is harmless when done twice. Numbers of packs are never used again, so that who still knows an old place
+after it is repeating it is harmless. Numbers of packs are never used again, so that who still knows an old place
 finds no pack there instead of something else.
 """
 
@@ -56,7 +56,7 @@ class PackUse(NamedTuple):
 
 
 class PackCompaction:
-    """Writes packs anew. One at a time, by the holder of the ingest lock; nobody appends meanwhile."""
+    """Rewrites packs. One at a time, by the holder of the ingest lock; nobody appends meanwhile."""
 
     def __init__(self, folder: Path, keys: HomeKeys) -> None:
         self._folder = folder
@@ -81,13 +81,13 @@ class PackCompaction:
         self, revisions: list[ArchivedRevision], entries: Collection[JournalEntry], packs: Collection[int], *,
         live: Collection[ChunkPlace], progress: Progress | None = None,
     ) -> CompactionPlan:  # fmt: skip
-        """Copy the live chunks of `packs`, write the journal anew, and make durable what remains to be done.
+        """Copy the live chunks of `packs`, rewrite the journal, and store durably what remains to be done.
 
         Args:
-            revisions: the journal's, folded. entries: those that are of no revision and stay (tombstones).
+            revisions: the journal's, folded. entries: those without a revision that stay (tombstones).
             live: every place that a revision has, in the database or the journal.
         Raises:
-            DiskFull, ArchiveError: nothing has changed then but for bytes that the next compaction takes away.
+            DiskFull, ArchiveError: nothing has changed then except bytes that the next compaction deletes.
         """
         if (self._folder / PLAN).exists():
             raise BrokenInvariant("a compaction that was interrupted is finished before the next one")
@@ -111,9 +111,9 @@ class PackCompaction:
         return plan
 
     def plan(self) -> CompactionPlan | None:
-        """Return what a compaction left to be done, None where none did. Raises ArchiveError.
+        """Return the unfinished part of a compaction, None without one. Raises ArchiveError.
 
-        A plan that is damaged is dropped: as long as there is one, every chunk lies where the database looks for it.
+        A damaged plan is dropped: while a plan exists, every chunk is still where the database looks for it.
         """
         try:
             return msgspec.msgpack.decode((self._folder / PLAN).read_bytes(), type=CompactionPlan)
@@ -200,7 +200,7 @@ class PackCompaction:
         self, revisions: list[ArchivedRevision], entries: Collection[JournalEntry],
         moves: dict[ChunkPlace, ChunkPlace],
     ) -> None:  # fmt: skip
-        """Write a journal beside the present one, for `put_journal`. moves: chunks that lie elsewhere now."""
+        """Write a journal beside the present one, for `put_journal`. moves: new places of moved chunks."""
         with suppress(FileNotFoundError):  # of a try that did not end
             (self._folder / NEW_JOURNAL).unlink()
         journal = Journal(self._folder / NEW_JOURNAL, self._keys)

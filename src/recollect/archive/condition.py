@@ -1,4 +1,4 @@
-"""What is known of the archive's condition: chunks that do not open, packs as we left them, how far a sample came.
+"""The archive's known condition: damaged chunks, the last known packs, and the progress of sampling.
 
 `archive/condition.json` is a note and no truth: where it is lost or damaged, all that it says is found out again.
 A damaged chunk is remembered by its name and its place: the same name at another place is another copy of it.
@@ -49,7 +49,7 @@ class Condition:
 
     @property
     def damaged(self) -> frozenset[ChunkPlace]:
-        """Chunks that were found not to open, where they lay then."""
+        """Chunks that did not open, with their place at that time."""
         return frozenset(
             ChunkPlace(bytes.fromhex(name), pack, offset, length, plain)
             for name, pack, offset, length, plain in self._read().damaged

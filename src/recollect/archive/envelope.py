@@ -110,7 +110,7 @@ def unseal(keys_dir: Path, envelope: Envelope) -> bytes:
 
 
 def next_file(keys_dir: Path, key_id: str) -> Path:
-    """Return where a wrapping key lies that is about to take another's place."""
+    """Return the place of a wrapping key that is about to replace another one."""
     return keys_dir / f"wrapping.{key_id}.key"
 
 
@@ -127,7 +127,7 @@ def read_key_file(path: Path, kind: type[_Kind]) -> _Kind:
 
 
 def publish_once(path: Path, value: msgspec.Struct) -> None:
-    """Put `value` at `path`, whole and durable, unless something is there already. Raises DiskFull, ArchiveError."""
+    """Write `value` to `path`, whole and durable, unless the file exists. Raises DiskFull, ArchiveError."""
     try:
         create_file(path, msgspec.json.encode(value), durable=True)
     except OSError as error:
@@ -135,7 +135,7 @@ def publish_once(path: Path, value: msgspec.Struct) -> None:
 
 
 def replace(path: Path, value: msgspec.Struct) -> None:
-    """Put `value` at `path`, whole and durable, in place of what is there. Raises DiskFull, ArchiveError."""
+    """Write `value` to `path`, whole and durable, replacing any file. Raises DiskFull, ArchiveError."""
     try:
         write_file(path, msgspec.json.encode(value), durable=True)
     except OSError as error:

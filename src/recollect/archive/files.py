@@ -1,4 +1,4 @@
-"""Private files that only grow: 0600 in 0700 folders, appended to in whole batches, flushed to the disk on demand.
+"""Private append-only files: mode 0600 in folders of 0700, written in batches, flushed on demand.
 
 The one place where the system's errors on writing become ours: no room is `DiskFull`, all else `ArchiveError`.
 """

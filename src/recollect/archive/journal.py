@@ -1,4 +1,4 @@
-"""The sealed, append-only journal: what was seen of which source, and when. With the packs it rebuilds all else.
+"""The sealed, append-only journal of every source version seen. With the packs it rebuilds all else.
 
     journal.log = magic (8) · key check (16) · frame …
     frame       = magic (4) · length of sealed (4) · number (8) · crc32 of these (4) · sealed · length of frame (4)
@@ -44,10 +44,10 @@ MARK_BYTES = 16
 
 
 class Removal(msgspec.Struct, frozen=True, array_like=True):
-    """What the bytes of a revision with holes no longer tell, as it was when the last hole was made.
+    """The facts that a revision with holes can no longer give, as of its last hole.
 
-    holes: all of them, in order. committed_bytes, records: what the revision had. is_newest: the source stood at this
-    revision, so that the rest is of it: its parser's state (sealed where it may hold text), the parser's version, its
+    holes: all of them, in order. committed_bytes, records: of the revision. is_newest: the source was at this revision,
+    so the other fields are the source's: its parser's state (sealed if it may hold text), the parser's version, its
     human turns and its trail.
     """
 
@@ -79,9 +79,9 @@ class JournalEntry(msgspec.Struct, frozen=True, array_like=True):
     `chunks`; the rest was the open tail and is replaced. chunks: place and whether it is a delta of the open tail.
     holes: (offset, length) of bytes of the revision that the archive does not have. relative, lane: the path below the
     agent's root and the declared lane, so that the adapter can be asked again without the agent's file. marks: head and
-    tail hash of the source at to_bytes, which a hole may take away.
+    tail hash of the source at to_bytes, which a hole may delete.
 
-    Four entries are no observations: with `removal` it tells that bytes were taken away, and its chunks are those of
+    Four entries are no observations: with `removal` it tells that bytes were deleted, and its chunks are those of
     the revision from keep_chunks on; is_dropped: everything of the source is forgotten; tombstones: what must not come
     back, of no source; chunks of no source: these lie elsewhere now, in whatever revision they are.
     """
@@ -136,7 +136,7 @@ _ALWAYS_WRITTEN = JournalEntry.__struct_fields__.index("lane") + 1
 
 
 class _Frame(NamedTuple):
-    """A frame header that matches its checksum, and where it lies."""
+    """A frame header that matches its checksum, and its place."""
 
     offset: int
     number: int
@@ -189,12 +189,12 @@ class Journal:
             self._file.flush()
 
     def entries(self, *, skip_damaged: bool = False) -> Iterator[JournalEntry]:
-        """Yield every entry in the order of writing; nothing if there is no journal yet.
+        """Yield every entry in the order of writing; nothing without a journal.
 
-        A frame that is incomplete at the end of the file (a crash, or a writer at work) is not an entry yet.
+        An incomplete frame at the end of the file (a crash, or an active writer) is not an entry yet.
 
         Args:
-            skip_damaged: go on behind a damaged place and count it in `damaged`.
+            skip_damaged: continue after a damaged place and count it in `damaged`.
         Raises:
             ArchiveCorrupt: a frame is damaged, missing or out of order; the message has its offset.
             KeyUnavailable: the journal was written with other keys.
@@ -334,7 +334,7 @@ def _without_rest(entry: JournalEntry) -> list[Any]:
 
 
 def _frame_at(file: BinaryIO, offset: int) -> _Frame | None:
-    """Return the frame whose header lies at `offset`; None if there is no sound header."""
+    """Return the frame whose header is at `offset`; None without a valid header."""
     file.seek(offset)
     header = file.read(_HEADER_BYTES)
     if len(header) < _HEADER_BYTES:
@@ -347,10 +347,10 @@ def _frame_at(file: BinaryIO, offset: int) -> _Frame | None:
 
 
 def _is_torn(file: BinaryIO, offset: int, size: int, frame: _Frame | None) -> bool:
-    """Whether what lies at `offset` is a frame of which a crash wrote only the start.
+    """Return whether a crash wrote only the start of the frame at `offset`.
 
-    Only a sound header tells that its frame is longer than the file. Too few bytes for a header are the start of
-    one, and zeros are what a power failure leaves of a file that had been made longer. Everything else is damage.
+    Only a valid header shows that its frame is longer than the file. Too few bytes for a header are the start of one,
+    and zeros are what a power failure leaves of a file that had been extended. Everything else is damage.
     """
     if frame is not None:
         return frame.end > size

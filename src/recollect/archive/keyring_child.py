@@ -1,4 +1,4 @@
-"""The process that speaks to the keyring: one request on standard input, one answer on standard output, both JSON.
+"""The process that talks to the system keyring: one JSON request on stdin, one JSON answer on stdout.
 
 Who may not ask a person anything looks first whether the keyring is locked, by the means of each kind of keyring; the
 library itself would open a window. Standard library only, but for what speaks to keyrings.
@@ -89,7 +89,7 @@ def _check_unlocked(backend: Any) -> None:
 
         path = getattr(backend, "preferred_collection", None)
         with closing(secretstorage.dbus_init()) as bus:
-            # Not `get_default_collection`, which makes one where there is none, and asks for its password.
+            # Not `get_default_collection`, which makes one if there is none, and asks for its password.
             collection = secretstorage.Collection(bus, path) if path else secretstorage.Collection(bus)
             if collection.is_locked():
                 raise KeyringRefused("is locked", UNLOCK)

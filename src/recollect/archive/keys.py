@@ -1,4 +1,4 @@
-"""The keys of a home: a random data key, kept on disk only as sealed by a wrapping key.
+"""The keys of a home: a random data key, stored only as sealed by a wrapping key.
 
     keys/wrapping.key   {"version", "key_id", "key"}                0600: whoever reads it can open the archive
     keys/data.key       {"version", "wrapped_by", "nonce", "sealed"}   the data key, sealed by the wrapping key
@@ -44,8 +44,8 @@ from recollect.errors import ArchiveCorrupt
 class HomeKeys(msgspec.Struct, frozen=True):
     """The keys of one home, 32 bytes each; plain data, cheap to send to a worker process. Never shown.
 
-    data_key seals chunks, name_key names them, marker_key makes the markers that stand for secrets, journal_key
-    seals the journal, forget_key makes the tombstones of what was forgotten.
+    data_key seals chunks, name_key names them, marker_key makes the markers that replace secrets, journal_key seals the
+    journal, forget_key makes the tombstones of what was forgotten.
     """
 
     data_key: bytes
@@ -70,11 +70,11 @@ def home_keys(data_key: bytes) -> HomeKeys:
 
 
 def load_keys(keys_dir: Path) -> HomeKeys:
-    """Return the keys of an existing home. Never asks anybody anything, whatever keeps the wrapping key.
+    """Return the keys of an existing home. Never prompts, wherever the wrapping key is kept.
 
     Raises:
-        KeyUnavailable: a key file is missing, unreadable, damaged, of a newer version, or not the other's; or the
-            system's keyring has the wrapping key and cannot give it.
+        KeyUnavailable: a key file is missing, unreadable, damaged, of a newer version, or does not fit the other one;
+            or the system keyring has the wrapping key and cannot return it.
     """
     return home_keys(open_data_key(keys_dir))
 
@@ -83,7 +83,7 @@ def load_or_create_keys(keys_dir: Path, *, data_key: bytes = b"") -> HomeKeys:
     """Return the keys of a home, making them on its first use. data_key: what a home is to have that others are like.
 
     Safe for several processes at once: whoever publishes a file first wins, and all return what is on disk. The
-    wrapping key is durable before the data key that it seals, and it is never made anew beside an existing one.
+    wrapping key is durable before the data key that it seals, and it is never made again beside an existing one.
 
     Raises:
         KeyUnavailable: keys exist and cannot be loaded.

@@ -35,12 +35,12 @@ _SEARCH_BYTES = 1 << 20
 
 
 def pack_path(folder: Path, number: int) -> Path:
-    """Return where pack `number` of the folder lies."""
+    """Return the path of pack `number` in the folder."""
     return folder / f"{number:06d}.pack"
 
 
 def pack_numbers(folder: Path) -> list[int]:
-    """Return the numbers of the packs in a folder, ascending; none if there is no folder."""
+    """Return the numbers of the packs in a folder, ascending; none without a folder."""
     return sorted(int(path.stem) for path in folder.glob("*.pack") if path.stem.isdecimal())
 
 
@@ -77,7 +77,7 @@ class PackWriter:
         return places
 
     def begin(self) -> None:
-        """Begin a pack of a number that was never used, whatever room the newest one has."""
+        """Begin a pack with an unused number, even if the newest one has room."""
         self.close()
         self._number = max(*pack_numbers(self._folder), self.highest, 0) + 1
         self._file = AppendFile(pack_path(self._folder, self._number), is_new=True)
@@ -88,7 +88,7 @@ class PackWriter:
             self._file.flush()
 
     def close(self) -> None:
-        """Flush and close the pack; the next append looks at it anew."""
+        """Flush and close the pack; the next append examines it again."""
         if self._file is not None:
             file, self._file = self._file, None
             try:
@@ -164,7 +164,7 @@ class PackReader:
             return file
 
     def _let_go(self) -> None:
-        """Close packs that were removed: as long as one is open, the disk has no more room."""
+        """Close packs that were removed: an open file keeps its disk space."""
         for number in [number for number, file in self._files.items() if file.is_removed()]:
             del self._files[number]
 
@@ -172,7 +172,7 @@ class PackReader:
 def scan(path: Path) -> Iterator[ChunkPlace]:
     """Yield the place of every whole entry of a pack, in order, without any key or database.
 
-    A torn tail is skipped, and so is a damaged stretch in the middle: the search goes on at the next header that
+    A torn tail is skipped, and so is a damaged stretch in the middle: the search continues at the next header that
     matches its checksum. Blobs are not opened.
 
     Raises:
@@ -232,7 +232,7 @@ def _entry(chunk: SealedChunk) -> tuple[bytes, bytes, bytes, bytes]:
 
 
 def _parse_header(header: bytes) -> tuple[bytes, int, int] | None:
-    """Return name, plain length and blob length; None if this is no header."""
+    """Return name, plain length and blob length; None if this is not a header."""
     if len(header) != _HEADER_BYTES:
         return None
     fields = header[: _FIELDS.size]
@@ -257,7 +257,7 @@ def _ends_whole(file: _PackFile, size: int) -> bool:
 
 
 def _next_magic(file: _PackFile, offset: int, size: int) -> int:
-    """Return where the next entry may start at or after `offset`; `size` if nowhere."""
+    """Return where the next entry may start at or after `offset`; `size` if there is none."""
     while offset < size:
         window = file.read(offset, _SEARCH_BYTES)
         found = window.find(_ENTRY_MAGIC)

@@ -1,4 +1,4 @@
-"""The journal folded: every revision of every source as it stands, with its chunks and holes."""
+"""Folds the journal: the present state of every revision of every source, with chunks and holes."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class ArchivedRevision(msgspec.Struct):
             self.observe(entry)
 
     def observe(self, entry: JournalEntry) -> None:
-        """Take an entry's time. An entry that begins again where another one did stands in its place (a crash)."""
+        """Record an entry's time. An entry that begins where another one did replaces it (a crash)."""
         kept = [seen for seen in self.observations if seen[0] <= entry.from_bytes]
         self.observations = [*kept, (entry.to_bytes, entry.observed_at)]
 

@@ -1,8 +1,8 @@
-"""Puts another wrapping key in the place of the present one: another key, another place to keep it, or both.
+"""Replaces the wrapping key: another key, another place for it, or both.
 
 The data key stays, so no chunk is rewritten. Killed anywhere, the home opens: the new wrapping key is durable before
 the one step that makes it the one in force (the data key's file is replaced), and the old one goes after it. What
-is about to come or go is written down first (`changing.json`), so that the next change takes away what was left.
+is about to come or go is written down first (`changing.json`), so that the next change deletes what was left.
 One change at a time: who calls this holds a lock.
 """
 
@@ -40,9 +40,9 @@ PENDING_FILE = "changing.json"
 class KeyStatus(msgspec.Struct, frozen=True):
     """Which wrapping key seals a home's data key.
 
-    key_id: of it; says nothing about the key. kept: where. opens: whether it can be read now; problem, hint: why not.
-    keyring: what the system's keyring calls itself, empty where there is none that can be used.
-    is_unfinished: a change was interrupted; the home opens, and the next change takes away what is left.
+    key_id: its id, which reveals nothing about the key. kept: where. opens: whether it is readable now; problem, hint:
+    why not. keyring: the system keyring's name for itself, empty without a usable one. is_unfinished: a change was
+    interrupted; the home opens, and the next change deletes the leftovers.
     """
 
     key_id: str
@@ -55,7 +55,7 @@ class KeyStatus(msgspec.Struct, frozen=True):
 
 
 class KeyChange(msgspec.Struct, frozen=True):
-    """A change of the wrapping key that was made. notes: what could not be taken away, and will be next time."""
+    """A completed change of the wrapping key. notes: what could not be deleted yet, and will be next time."""
 
     key_id: str
     kept: KeyPlace
@@ -78,7 +78,7 @@ class _Pending(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def key_status(keys_dir: Path) -> KeyStatus:
-    """Return what is known of a home's keys, from reading them now. Raises KeyUnavailable where there are none."""
+    """Return what is known of a home's keys, from reading them now. Raises KeyUnavailable if there are none."""
     envelope = read_envelope(keys_dir)
     try:
         keyring = system_keyring.name()
@@ -113,7 +113,7 @@ def change_wrapping(keys_dir: Path, kept: KeyPlace, *, is_shared: bool = False) 
     before = read_envelope(keys_dir)
     data_key = open_data_key(keys_dir)
     if kept == "keyring":
-        system_keyring.name()  # where there is none, nothing is begun that only a keyring could end
+        system_keyring.name()  # if there is none, nothing is begun that only a keyring could end
     wrapping = new_wrapping_key()
     old, new = _KeptKey(before.wrapped_by, before.kept), _KeptKey(wrapping.key_id, kept)
     replace(keys_dir / PENDING_FILE, _Pending((new,) if is_shared else (old, new)))
@@ -129,7 +129,8 @@ def change_wrapping(keys_dir: Path, kept: KeyPlace, *, is_shared: bool = False) 
 
 
 def finish_change(keys_dir: Path) -> tuple[str, ...]:
-    """Take away what a change left, finished or not; return notes on what could not be. Harmless where nothing is.
+    """Delete the leftovers of a change, finished or not; return notes on what could not be deleted. Does nothing
+    without leftovers.
 
     Raises KeyUnavailable, DiskFull, ArchiveError.
     """

@@ -111,7 +111,7 @@ def batch_name(content: bytes) -> str:
 
 
 def is_batch_name(name: str) -> bool:
-    """Tell whether a file could be a batch: copies that a sync service made beside one are not."""
+    """Return whether a file could be a batch: copies that a sync service made beside one are not."""
     stem = name.removesuffix(SUFFIX)
     return stem != name and len(stem) == 2 * _NAME_BYTES and all(c in "0123456789abcdef" for c in stem)
 

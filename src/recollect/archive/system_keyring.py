@@ -1,4 +1,4 @@
-"""Wrapping keys in the keyring of the operating system, without ever letting it hold up who only reads.
+"""Stores wrapping keys in the system keyring without ever delaying a reader.
 
 A keyring may ask for a password, in a window or on the terminal, and its service may hang. So it is spoken to in a
 process of its own (`keyring_child`): one that only reads has no terminal, looks whether the keyring is locked before it
@@ -49,13 +49,13 @@ def store(key_id: str, key: bytes) -> None:
 
 
 def delete(key_id: str) -> None:
-    """Take a wrapping key out of the keyring; harmless where there is none. Raises KeyUnavailable."""
+    """Remove a wrapping key from the keyring; ignores a missing one. Raises KeyUnavailable."""
     _ask("delete", key_id, may_ask=True)
     _read.pop(key_id, None)
 
 
 def name() -> str:
-    """Return what the keyring calls itself. Raises KeyUnavailable where there is none that can be used."""
+    """Return the keyring's name for itself. Raises KeyUnavailable without a usable keyring."""
     return str(_ask("name", "", may_ask=False).get("value", ""))
 
 

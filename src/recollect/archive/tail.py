@@ -1,8 +1,8 @@
-"""From the bytes of a slice to the sealed chunks that a revision gains, the open tail that stays, and its holes.
+"""Turns the bytes of a slice into sealed chunks, the open tail that remains, and holes.
 
 A revision's chunks are closed chunks, then the deltas that hold its open tail: the bytes since the last boundary,
 with a half-written last record. Invariant: the plain bytes of all chunks of a revision, in order, are exactly all
-bytes seen of it, but for the ranges that were taken away. The closed chunks depend on the content alone; the deltas
+bytes seen of it, but for the ranges that were deleted. The closed chunks depend on the content alone; the deltas
 depend on when we looked.
 """
 
@@ -34,11 +34,11 @@ class CutSlice(NamedTuple):
 
 
 class OpenTail(NamedTuple):
-    """Where a revision stands before a slice.
+    """State of a revision before a slice.
 
-    plain: every byte seen since the last closed chunk; b"" for a new revision. open_chunks: plain lengths of the
-    deltas that hold its start, in order; what lies beyond their sum is in no chunk yet (an earlier slice was not the
-    last one). kept_chunks: closed chunks of the revision so far.
+    plain: every byte seen since the last closed chunk; b"" for a new revision. open_chunks: plain lengths of the deltas
+    that hold its start, in order; bytes beyond their sum are in no chunk yet (an earlier slice was not the last one).
+    kept_chunks: closed chunks of the revision so far.
     """
 
     plain: bytes = b""
@@ -58,14 +58,14 @@ def cut_slice(
     """Cut and seal the bytes that follow what was seen of a revision.
 
     Args:
-        before: where the revision stands.
+        before: the state of the revision.
         data: the bytes right after the open tail, with the unfinished record at the end.
-        ends: where records end that no earlier slice gave, relative to the start of `data`, ascending and complete.
+        ends: ends of records that no earlier slice gave, relative to the start of `data`, ascending and complete.
             At 0 or below if only the start of `data` (a newline, say) showed that the record had ended.
         hashes: sha256 of these records.
-        is_last: write what stays open as a delta. With False it is only returned: allowed where the next slice
-            of the revision is committed in the same transaction, else a crash in between leaves records in the
-            database whose bytes the archive does not have.
+        is_last: write what stays open as a delta. With False it is only returned: allowed if the next slice of the
+            revision is committed in the same transaction, else a crash in between leaves records in the database
+            whose bytes the archive does not have.
     Returns:
         The chunks to append, how many chunks stay before them, and what the next slice needs.
     Raises:
@@ -109,11 +109,11 @@ def _grow_tail(sealer: Sealer, tail: bytes, *, open_chunks: Sequence[int], kept_
 
 
 def _fold(lengths: tuple[int, ...], new_bytes: int) -> tuple[int, ...]:
-    """Return the deltas' lengths after a delta of `new_bytes`, of which only the last one is written.
+    """Return the deltas' lengths after a delta of `new_bytes`; only the last one is written.
 
-    Where there would be more than MAX_DELTAS, the newest are folded into one, and on as long as the one before
-    is no longer than the fold: short deltas fold often and long ones seldom, so that an agent who writes line by
-    line costs a few copies of the tail, not a copy every sixteen lines.
+    Beyond MAX_DELTAS the newest are folded into one, together with all before it that are no longer than the fold.
+    Short deltas fold often and long ones seldom, so that an agent that writes line by line costs a few copies of the
+    tail, not a copy every sixteen lines.
     """
     if len(lengths) < MAX_DELTAS:
         return (*lengths, new_bytes)
@@ -130,9 +130,9 @@ Range = tuple[int, int]
 
 
 class Punched(NamedTuple):
-    """The first `keep` chunks stay as they are; behind them stand `parts`, in order.
+    """The first `keep` chunks stay; `parts` follow them, in order.
 
-    parts: chunks that stay, new ones that must be written, and holes; each with whether it is a delta of the open tail.
+    parts: chunks that stay, new ones to write, and holes; each with whether it is a delta of the open tail.
     """
 
     keep: int
@@ -145,15 +145,15 @@ def punch(
 ) -> Punched:  # fmt: skip
     """Return a revision's chunks without the bytes in `ranges`, each of which becomes one hole.
 
-    What a touched chunk has besides is sealed again as chunks of its own. Deltas before the end of the last hole are
-    closed: the open tail begins behind it, so that what follows can be appended.
+    The rest of a touched chunk is sealed again as chunks of its own. Deltas before the end of the last hole are closed:
+    the open tail begins after it, so that later bytes can be appended.
 
     Args:
         chunks: of the revision, all of them, in order, with whether each is a delta of its open tail.
-        ranges: ascending, not overlapping, not empty, inside of the revision, and in no hole that it has.
-        read: gives the plain bytes of a chunk; asked only for those that lose a part of their bytes.
+        ranges: ascending, not overlapping, not empty, inside of the revision, and outside of its holes.
+        read: returns the plain bytes of a chunk; called only for those that lose a part of their bytes.
     Raises:
-        BrokenInvariant: the ranges are not as said. What `read` raises.
+        BrokenInvariant: the ranges break these rules. Whatever `read` raises.
     """
     _check(chunks, ranges)
     if not ranges:
@@ -181,7 +181,7 @@ def _pieces(
     place: ChunkPlace, start: int, ranges: Sequence[Range], *, is_tail: bool, sealer: Sealer,
     read: Callable[[ChunkPlace], bytes],
 ) -> Iterator[tuple[ChunkPlace | SealedChunk, bool]]:  # fmt: skip
-    """Yield what stands in the place of a chunk that begins at `start`: pieces, and the holes that begin in it."""
+    """Yield the replacement of a chunk that begins at `start`: pieces, and the holes that begin in it."""
     stop = start + place.plain
     is_covered = ranges[0][0] <= start and ranges[-1][1] >= stop and len(ranges) == 1
     plain = b"" if is_covered else read(place)

@@ -1,1 +1,1 @@
-"""Finds the sources on this machine, tells what changed in them, and reads their records; it never writes to them."""
+"""Finds the sources on this machine, detects changes and reads records; it never writes to them."""

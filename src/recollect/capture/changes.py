@@ -1,4 +1,4 @@
-"""Tells what became of a source since it was last read: nothing, an append, or a rewrite."""
+"""Detects what happened to a source since the last read: nothing, an append, or a rewrite."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ def marks_at(source: ReadableSource, committed_bytes: int) -> SourceMarks:
 
 
 def compare(source: ReadableSource, marks: SourceMarks, *, bytes_seen: int) -> Change:
-    """Compare a source with how it was. bytes_seen: end of all bytes taken, an open tail included.
+    """Compare a source with its last known state. bytes_seen: end of all bytes read, including an open tail.
 
-    An append leaves everything before the committed end as it was; the head and the end are compared. An
-    agent that appends never changes the middle without changing the end (declared by its capabilities); a
-    file that got shorter than what was seen, or changed in head or end, is a rewrite.
+    An append leaves everything before the committed end unchanged; the head and the end are compared. An agent that
+    appends never changes the middle without changing the end (its capabilities declare that). A file that became
+    shorter than what was seen, or changed in head or end, is a rewrite.
     """
     now = marks_at(source, marks.committed_bytes)
     if now != marks:

@@ -1,4 +1,4 @@
-"""Turns a record's bytes into a JSON value, whatever they are; what had to be bent is said, never raised."""
+"""Decodes a record's bytes to JSON. Reports repairs instead of raising."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Finds the sources an agent has written, by the allow-list of its declared places.
+"""Finds an agent's sources, only in the places that it declares.
 
 Only names that match a place's pattern are looked at; nothing else in an agent's folder is opened. A link
 that leaves its root is refused, a folder named like a file and a special file are reported, not followed.
@@ -35,9 +35,9 @@ _LOOSE_SKIP = frozenset((".git", "node_modules", ".venv", "__pycache__"))
 
 
 class RootDir(NamedTuple):
-    """A folder to look in. is_home: the agent's own layout; else also any folder of its transcripts.
+    """A folder to search. is_home: the agent's own layout; else any folder with its transcripts.
 
-    database: the name of the only file that is looked at, whatever it is called; "" where places tell the names.
+    database: the name of the only file to examine, whatever it is called; "" if places give the names.
     """
 
     path: str
@@ -46,7 +46,7 @@ class RootDir(NamedTuple):
 
     @property
     def shown(self) -> str:
-        """What a person is told of: the folder, or the database."""
+        """The path to show to a person: the folder, or the database."""
         return os.path.join(self.path, self.database) if self.database else self.path
 
     @property
@@ -309,7 +309,7 @@ class _Walk:
             return []
 
     def _stat(self, entry: FolderEntry, *, is_file_wanted: bool) -> os.stat_result | None:
-        """Return the stat of what an entry stands for, or None when a link leaves the root or dangles."""
+        """Return the stat of an entry's target, or None when a link leaves the root or dangles."""
         if (bad := misnamed(entry.path)) is not None:
             self._refused.append(bad)
             return None
@@ -354,7 +354,7 @@ def _fits(segment: re.Pattern[str] | None, name: str) -> bool:
 
 
 def _closure(states: list[_State]) -> list[_State]:
-    """Add the states after a "**", which may stand for no folder at all."""
+    """Add the states after a "**", which may match no folder at all."""
     out = list(states)
     for rule, first in states:
         i = first

@@ -1,4 +1,4 @@
-"""Folders of project documents: their names, which of their files are documents, and a walk that tells what to read."""
+"""Folders of project documents: their names, which files are documents, and the walk that finds changes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _NO_NAME = re.compile(r"[\x00-\x1f\x7f/\\#]")
 
 
 class ProjectName(NamedTuple):
-    """A collection's name and the file that says so, "" where none does. problem: of a file that was passed over."""
+    """A collection's name and the file that gives it, "" without one. problem: of a skipped file."""
 
     name: str
     file: str
@@ -42,7 +42,7 @@ class ProjectName(NamedTuple):
 
 
 def is_name(text: str) -> bool:
-    """Tell whether a text can name a collection: no slash, `#` or control character, not too long, no space around."""
+    """Return whether a text can name a collection: no slash, `#` or control character, not too long, not padded."""
     return 0 < len(text) <= MAX_NAME_CHARS and _NO_NAME.search(text) is None and text == text.strip()
 
 
@@ -150,19 +150,19 @@ OUTSIDE: Final = IgnoreRules(OUTSIDE_NAMES, is_any_case=True)
 
 
 def is_never_entered(name: str) -> bool:
-    """Tell whether a folder is a version control's own, or of credentials, whatever the rules say."""
+    """Return whether a folder belongs to a version control system or holds credentials, whatever the rules say."""
     return name.lower() in _NEVER_FOLDERS or _secrets.says(name, is_folder=True) is True
 
 
 def may_hold_secrets(name: str) -> bool:
-    """Tell whether a file is never opened because its name says that it holds credentials."""
+    """Return whether a file is never opened because its name suggests credentials."""
     if _secrets.says(name, is_folder=False):
         return True
     return _ending(name) not in _PROSE and _secret_words.says(name, is_folder=False) is True
 
 
 def is_document_name(name: str) -> bool:
-    """Tell whether a file is a document by its name alone."""
+    """Return whether a file is a document by its name alone."""
     return _ending(name) in FORMATS or _documents.says(name, is_folder=False) is True
 
 
@@ -182,11 +182,11 @@ FoundKind = Literal["document", "listed", "folder", "unlisted"]
 
 
 class FoundDocument(NamedTuple):
-    """One thing that a walk came by. path: below the folder, "/"-separated.
+    """A path found by a walk. path: relative to the folder, "/"-separated.
 
-    kind: `document`: to be read. `listed`: would be one, but is never read: see reason. `folder`: was entered; a
-    change of its entries may bring a document. `unlisted`: a folder that cannot be listed now: what was known to be
-    below it may still be there. Times in nanoseconds, as the system gives them.
+    kind: `document`: to be read. `listed`: would be one, but is never read: see reason. `folder`: was entered; a change
+    of its entries may bring a document. `unlisted`: a folder that cannot be listed now: known files below it may still
+    exist. Times in nanoseconds, as the system gives them.
     """
 
     kind: FoundKind
@@ -198,7 +198,7 @@ class FoundDocument(NamedTuple):
 
 
 class WalkRules:
-    """What decides besides a folder's own ignore files."""
+    """The rules besides a folder's own ignore files."""
 
     def __init__(
         self, *, include: Sequence[str] = (), exclude: Sequence[str] = (), max_file_bytes: int,
@@ -312,7 +312,7 @@ def _is_ignored(base: str, relative: str, stack: IgnoreStack, rules: WalkRules, 
 
 
 def _file(item: _Item, relative: str, base: str, stack: IgnoreStack, rules: WalkRules) -> FoundDocument | None:
-    """Return what a file, a link or something else that is no folder is; None for no document."""
+    """Return what a file or link is; None if it is no document."""
     is_wanted = is_document_name(item.name) or rules.include.says(relative, is_folder=False) is True
     if not is_wanted and not (item.is_link and os.path.isdir(item.path)):
         return None
@@ -353,7 +353,7 @@ def _is_link(entry: os.DirEntry[str]) -> bool:
 
 
 def _own_rules(folder: str, names: Collection[str]) -> IgnoreRules:
-    """Return the rules of a folder's ignore files. Raises OSError for one that is there and cannot be read."""
+    """Return the rules of a folder's ignore files. Raises OSError for one that exists and cannot be read."""
     lines: list[str] = []
     for name in IGNORE_NAMES:
         if name in names:
@@ -370,7 +370,7 @@ def _read_lines(path: str) -> list[str]:
 
 
 def _above(top: str) -> tuple[str, IgnoreStack]:
-    """Return the path from the top of the git repository to the folder, and the rules that stand above the folder."""
+    """Return the path from the top of the git repository to the folder, and the rules above the folder."""
     above: list[str] = [top]
     while not os.path.lexists(os.path.join(above[-1], ".git")):
         parent = os.path.dirname(above[-1])
@@ -397,7 +397,7 @@ def _rules_or_none(folder: str, names: Sequence[str]) -> IgnoreRules:
 
 
 class _Wanted:
-    """Paths of which each stands for itself and all below it."""
+    """Paths, each of which includes everything below it."""
 
     def __init__(self, paths: Collection[str]) -> None:
         self._paths = {path.strip("/") for path in paths}

@@ -1,4 +1,4 @@
-"""The text of a project document: read at one moment, and cut at its headings into the parts that a search finds.
+"""The text of a project document, split at headings into the parts that a search finds.
 
 Headings are found line by line, in time that grows with the document's length whatever it says; those inside of quotes,
 lists, code and comments are none. Evidence: CommonMark 0.31, sections 4.2 to 4.6; the reStructuredText markup
@@ -37,11 +37,11 @@ class DocumentBytes(NamedTuple):
 
 
 def read_document(folder: str, relative: str, *, max_bytes: int) -> DocumentBytes:
-    """Return a document's bytes; all of them were there at one time.
+    """Return a document's bytes, all from one moment.
 
     Raises:
         SourceUnavailable: it is gone, or may not be read.
-        SourceChanged: it was written, replaced or removed while it was read; the next pass takes it.
+        SourceChanged: it was written, replaced or removed during reading; the next pass reads it.
         SourceRefused: it is not a regular file, lies outside of the folder, or is larger than `max_bytes`.
     """
     path = os.path.join(folder, *relative.split("/"))
@@ -67,9 +67,9 @@ def read_document(folder: str, relative: str, *, max_bytes: int) -> DocumentByte
 
 
 def text_of(data: bytes) -> str:
-    """Return the text that a document's bytes are: UTF-8, or UTF-16 where they begin with its mark.
+    """Decode a document's bytes: UTF-8, or UTF-16 with its mark at the beginning.
 
-    Raises SourceRefused for what is no text: bytes that are not UTF-8, or NUL characters.
+    Raises SourceRefused for anything else: bytes that are not UTF-8, or NUL characters.
     """
     encoding = "utf-8"
     for mark, marked in _MARKED:
@@ -138,9 +138,9 @@ def headings(text: str, form: DocumentFormat) -> list[Heading]:
 
 
 def front_matter(text: str) -> tuple[int, dict[str, str]]:
-    """Return where the block of settings at the beginning of a page ends, and its plain `name: value` lines.
+    """Return where the settings block at the beginning of a page ends, and its plain `name: value` lines.
 
-    (0, {}) where there is none. Only what stands on one line without any structure is taken: nothing is evaluated.
+    (0, {}) without one. Reads only unstructured single lines: nothing is evaluated.
     """
     lines = _lines(text)
     first = next(lines, None)
@@ -194,7 +194,7 @@ def _markdown(text: str) -> Iterator[Heading]:
     start, _ = front_matter(text)
     until: Callable[[str], bool] | None = None  # what ends a block in which nothing is a heading
     paragraph: list[_Line] = []
-    is_container = False  # in a list or a quote, where lines without a mark of their own go on
+    is_container = False  # in a list or a quote, where lines without a mark of their own continue
     for line in _lines(text, start):
         content = line.text.expandtabs(4)
         if until is not None:
@@ -291,7 +291,7 @@ def _is_adornment(text: str, title: str) -> bool:
 
 
 def _is_plain(line: _Line | None) -> bool:
-    """Tell whether what stands above a title ends the paragraph before it."""
+    """Return whether the text above a title ends the paragraph before it."""
     return line is None or not line.text.strip()
 
 
@@ -347,7 +347,7 @@ _TITLE_WITHIN_CHARS = 2_000
 
 
 class DocumentPart(NamedTuple):
-    """A piece of a document. heading: the path of headings that it stands under, "Install > Linux", "" for none."""
+    """A piece of a document. heading: the path of its headings, "Install > Linux", "" for none."""
 
     heading: str
     text: str

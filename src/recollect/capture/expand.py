@@ -1,4 +1,4 @@
-"""From files to documents: what a database or a folder of small files holds, each document a source of its own."""
+"""Expands files to documents: a database or folder of small files holds several sources."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def _expand_export(item: FoundSource, out: Expanded) -> None:
 
 
 def _requests(item: FoundSource) -> FoundSource:
-    """A file of requests is one document; what was appended to it is told from its rows."""
+    """A file of requests is one document; its rows show what was appended."""
     state = FileState(item.size, item.mtime_ns, item.inode)
     where = DocumentPlace(item.path, REQUESTS, mark_of_file(*state))
     return _document(item, REQUESTS, where, state, state.size)

@@ -1,4 +1,4 @@
-"""Folders that hold transcripts of any agents, in any layout: whose each file is.
+"""Folders with transcripts of any agents in any layout: finds the agent of each file.
 
 What lies as an agent lays it out, in a folder that is called like the agent's own (`backup/.qwen/projects/...`), is
 that agent's; forks write files that look alike. Else a file is told by its content, then by a layout that no other
@@ -57,9 +57,9 @@ class _File(NamedTuple):
 
 
 class _Layout(NamedTuple):
-    """A pattern of an agent's own layout, at any depth. weight: how much of it is written out.
+    """A pattern of an agent's own layout, at any depth. weight: how much of it is literal.
 
-    is_telling: nobody else's files lie like this, whatever the folders above are called.
+    is_telling: no other agent has files in such places, whatever the folders above are called.
     """
 
     slug: str
@@ -79,10 +79,10 @@ def sort_out(
     read_head: Callable[[str], bytes],
     is_said: bool = False,
 ) -> Sorted:
-    """Return whose each file below a folder is (or of one file, if it is one).
+    """Return the agent of each file below a folder (or of one file).
 
-    is_said: the user says that the files are of the one adapter that is given, whatever their content.
-    known: (slug, role) of sources taken before, by path. read_head: the first 64 KiB of a file, decompressed.
+    is_said: the user says that the files belong to the one given adapter, whatever their content. known: (slug, role)
+    of sources ingested before, by path. read_head: the first 64 KiB of a file, decompressed.
     """
     out = Sorted({}, [])
     layouts = _layouts(adapters, is_said=is_said)
@@ -151,8 +151,9 @@ def _told(
 
 
 def _by_schema(file: _File, adapters: Mapping[str, Adapter]) -> FoundSource | RefusedPath | str:
-    """Return the source that a database of any name is, by its tables and columns; why it is none, where none or
-    several agents write such."""
+    """Return the source that a database of any name is, by its tables and columns; or why it is none: no agent, or
+    several, write such.
+    """
     found: dict[str, int] = {}
     for slug, adapter in adapters.items():
         places = [place for place in adapter.facts.places if place.container == "sqlite"]
@@ -173,7 +174,7 @@ def _by_schema(file: _File, adapters: Mapping[str, Adapter]) -> FoundSource | Re
 
 
 def _has_tables(path: str, place: Place, adapter: Adapter) -> bool:
-    """Tell whether a database holds what its agent says first of it; also True where that cannot be told now."""
+    """Return whether a database has the tables that identify its agent; also True if that cannot be checked now."""
     first = next(p for p in adapter.facts.places if set(p.patterns) & set(place.patterns))
     try:
         with open_database(path, first.tables) as database:
@@ -183,7 +184,7 @@ def _has_tables(path: str, place: Place, adapter: Adapter) -> bool:
 
 
 def _as_member(slug: str, file: _File, place: Place) -> FoundSource | str:
-    """Return a file of a folder that is one document, under its place in that folder, however deep the folder lies."""
+    """Return a file of a folder document under its place in that folder, however deep the folder is."""
     for member in place.members:
         match = re.fullmatch(f"(?:.*/)?(?P<inside>{_whole(glob_of(member.pattern))})", file.relative, re.DOTALL)
         if match is not None:
@@ -192,7 +193,7 @@ def _as_member(slug: str, file: _File, place: Place) -> FoundSource | str:
 
 
 def _is_at_home(above: str, layout: _Layout) -> bool:
-    """Tell whether the folder in which a layout begins is called like one of the agent's own."""
+    """Return whether the folder in which a layout begins has the name of one of the agent's own."""
     steps = above.rstrip("/").lower().split("/")
     return not layout.homes.isdisjoint((steps[-1].lstrip("."), "/".join(steps[-2:])))
 
@@ -229,7 +230,7 @@ def _place_of(adapter: Adapter, role: str, path: str) -> Place | None:
 
 
 def _layouts(adapters: Mapping[str, Adapter], *, is_said: bool) -> list[_Layout]:
-    """Return every layout that can be told apart, the most specific first. is_said: there is only one agent's."""
+    """Return every distinguishable layout, most specific first. is_said: there is only one agent's."""
     found: list[_Layout] = []
     for slug, adapter in adapters.items():
         homes = _homes(adapter)

@@ -1,4 +1,4 @@
-"""Which paths are ignored, as git tells it: the files `.gitignore` and `.recollectignore` of every folder on the way.
+"""Applies ignore rules as git does, from `.gitignore` and `.recollectignore`.
 
 Made for a walk from the top down: a pattern is asked of an entry itself, never of what lies below it, because nothing
 below an ignored folder is looked at. So git's own rule holds by itself, that a file cannot be taken back in where a
@@ -47,7 +47,7 @@ class IgnoreRules:
         return bool(self._rules)
 
     def says(self, path: str, *, is_folder: bool) -> bool | None:
-        """Tell whether a path ("/"-separated, below the folder of these lines) is ignored; None: no line matches."""
+        """Return whether a path ("/"-separated, below the folder of these lines) is ignored; None: no line matches."""
         if self._any is not None and self._any.fullmatch(path) is None:
             return None
         for rule in self._rules:
@@ -63,7 +63,7 @@ class IgnoreStack:
     """The rules in force in one folder: its own and those of every folder above. Immutable; `below` makes the next."""
 
     def __init__(self, layers: Sequence[tuple[str, IgnoreRules]] = ()) -> None:
-        """layers: (folder that the lines stand in, "" or with a slash at its end; rules), the weakest first."""
+        """layers: (folder of the lines, "" or ending with a slash; rules), weakest first."""
         self._layers = tuple((prefix, rules) for prefix, rules in layers if rules)
 
     def below(self, prefix: str, rules: IgnoreRules) -> IgnoreStack:
@@ -71,7 +71,7 @@ class IgnoreStack:
         return IgnoreStack((*self._layers, (prefix, rules))) if rules else self
 
     def says(self, path: str, *, is_folder: bool) -> bool | None:
-        """Tell whether a path below the top is ignored; None: no line matches. The folder above it must not be."""
+        """Return whether a path below the top is ignored; None: no line matches. Its folder must not be ignored."""
         for prefix, rules in reversed(self._layers):
             if not path.startswith(prefix):
                 continue
@@ -123,7 +123,7 @@ def _translated(text: str) -> str | None:
     """
     segments = text.split("/")
     out: list[str] = []
-    group: list[str] | None = None  # the segments after a "**", of which more asterisks are no more
+    group: list[str] | None = None  # the segments after a "**", of which more asterisks no longer exist
     for number, segment in enumerate(segments):
         is_last = number == len(segments) - 1
         if len(segment) > 1 and not segment.strip("*"):

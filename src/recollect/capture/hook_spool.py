@@ -1,4 +1,4 @@
-"""The spool of hooks as it lies there: how many events wait, what was put aside. `ingest.spooled_events` reads them."""
+"""The state of the hooks' spool: waiting and rejected events. `ingest.spooled_events` reads them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import msgspec
 from recollect.wire import BAD_FOLDER, WHOLE_SUFFIX
 
 COUNTS = "counts.json"
-"""In `bad`: how many drops were put aside or lost, ever, by reason."""
+"""In `bad`: how many drops were set aside or lost, ever, by reason."""
 REASONS = {
     "not_json": "no JSON object",
     "no_session": "names no session",
@@ -28,11 +28,11 @@ REASONS = {
 
 
 KEPT_ASIDE_US = 7 * 86_400_000_000
-"""How long what was put aside stays. Nobody reads it again, and it may hold anything."""
+"""How long what was set aside stays. Nobody reads it again, and it may hold anything."""
 
 
 class HookSpool(NamedTuple):
-    """waiting: drops for the next sync. aside: how many were put aside or lost, by reason. is_writable: hooks can
+    """waiting: drops for the next sync. aside: how many were set aside or lost, by reason. is_writable: hooks can
     leave more."""
 
     waiting: int
@@ -41,7 +41,7 @@ class HookSpool(NamedTuple):
 
 
 def hook_spool(spool: str) -> HookSpool | None:
-    """Return what lies in a spool, None where there is none. Reads names and counts only."""
+    """Return the state of a spool, None without one. Reads only names and counts."""
     try:
         with os.scandir(spool) as entries:
             waiting = sum(entry.name.endswith(WHOLE_SUFFIX) for entry in entries)
@@ -51,12 +51,12 @@ def hook_spool(spool: str) -> HookSpool | None:
 
 
 def is_older(info: os.stat_result, age_us: int, *, now_us: int) -> bool:
-    """Tell whether a file of the spool has reached an age at which it is deleted: all deleting by age asks here."""
+    """Return whether a file of the spool is old enough to be deleted: every deletion by age asks here."""
     return info.st_mtime_ns // 1000 < now_us - age_us
 
 
 def drop_aside(spool: str, *, now_us: int | None = None) -> int:
-    """Delete what was put aside, all of it or (now_us) what has expired; return how many files. Raises OSError."""
+    """Delete what was set aside, all of it or (now_us) what has expired; return how many files. Raises OSError."""
     count = 0
     for reason in REASONS:
         folder = os.path.join(spool, BAD_FOLDER, reason)
@@ -70,7 +70,7 @@ def drop_aside(spool: str, *, now_us: int | None = None) -> int:
 
 
 def put_aside(spool: str) -> dict[str, int]:
-    """Return how many drops were put aside or lost, by reason."""
+    """Return how many drops were set aside or lost, by reason."""
     with suppress(OSError, msgspec.MsgspecError), open(os.path.join(spool, BAD_FOLDER, COUNTS), "rb") as handle:
         return msgspec.json.decode(handle.read(), type=dict[str, int])
     return {}

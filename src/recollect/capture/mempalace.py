@@ -1,5 +1,5 @@
 # ruff: noqa: S608  statements are put together of our own constants and declared names, quoted; values are always bound
-"""The directory of MemPalace, another memory: its drawers, diaries and knowledge graph.
+"""Reads a MemPalace directory: drawers, diaries and knowledge graph.
 
 Drawers are pieces of verbatim text with metadata, in one of two databases. Chroma (schema of `chromadb/migrations`):
 `embeddings` belong to a segment, that to a collection; `embedding_metadata` has one row a key, the text itself under
@@ -33,8 +33,9 @@ _BELOW = ("", "palace")
 
 
 class Palace(NamedTuple):
-    """The files of a palace. drawers: each with texts; graph: None where there is none. beside: a graph that lies one
-    folder up, which nobody named."""
+    """The files of a palace. drawers: those with texts; graph: None without one. beside: a graph one folder up,
+    which nobody named.
+    """
 
     drawers: tuple[Path, ...]
     graph: Path | None
@@ -42,9 +43,9 @@ class Palace(NamedTuple):
 
 
 def find_palace(folder: Path) -> Palace:
-    """Return what a MemPalace directory holds: the palace itself, or the program's folder with it.
+    """Return the content of a MemPalace directory: the palace itself, or the program's folder around it.
 
-    Raises SourceUnavailable for a folder that cannot be read, SourceRefused for one that is no palace.
+    Raises SourceUnavailable for an unreadable folder, SourceRefused for one that is no palace.
     """
     try:
         if not folder.is_dir():
@@ -118,7 +119,7 @@ class Kept(NamedTuple):
 
     @property
     def is_diary(self) -> bool:
-        """Tell whether it is an entry of a diary."""
+        """Return whether it is a diary entry."""
         return self.said("type") == "diary_entry" or (self.said("room"), self.said("hall")) == ("diary", "hall_diary")
 
     def said(self, key: str) -> str:
@@ -213,7 +214,7 @@ def _joined(drawers: list[Drawer]) -> Kept:
 
 
 def _continued(text: str, more: str) -> str:
-    """Return a text with its next piece. Pieces of files repeat the end of the one before; that is told once."""
+    """Append the next piece to a text. Pieces of files repeat the end of the one before, which is kept once."""
     for size in range(min(_OVERLAP_CHARS, len(more), len(text)), _LEAST_OVERLAP_CHARS - 1, -1):
         if text.endswith(more[:size]):
             return text + more[size:]

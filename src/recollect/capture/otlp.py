@@ -1,4 +1,4 @@
-"""OTLP requests: protobuf as the JSON that OTLP defines for it, and which of a request's items can be taken.
+"""Decodes OTLP protobuf to OTLP's JSON, and selects the items of a request that can be ingested.
 
 A request is an ExportTraceServiceRequest, ExportLogsServiceRequest or ExportMetricsServiceRequest. In OTLP's JSON,
 names are in lowerCamelCase, enums are numbers, 64-bit integers are text, and ids are hex (where protobuf's own JSON has
@@ -86,7 +86,7 @@ def json_of(message: Message) -> dict[str, Any]:
 
 
 def says_all(message: Message) -> bool:
-    """Tell whether a message has no fields that this version of the protocol does not know. It loses those it has."""
+    """Return whether a message has only fields that this version of the protocol knows. Unknown ones are lost."""
     before: int = message.ByteSize()
     message.DiscardUnknownFields()
     after: int = message.ByteSize()
@@ -110,9 +110,9 @@ def signal_of(body: bytes) -> tuple[Signal, Message] | None:
 
 
 def sift(request: dict[str, Any], signal: Signal) -> Sifted:
-    """Leave out the items that cannot be taken: what is no object, and spans without valid ids.
+    """Remove items that cannot be ingested: anything but objects, and spans without valid ids.
 
-    Raises SourceRefused where the lists around the items are not as they should be.
+    Raises SourceRefused if the lists around the items are malformed.
     """
     root, scope, leaf = ROOTS[signal]
     if request and root not in request:

@@ -1,4 +1,4 @@
-"""From archived bytes to records again, for `verify` and for a rebuild, in bounded memory; and what a line means."""
+"""Turns archived bytes back into records, in bounded memory, for `verify` and `rebuild`."""
 
 from __future__ import annotations
 
@@ -84,9 +84,9 @@ class GiantRecord(NamedTuple):
 
 
 class ReplayGap(NamedTuple):
-    """Bytes of a revision that are not there any more: whole records, so many, with what stands between them.
+    """Missing bytes of a revision: a number of whole records, with what is between them.
 
-    turn: how many human turns the source had up to their end.
+    turn: how many human turns the source had before their end.
     """
 
     length: int
@@ -95,9 +95,9 @@ class ReplayGap(NamedTuple):
 
 
 class ReplayBatch(NamedTuple):
-    """Some records of a revision. base: offset of `data`, in which the lines lie; giant, gap: instead of lines.
+    """Some records of a revision. base: offset of `data`, which holds the lines; giant, gap: instead of lines.
 
-    base is the offset of the gap where there is one.
+    base is the gap's offset for a gap.
     """
 
     base: int

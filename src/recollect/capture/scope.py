@@ -1,4 +1,4 @@
-"""The part of the file system that a pass looks at, where it is known which paths changed."""
+"""The part of the file system that a pass examines when the changed paths are known."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class _Named:
 
 
 def named_entries(folder: str, names: Iterable[str]) -> Sequence[FolderEntry]:
-    """Return those of these names that a list of the folder would have, links that lead nowhere too, in its order."""
+    """Return those of these names that a listing of the folder would have, dangling links too, in its order."""
     return [entry for name in sorted(names) if os.path.lexists((entry := _Named(folder, name)).path)]
 
 
@@ -50,10 +50,10 @@ _FEW = 8
 
 
 class Scope:
-    """Changed paths: each stands for itself and, where it is a folder, for all below it.
+    """Changed paths: each includes everything below it if it is a folder.
 
-    paths: absolute, spelled as below the agents' folders. agents: slugs of whose they may be. repositories: folders of
-    those agents that write into repositories. A transcript and its compressed twin are looked at together.
+    paths: absolute, spelled as below the agents' folders. agents: slugs of the possible agents. repositories: folders
+    of agents that write into repositories. A transcript and its compressed twin belong together.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class Scope:
         self.agents = frozenset(agents)
         self.repositories = tuple(repositories)
         self.takes_spool = takes_spool
-        """Whether what hooks dropped into the spool is taken in too."""
+        """Whether what hooks dropped into the spool is ingested too."""
         self.documents: dict[str, set[str]] = {}
         """Paths of project documents that changed, below the folder of their collection, by its name."""
         self._paths: set[str] = set()
@@ -90,7 +90,7 @@ class Scope:
         return frozenset(self._paths)
 
     def covers(self, path: str) -> bool:
-        """Tell whether a path, or the file of a document `file#role/document`, is one of these or lies below one."""
+        """Return whether a path, or the file of a document `file#role/document`, is one of these or below one."""
         if path in self._paths:
             return True
         if len(self._paths) <= _FEW:
@@ -107,7 +107,7 @@ class Scope:
         return False
 
     def touches(self, folder: str) -> bool:
-        """Tell whether anything in a folder, or the folder itself, is looked at."""
+        """Return whether anything in a folder, or the folder itself, is examined."""
         return folder in self._named or self.covers(folder)
 
     def names_in(self, folder: str) -> frozenset[str] | None:

@@ -1,6 +1,6 @@
-"""What the pass reads: files at any offset, and documents that are made of rows or small files. Read-only, always.
+"""Reads sources: files at any offset, and documents assembled from rows or small files. Read-only.
 
-Compressed files are read as the bytes that they stand for. A document's bytes are made anew whenever they are read
+Compressed files are read as the bytes that they stand for. A document's bytes are made again whenever they are read
 from the start; while they stay below a limit they are kept, so that going back costs nothing.
 """
 
@@ -139,7 +139,7 @@ KEEP_BYTES = 32 * 1024 * 1024
 
 
 class DocumentPlace(msgspec.Struct, frozen=True):
-    """Where a document is that is no file: in a database, or in files of a folder. mark: as when it was found."""
+    """Place of a document that is not a file: in a database, or in files of a folder. mark: from its discovery."""
 
     path: str
     document: str
@@ -170,7 +170,7 @@ class DocumentSource:
         return bytes(self._kept[start : start + length]) if start < len(self._kept) else b""
 
     def check_unchanged(self) -> None:
-        """Read what is left, so that a change meanwhile is noticed. Raises SourceChanged."""
+        """Read the rest, to detect a change meanwhile. Raises SourceChanged."""
         if self._stream is not None and not self._is_over:
             for _ in self._stream:
                 raise SourceChanged("the document goes on behind what was read")

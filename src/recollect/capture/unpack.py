@@ -1,4 +1,4 @@
-"""Exports that come as a zip archive: unpacked for the time of an import, never more than a bound."""
+"""Unpacks zip exports for the time of an import, up to a size limit."""
 
 from __future__ import annotations
 

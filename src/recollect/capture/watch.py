@@ -1,4 +1,4 @@
-"""Watches the folders of agents, by the system's notifications or by polling, and tells which sources changed."""
+"""Watches agents' folders, by system notifications or polling, and reports changed sources."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class FileSystems:
             pass  # another system, or one that hides it: notifications are tried
 
     def is_remote(self, path: str) -> bool:
-        """Tell whether a path lies where others may change files without this system telling."""
+        """Return whether others may change files at a path without a notification from this system."""
         if sys.platform == "win32":
             return path.startswith(("\\\\", "//"))
         folder = os.path.realpath(path)
@@ -72,7 +72,7 @@ _WILD = frozenset("*?[")
 
 
 class WatchPattern:
-    """One pattern below a root, "/"-separated; `**` stands for any number of folders, none too."""
+    """One pattern below a root, "/"-separated; `**` matches any number of folders, including none."""
 
     def __init__(self, text: str) -> None:
         self._segments = text.split("/")
@@ -85,11 +85,11 @@ class WatchPattern:
         """Whether there may be folders between the base and a file."""
 
     def matches(self, parts: Sequence[str]) -> bool:
-        """Tell whether a path below the root, by its parts, is meant."""
+        """Return whether a path below the root, by its parts, matches."""
         return len(self._segments) in self._after(parts)
 
     def may_lie_below(self, parts: Sequence[str]) -> bool:
-        """Tell whether a folder may hold, at any depth, what is meant."""
+        """Return whether a folder may contain a match, at any depth."""
         return any(at < len(self._segments) for at in self._after(parts))
 
     def _after(self, parts: Sequence[str]) -> set[int]:
@@ -107,7 +107,7 @@ class WatchPattern:
         return states
 
     def _with_skipped(self, states: set[int]) -> set[int]:
-        """Add the places after a `**`, which may stand for no folder at all."""
+        """Add the places after a `**`, which may match no folder at all."""
         found, fresh = set(states), states
         while fresh:
             fresh = {at + 1 for at in fresh if at < len(self._segments) and self._segments[at] == _ANY_DEPTH} - found
@@ -120,9 +120,10 @@ _BESIDE_DATABASE = ("-wal", "-shm", "-journal")
 
 
 class Watched(NamedTuple):
-    """A folder to watch. is_deep: with all below it. agents: slugs of whose it is, none for folders that users name.
+    """A folder to watch. is_deep: with everything below it. agents: slugs of its agents, none for folders that users
+    name.
 
-    It need not be there: what is not there is looked for again and again.
+    It need not exist: a missing one is looked for again and again.
     """
 
     folder: str
@@ -144,9 +145,9 @@ class _Tree(NamedTuple):
 
 
 class WatchPlan:
-    """What to watch for these adapters. repositories: folders that agents work in, for those that write there.
+    """What to watch for these adapters. repositories: the folders in which agents work, for those that write there.
 
-    home: the memory's own folder, of which nothing but its spool is looked at.
+    home: the memory's own folder, of which only the spool is watched.
     """
 
     def __init__(
@@ -184,7 +185,7 @@ class WatchPlan:
         return tuple(kept)
 
     def roots_of(self, slug: str) -> list[str]:
-        """Return the folders of one agent that are there."""
+        """Return the existing folders of one agent."""
         trees = (tree for trees in self._trees.values() for tree in trees if tree.slug == slug)
         return sorted({tree.root for tree in trees if os.path.isdir(tree.root)})
 
@@ -240,7 +241,7 @@ def _trees_of(adapter: Adapter, config: Config, env: Mapping[str, str], reposito
 
 
 def _may_be_folder(tree: _Tree, path: str, parts: Sequence[str]) -> bool:
-    """Tell whether a path that is no source may be a folder with sources: one that has come, or that is gone."""
+    """Return whether a path that is no source may be a folder with sources: one that was created or deleted."""
     if os.path.isfile(path):
         return False
     return any(pattern.may_lie_below(parts) for pattern in (*tree.files, *tree.members))
@@ -275,7 +276,7 @@ class Notified:
 
         self.folders = tuple(folders)
         self.trouble = ""
-        """Why it ended by itself; "" while it goes on."""
+        """Why it ended by itself; "" while it continues."""
         self._changed = changed
         self._real = {real: folder for folder in folders if (real := os.path.realpath(folder)) != folder}
         self._stop = threading.Event()
@@ -318,7 +319,7 @@ _FileState = tuple[int, int, int]
 
 
 class Polled:
-    """Looks at folders in a thread of its own until it is closed. What is there at first is not told."""
+    """Polls folders in a thread of its own until it is closed. Does not report what exists at the start."""
 
     def __init__(self, folders: Collection[Watched], changed: Callable[[Collection[str]], None]) -> None:
         self.folders = tuple(folders)
@@ -392,9 +393,9 @@ class WatchedFolder(msgspec.Struct, frozen=True):
 
 
 class FolderWatcher:
-    """Hands changed paths on, from threads of its own. A folder stands for all that may have changed in it.
+    """Passes changed paths on, from threads of its own. A folder means that anything in it may have changed.
 
-    `watch` and `look` belong to one thread; `folders` may be asked from any.
+    `watch` and `look` belong to one thread; any may read `folders`.
     """
 
     def __init__(
@@ -414,16 +415,16 @@ class FolderWatcher:
         self._told: tuple[WatchedFolder, ...] = ()
 
     def watch(self, folders: Sequence[Watched]) -> None:
-        """Watch these from now on, in place of those before. What changes while this works is told too.
+        """Watch these from now on, instead of the previous ones. Changes during this call are reported too.
 
-        What the system refused before is tried again.
+        Tries again what the system refused before.
         """
         is_new = tuple(folders) != self._wanted
         self._wanted = tuple(folders)
         self._look(is_anew=is_new or bool(self._refused))
 
     def look(self) -> None:
-        """See which folders have come, gone or been replaced, and watch what is there. Cheap; call it often."""
+        """Detect folders that were created, deleted or replaced, and watch the existing ones. Cheap; call it often."""
         self._look(is_anew=False)
 
     def _look(self, *, is_anew: bool) -> None:
@@ -463,7 +464,9 @@ class FolderWatcher:
         self._seen = {}
 
     def _notify(self, is_deep: bool, folders: Sequence[str], *, anew: bool) -> bool:
-        """Have a group told of by the system; False where it cannot be. The old one ends when the new one is there."""
+        """Subscribe a group to the system's notifications; False if that fails. The old one ends when the new one
+        exists.
+        """
         before = self._groups.get(is_deep)
         if before is not None and not before.trouble and not anew and before.folders == tuple(folders):
             return True
@@ -505,7 +508,7 @@ class FolderWatcher:
 
 
 def _folder_identity(folder: str) -> _FolderIdentity | None:
-    """Return what tells a folder from another of the same name, None where there is none."""
+    """Return what distinguishes a folder from another one of the same name, None without one."""
     try:
         info = os.stat(folder)
     except (OSError, ValueError):

@@ -1,1 +1,1 @@
-"""The command line: `main` runs it, `commands` has one module per command, `render` prints results for people."""
+"""The command line: `main` runs it, `commands` has one module per group of verbs, `render` prints results."""

@@ -1,4 +1,4 @@
-"""How a failure is told: one line and a hint for people, one object for programs, a log for us."""
+"""Reports a failure: a line and a hint for people, an object for programs, a log entry for maintainers."""
 
 from __future__ import annotations
 

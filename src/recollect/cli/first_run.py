@@ -1,4 +1,4 @@
-"""`recollect up --once`: takes everything in and returns what is there; a bundled sample stands in for a history."""
+"""`recollect up --once`: ingests everything and reports it. Without a history it uses the bundled sample."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nouns: commands such as `recollect facts`, with a subcommand for each thing that you can do with them.
+"""Command groups such as `recollect facts`, with a subcommand for each action.
 
 A noun without a subcommand runs its default. Options may stand before or after the name of the subcommand.
 """

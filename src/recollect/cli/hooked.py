@@ -1,4 +1,4 @@
-"""`recollect context --hook AGENT`: answers an event of an agent with what the memory has to say.
+"""`recollect context --hook AGENT`: answers an agent's hook event with context.
 
 Every session of the agent waits for this, so it loads neither click nor the search engine; and it cannot fail. Whatever
 happens, one valid answer is printed, perhaps the empty one, and the exit code is 0 (some agents read 2 as "block").

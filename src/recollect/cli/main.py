@@ -1,4 +1,4 @@
-"""The outermost frame: finds the verb, runs it, and turns whatever happens into one line and an exit code.
+"""The entry point: finds the verb, runs it, and turns any failure into one line and an exit code.
 
 Exit codes: 0 ok, 1 nothing found, 2 the request cannot be, 3 failed, 130 interrupted.
 """

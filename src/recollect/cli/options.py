@@ -1,4 +1,4 @@
-"""Options that several verbs share, so that the same thing has the same name everywhere; and the door to the memory."""
+"""Options that several verbs share, so that they have the same name everywhere; and opening the memory."""
 
 from __future__ import annotations
 

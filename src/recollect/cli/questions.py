@@ -1,4 +1,4 @@
-"""Asks the daemon at work, which has the memory open; where it does not answer, opens the memory here."""
+"""Asks the running daemon; without an answer, opens the memory in this process."""
 
 from __future__ import annotations
 

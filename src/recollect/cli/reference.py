@@ -1,4 +1,4 @@
-"""The page docs/reference/commands.md, made from the program itself, so that it is never out of date (`make docs`)."""
+"""Generates docs/reference/commands.md from the program (`make docs`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What commands return. Each kind of result is declared once, with its type and how it reads as text.
+"""Declares each kind of command result once: its type and its rendering as text.
 
 A command returns `OUTPUT(value, ...)`; `prints` shows that as text or JSON and returns the exit code. `recollect
 schema` lists what is declared.

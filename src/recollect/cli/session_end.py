@@ -1,4 +1,4 @@
-"""`recollect hook session-end --export-env`: what another program needs of a session that has just ended.
+"""`recollect hook session-end --export-env`: environment variables about the session that has just ended.
 
 Prints shell-safe `export` lines (docs/how-to/join-other-records.md), or nothing; the exit code is always 0. The work
 is done by a

@@ -1,4 +1,4 @@
-"""Writing to the terminal: JSON for programs, rich consoles for people, and no transcript ever in control of either."""
+"""Writes to the terminal: JSON for programs, rich consoles for people. No transcript can control the terminal."""
 
 from __future__ import annotations
 

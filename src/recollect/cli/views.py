@@ -1,4 +1,4 @@
-"""Results that only the command line puts together; the rest of what `--json` prints is typed by `Memory`."""
+"""Result types that only the command line assembles. `Memory` defines all others."""
 
 from __future__ import annotations
 

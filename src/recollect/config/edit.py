@@ -1,4 +1,4 @@
-"""Change a value in the user's configuration file; comments, order and everything else stay as they are."""
+"""Changes a value in the user's configuration file and keeps comments, order and everything else."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from recollect.files import write_file
 
 
 def set_list(path: Path, section: str, key: str, values: Sequence[str]) -> None:
-    """Write a list of texts into a section, which is added where it is missing.
+    """Write a list of texts to a section, which is added if missing.
 
-    Raises ConfigError where the file cannot be used as it is, StoreError where it cannot be written.
+    Raises ConfigError if the file cannot be used, StoreError if it cannot be written.
     """
     import tomlkit
     from tomlkit.exceptions import TOMLKitError

@@ -1,4 +1,4 @@
-"""Every key of the configuration with its value in force and where that comes from."""
+"""Lists every configuration key with its value and the origin of that value."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from recollect.config.toml import allowed_at, bare, literal, plain, tables_in
 
 
 class ConfigEntry(msgspec.Struct, frozen=True):
-    """One key. value, default: as TOML. origin: of the value. text: what it does; allowed: what may stand there."""
+    """One key. value, default: as TOML. origin: of the value. text: its effect; allowed: possible values."""
 
     key: str
     value: str

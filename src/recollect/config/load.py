@@ -1,4 +1,4 @@
-"""Reads `config.toml`. What it does not know or cannot use is a `ConfigError` that names the key."""
+"""Reads `config.toml`. An unknown or unusable key raises a `ConfigError` that names it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def load_config(path: Path | None = None) -> Config:
 
     Raises:
         ConfigError: unreadable, not TOML, an unknown key (the nearest known one is named) or a wrong value
-            (`key` is its dotted path, `allowed` says what may stand there).
+            (`key` is its dotted path, `allowed` names the possible values).
     """
     where = config_file() if path is None else path
     try:
@@ -58,7 +58,7 @@ def parse_config(table: dict[str, Any], *, where: str = "the configuration") -> 
 
 
 def _is_in(value: Any, all_of_it: Any) -> bool:
-    """Tell whether every key of a table stands in what was made of the table."""
+    """Return whether every key of a table is in the structure made from the table."""
     if isinstance(value, dict):
         return isinstance(all_of_it, dict) and all(k in all_of_it and _is_in(v, all_of_it[k]) for k, v in value.items())
     if isinstance(value, list) and isinstance(all_of_it, list | tuple):

@@ -1,4 +1,4 @@
-"""Tables of the configuration: the daemon, learning, documents, MCP, retention, notices."""
+"""Tables of the configuration: daemon, learning, documents, MCP, retention, notifications."""
 
 from __future__ import annotations
 

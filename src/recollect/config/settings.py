@@ -1,4 +1,4 @@
-"""What can be set: one structure for each table of `config.toml`, each field with its text, unit and default."""
+"""Tables of the configuration, one structure each; every field has its description, unit and default."""
 
 from __future__ import annotations
 

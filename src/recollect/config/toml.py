@@ -1,4 +1,4 @@
-"""The configuration as TOML: what is in force, every key with its text and default, what a key may hold in words."""
+"""Writes the configuration as TOML: values in force, every key with description and default, allowed values."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def shown(value: Any) -> str:
 
 
 def plain(info: Type) -> Type:
-    """Return the type itself: without its text, and of one that may be left out the type where it is there."""
+    """Return the type itself without its annotation, and without None if it is optional."""
     if isinstance(info, Metadata):
         return plain(info.type)
     if isinstance(info, UnionType) and len(kinds := kinds_of(info)) == 1:
@@ -76,7 +76,7 @@ def plain(info: Type) -> Type:
 
 
 def kinds_of(union: UnionType) -> tuple[Type, ...]:
-    """Return what may stand where one of several types may: a number or a word."""
+    """Return the possible types of a union: a number or a word."""
     return tuple(plain(kind) for kind in union.types if not isinstance(kind, NoneType))
 
 
@@ -105,7 +105,7 @@ def with_unit(key: str, text: str) -> float | None:
 
 
 def allowed_at(key: str, info: Type) -> str:
-    """Return in words what may stand at a key."""
+    """Return the possible values of a key in words."""
     counted = key.rpartition("_")[2]
     example = "4 MiB" if counted == "bytes" else {1: "30 s", DURATION_UNITS["d"]: "6 w"}.get(_SECONDS.get(counted, 0))
     return allowed_in_words(info) + (f", or a text with a unit such as {literal(example)}" if example else "")

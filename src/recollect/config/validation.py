@@ -1,4 +1,4 @@
-"""Tells what of a configuration's table is unknown or cannot be used, and reads texts with a unit as numbers."""
+"""Reports unknown and unusable keys of a table, and parses values with units."""
 
 from __future__ import annotations
 

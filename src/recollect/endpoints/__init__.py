@@ -1,1 +1,1 @@
-"""Clients of outside models: the only code that reaches a network, and only with redacted text."""
+"""Clients of outside services: the only code that uses a network, and only with redacted text."""

@@ -1,4 +1,4 @@
-"""Anthropic's Messages.
+"""Client of Anthropic's Messages API.
 
 Evidence: platform.claude.com, "Messages", "Structured outputs" and "Claude Haiku 5.5 migration guide" (2026-10):
 `output_config.format` holds the schema since Claude 4.5; newer models think unless told not to, and turn down

@@ -1,4 +1,4 @@
-"""Asks chat models for JSON, one question at a time, over any of the interfaces. When to ask again, the caller says."""
+"""Asks chat models for JSON over any of the interfaces. The caller decides about retries."""
 
 from __future__ import annotations
 

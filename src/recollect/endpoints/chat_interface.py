@@ -1,4 +1,4 @@
-"""What a model is asked and what it answers, whichever interface it is asked by."""
+"""The contract of a chat interface: the question and the answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Vectors from a server: OpenAI's interface, which many servers speak, or Ollama's."""
+"""Embeds texts on a server, with OpenAI's or Ollama's interface."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One server over HTTP: its address, JSON posts that are bounded in time and size, and what an error means."""
+"""Posts JSON to a server, with limits on time and size, and classifies errors."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def checked_address(url: str, *, key: str, has_secret: bool, example: str) -> st
 
 
 def is_on_this_machine(url: str) -> bool:
-    """Tell whether a checked address is this machine's own."""
+    """Return whether a checked address is this machine's own."""
     return urlsplit(url).hostname in _LOCAL
 
 

@@ -1,4 +1,4 @@
-"""Ollama's chat.
+"""Client of Ollama's chat API.
 
 Evidence: Ollama's docs/api.md, "Generate a chat completion" and "Structured outputs": `format` takes a schema; without
 `num_ctx` a longer question is cut off at its beginning and nothing says so.

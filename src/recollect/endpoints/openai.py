@@ -1,4 +1,4 @@
-"""OpenAI's Chat Completions, which many servers understand.
+"""Client of OpenAI's Chat Completions API, which many servers offer.
 
 Evidence: OpenAI's API reference, "Create chat completion" and "Structured outputs" (2026-10): `max_completion_tokens`
 replaces `max_tokens`, which other servers know; a model that reasons can be told not to; a refusal stands in the

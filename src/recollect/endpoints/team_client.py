@@ -1,4 +1,4 @@
-"""The client of a team's server."""
+"""Client of a team's server."""
 
 from __future__ import annotations
 

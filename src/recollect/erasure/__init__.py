@@ -1,1 +1,1 @@
-"""Deletes: forgets what you name, evicts what the retention limits ask for, and keeps out what must not return."""
+"""Deletes data: forgets what you name, evicts what retention limits demand, and blocks its return."""

@@ -1,4 +1,4 @@
-"""Copies of what was forgotten: lines in the spool, parts of the search index, vectors, files made of the rows."""
+"""Erases copies of what was forgotten: spool lines, index entries, vectors, generated files."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ from recollect.wire import IMPORT_FOLDER
 
 
 class SpoolSelection(NamedTuple):
-    """What is to be forgotten, as it may stand in a spool: ids of whole sessions, as their agent writes them; texts."""
+    """What to forget in a spool: ids of whole sessions, as their agent writes them; texts."""
 
     native_ids: Collection[str] = ()
     pattern: re.Pattern[str] | None = None
     paths: Collection[str] = ()
-    """Files that were taken in wholly and go wholly."""
+    """Files that were ingested wholly and go wholly."""
     records: Mapping[str, Collection[tuple[int, int]]] = MappingProxyType({})
     """(offset, length) of single records, by the path of their file."""
 
 
 def clear_spooled(spool: Path, meant: SpoolSelection) -> int:
-    """Blank or remove what is meant; return how many lines and files that were. Raises OSError."""
+    """Blank or remove the selection; return the number of lines and files. Raises OSError."""
     count = 0
     needles = [msgspec.json.encode(native).strip(b'"') for native in meant.native_ids]
     for root, folders, names in os.walk(spool):
@@ -58,7 +58,7 @@ def clear_spooled(spool: Path, meant: SpoolSelection) -> int:
                 path.unlink(missing_ok=True)
                 count += 1
                 continue
-            with suppress(FileNotFoundError):  # taken in, or cleared, meanwhile
+            with suppress(FileNotFoundError):  # ingested, or cleared, meanwhile
                 count += _clear(path, needles, meant.pattern, set(meant.records.get(str(path), ())))
     return count
 
@@ -87,7 +87,7 @@ def _clear(path: Path, needles: list[bytes], pattern: re.Pattern[str] | None, re
 
 
 WORN_SHARE = 0.3
-"""A shard of the index is made anew when at least so much of its documents was deleted."""
+"""A shard of the index is made again when at least so much of its documents was deleted."""
 EMBEDDING_WAIT_S = 120.0
 """How long whoever makes vectors is waited for; it is asked to end after the batch that it is at."""
 _ASK_AGAIN_S = 0.1
@@ -96,13 +96,11 @@ _LAST_SEQ = (1 << SEQ_BITS) - 1
 
 
 def remake_shards(home: Home, reader: Reader, shards: Collection[str], sessions: Collection[int]) -> int:
-    """Make shards anew from the store, beside the old ones, and put them in their place; return how many events.
+    """Rebuild shards from the store beside the old ones, and replace these; return how many events.
 
     The caller holds the ingest lock and has no index open for writing. Killed anywhere, the old shard stays, or is
-    missing and made by the next sync. What was set aside as damaged goes too: it may hold anything.
-
-    sessions: numbers of all sessions of these shards.
-    Raises IndexUnavailable, StoreError.
+    missing and made by the next sync. What was set aside as damaged goes too, because it may hold anything. sessions:
+    numbers of all sessions of these shards. Raises IndexUnavailable, StoreError.
     """
     new = home.index.with_name(_NEW)
     try:
@@ -135,7 +133,7 @@ def _put(new: Path | None, place: Path) -> None:
 
 
 def renew_index(home: Home, writer: Writer, reader: Reader) -> list[str]:
-    """Have the search index let go of what went, hold what stayed of it, and give its room back; return notes."""
+    """Remove deleted entries from the search index, add what remained of them, and free its space; return notes."""
     try:
         with IndexWriterSet.open(home.index) as index:
             mend_index(writer, reader, index)
@@ -149,7 +147,7 @@ def renew_index(home: Home, writer: Writer, reader: Reader) -> list[str]:
 
 
 def clear_vectors(home: Home, stored: SelectionReader) -> None:
-    """Take the vectors of what is no longer stored out of their files."""
+    """Remove the vectors of what is no longer stored from their files."""
     if not home.vectors.exists():
         return
     from recollect.index.vectors.writer import keep_only, keep_only_entries
@@ -187,7 +185,7 @@ def vectors_held(home: Home) -> Iterator[None]:
 
 
 def clear_derived(home: Home) -> None:
-    """Delete what is made of everything and made again: ready blocks, a damaged database that was put aside."""
+    """Delete what is made of everything and made again: ready blocks, a damaged database that was set aside."""
     for path in (home.folder / READY_FOLDER).glob("*.json"):
         path.unlink(missing_ok=True)
     for path in home.folder.glob(f"{home.database.stem}.damaged.db*"):

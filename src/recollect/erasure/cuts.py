@@ -1,7 +1,7 @@
-"""Takes byte ranges of revisions away for good, and gives the disk back.
+"""Erases byte ranges of revisions and frees the disk space.
 
     the database promises the cut → new chunks and a journal entry, flushed → the database has the hole and no promise
-    → `compact` writes the packs anew without what no revision has any more
+    → `compact` writes the packs again without what no revision has any more
 
 Every step can be killed. What was promised is made by `settle`, which runs whenever a memory is opened for writing.
 """
@@ -40,14 +40,14 @@ def waiting_cuts(source_id: str, revision: int, ranges: Iterable[Range], reason:
 
 
 def make_promised(archive: Archive, writer: Writer, *, skip_damaged: bool = False) -> int:
-    """Make every cut that is promised; return how many bytes of revisions went.
+    """Make every promised cut; return how many bytes of revisions went.
 
-    Ranges past the committed end, and those in holes already, are left out; the open tail stays. A range takes whole
-    records, all that it touches; what stands between records goes only with the whole of the revision. What the
-    database says of the records is the caller's to remove. skip_damaged: where a part of a chunk must be kept that
-    cannot be read, the promise stays; `verify` tells that.
+    Omits ranges past the committed end and those in holes already; the open tail stays. A range takes every whole
+    record that it touches; what is between records goes only with the whole revision. The caller removes what the
+    database says of the records. skip_damaged: if an unreadable part of a chunk must be kept, the promise stays, and
+    `verify` reports it.
 
-    Raises DiskFull, ArchiveError, StoreError: what was not made yet stays promised, and is made by `settle`.
+    Raises DiskFull, ArchiveError, StoreError: what was not made yet stays promised, and `settle` makes it.
     """
     size = 0
     waiting = writer.removing.holes.waiting()
@@ -184,10 +184,10 @@ def _by_promise(wanted: Iterable[WaitingCut]) -> Iterator[tuple[tuple[str, int],
 def compact(
     archive: Archive, writer: Writer, *, least_dead_share: float = 0.0, progress: Progress | None = None
 ) -> int:
-    """Give the disk back what no revision has any more, and return how many bytes that were.
+    """Free the disk space of what no revision has any more, and return how many bytes that were.
 
-    least_dead_share: of the packs that are written anew.
-    Raises DiskFull, ArchiveError, StoreError: what was begun is finished by `settle`, or takes place anew.
+    least_dead_share: of the packs to rewrite. Raises DiskFull, ArchiveError, StoreError: `settle` finishes what was
+    begun, or it starts again.
     """
     settle(archive, writer)
     live = list(writer.removing.holes.places())
@@ -228,7 +228,7 @@ class Aligned(NamedTuple):
 
 
 def without(ranges: Sequence[Range], holes: Sequence[Hole], end: int) -> list[Range]:
-    """Return what of the ranges lies before `end` and in no hole, in order."""
+    """Return the parts of the ranges before `end` and outside of holes, in order."""
     taken = sorted((hole.offset, hole.offset + hole.length) for hole in holes)
     found: list[Range] = []
     for start, wanted in sorted(ranges):
@@ -248,11 +248,11 @@ def align(
     archive: Archive, places: list[ChunkPlace], holes: list[Hole], known: Revision, ranges: list[Range], *,
     is_all: bool,
 ) -> list[Aligned]:  # fmt: skip
-    """Return the ranges as whole records, those that they touch, in order and apart.
+    """Return the ranges as the whole records that they touch, in order and separate.
 
-    Of lines, neighbours become one range, with what stands between them. Of documents each record is one of its own, so
-    that what holds them together stays. is_all: with the holes, the ranges are all of the revision; they stay as they
-    are then, and their records are counted.
+    In files of lines, neighbours become one range, with what is between them. In documents each record stays separate,
+    so that what holds them together remains. is_all: with the holes, the ranges are the whole revision; then they stay
+    as they are, and their records are counted.
 
     Cost: the revision is read once. Raises ArchiveCorrupt, ArchiveError.
     """

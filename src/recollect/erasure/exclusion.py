@@ -1,4 +1,4 @@
-"""Keeps out what was forgotten, and repositories that are excluded, while new bytes are taken in.
+"""Keeps forgotten content and excluded repositories out during ingest.
 
 A source of which everything is to be kept out is not written anywhere: it is remembered by keyed hashes of its name and
 state, and read again when it changed. Of others the rows are never made, and the bytes go at the end of the pass.
@@ -31,14 +31,14 @@ from recollect.store.slices import SessionPart, SliceResult
 from recollect.units import plural
 
 _AT_ONCE_BYTES = 64_000_000
-"""An archive up to this size is written anew at the end of every pass that brought something that is forgotten."""
+"""An archive up to this size is written again at the end of every pass that brought something that is forgotten."""
 _WORTH_IT = 0.25
 """Of a larger one, packs of which so much is dead; the rest follows within a day."""
 _LATEST_US = 86_400_000_000
 
 
 class KeepingOut:
-    """What one pass must not take in. Made at its begin, with the ingest lock held."""
+    """What one pass must not ingest. Made at its beginning, with the ingest lock held."""
 
     def __init__(self, opened: Opened, excluded: Sequence[str], *, now_us: int) -> None:
         """Finish what a crash left undone, and look at what is excluded now. Raises StoreError, ArchiveError."""
@@ -75,7 +75,7 @@ class KeepingOut:
         return self._forgotten
 
     def was_left_out(self, item: FoundSource) -> bool:
-        """Tell whether nothing was taken of a source as it is now, because all of it is to be kept out."""
+        """Return whether nothing of a source's present state is ingested, because all of it is excluded."""
         if not self._left_out:
             return False
         mark = item.document.mark.hex() if item.document is not None else _state(item.size, item.mtime_ns, item.inode)
@@ -83,13 +83,13 @@ class KeepingOut:
         return self._left_out.get(name) == state_name(self._key, mark)
 
     def take_again(self) -> None:
-        """Let what is mixed be archived as it is; its forgotten records go at the end of the pass."""
+        """Archive a mixed source as it is; the end of the pass deletes its forgotten records."""
         self._kept |= self.mixed
         self._held -= self.mixed
         self.mixed = set()
 
     def sieve(self, result: SliceResult) -> SliceResult | None:
-        """Return a slice without what is to be kept out; None where nothing of its source is to be stored."""
+        """Return a slice without excluded content; None if nothing of its source is to be stored."""
         if not self.is_needed:
             return result
         source = result.source
@@ -112,7 +112,7 @@ class KeepingOut:
         return result
 
     def promise(self, result: SliceResult, *, at: int) -> None:
-        """Promise that the bytes of what was left out go. Inside the transaction that writes the slice."""
+        """Promise to delete the bytes of what was left out. Inside the transaction that writes the slice."""
         source = result.source
         places = [result.records[ordinal] for ordinal in result.left_out]
         ranges = runs((place.index, place.offset, place.length) for place in places)
@@ -146,9 +146,9 @@ class KeepingOut:
         return notes
 
     def _give_back(self, *, first: bool) -> None:
-        """Write packs anew that hold what was just cut: at once where that is little, else once a day.
+        """Rewrite packs that hold fresh cuts: at once if they are small, else once a day.
 
-        first: something was cut in this pass. What waits is sealed, and named by nothing.
+        first: something was cut in this pass. Waiting bytes are sealed, and nothing names them.
         """
         forgetting, archive = self._opened.writer.removing.forgetting, self._opened.archive
         since = forgetting.kept_out.dead_since()
@@ -169,7 +169,7 @@ class KeepingOut:
         return self._kept_out.was_there(uid, self._last_session)
 
     def _hold(self, result: SliceResult, *, is_all_out: bool) -> None:
-        """Take note of a slice of which nothing is stored."""
+        """Remember a slice of which nothing is stored."""
         source = result.source
         self._held.add(source.source_id)
         if not is_all_out and result.records:

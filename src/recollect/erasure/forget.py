@@ -1,10 +1,10 @@
-"""Forgets what was chosen: tombstones, then the archive, then the rows, then every place that has a copy of them.
+"""Forgets a selection: tombstones, then the archive, then the rows, then every copy.
 
     1  tombstones in the archive's journal, flushed
     2  one transaction: tombstones, promised cuts, and a note of what is under way
     3  the archive loses the bytes (`erasure.cuts`)
     4  one transaction: every row
-    5  spool, index, vectors, packs, ready blocks; the database is written anew; the note goes
+    5  spool, index, vectors, packs, ready blocks; the database is written again; the note goes
 
 A crash before 1 is durable has forgotten nothing. Between 1 and 2 the next sync finds tombstones that the database does
 not know, and forgets what they mean; after 2, whoever opens the memory for writing next goes on (`resume`). Every step
@@ -61,10 +61,10 @@ class Opened(NamedTuple):
 
 
 class Reasons(NamedTuple):
-    """How it is done. kind: of the tombstones of sessions. is_thorough: packs and database are written anew at once,
-    as long as that takes; else as far as it is worth it. pattern: by which it was found, if so. is_everywhere: what
-    people wrote and documents that say it are meant too, whatever session they are of. repos: names of repositories
-    of which nothing stays."""
+    """How to forget. kind: of the tombstones of sessions. is_thorough: rewrite packs and database at once, however
+    long that takes; else only if it is worthwhile. pattern: the search text, if any. is_everywhere: include notes
+    and documents with this text, whatever their session. repos: repositories of which nothing stays.
+    """
 
     at: int
     kind: str = "session"
@@ -75,7 +75,7 @@ class Reasons(NamedTuple):
 
     @property
     def means_written(self) -> bool:
-        """Whether what people and agents wrote, and documents, may be meant whatever session they are of."""
+        """Whether notes and documents may be included whatever their session."""
         return self.pattern is not None or bool(self.repos)
 
 
@@ -90,9 +90,9 @@ def forget(
     opened: Opened, stored: SelectionReader, chosen: Chosen, reasons: Reasons, report: ForgetReport, *,
     tell: StageProgress,
 ) -> list[str]:  # fmt: skip
-    """Forget it, and say in the report what that came to; return the uids of sessions to analyse anew.
+    """Forget a selection and complete the report; return the uids of sessions to analyse again.
 
-    Raises StoreError, ArchiveError, IndexUnavailable: what was begun is finished by `resume`.
+    Raises StoreError, ArchiveError, IndexUnavailable: `resume` finishes what was begun.
     """
     report.freed_bytes = opened.home.size_bytes()
     rows = _Rows(opened, stored, chosen)
@@ -126,7 +126,7 @@ def forget(
 
 
 def resume(opened: Opened, *, at: int, tell: StageProgress = lambda *_: None) -> ForgetReport | None:
-    """Finish a forgetting that a crash interrupted; None where there is none. Raises as `forget`."""
+    """Finish an interrupted forgetting; None without one. Raises as `forget`."""
     if not opened.writer.removing.forgetting.is_pending:
         return None
     return apply_tombstones(opened, at=at, tell=tell)
@@ -194,7 +194,7 @@ class _Rows:
         ]
 
     def remove(self, reasons: Reasons, report: ForgetReport, tell: StageProgress) -> list[str]:
-        """Remove them all in one transaction; return the sessions that must be analysed anew."""
+        """Remove them all in one transaction; return the sessions that must be analysed again."""
         chosen, writer = self._chosen, self._opened.writer
         forgetting = writer.removing.forgetting
         tell("removing what is stored of it", 0, 0)
@@ -251,7 +251,7 @@ def _forget_written(opened: Opened, reasons: Reasons, sessions: Collection[str])
 
 
 def _shards_of_entries(opened: Opened, *, has_documents: bool) -> Iterator[str]:
-    """Yield the parts of the index that may hold what was learned, noted or documented of it."""
+    """Yield the parts of the index that may hold learnings, notes or documents of it."""
     for shard in (DOCUMENT_SHARD, NOTE_SHARD) if has_documents else (NOTE_SHARD,):
         if (opened.home.index / shard).exists():
             yield shard

@@ -1,4 +1,4 @@
-"""From a selection to what goes: the plan that is shown, and the forgetting itself."""
+"""Turns a selection into a plan, shows it, and carries it out."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def plan_of(
 def forget_selection(
     opened: Opened, selection: ForgetSelection, *, tell: StageProgress
 ) -> tuple[ForgetReport, list[str]]:
-    """Forget what is meant; return what that came to, and the uids of sessions to analyse anew. Raises as `forget`."""
+    """Forget a selection; return its report and the uids of sessions to analyse again. Raises as `forget`."""
     at = now_us()
     resume(opened, at=at, tell=tell)
     with SelectionReader(opened.home.folder) as stored:
@@ -68,7 +68,7 @@ def forget_selection(
 
 
 def _along(stored: SelectionReader, chosen: Chosen, written: Written) -> list[str]:
-    """Return the names of what was learned and noted that goes, with its events or for what it says."""
+    """Return the names of learnings and notes that go, with their events or for their text."""
     whole = {*chosen.whole, *chosen.emptied}
     partial = {uid: keys for uid, keys in chosen.partial.items() if uid not in whole}
     said = (name for name in written.marks if name.partition(":")[0] in COUNTED)
@@ -76,7 +76,7 @@ def _along(stored: SelectionReader, chosen: Chosen, written: Written) -> list[st
 
 
 def _files_of(stored: SelectionReader, chosen: Chosen, home: Home) -> list[str]:
-    """Return the agents' own files that hold what goes, as far as they are still there."""
+    """Return the agents' own files that still exist and hold what goes."""
     rows = [
         *chosen.sources.values(),
         *(row for row in stored.sources().values() if chosen.records.get((row.source_id, row.revision))),
@@ -86,7 +86,7 @@ def _files_of(stored: SelectionReader, chosen: Chosen, home: Home) -> list[str]:
 
 
 def _is_only(selection: ForgetSelection, field: str) -> bool:
-    """Tell whether a selection is by one thing alone: what no session holds is meant only then."""
+    """Return whether a selection has only one criterion: only then it includes what no session holds."""
     return bool(getattr(selection, field)) and selection == ForgetSelection(**{field: getattr(selection, field)})
 
 
@@ -101,7 +101,7 @@ def _repos(stored: SelectionReader, selection: ForgetSelection) -> frozenset[str
 
 
 def _written(stored: SelectionReader, selection: ForgetSelection) -> Written:
-    """Return what was learned, noted, documented and decided that is meant whatever session it is of."""
+    """Return learnings, notes, documents and decisions in the selection, whatever their session."""
     if _is_only(selection, "pattern"):
         return stored.written_saying(partial(has_text, compiled(selection.pattern)))
     return stored.written_of(_repos(stored, selection))
@@ -136,5 +136,5 @@ def _common(span: tuple[int, int], hole: Hole) -> int:
 
 
 def looking(progress: StageProgress | None) -> Callable[[int, int], None] | None:
-    """Return what is told how far the search is."""
+    """Return the progress callback of the search."""
     return None if progress is None else lambda done, total: progress(_LOOKING, done, total)

@@ -1,4 +1,4 @@
-"""Looks into the archive for the records that are meant: by their text, by their session, by what they repeat.
+"""Finds records in the archive by text, by session, or as repetitions of other records.
 
 The rows of the store name each record once; the archive may have it again, in other revisions and sources.
 """
@@ -28,7 +28,7 @@ _WINDOW_BYTES = 1 << 20
 _OVERLAP_BYTES = 1 << 16
 """Of a record that is too large to decode: a match longer than this may be missed where two windows meet."""
 _TRIES = 3
-"""How often reading goes on where a compaction has moved the chunks."""
+"""How often reading continues where a compaction has moved the chunks."""
 _ESCAPES = {b"\\n": b"\n", b"\\t": b"\t", b'\\"': b'"', b"\\/": b"/", b"\\\\": b"\\"}
 _ESCAPE = re.compile(rb'\\[nt"/\\]')
 
@@ -58,9 +58,8 @@ def records_of(
 ) -> Iterator[ArchivedRecord]:
     """Yield the whole records of a revision that the archive still has, in order.
 
-    holes: what the revision lost. end: of the records that were taken; an unfinished one stands behind it.
-
-    Raises ArchiveError, ArchiveCorrupt.
+    holes: lost parts of the revision. end: of the ingested records; an unfinished one follows. Raises ArchiveError,
+    ArchiveCorrupt.
     """
     number = 0
     for batch in replay(pieces_and_gaps(archive, lambda: places, holes), container):
@@ -81,9 +80,9 @@ def records_of(
 
 
 def runs(records: Iterable[tuple[int, int, int]]) -> Iterator[tuple[int, int]]:
-    """Yield (start, stop) of the bytes of records, neighbours as one, with what stands between them.
+    """Yield (start, stop) of the bytes of records, neighbours joined, with what is between them.
 
-    records: (index in the revision, offset, length), in any order; those without bytes are left out.
+    records: (index in the revision, offset, length), in any order; omits those without bytes.
     """
     start = stop = 0
     previous = -2
@@ -133,7 +132,7 @@ class RecordParser:
 def record_says(
     pattern: re.Pattern[str], record: ArchivedRecord, archive: Archive, places: Sequence[ChunkPlace], container: str
 ) -> bool:
-    """Tell whether a record has a text, in its exact bytes or in what it says. places: the chunks of its revision."""
+    """Return whether a record has a text, in its exact bytes or decoded. places: the chunks of its revision."""
     if record.line is None:
         return _giant_says(pattern, record, archive, places)
     text = record.line.raw.decode("utf-8", "replace")
@@ -158,12 +157,12 @@ def _giant_says(
 
 
 def has_text(pattern: re.Pattern[str], text: str) -> bool:
-    """Tell whether a text, which may be JSON, says what a pattern is of."""
+    """Return whether a text, which may be JSON, contains a match of a pattern."""
     return says(pattern, text.encode("utf-8", "surrogatepass"))
 
 
 def says(pattern: re.Pattern[str], raw: bytes) -> bool:
-    """Tell whether bytes that may be JSON have a text, as they are or in what they say."""
+    """Return whether bytes that may be JSON contain a text, as they are or decoded."""
     if pattern.search(raw.decode("utf-8", "replace")):
         return True
     try:

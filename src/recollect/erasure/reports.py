@@ -1,4 +1,4 @@
-"""What forgetting and retention say: what is meant, what went or would go, and what everything takes."""
+"""The results of forget and retention: what was selected, what was deleted, and sizes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ForgetState = Literal["planned", "done", "nothing", "busy"]
 class ForgetSelection(msgspec.Struct, frozen=True):
     """What is meant; what is given narrows, and at least one thing is. Times in UTC microseconds, [after, before).
 
-    session: a uid, its unique beginning, or a citation. repo: a name, or a pattern of paths of its root. path: records
+    session: a uid, its unique prefix, or a citation. repo: a name, or a pattern of paths of its root. path: records
     about a file or folder, with the results of the calls that name it. pattern: a regular expression, searched in the
     exact text of every record and in what it says.
     """
@@ -64,13 +64,12 @@ class NoteToForget(msgspec.Struct, frozen=True):
 class ForgetReport(msgspec.Struct):
     """What would be, or was, forgotten.
 
-    state: planned (a dry run), done, nothing (nothing is meant by this), busy (another process is ingesting). sessions:
-    with their uids before it is done; afterwards they are only counted. records: single ones, beside whole sources.
-    events: with those that are hidden behind others. written: learnings, notes, documents and decisions added by hand
-    that go though no session does with them. learned: what was learned and noted that goes, with its text before it is
-    done. files: the agents' own files that still hold what is forgotten; they are not touched. bytes: of the agents'
-    own, taken from the archive; freed_bytes: disk given back. kept_copies: sessions that stay though they continue, or
-    were forked from, one that goes.
+    state: planned (a dry run), done, nothing (the selection is empty), busy (another process is ingesting). sessions:
+    with their uids before it is done; afterwards only counted. records: single ones, beside whole sources. events:
+    including hidden ones. written: learnings, notes, documents and manual decisions that go without their session.
+    learned: learnings and notes that go, with their text before it is done. files: the agents' own files that still
+    hold forgotten text; they stay unchanged. bytes: of the agents' own, deleted from the archive; freed_bytes: freed
+    disk space. kept_copies: sessions that stay although they continue, or are a fork of, a deleted one.
     """
 
     state: ForgetState
@@ -92,9 +91,9 @@ class ForgetReport(msgspec.Struct):
 
 
 class TombstoneGroup(msgspec.Struct, frozen=True):
-    """Tombstones of one forgetting: when (UTC microseconds), of which kind, how many.
+    """Tombstones of one forgetting: time (UTC microseconds), kind and number.
 
-    kind: `session`, `event`, `record`, `excluded`, or `written` (what was learned, noted, documented or decided).
+    kind: `session`, `event`, `record`, `excluded`, or `written` (learnings, notes, documents, decisions).
     """
 
     forgotten_at: int
@@ -103,7 +102,7 @@ class TombstoneGroup(msgspec.Struct, frozen=True):
 
 
 class ForgottenList(msgspec.Struct, frozen=True):
-    """What was ever forgotten: counts and times only, the newest first."""
+    """What was ever forgotten: counts and times only, newest first."""
 
     groups: tuple[TombstoneGroup, ...]
     schema_version: int = SCHEMA_VERSION
@@ -134,10 +133,10 @@ class EvictedSession(msgspec.Struct, frozen=True):
 class EvictReport(msgspec.Struct):
     """What a sweep did, or (is_dry_run) would do.
 
-    state: done; interrupted (time or a signal: the next sweep goes on); busy (another process is writing); not_due.
-    raw_bytes: what the caps count, before; left_bytes: after, about for a dry run. freed_bytes: by how much the memory
-    is smaller on disk. distilled_bytes: what tier 2 takes. data_loss: sessions that went without having been analysed.
-    notes: what one should know.
+    state: done; interrupted (time or a signal: the next sweep continues); busy (another process is writing); not_due.
+    raw_bytes: the size that the limits refer to, before; left_bytes: after, approximate for a dry run. freed_bytes: how
+    much smaller the memory is on disk. distilled_bytes: the size of tier 2. data_loss: sessions that went without an
+    analysis. notes: for the reader.
     """
 
     state: Literal["done", "interrupted", "busy", "not_due"] = "done"

@@ -1,4 +1,4 @@
-"""Which repository a session is of, for `forget --repo` and for repositories that the configuration excludes."""
+"""Finds a session's repository, for `forget --repo` and excluded repositories."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ def excluded_repos(config: Config, env: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def is_of(patterns: Sequence[str], *, repo: str, repo_root: str, cwd: str) -> bool:
-    """Tell whether a session worked in one of the repositories.
+    """Return whether a session worked in one of the repositories.
 
-    A pattern without a slash is the repository's name, in any case; with one it is a pattern of paths: `*` stands for
-    anything but a slash, `**` for anything, `?` for one character, and a path below one that matches does too. A
-    pattern that begins with `**/` or a slash (on Windows also a drive) is of the whole path; others match its end.
+    A pattern without a slash is the repository's name, in any case; with one it is a pattern of paths: `*` matches
+    anything except a slash, `**` anything, `?` one character, and paths below a matching one match too. A pattern that
+    begins with `**/` or a slash (on Windows also a drive) applies to the whole path; others to its end.
     """
     return any(_is_one(pattern, repo, (repo_root, cwd)) for pattern in patterns)
 
 
 def is_excluded(patterns: Sequence[str], *, repo_root: str, git_remote: str, cwd: str) -> bool:
-    """Tell whether what is known of a session says that its repository is excluded."""
+    """Return whether a session's known facts say that its repository is excluded."""
     return bool(patterns) and is_of(patterns, repo=repo_name(repo_root, git_remote, cwd), repo_root=repo_root, cwd=cwd)
 
 

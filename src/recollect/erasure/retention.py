@@ -1,4 +1,4 @@
-"""One sweep: choose what goes, keep what stays of it, take the bytes away, give the disk back.
+"""A retention sweep: choose what goes, keep its skeleton, delete its bytes, free the disk space.
 
 Killed anywhere, nothing is half gone: of a session first its rows go down to their skeleton and the cut of its bytes is
 promised, in one transaction; then the bytes go. What is promised is made when the memory is next opened for writing.
@@ -32,7 +32,7 @@ from recollect.store.writer import Writer
 LARGE_BYTES = 64 * 1024
 """Records of at least so many bytes count as large results and images."""
 DEAD_SHARE = 0.1
-"""Packs are written anew when at least so much of them is dead."""
+"""Packs are written again when at least so much of them is dead."""
 DAY_US = 24 * 3600 * 1_000_000
 _ROUNDS = 4
 """What sessions really free is known afterwards: so often is looked again whether it was enough."""
@@ -70,7 +70,7 @@ def look(home: Path, limits: RetentionLimits) -> Holdings:
 
 
 def preview(home: Path, limits: RetentionLimits, *, now_us: int) -> EvictReport:
-    """Return what a sweep would do now; nothing is changed. Raises StoreError and its kinds."""
+    """Return what a sweep would do now; changes nothing. Raises StoreError and its subclasses."""
     held = look(home, limits)
     by_uid = {session.session_uid: session for session in held.sessions}
     choice = choose(held, limits, now_us=now_us)
@@ -109,7 +109,7 @@ class RetentionSweep:
         self.report = EvictReport(sessions=[], notes=[])
 
     def run(self) -> EvictReport:
-        """Do what is due. Raises StoreError, ArchiveError, DiskFull; what was done by then stays, and is whole."""
+        """Do what is due. Raises StoreError, ArchiveError, DiskFull; completed steps stay."""
         started = time.perf_counter()
         held = look(self._context.home, self._limits)
         self.report = _report_of(self._limits, Choice((), held.raw_bytes, held.raw_bytes), is_dry_run=False)
@@ -258,7 +258,7 @@ class Eviction(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """What to do in order; raw_bytes: before it; left_bytes: about what is left after it."""
+    """The steps in order; raw_bytes: size before; left_bytes: approximate size after."""
 
     steps: tuple[Eviction, ...]
     raw_bytes: int
@@ -266,9 +266,9 @@ class Choice(NamedTuple):
 
 
 def choose(held: Holdings, limits: RetentionLimits, *, now_us: int) -> Choice:
-    """Return the steps of the passes for age and for the soft cap: only analysed sessions, the oldest first.
+    """Return the steps of the passes for age and for the soft cap: only analysed sessions, oldest first.
 
-    The second stops as soon as what is left fits. It takes only large results and images where these are enough.
+    The second stops as soon as the rest fits. It takes only large results and images if these are enough.
     """
     left = _Left(held)
     analysed = sorted((s for s in held.sessions if s.is_covered and not s.is_pinned), key=age_order)
@@ -289,7 +289,7 @@ def choose(held: Holdings, limits: RetentionLimits, *, now_us: int) -> Choice:
 
 def overflowing(held: Holdings, limits: RetentionLimits) -> Choice:
     """Return the last resort above the hard cap, after everything that can be analysed was: first analysed sessions
-    that were spared because their file is gone, then those that are not analysed; of both the oldest first.
+    that were spared because their file is gone, then those that are not analysed; of both oldest first.
 
     What a person has pinned never goes.
     """
@@ -354,7 +354,7 @@ def skeleton_of(
 ) -> dict[int, bytes]:
     """Return the bodies to keep of a session, by seq: what nodes rest on, the first prompt, the last words.
 
-    Reads each of these events whole, from the archive where it lies there. at: when the rest goes, UTC microseconds.
+    Reads each of these events whole, from the archive if necessary. at: when the rest goes, UTC microseconds.
     """
     cited = (
         (evidence.event_id, evidence.part)
@@ -366,7 +366,7 @@ def skeleton_of(
 
 
 def shortened(uid: str, seqs: Iterable[int], reader: Reader, *, at: int) -> dict[int, bytes]:
-    """Return the bodies of events whose records go while their session stays: what is said whole, results cut."""
+    """Return the bodies of events whose records go while their session stays: messages whole, results cut."""
     return _bodies(uid, seqs, reader, at, said_chars=None)
 
 

@@ -1,5 +1,4 @@
-"""When a sweep is due, and whether the clock can be believed. Asked after every sync, so it loads nothing that a sweep
-needs.
+"""Decides when a sweep is due and whether the clock can be trusted. Every sync asks, so it loads nothing else.
 
 A clock that jumped ahead makes everything old. The times of files and records are no help: they come from the same
 clock. So the memory remembers when it last saw the clock, and doubts a clock that moved by more than a day since. A
@@ -33,7 +32,7 @@ def swept(home: Path, *, now_us: int) -> None:
 
 
 def is_due(home: Path, cadence: Cadence, *, now_us: int) -> bool:
-    """Tell whether a sweep is due. A clock that was set back before the last sweep makes it due. Raises StoreError."""
+    """Return whether a sweep is due. A clock set back before the last sweep makes it due. Raises StoreError."""
     last = swept_at(home)
     if last is None:
         return True
@@ -57,7 +56,7 @@ MOST_APART_US = 26 * HOUR_US
 ANOTHER_DAY_US = 20 * HOUR_US
 """A doubt ends after this time: a day, less what one starts work earlier."""
 FORGOTTEN_AFTER_US = 40 * DAY_US
-"""A clock that moved by more than this since it was doubted is doubted anew."""
+"""A clock that moved by more than this since it was doubted is doubted again."""
 _MARK = "clock"
 
 

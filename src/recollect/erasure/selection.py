@@ -1,4 +1,4 @@
-"""What a selection means, in sessions, sources and records: everything that must go, and nothing else.
+"""Resolves a selection to sessions, sources and records: everything that must go, and nothing else.
 
 A record is the smallest unit. A session goes as a whole where all of it is meant, a source where all of its sessions
 go; else single records do, wherever the archive has them.
@@ -37,13 +37,13 @@ _CONTAINER_OF_PATCHES = "patchlog"
 
 
 class Chosen(msgspec.Struct):
-    """What goes. whole: sessions by uid, with the uid of the one that they belong to ("" for those that are meant).
+    """What goes. whole: sessions by uid, with the uid of the one that they belong to ("" for selected ones).
 
-    partial: sessions that lose events, by uid, with the keys of these. emptied: those of them that have no other event,
-    and go. retold: sessions that lose no event, but what was distilled of them. events: how many each of the sessions
-    that go has, by uid. sources: whole ones. records: (offset, length) of single ones, by place and index.
-    stones: (kind, id) of the tombstones. kept_copies: sessions that stay though they go on from one that goes.
-    unread: files of which the archive has a damaged part: what stands from there on was not looked at.
+    partial: sessions that lose events, by uid, with the keys of these. emptied: those of them without other events,
+    which go. retold: sessions that lose only analyses. events: the number of events of each deleted session, by uid.
+    sources: whole ones. records: (offset, length) of single ones, by place and index. stones: (kind, id) of the
+    tombstones. kept_copies: sessions that stay although they continue a deleted one. unread: files with a damaged part
+    in the archive, not searched from there on.
     """
 
     whole: dict[str, str]
@@ -107,7 +107,7 @@ class Selector:
         self._done = self._total = 0
 
     def run(self, selection: ForgetSelection) -> Chosen:
-        """Return what is meant. Raises UsageError for a pattern that is none; ArchiveError, StoreError."""
+        """Return the selection. Raises UsageError for an invalid pattern; ArchiveError, StoreError."""
         pattern = compiled(selection.pattern) if selection.pattern else None
         self._is_text = pattern is not None
         scope = self._scope(selection)
@@ -139,7 +139,7 @@ class Selector:
         return self._with_children(meant)
 
     def _with_children(self, uids: Iterable[str]) -> dict[str, str]:
-        """Return sessions and all below them, each with the one that it is there for."""
+        """Return sessions and all below them, each with the one that it belongs to."""
         found = dict.fromkeys(uids, "")
         waiting = list(found)
         while waiting:
@@ -194,7 +194,7 @@ class Selector:
             self._keys[s.number] = keys
 
     def _said(self, s: StoredSession, pattern: re.Pattern[str]) -> set[int]:
-        """Return the events of an evicted session that say the text: what is left of them stands in the store alone."""
+        """Return the events of an evicted session with the text: only the store still has them."""
         found = {
             key
             for key, event in self._stored.light(s.uid, s.number)
@@ -247,7 +247,7 @@ class Selector:
         return chosen
 
     def _complete_events(self) -> None:
-        """Add to the events of each session what stands and falls with them."""
+        """Add to the events of each session those that depend on them."""
         for number in list(self._keys):
             s = self._by_number[number]
             facts = list(self._stored.events(number))
@@ -383,9 +383,9 @@ def _is_within(ts: int | None, after: int | None, before: int | None) -> bool:
 
 
 def _at_path(events: Iterable[tuple[int, Event]], path: str) -> set[int]:
-    """Return the keys of the events about a path or what lies below it, and of the results of calls that name it.
+    """Return the keys of the events about a path or anything below it, and of the results of calls that name it.
 
-    A path that is not absolute is meant wherever it stands in one that is.
+    A relative path matches inside of any absolute one.
     """
     wanted = _comparable(path)
     keys: set[int] = set()

@@ -1,4 +1,4 @@
-"""Tombstones: keyed hashes of what was forgotten. Without the home's key nothing can be guessed or tested by them.
+"""Tombstones: keyed hashes of what was forgotten. Without the home's key they reveal nothing.
 
 Kinds: `session` (its uid), `event` (session and event id, where the agent gave one: the same thing with other bytes),
 `record` (the beginning of the hash of its exact bytes, in its session; of what a pattern found, in any). `excluded` is
@@ -30,7 +30,7 @@ class Stone(Protocol):
 
 
 class Forgotten(msgspec.Struct, frozen=True):
-    """What must not be taken in (again). Plain data: it goes to the workers with their keys."""
+    """What must not be ingested (again). Plain data: workers get it with their keys."""
 
     key: bytes = b""
     sessions: frozenset[bytes] = frozenset()
@@ -51,15 +51,15 @@ class Forgotten(msgspec.Struct, frozen=True):
         return not (self.sessions or self.events or self.records)
 
     def has_session(self, uid: str) -> bool:
-        """Tell whether a session was forgotten, or is excluded."""
+        """Return whether a session was forgotten, or is excluded."""
         return bool(self.sessions) and session_stone(self.key, uid) in self.sessions
 
     def has_event(self, uid: str, event_id: str) -> bool:
-        """Tell whether an event of a session was forgotten by the id that its agent gave it."""
+        """Return whether an event of a session was forgotten by its agent's id."""
         return bool(self.events) and event_stone(self.key, uid, event_id) in self.events
 
     def has_record(self, uid: str, sha256: bytes) -> bool:
-        """Tell whether a record with these exact bytes was forgotten. sha256: whole, or its first bytes."""
+        """Return whether a record with these exact bytes was forgotten. sha256: whole, or its first bytes."""
         return bool(self.records) and (
             record_stone(self.key, uid, sha256) in self.records or record_stone(self.key, "", sha256) in self.records
         )
@@ -79,15 +79,15 @@ def event_stone(key: bytes, uid: str, event_id: str) -> bytes:
 
 
 def record_stone(key: bytes, uid: str, sha256: bytes) -> bytes:
-    """Return the id of the tombstone of a record's exact bytes. uid: of its session; "": wherever it stands.
+    """Return the id of the tombstone of a record's exact bytes. uid: of its session; "": in any session.
 
-    Most are of one session: a short record may be the same in many.
+    Most belong to one session: a short record may be the same in many.
     """
     return _hash(key, b"record", sha256[:SHA_BYTES] + uid.encode("utf-8", "surrogatepass"))
 
 
 def source_name(key: bytes, agent: str, role: str, path: str) -> bytes:
-    """Return the keyed name of a source of which nothing is taken in."""
+    """Return the keyed name of a source of which nothing is ingested."""
     return _hash(key, b"source", f"{agent}\0{role}\0{path}".encode("utf-8", "surrogatepass"))
 
 
@@ -97,7 +97,7 @@ def state_name(key: bytes, state: str) -> bytes:
 
 
 def is_named(event_id: str) -> bool:
-    """Tell whether an event has an id of its agent's; the others' are made of the record's bytes (`model.ids`)."""
+    """Return whether an event has an id of its agent; other ids are made from the record's bytes (`model.ids`)."""
     return not event_id.startswith("r-")
 
 

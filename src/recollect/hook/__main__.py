@@ -1,6 +1,6 @@
-"""What agents run at their events, with `python -I -S`. See docs/reference/hooks.md; `recollect hook` is the same.
+"""The program that agents run at their events, with `python -I -S`; the same as `recollect hook`.
 
-Arguments: as `recollect.hook.handle`. It is all there: Python compiles the file that it is given anew each time, and
+Arguments: as `recollect.hook.handle`. It is all there: Python compiles the file that it is given again each time, and
 keeps only what is imported.
 """
 

@@ -1,4 +1,4 @@
-"""What an event's payload says, in whatever spelling the agent uses. Used to ask for context, never to store.
+"""Reads an event's payload in every agent's spelling. Used to ask for context, never to store.
 
 What is stored is read by `recollect.agents.kit.hooks`, from the payload as it came.
 """
@@ -36,7 +36,7 @@ class Request:
 
 
 def request(payload: bytes) -> Request:
-    """Return what a payload says; of one that is no JSON object, nothing. Never raises on content."""
+    """Return the content of a payload; nothing if it is no JSON object. Never raises on content."""
     try:
         values = json.loads(payload.decode("utf-8", "replace"))
     except (ValueError, RecursionError):
@@ -65,13 +65,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _TAKING_IN = {"flush": wire.KIND_FLUSH, "end": wire.KIND_ENDED}
-"""Events after which what was said is taken in, and what they are to the daemon."""
+"""Events after which what was said is ingested, and what they are to the daemon."""
 _RESERVE_S = 0.1
 """What is left of the time for giving the answer after a child was stopped."""
 _CONNECT_S = 0.05
 """A daemon that lives takes a connection at once."""
 _ANSWER_S = 0.5
-"""The budget of an answer is 0.15 s; a daemon that takes longer is busy, and the event goes on without."""
+"""The budget of an answer is 0.15 s; a daemon that takes longer is busy, and the event continues without."""
 _MAX_ANSWER_BYTES = 256 * 1024
 
 
@@ -119,7 +119,7 @@ def answer(call: HookCall, *, seconds: float) -> bytes:
 
 
 def _take_ready(call: HookCall, said: Request, began: float) -> str | None:
-    """Return the text that was made ready for this session's start, and log it; None where there is none."""
+    """Return the prepared text for this session's start, and log it; None without one."""
     from recollect.hook.at_once import log_firing, ready_block
 
     given = ready_block(

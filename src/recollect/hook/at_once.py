@@ -1,4 +1,4 @@
-"""The block that was made ready for a session that starts now, where it is what the memory would say.
+"""Answers a session start with the prepared block if that is still valid.
 
 Any doubt, also about the session or the configuration, is no block: then the memory is asked. That an agent was given
 one is written to the spool, as the log of firings has it; the next sync takes it in.
@@ -84,6 +84,6 @@ def log_firing(home: str, agent: str, given: Ready, *, took_us: int) -> None:
 
 
 def _is_configured_so(stamp: ready.Stamp, env: Mapping[str, str]) -> bool:
-    """Tell whether the configuration is the one that the blocks were made with, to the letter."""
+    """Return whether the configuration is exactly the one with which the blocks were made."""
     path, configs = os.path.abspath(config_text(env)), stamp.values["configs"]
     return isinstance(configs, dict) and path in configs and configs[path] == ready.config_text(path)

@@ -1,4 +1,4 @@
-"""Runs a program: one that is given the payload and whose output is taken, or one that nobody waits for."""
+"""Runs a program: with input and output, or detached."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _GENTLY = 10
 def output_of(
     command: Sequence[str], payload: bytes, env: Mapping[str, str], *, seconds: float, is_alone: bool
 ) -> bytes:
-    """Return what a program prints, nothing when it fails. Raises what ends the wait; the program is gone then.
+    """Return a program's output, nothing when it fails. Raises what ends the wait; the program is gone then.
 
-    is_alone: this process has one thread, and an alarm that ends the wait. Then the child is made by hand, because the
-    standard way takes longer to be imported than the hook to run; else by the standard way, with a timeout.
+    is_alone: this process has one thread, and an alarm ends the wait. Then the child is made by hand, because importing
+    the standard way takes longer than the hook; else by the standard way, with a timeout.
     """
     if is_alone and hasattr(os, "fork"):
         made, status = _forked(command, payload, env, seconds=seconds)
@@ -47,7 +47,7 @@ def own_arguments(command: Sequence[str]) -> list[str] | None:
 
 
 def start_apart(command: Sequence[str], env: Mapping[str, str], *, is_alone: bool) -> None:
-    """Start a program that outlives this process, reads nothing and prints to nowhere. Raises OSError.
+    """Start a detached program that reads nothing and prints nothing. Raises OSError.
 
     is_alone: as in `output_of`.
     """

@@ -1,4 +1,4 @@
-"""A drop: one payload in a file of its own in the spool, whole or not at all. The next sync takes it in.
+"""Spools one event: one payload in its own file, complete or not at all. The next sync ingests it.
 
 Its name is in `recollect.wire`. agent: whose hook was registered; host: who ran it, if its environment tells. Nothing
 is synced to the disk: a crash of the process loses nothing. A crash of the machine may lose the last seconds, which the
@@ -33,9 +33,9 @@ def read_input(limit: int = MAX_EVENT_BYTES) -> bytes | None:
 
 
 def keep(spool: str, agent: str, payload: bytes) -> bool:
-    """Write a drop and tell whether it is there. Never raises OSError; what cannot be kept is marked as lost.
+    """Write a spooled event and return whether that worked. Never raises OSError; marks a loss instead.
 
-    The memory's home, the spool's parent, is never made: where it is gone, somebody took it away.
+    Never creates the memory's home, the spool's parent: if it is missing, somebody removed it.
     """
     if not payload:
         return False

@@ -1,4 +1,4 @@
-"""What each agent takes as an answer: the form that carries context, and the one that says nothing.
+"""The answer formats of each agent: one with context, and one without.
 
 The forms are in the agents' files, with where they are documented (`HookFacts.answers`). A form has one place for the
 context; everything else in it is as the documentation has it, because some agents refuse keys that they do not know.
@@ -19,7 +19,7 @@ _NONE: tuple[dict[str, object], bytes] = ({}, b"")
 
 
 def takes_context(agent: str, event: str) -> bool:
-    """Tell whether an agent reads context from the answer to an event."""
+    """Return whether an agent reads context from the answer to an event."""
     return event in ANSWERS.get(agent, _NONE)[0]
 
 
@@ -30,7 +30,7 @@ def empty_answer(agent: str, event: str) -> bytes:
 
 
 def answer_with(agent: str, event: str, text: str) -> bytes:
-    """Return the answer that gives the agent a text; without one, or where none is read, the empty answer."""
+    """Return the answer that gives a text to the agent; the empty answer without a text or a reader."""
     by_event, empty = ANSWERS.get(agent, _NONE)
     shape = by_event.get(event)
     if not text.strip() or shape is None:
@@ -42,7 +42,7 @@ def answer_with(agent: str, event: str, text: str) -> bytes:
 
 
 def is_valid(agent: str, event: str, said: bytes) -> bool:
-    """Tell whether an answer that another process made is one that the agent takes at this event."""
+    """Return whether another process's answer is one that the agent accepts at this event."""
     by_event, empty = ANSWERS.get(agent, _NONE)
     if said == empty:
         return True
@@ -76,7 +76,7 @@ def _filled(shape: object, text: str) -> object:
 
 
 def _is_like(shape: object, value: object) -> bool:
-    """Tell whether a value has exactly the keys and constants of a shape, and a text in its place."""
+    """Return whether a value has exactly the keys and constants of a form, and a text in its place."""
     if isinstance(shape, dict):
         return (
             isinstance(value, dict)

@@ -1,4 +1,4 @@
-"""One event of an agent, from its payload to its answer. See docs/reference/hooks.md.
+"""Handles one event of an agent, from payload to answer. See docs/reference/hooks.md.
 
 Arguments: AGENT EVENT [SPOOL [RECOLLECT]]. AGENT: any name of an agent. EVENT is `spool` (keep, answer nothing),
 `start`, `compact`, `prompt`, `flush` or `end`. SPOOL: the folder to keep what comes on stdin in. RECOLLECT: the console
@@ -60,7 +60,7 @@ def answer_to(arguments: Sequence[str]) -> bytes:
         _arm()
         arguments = (own_slug(arguments[0]), *arguments[1:])
         said = _handle(arguments)
-    except BaseException:  # noqa: BLE001, S110 - the agent must go on, whatever went wrong in here
+    except BaseException:  # noqa: BLE001, S110 - the agent must continue, whatever went wrong in here
         pass
     try:
         _disarm()
@@ -139,7 +139,7 @@ def _limit(seconds: float) -> None:
 
 
 def _watch(seconds: float) -> None:
-    """Where there is no alarm (Windows), a thread ends the process."""
+    """Without an alarm (Windows), a thread ends the process."""
     import _thread
     import time
 

@@ -1,1 +1,1 @@
-"""Finds events by their words and their meaning; everything here can be deleted and rebuilt from the store."""
+"""Finds events by words and by meaning; all of it can be deleted and rebuilt from the store."""

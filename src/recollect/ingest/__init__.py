@@ -1,1 +1,1 @@
-"""Brings sources into the memory in one pass: discover, read, archive, parse, redact, store, index."""
+"""Ingests sources in one pass: discover, read, archive, parse, redact, store, index."""

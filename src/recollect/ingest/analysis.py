@@ -1,4 +1,4 @@
-"""Reads one session after the other, once for analysing and learning alike.
+"""Reads each due session once, for analysis and learning.
 
 A run does that in its own process, and its helpers do it in theirs.
 """

@@ -1,4 +1,4 @@
-"""Shares a run's sessions with helper processes. What comes of them comes in the order in which they were asked for."""
+"""Shares sessions among helper processes and returns the results in order."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from recollect.store.insight_feed import SessionFeed
 
 _AHEAD = 64
 """Analyses that wait for one before them, at most: what is held in memory, some 100 kB each. While one process is at a
-long session, the others go on."""
+long session, the others continue."""
 
 
 def shared(
     wanted: Sequence[SessionTask], analyst: Analyst, greeting: AnalysisGreeting, *, helpers: int
 ) -> Generator[Analysed]:
-    """Yield what comes of each session, in order. This process analyses too; closing ends the helpers at once.
+    """Yield the result of each session, in order. This process analyses too; closing ends the helpers at once.
 
-    A helper that dies gives back what it was at: only time is lost. Raises what `Analyst.analyse` raises.
+    A dead helper's session is analysed again here: only time is lost. Raises what `Analyst.analyse` raises.
     """
     board = _Board(wanted)
     running = [_HelperProcess(board, greeting) for _ in range(helpers)]
@@ -50,7 +50,7 @@ def shared(
 
 
 class _Board:
-    """Which sessions are still to be taken, and what came of those that were. Thread safe."""
+    """The sessions to analyse, and finished results. Thread safe."""
 
     def __init__(self, wanted: Sequence[SessionTask]) -> None:
         self.wanted = wanted
@@ -89,13 +89,13 @@ class _Board:
             return None
 
     def put(self, number: int, analysed: Analysed) -> None:
-        """Keep what came of a session until its turn."""
+        """Keep a session's result until its turn."""
         with self._changed:
             self._done[number] = analysed
             self._changed.notify_all()
 
     def give_back(self, number: int) -> None:
-        """Have a session analysed by the run itself."""
+        """Return a session to the run itself."""
         with self._changed:
             self._given_back.append(number)
             self._changed.notify_all()
@@ -204,7 +204,7 @@ def main() -> None:
 
 
 def _analysed(analyst: Analyst, wanted: SessionTask) -> Analysed | None:
-    """Return what comes of a session; None where the run must see for itself: an error, or there is no such session."""
+    """Return a session's result; None if the run must look itself: an error, or no such session."""
     try:
         found = analyst.analyse(wanted)
     except RecollectError:

@@ -1,4 +1,4 @@
-"""A revision of the archive as slices, as a sync would have made them; what was taken away of it is passed over."""
+"""Reads a revision from the archive as slices, as a sync would have made them, without its holes."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Revision(msgspec.Struct):
 
     @property
     def holes(self) -> Sequence[Hole]:
-        """What was taken away of it, in order."""
+        """Its deleted parts, in order."""
         return self.kept.holes if self.kept is not None else ()
 
     @classmethod
@@ -67,9 +67,9 @@ def slices_of(
 ) -> Iterator[Slice]:  # fmt: skip
     """Yield a revision as slices, one for every batch of records; the last one carries its chunks, holes and marks.
 
-    Behind what was taken away the parser goes on with the state that it had there, where that was kept.
-    forgotten: what must not be derived, though its bytes may still be there. lost: takes a line of text on a revision
-    whose bytes are damaged, which then ends before these; None: ArchiveCorrupt is raised.
+    After a deleted part the parser continues with its state of that place, if that was kept. forgotten: what must not
+    be derived, even if its bytes still exist. lost: gets a line about a revision with damaged bytes, which then ends
+    before them; None: ArchiveCorrupt is raised.
     """
     walk = _Walk(archive, redactor, revision, forgotten)
     try:
@@ -103,7 +103,7 @@ class _Walk:
         self._kept = kept if kept is not None and kept.is_newest else None
 
     def slices(self) -> Iterator[Slice]:
-        """Yield a slice for every batch of records that is there."""
+        """Yield a slice for every existing batch of records."""
         pieces = pieces_and_gaps(self._archive, lambda: self._places, self._revision.holes)
         for batch, is_last in _with_last(_cut(replay(pieces, self._row.container), sorted(self._revision.cuts))):
             if batch.gap is not None:
@@ -121,7 +121,7 @@ class _Walk:
                 yield self._slice(behind, is_last=is_last)
 
     def _parted(self, batch: ReplayBatch) -> tuple[ReplayBatch | None, ReplayBatch | None]:
-        """Part a batch where the kept state of the parser was: what stands before that, and what behind."""
+        """Split a batch at the place of the parser's kept state."""
         if self._kept is None:
             return batch, None
         if batch.giant is not None:
@@ -134,9 +134,9 @@ class _Walk:
         return (batch._replace(lines=before) if before else None), behind
 
     def _resume(self, committed: int) -> None:
-        """Take the kept state of the parser once its place is reached.
+        """Use the parser's kept state once its place is reached.
 
-        One of an older parser only where nothing else tells: no record before it is left.
+        A state of an older parser only if nothing else can tell: no record before it is left.
         """
         kept = self._kept
         if kept is None or committed < kept.committed_bytes:

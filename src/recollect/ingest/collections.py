@@ -1,4 +1,4 @@
-"""Making a collection of a folder: its name, its repository, and that nothing is in two collections."""
+"""Makes a collection of a folder: its name, its repository, and a check against overlaps."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ class Proposed(NamedTuple):
 def propose(
     folder: str, name: str, known: Iterable[Collection], *, env: Mapping[str, str], home: str, now_us: int
 ) -> Proposed:
-    """Return the collection of a folder: the one that is there, or a new one, which is not kept yet.
+    """Return the collection of a folder: the existing one, or a new one, not stored yet.
 
-    name: what a person says; "": what the folder's project file says, else the name of the repository that it is in
-    (with the way to it, for a second folder of one repository), else the folder's name. home: the memory's own folder.
+    name: given by a person; "": from the folder's project file, else its repository's name (with the path inside, for a
+    second folder of one repository), else the folder's name. home: the memory's own folder.
 
     Raises:
-        SourceUnavailable: the folder is not there.
-        UsageError: it is no folder of a project; the name cannot be one, or is another folder's; the folder is part of
-            a collection, or has one in it.
+        SourceUnavailable: the folder does not exist.
+        UsageError: it is not a project's folder; the name is invalid or another folder's; the folder is part of a
+            collection, or contains one.
     """
     top = os.path.realpath(folder)
     _must_be_project(top, env=env, home=home)
@@ -145,7 +145,7 @@ class Taker:
         self._rules = rules
 
     def is_by_other_rules(self, known: StoredDocument) -> bool:
-        """Tell whether a document is to be taken again though its bytes are as they were."""
+        """Return whether an unchanged document must be ingested again."""
         return bool(known.parts) and known.rules != self._rules
 
     def take(self, found: FoundDocument, known: StoredDocument | None, *, now_us: int) -> Taken:

@@ -1,4 +1,4 @@
-"""The daemon of a home from outside: its lock, its card, its socket and its status, all in `run/` of the home."""
+"""The daemon of a home as other processes see it: its lock, socket and status files in `run/`."""
 
 from __future__ import annotations
 
@@ -60,11 +60,11 @@ class Place:
         write_file(self._folder / CARD_NAME, msgspec.json.encode(card), durable=False)
 
     def is_mine(self) -> bool:
-        """Tell whether the home is still the one that was taken: it may be deleted, and made anew for another."""
+        """Return whether the home is still the same one: it may have been deleted and created again."""
         return self._identity is not None and _identity(self._folder / LOCK_NAME) == self._identity
 
     def leave(self) -> None:
-        """Take everything away, the lock last. Harmless when done twice."""
+        """Take everything away, the lock last. Repeating it is harmless."""
         for name in (CARD_NAME, SOCKET_NAME) if self.is_mine() else ():
             with contextlib.suppress(OSError):
                 (self._folder / name).unlink()
@@ -73,7 +73,7 @@ class Place:
 
 
 def read_card(home: Path) -> Card | None:
-    """Return what the daemon at work says of itself; None where none is at work, or it has not said so yet."""
+    """Return the running daemon's description of itself; None without a daemon, or before it is written."""
     if not is_alive(home):
         return None
     try:
@@ -83,7 +83,7 @@ def read_card(home: Path) -> Card | None:
 
 
 def is_alive(home: Path) -> bool:
-    """Tell whether a daemon is at work for a home: the system holds its lock exactly as long as it lives."""
+    """Return whether a home's daemon is running: the system holds its lock exactly as long as it lives."""
     folder = home / RUN_FOLDER
     if not (folder / LOCK_NAME).exists():
         return False
@@ -134,10 +134,10 @@ BEHIND = "catching up, the newest events may be missing"
 
 
 def settled(home: Path) -> tuple[str, ...] | None:
-    """Wait a moment until the daemon has taken in what it noticed; return notes on what is missing.
+    """Wait a moment until the daemon has ingested what it noticed; return notes on what is missing.
 
-    None where no daemon is at work or it does not answer: whoever reads then looks for changes himself. Without a
-    daemon this costs one look at a folder.
+    None without a daemon or an answer: the reader then looks for changes itself. Without a daemon this costs one look
+    at a folder.
     """
     if not (home / wire.RUN_FOLDER / LOCK_NAME).exists() or not is_alive(home):
         return None
@@ -148,7 +148,7 @@ def settled(home: Path) -> tuple[str, ...] | None:
 
 
 def ask_status(home: Path) -> LiveStatus | None:
-    """Return what the daemon at work says of itself now; None where there is none or it does not answer."""
+    """Return the running daemon's state; None without a daemon or an answer."""
     import msgspec
 
     text = ask(home, wire.KIND_STATUS, seconds=ANSWER_S)
@@ -161,7 +161,9 @@ def ask_status(home: Path) -> LiveStatus | None:
 
 
 def ask(home: Path, kind: str, *, seconds: float) -> str | None:
-    """Return the daemon's text; None when there is no daemon, or not ours, or not in time. Never raises OSError."""
+    """Return the daemon's text; None without a daemon, for another home's, or after the timeout. Never raises
+    OSError.
+    """
     return wire.ask(str(home), {"kind": kind}, connect_s=CONNECT_S, answer_s=seconds, max_bytes=_MAX_BYTES)
 
 
@@ -237,10 +239,10 @@ class LearningNow(msgspec.Struct, frozen=True):
 
 
 class LiveStatus(msgspec.Struct, frozen=True):
-    """A daemon now. Instants are UTC microseconds, None for never.
+    """The present state of a daemon. Times are UTC microseconds, None for never.
 
-    url: of the status page and of `/mcp`, "" where nothing listens; http: why not. waiting_paths: noticed and not yet
-    taken in. delay: None before anything was taken in. next_full_at: when everything is looked at again.
+    url: of the status page and of `/mcp`, "" without a listener; http: why not. waiting_paths: noticed and not yet
+    ingested. delay: None before the first ingest. next_full_at: when everything is examined again.
     """
 
     pid: int

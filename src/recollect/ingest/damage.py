@@ -1,4 +1,4 @@
-"""Chunks of the archive that do not open: found by looks that are bounded, remembered, and put right.
+"""Finds damaged archive chunks in bounded scans, remembers them, and repairs them.
 
 A damaged chunk is remembered in the archive's condition (`archive.condition`) and counts as missing from then on: it
 is archived again as soon as its bytes are found, in an agent's file, in a backup, or elsewhere in the packs. Nothing
@@ -47,7 +47,7 @@ class Damage(msgspec.Struct, frozen=True):
     sources: tuple[Holder, ...] = ()
 
     def told(self, *, shown: int = 3) -> str:
-        """Return a line for people, "" where nothing is damaged."""
+        """Return a line for people, "" without damage."""
         if not self.chunks:
             return ""
         named = ", ".join(source.path for source in self.sources[:shown])
@@ -56,7 +56,7 @@ class Damage(msgspec.Struct, frozen=True):
 
 
 def known_damage(home: Path, archive: Archive) -> Damage:
-    """Return the damage that is remembered and still stands. Raises StoreError and its kinds."""
+    """Return the remembered damage that still exists. Raises StoreError and its subclasses."""
     places = standing(home, archive)
     return Damage(len(places), sum(place.plain for place in places), tuple(holders(home, places)))
 
@@ -73,12 +73,11 @@ def standing(home: Path, archive: Archive) -> set[ChunkPlace]:
 
 
 def look(home: Path, archive: Archive, *, budget: int, all_changed: bool) -> set[ChunkPlace]:
-    """Look at a part of the archive and return everything that is damaged as far as is known then.
+    """Examine a part of the archive and return all damage known then.
 
-    Looked at are: whether packs are as long as their chunks need; the packs that somebody else changed (all_changed:
-    whole, else within the budget); what was damaged before; and the next chunks in turn, so that every look goes on
-    where the one before ended. budget: in bytes on the disk.
-    Raises KeyUnavailable where the keys are not the archive's; StoreError, ArchiveError.
+    It checks: whether packs are as long as their chunks need; packs that somebody else changed (all_changed: whole,
+    else within the budget); earlier damage; and the next chunks in turn, continuing where the last look ended. budget:
+    in bytes on disk. Raises KeyUnavailable if the keys do not fit the archive; StoreError, ArchiveError.
     """
     condition = archive.condition
     changed = [number for number in condition.changed_packs() if number != JOURNAL]
@@ -110,9 +109,9 @@ def look(home: Path, archive: Archive, *, budget: int, all_changed: bool) -> set
 
 
 def check(archive: Archive, places: Iterable[ChunkPlace], *, progress: Progress | None = None) -> set[ChunkPlace]:
-    """Open chunks, remember which of them are damaged and which are sound again; return the damaged ones.
+    """Open chunks, remember damaged and repaired ones; return the damaged ones.
 
-    Raises KeyUnavailable where none opens because the keys are not the archive's; ArchiveError.
+    Raises KeyUnavailable if none opens because the keys do not fit the archive; ArchiveError.
     """
     wanted = sorted(places, key=lambda place: (place.pack, place.offset))
     total, done = sum(place.length for place in wanted), 0
@@ -132,9 +131,9 @@ def check(archive: Archive, places: Iterable[ChunkPlace], *, progress: Progress 
 
 
 def opens(archive: Archive, place: ChunkPlace) -> bool:
-    """Whether a chunk is there and holds what its name says.
+    """Whether a chunk exists and holds what its name says.
 
-    Raises ArchiveError where the system cannot read it: that tells nothing of the chunk.
+    Raises ArchiveError if the system cannot read it: that says nothing about the chunk.
     """
     try:
         for _ in archive.iter_bytes((place,)):
@@ -147,7 +146,7 @@ def opens(archive: Archive, place: ChunkPlace) -> bool:
 def heal(archive: Archive, writer: Writer, found: Sequence[tuple[ChunkPlace, SealedChunk]]) -> None:
     """Archive damaged chunks again, for every revision that has them: pack, journal, database, then the note.
 
-    found: where each is, and its bytes sealed anew under the same name. Raises DiskFull, ArchiveError, StoreError.
+    found: the place of each, and its bytes sealed again under the same name. Raises DiskFull, ArchiveError, StoreError.
     """
     if not found:
         return
@@ -190,9 +189,9 @@ def elsewhere(archive: Archive, other: Archive, damaged: Iterable[ChunkPlace]) -
 def in_source(
     archive: Archive, source: ReadableSource, places: Sequence[ChunkPlace], damaged: Collection[ChunkPlace]
 ) -> list[tuple[ChunkPlace, SealedChunk]]:
-    """Return the damaged chunks of a revision whose bytes its source still has where they stood.
+    """Return the damaged chunks of a revision whose bytes its source still has at their place.
 
-    places: the chunks of the revision, in order. What is read is known by its name, so that nothing else is taken.
+    places: the chunks of the revision, in order. Bytes are recognised by their name, so that nothing else is used.
     Raises SourceError.
     """
     found = []
@@ -211,7 +210,7 @@ Told = Mapping[str, Mapping[int, int]]
 
 
 def untold(told: Told, rows: Iterable[LedgerRow]) -> list[LedgerRow]:
-    """Return the revisions of which the journal tells less than was taken in.
+    """Return the revisions of which the journal has less than was ingested.
 
     Read the rows before: the journal is always written first, so it never lags behind them.
     """
@@ -269,7 +268,7 @@ class Healing:
         self._healed += len(found)
 
     def _take_imported(self) -> None:
-        """Look at files that no pass discovers, because they were imported: they may still lie where they lay."""
+        """Look at imported files, which no pass discovers: they may still be where they were."""
         rows = [row for row in self._opened.reader.sources() if row.source_id in self._sources] if self._damaged else []
         rows = [row for row in rows if not is_rows(row.container) and os.path.isfile(row.path)]
         for row in rows:
@@ -277,7 +276,7 @@ class Healing:
         begin_again(self._opened.archive, self._opened.writer, rows)
 
     def tell(self) -> None:
-        """Say what was put right, and what still stands."""
+        """Report what was repaired, and what is still damaged."""
         if not self._is_bounded:
             self._take_imported()
         if self._healed:

@@ -1,8 +1,8 @@
-"""Analyses the sessions that are due, some in a transaction, then relates what they gave, repository by repository.
+"""Analyses due sessions in batches, then relates their results repository by repository.
 
 After a sync each session is read once, for analysing and learning alike.
 
-Killed anywhere, the next run goes on: an analysis is kept whole or not at all, and what waits is in the database.
+Killed anywhere, the next run continues: an analysis is kept whole or not at all, and what waits is in the database.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ DistillProgress = Callable[[int, int], None]
 
 
 class DistillReport(msgspec.Struct):
-    """What a run did.
+    """The result of a run.
 
-    state: done; interrupted (time or a signal; the next run goes on); busy (another process is ingesting). sessions:
+    state: done; interrupted (time or a signal; the next run continues); busy (another process is ingesting). sessions:
     analysed in this run. nodes: new or changed ones; revoked: no longer given by their session. under_way: sessions
     that wait until they end; next_at: when the first of them will be idle, UTC microseconds. notes: what could not be
     analysed, and why.
@@ -113,9 +113,9 @@ class _Run:
         self._feed.close()
 
     def run(self, uids: Sequence[str] | None = None) -> DistillReport:
-        """Analyse sessions that are due, or (uids) those, under way or not; then relate what they gave.
+        """Analyse due sessions, or (uids) those, active or not; then relate their results.
 
-        Raises StoreError, ConfigError; what was kept by then stays.
+        Raises StoreError, ConfigError; what was stored by then stays.
         """
         started = time.perf_counter()
         self._began_us = self._now_us()
@@ -187,7 +187,7 @@ class _Run:
         yield from shared(wanted, self._analyst, AnalysisGreeting(*self._greeting), helpers=self._helpers)
 
     def _keep(self, waiting: list[Analysed]) -> None:
-        """Keep what came of sessions in one transaction, and empty the list."""
+        """Store the results of sessions in one transaction, and empty the list."""
         drafts = [analysed.draft for analysed in waiting if analysed.draft is not None]
         self.report.notes += [analysed.note for analysed in waiting if analysed.note]
         waiting.clear()
@@ -230,10 +230,10 @@ class DistillingFacet:
         stages: Stages | None = None, should_stop: Callable[[], bool] | None = None,
         progress: DistillProgress | None = None,
     ) -> DistillReport:  # fmt: skip
-        """Analyse the sessions that are due; or those named by their exact uid, under way or not.
+        """Analyse the due sessions; or those with these exact uids, active or not.
 
-        max_seconds: after this time the next run goes on. stages: in place of those that ship. While another process
-        is ingesting, returns at once with state "busy". Raises ConfigError for a rule that cannot be used, StoreError.
+        max_seconds: after this time the next run continues. stages: replace the standard ones. When another process is
+        ingesting, returns at once with state "busy". Raises ConfigError for an invalid rule, StoreError.
         """
         if not self._home.is_there():
             return DistillReport(notes=["nothing is stored yet"])
@@ -247,7 +247,7 @@ class DistillingFacet:
             return DistillReport("busy", notes=[str(error)])
 
     def health(self) -> DistillHealth:
-        """Return how far it is, from the database alone. Raises StoreError and its kinds."""
+        """Return the progress of analysis, from the database alone. Raises StoreError and its subclasses."""
         from recollect.store.insight_feed import SessionFeed
         from recollect.store.insights import InsightReader
 

@@ -1,4 +1,4 @@
-"""One pass over the folder of a collection: walk → compare → read, redact, cut → write, some files a transaction.
+"""Ingests a collection's folder: walk, compare, read, redact, split, write in batches of files.
 
 It needs no ingest lock: everything is written by path, so that two passes at once, or one that was killed and runs
 again, come to the same. What cannot be seen now is kept: a folder that is not there, or cannot be listed, may come
@@ -58,8 +58,9 @@ class RefreshContext(NamedTuple):
 
 
 class Bounds(NamedTuple):
-    """How much of a folder a pass looks at. only: paths below it that changed, each with all below; None: everything.
-    max_bytes: files of no more than this in all are read, the rest is for the next pass."""
+    """How much of a folder a pass examines. only: changed paths, each with all below; None: everything. max_bytes:
+    the total size to read; the rest waits for the next pass.
+    """
 
     only: Collection[str] | None = None
     max_bytes: int | None = None
@@ -72,9 +73,9 @@ ALL = Bounds()
 def refresh_collection(
     context: RefreshContext, store: DocumentStore, collection: DocumentCollection, bounds: Bounds = ALL
 ) -> CollectionReport:
-    """Bring a collection in step with its folder. Idempotent; may be killed anywhere.
+    """Bring a collection up to date with its folder. Idempotent; may be killed anywhere.
 
-    Raises StoreError and its kinds; files that fail are in the report.
+    Raises StoreError and its subclasses; failed files are in the report.
     """
     started, began_at = time.perf_counter(), context.now_us()
     report = CollectionReport(collection.name, collection.folder, is_dry_run=bounds.is_dry_run, batch=collection.batch)
@@ -96,7 +97,7 @@ def refresh_collection(
 
 
 def is_due(collection: DocumentCollection, now_us: int) -> bool:
-    """Tell whether a read should look for changes of a collection: seldom, where that takes long."""
+    """Return whether a read should look for changes of a collection: rarely, if that takes long."""
     age_us = now_us - collection.checked_at
     return collection.check_us <= _MOMENT_US or not 0 <= age_us < _SHARE * collection.check_us
 
@@ -120,7 +121,7 @@ def _keep(
 
 
 def _is_there(folder: str, *, has_documents: bool) -> bool:
-    """An empty folder may be where a volume was: what was in it is then absent, not deleted."""
+    """An empty folder may be an unmounted volume: its content is then absent, not deleted."""
     try:
         with os.scandir(folder) as entries:
             return next(entries, None) is not None or not has_documents
@@ -129,7 +130,7 @@ def _is_there(folder: str, *, has_documents: bool) -> bool:
 
 
 class _Pass:
-    """One pass over a folder that is there."""
+    """One pass over an existing folder."""
 
     def __init__(
         self, context: RefreshContext, store: DocumentStore, collection: DocumentCollection, bounds: Bounds,
@@ -292,7 +293,7 @@ class _Pass:
                     self._store.remove_documents(self._collection.name, group)
 
     def _gone(self) -> Iterator[str]:
-        """Yield what is known and was not seen. What lies in a folder that cannot be listed may still be there."""
+        """Yield known files that were not seen. Files in a folder that cannot be listed may still exist."""
         prefixes = tuple(f"{path}/" if path else "" for path in self._unlisted)
         for path in self._known.keys() - self._seen:
             if not path.startswith(prefixes) if prefixes else True:
@@ -317,7 +318,7 @@ MOST_NAMED = 1_000
 
 
 def _is_as_it_was(known: StoredDocument, found: FoundDocument) -> bool:
-    """Tell whether a file need not be read. What was never read, for its size say, is to be read now."""
+    """Return whether a file need not be read. One that was never read, for its size say, is read now."""
     is_read = bool(known.content_hmac)
     return is_read and (known.size, known.mtime_ns, known.ctime_ns) == (found.size, found.mtime_ns, found.ctime_ns)
 
@@ -330,10 +331,10 @@ def _grouped(paths: list[str]) -> Iterator[list[str]]:
 def take_documents(
     context: RefreshContext, *, changed: Mapping[str, Collection[str]] | None = None, max_bytes: int | None = None
 ) -> list[CollectionReport]:
-    """Bring collections in step with their folders; return what there is to say: of changes, of what failed.
+    """Bring collections up to date with their folders; return notes on changes and failures.
 
-    changed: paths below the folder of each collection, where it is known what changed; None: all of all. max_bytes: a
-    read asks, which takes in no more than this and looks only where that is due. Raises StoreError and its kinds.
+    changed: changed paths below the folder of each collection, if known; None: everything. max_bytes: for a read, which
+    ingests no more than this and looks only if that is due. Raises StoreError and its subclasses.
     """
     with DocumentStore(context.home.folder, "read") as store:
         wanted = [one for one in store.collections() if one.folder and (changed is None or one.name in changed)]

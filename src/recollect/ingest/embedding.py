@@ -1,4 +1,4 @@
-"""`memory.embedding`: vectors of what is stored, made when asked or in the background, never while taking in."""
+"""`memory.embedding`: makes vectors on demand or in the background, never during ingest."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class EmbeddingFacet:
             if self._index is None:
                 try:
                     model = self._model()
-                except ConfigError as error:  # a search goes on by words; `recollect embed` names the key
+                except ConfigError as error:  # a search continues by words; `recollect embed` names the key
                     raise EmbeddingUnavailable(str(error), hint=error.hint) from error
                 self._index = VectorIndex.open(self._home.vectors, model, store=self._texts())
             return self._index
@@ -87,7 +87,7 @@ class EmbeddingFacet:
         return None if index is None else index.coverage()
 
     def entries(self) -> EntryVectorIndex | None:
-        """Return the vectors of what was learned, noted and documented; None and errors as of `index`."""
+        """Return the vectors of learnings, notes and documents; None and errors as of `index`."""
         index = self.index()
         with self._lock:
             if index is not None and self._entries is None:
@@ -162,8 +162,9 @@ class EmbeddingFacet:
         return coverage is not None and coverage.is_stale
 
     def is_stale(self) -> bool:
-        """Return whether vectors are to be made: missing, old or damaged ones, of events or of entries. Costs little
-        where none are. Raises as `index`."""
+        """Return whether vectors are missing, old or damaged, of events or entries. Cheap if none are. Raises as
+        `index`.
+        """
         index, entries = self.index(), self.entries()
         return index is not None and entries is not None and (_is_stale(index) or _is_stale(entries))
 
@@ -188,11 +189,11 @@ class EmbeddingFacet:
         self, *, max_seconds: float | None = None, anew: bool = False, gently: bool = False,
         with_passages: bool = True, progress: EmbedProgress | None = None,
     ) -> EmbedReport:  # fmt: skip
-        """Make the vectors that are missing. anew: all of this model's again. gently: let other programs go first.
-        with_passages: those of the contextual model too, which take three hours of one core for 300 MB of transcripts.
+        """Make missing vectors. again: make all of this model's again. gently: yield to other programs.
 
-        May be called from any thread; `stop` ends it soon. Another process at it: returns at once, state "busy".
-        Raises EmbeddingUnavailable, IndexUnavailable, StoreError; what was made by then stays.
+        with_passages: also those of the contextual model, which take three hours of one core for 300 MB of transcripts.
+        May be called from any thread; `stop` ends it soon. If another process does the same, returns at once with state
+        "busy". Raises EmbeddingUnavailable, IndexUnavailable, StoreError; what was made by then stays.
         """
         from recollect.index.vectors.embed import LOCK_NAME, STOP_NAME, EmbedReport
 
@@ -391,7 +392,7 @@ def _environment(env: Mapping[str, str]) -> dict[str, str]:
 
 LOG_NAME = "embed.log"
 MAX_LOG_BYTES = 256_000
-"""A longer log is begun anew."""
+"""A longer log is begun again."""
 
 
 def start_detached(home: Path, logs: Path, env: Mapping[str, str]) -> threading.Thread:

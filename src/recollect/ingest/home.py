@@ -1,4 +1,4 @@
-"""A home that is open: where it is, how it is configured, and the connections that everything shares."""
+"""An open home: its place, its configuration and the connections that everything shares."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class OpenHome:
                 self._left = None
 
     def look_context(self) -> LookContext:
-        """Return what decides where everything lies that is looked at."""
+        """Return what determines the places that are examined."""
         return LookContext(self.folders, self.config, self.env)
 
     def leave(self, look: QuickLook, quiet: Quiet | None = None) -> None:
@@ -104,13 +104,13 @@ class OpenHome:
             self._left = look
 
     def is_there(self) -> bool:
-        """Tell whether anything was ever stored."""
+        """Return whether anything was ever stored."""
         return has_database(self.home)
 
     # Reading
 
     def reader(self) -> Reader:
-        """Return the shared reader of the store; an empty memory is made where there is none."""
+        """Return the shared reader of the store; creates an empty memory if there is none."""
         with self._lock:
             if self._reader is None:
                 self._finish_restore()
@@ -126,7 +126,7 @@ class OpenHome:
             return self._reader
 
     def distilled(self) -> InsightReader:
-        """Return the shared reader of what was distilled; an empty memory is made where there is none."""
+        """Return the shared reader of insights; creates an empty memory if there is none."""
         from recollect.store.insights import InsightReader
 
         self.reader()

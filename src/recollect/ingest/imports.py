@@ -1,4 +1,4 @@
-"""Reads sources without keeping anything, to tell which sessions they hold: how many messages, and up to when.
+"""Reads sources without storing anything, to list their sessions, message counts and end times.
 
 Sources are read by the same workers that an import reads them with, so that both see the same; what they made is
 dropped. Memory is bounded by a slice and by one row a session.
@@ -123,7 +123,7 @@ class Survey:
         return {uid: seen for uid, seen in self._sessions.items() if newest[self._root(uid)] >= wish.since_us}
 
     def _named(self, name: str, stored: Reader) -> str:
-        """Return the uid that is meant: of what was found now, else of what is stored."""
+        """Return the named uid: of a session found now, else of a stored one."""
         if name in self._sessions:
             return name
         found = sorted(uid for uid in self._sessions if uid.startswith(name) or uid.partition(":")[2].startswith(name))
@@ -158,7 +158,7 @@ def _state_of(seen: Seen, stored: Reader) -> ImportedSession:
     if before is None or before.session_uid != seen.uid:  # else it only begins like that
         return ImportedSession(seen.uid, seen.agent, seen.path, "new", seen.messages, last)
     messages = seen.messages
-    if seen.is_read_on:  # its turns go on counting where they were
+    if seen.is_read_on:  # its turns continue counting where they were
         messages += before.kind_counts.get("assistant_message", 0) + max(0, before.turn_count - seen.turns)
     return ImportedSession(seen.uid, seen.agent, seen.path, "changed", messages, last)
 
@@ -173,7 +173,7 @@ def short_reason(least: int) -> str:
 
 
 def _last_at(seen: Seen, stored: Reader) -> int:
-    """Return when the last message was, in UTC microseconds; where none has a time, when the file was last written."""
+    """Return the time of the last message, in UTC microseconds; without times, the file's modification time."""
     before = stored.session(seen.uid)
     ended = before.ended_at if before is not None and before.session_uid == seen.uid else None
     return max(seen.last_at or 0, ended or 0) or seen.mtime_us
@@ -195,9 +195,9 @@ def _count(seen: Seen, part: SessionPart, first_record: int) -> None:
 class ImportOptions(NamedTuple):
     """Empty: everything that was found.
 
-    since_us: only sessions whose last message is of this time or later (UTC microseconds). least_messages: sessions
-    with fewer are archived and stored, but not indexed; 0: all are; None: as the configuration says. session: only
-    this one, by its uid or the unique beginning of it; it is indexed whatever it holds. zone: in which times are told.
+    since_us: only sessions with a message from this time on (UTC microseconds). least_messages: shorter sessions are
+    archived and stored, but not indexed; 0: index all; None: as configured. session: only this one, by its uid or
+    unique prefix; it is indexed whatever its length. zone: the time zone of shown times.
     """
 
     since_us: int | None = None
@@ -218,8 +218,9 @@ class ImportOptions(NamedTuple):
 
 
 class StoredSources:
-    """Implements `ingest.plan.KnownSources` over a reader. Rows come without parser state, so that what goes on with
-    a source is read from its beginning in the archive."""
+    """Implements `ingest.plan.KnownSources` over a reader. Rows come without parser state, so a continued source is
+    read from its beginning in the archive.
+    """
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
@@ -227,7 +228,7 @@ class StoredSources:
     def sources(
         self, agent: str, *, paths: Sequence[str] | None = None, key: str | None = None
     ) -> dict[str, SourceRow]:
-        """Return the known sources of an agent by source_id: of a key, else all, whatever the paths."""
+        """Return an agent's known sources by source_id: those of a key, else all, whatever their paths."""
         return {row.source_id: row for row in self._reader.sources(agent) if key is None or row.key == key}
 
     def open_chunks(self, source_id: str, revision: int) -> list[tuple[ChunkPlace, bool]]:
@@ -235,7 +236,7 @@ class StoredSources:
         return self._reader.chunks(source_id, revision)
 
     def holes(self, source_id: str, revision: int) -> list[Hole]:
-        """Return what was taken away of a revision, in order."""
+        """Return the deleted parts of a revision, in order."""
         return self._holes.get((source_id, revision), [])
 
     @cached_property
@@ -246,9 +247,9 @@ class StoredSources:
 def lift(
     writer: Writer, reader: Reader, wish: ImportOptions, paths: Sequence[str], *, least_of: Callable[[str], int]
 ) -> None:
-    """Have indexed what is wanted now and was too short for an earlier import. Nothing to do: nothing is written.
+    """Index wanted sessions that were too short for an earlier import. Writes nothing if there are none.
 
-    paths: only sessions whose sources lie there; empty: all. The index follows from the change log.
+    paths: only sessions with sources there; empty: all. The index follows from the change log.
     """
     if wish.session:
         known = reader.session(wish.session)
@@ -265,7 +266,7 @@ def lift(
 
 
 def tell_short(report: SyncReport, writer: Writer, reader: Reader, touched: set[str]) -> None:
-    """Say which of the sessions that were taken in are not indexed, and why."""
+    """Report which ingested sessions are not indexed, and why."""
     told = {one.session_uid for one in report.imported if one.state == "skipped"}
     report.imported = [one for one in report.imported if one.state == "skipped"]
     for one in writer.short.all():

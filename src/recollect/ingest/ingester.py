@@ -1,4 +1,4 @@
-"""The one ingester: archive, database, index, in this order; everything else is done by workers before it.
+"""Writes what workers prepared: archive, then database, then index. One ingester per home.
 
 Finished slices are gathered and written in groups: chunks and journal are made durable first, then one short
 transaction takes the rows, then the index takes the documents. A crash between any two of these loses nothing:
@@ -74,7 +74,7 @@ class Ingester:
         self._uncommitted_bytes = 0
         self.done_bytes = 0
         self.lost: list[str] | None = None
-        """Takes a line of text on each source that is derived anew and whose bytes are damaged; None: that raises."""
+        """Takes a line of text on each source that is derived again and whose bytes are damaged; None: that raises."""
         self.touched_sessions: set[str] = set()
 
     @classmethod
@@ -144,7 +144,7 @@ class Ingester:
             self.flush()
 
     def flush(self) -> None:
-        """Write everything taken so far. Raises StoreError or ArchiveError; what was written before stays."""
+        """Write everything taken so far. Raises StoreError or ArchiveError; earlier writes stay."""
         if not self._waiting:
             return
         group, self._waiting = self._waiting, []

@@ -1,4 +1,4 @@
-"""Keeps the tables of language packs that were parsed for the next process, in a file that can be made again."""
+"""Caches parsed language packs for the next process, in a file that can be rebuilt."""
 
 from __future__ import annotations
 

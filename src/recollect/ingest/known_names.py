@@ -1,4 +1,4 @@
-"""Names that a question may use: agents, repositories, collections, branches, tags, tools and sessions.
+"""Names that a question may use: agents, repositories, collections, branches, tags, tools, sessions.
 
 "Nothing found" is no answer to a question about something that does not exist: it would be taken for one.
 """
@@ -33,15 +33,16 @@ class KnownNames:
     def __init__(
         self, reader: Callable[[], Reader], slug: Callable[[str], str], here: Callable[[], Iterable[str]]
     ) -> None:
-        """slug: gives the slug of an agent by any of its names, or raises UnknownName. here: gives what the repository
-        may be called in which one works; it may be so new that nothing is stored of it, which is no error."""
+        """slug: returns an agent's slug by any of its names, or raises UnknownName. here: returns the possible names
+        of the present repository, which may be so new that nothing of it is stored; that is no error.
+        """
         self._reader = reader
         self._slug = slug
         self._here = here
         self._stored = cache(lambda field: reader().names(field))
 
     def __call__(self, field: str, name: str) -> str:
-        """Return a name of a filter as it is looked for. Raises UnknownName, which names the nearest."""
+        """Return a filter's name as it is stored. Raises UnknownName, which names the nearest."""
         if field == "agent":
             return self._slug(name)
         if field == "collection":
@@ -62,8 +63,7 @@ class KnownNames:
         return msgspec.structs.replace(where, agents=tuple(map(self._slug, where.agents))) if where.agents else where
 
     def repository(self, name: str) -> str:
-        """Return the repository of exactly this name as it is spelled, upper and lower case alike. Raises
-        UnknownName."""
+        """Return the stored name of exactly this repository, in any case. Raises UnknownName."""
         return self("repo", f"={self._spelled('repo', name)}")[1:]
 
     def _spelled(self, field: str, name: str) -> str:
@@ -85,7 +85,7 @@ class KnownNames:
         return name == _NO_NAME or any(_matches(name, known) for known in self._names(field))
 
     def _is_empty(self) -> bool:
-        """Tell whether nothing is stored: then nothing found is the truth, whatever the name."""
+        """Return whether nothing is stored: then no result is correct, whatever the name."""
         return not self._stored("agent") and not self._reader().entries.counts()
 
     def _unknown(self, field: str, name: str) -> UnknownName:
@@ -98,7 +98,7 @@ class KnownNames:
 
 
 def nearest(name: str, known: Iterable[str]) -> tuple[str, ...]:
-    """Return the names that are spelled like one, or like the last part of a path; then those of which a word is."""
+    """Return the names that are spelled like one, or like the last part of a path; then those with a similar word."""
     whole = {one.casefold(): one for one in known if one}
     words = {word: one for folded, one in whole.items() for word in re.split(r"[-_./ ]+", folded) if word}
     wanted = [name.casefold(), name.casefold().rstrip("/").rpartition("/")[2]]

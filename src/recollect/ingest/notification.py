@@ -1,4 +1,4 @@
-"""Telling somebody what should not wait: runs the program of `[notify] command`, each thing at most once a day."""
+"""Runs the program of `[notify] command` about urgent matters, each at most once a day."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What writes to a home: sync, import, refresh on read, rebuild. Everything here takes the ingest lock itself."""
+"""Operations that write to a home: sync, import, refresh on read, rebuild. They take the ingest lock."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ answer says that it is catching up."""
 QUICK_EVERY_S = 0.1
 """The same where a look at the state of files tells that nothing changed."""
 REFRESH_BYTES = 64_000_000
-"""A refresh on read takes in at most this much, the newest first; the rest waits for `sync`."""
+"""A refresh on read ingests at most this much, newest first; the rest waits for `sync`."""
 LARGE_SYNC_BYTES = 64_000_000
 """After a sync of more than this the vocabularies for infix questions are made at once, not at the first of them."""
 ASK_FOR_S = 20.0
@@ -98,9 +98,9 @@ def _unchanged(home: OpenHome) -> SyncReport | None:
 
 
 def _quiet(home: OpenHome, report: SyncReport, next_at: int | None) -> Quiet | None:
-    """Return what the next sync says where nothing changes; None where this one did something, or a model is asked.
+    """Return the report of the next sync if nothing changes; None if this one did something, or a model is asked.
 
-    next_at: when there is something to analyse or to learn from, though nothing changes.
+    next_at: when there is something to analyse or learn even without changes.
     """
     from recollect.erasure.schedule import next_sweep_at
     from recollect.ingest.learnings.run import LearnFacet
@@ -167,9 +167,9 @@ def take_found(home: OpenHome, found: Mapping[str, Sequence[FoundSource]]) -> Sy
 
 
 def _preview_import(home: Home, request: SyncRequest, plain: Sequence[str], archives: Sequence[Path]) -> SyncReport:
-    """Return what an import of these files, folders and zip archives would do; of none: of the agents' own folders.
+    """Return what an import of these files, folders and zip archives would do; without any: of the agents' own folders.
 
-    Nothing is written, no lock is taken, and a memory that is not there yet is not made.
+    Writes nothing, takes no lock, and creates no memory.
     """
     import shutil
     import tempfile
@@ -228,7 +228,7 @@ def rebuild(
     home: OpenHome, what: Literal["index", "all"], *, progress: Progress | None = None,
     request: SyncRequest | None = None, authored: Path | None = None,
 ) -> SyncReport:  # fmt: skip
-    """Derive the index, or everything, anew; then ingest what is new. Raises StoreLocked.
+    """Derive the index, or everything, again; then ingest changes. Raises StoreLocked.
 
     authored: see `ingest.rebuild.rebuild_all`.
     """
@@ -294,11 +294,11 @@ class Refresher:
             self._refreshing.release()
 
     def looks_again(self) -> bool:
-        """Tell whether a refresh would look for changes now."""
+        """Return whether a refresh would look for changes now."""
         return time.monotonic() - self._looked_at >= (REFRESH_EVERY_S if self._quick is None else QUICK_EVERY_S)
 
     def _is_same(self) -> bool:
-        """Tell whether everything is as this process saw it last, or, at first, as another one did."""
+        """Return whether everything is as this process saw it last, or, at first, as another one did."""
         if self._quick is not None:
             return self._quick.is_same()
         last = _last_look(self._home) if self._is_first else None
@@ -345,17 +345,17 @@ def _last_look(home: OpenHome) -> LastLook | None:
 
 
 def _is_whole(report: SyncReport) -> bool:
-    """Tell whether a pass left nothing that another one may find."""
+    """Return whether a pass left nothing for another one."""
     return report.state == "done" and not report.notes and not any(a.skipped for a in report.agents.values())
 
 
 def is_behind(home: OpenHome) -> bool:
-    """Tell whether something that was learned or noted cannot be searched yet. One look at the database."""
+    """Return whether some learning or note is not searchable yet. One look at the database."""
     return (home.home / DATABASE_NAME).exists() and home.reader().entries.has_changes()
 
 
 def index_entries(home: OpenHome) -> tuple[str, ...]:
-    """Make searchable what was learned and noted since; return a note where that cannot be done now."""
+    """Make new learnings and notes searchable; return a note if that is impossible now."""
     try:
         if not is_behind(home):
             return ()
@@ -372,7 +372,7 @@ def index_entries(home: OpenHome) -> tuple[str, ...]:
 
 
 def remake_shards(home: OpenHome, damaged: Sequence[str]) -> str:
-    """Make shards of the text index anew that cannot be read; return a note on how that went. Never raises."""
+    """Rebuild unreadable shards of the text index; return a note on the result. Never raises."""
     from recollect.index.text.engine import set_aside
     from recollect.index.text.refresh import mend_index
     from recollect.index.text.writer import IndexWriterSet

@@ -1,4 +1,4 @@
-"""Events of one file, without a home: what `recollect parse` and `Memory.parse` give."""
+"""Parses one file without a home, for `recollect parse` and `Memory.parse`."""
 
 from __future__ import annotations
 
@@ -82,9 +82,8 @@ def parse_file(
 ) -> Iterator[Event]:  # fmt: skip
     """Yield the events of one file in order, with seq from 0 for each session.
 
-    agent None: the content decides. formats: of the agents that a configuration describes (`Config.formats`).
-    privacy None: secrets stay as they stand in the file; no surface offers that. told: is given whose the file is.
-    Raises UnknownName, SourceUnavailable, SourceRefused.
+    agent None: recognise it by content. formats: of configured agents (`Config.formats`). privacy None: keep secrets;
+    no surface offers that. told: called with the agent. Raises UnknownName, SourceUnavailable, SourceRefused.
     """
     with open_source(str(path), is_compressed=path.name.endswith(ZSTD_SUFFIXES)) as source:
         head = source.read_at(0, _HEAD_BYTES)

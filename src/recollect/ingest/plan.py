@@ -1,4 +1,4 @@
-"""Decides what is to be done with each source found: nothing, go on, begin a new revision, or first sight."""
+"""Decides what to do with each source: nothing, continue, begin a new revision, or first ingest."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ Heal = Callable[[SourceRow, Callable[[], AbstractContextManager[ReadableSource]]
 
 
 class KnownSources(Protocol):
-    """The side of the store that plans need: of a writer, or of a reader where nothing is to be written."""
+    """The store's side of planning: a writer, or a reader if nothing is to be written."""
 
     def sources(
         self, agent: str, *, paths: Sequence[str] | None = None, key: str | None = None
@@ -50,18 +50,18 @@ class KnownBytes(ChunkReader, NamedChunks, Protocol):
 
 
 class Planned(NamedTuple):
-    """A source to take in and how many bytes that is about."""
+    """A source to ingest and its approximate size."""
 
     task: SourceTask
     bytes: int
 
 
 class Planner:
-    """Plans one agent's sources. Of those that grew it reads the head, the end and the open tail; a file that was
-    replaced, or changed without growing, is compared whole.
+    """Plans one agent's sources. Of grown files it reads the head, the end and the open tail; a file that was replaced,
+    or changed without growing, is compared whole.
 
-    archive: tells what was seen of a source before.
-    scope: where was looked; None: everywhere. Of what lies elsewhere nothing is known but what is stored.
+    archive: returns what was seen of a source before. scope: the examined part; None: everything. Outside of it only
+    stored facts are known.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class Planner:
         self.rechecks: Rechecks | None = None
         """What is to be compared whole later; None: nothing is."""
         self.was_left_out: Callable[[FoundSource], bool] = lambda _item: False
-        """Tells sources of which nothing may be taken in, as they are now."""
+        """Tells sources of which nothing may be ingested, as they are now."""
         self.heal: Heal | None = None
         """Archives again what a known source still has of chunks that are damaged."""
         self._adapter = adapter
@@ -178,7 +178,7 @@ class Planner:
         return self._changed(row, item)
 
     def _looks_unchanged(self, row: SourceRow, item: FoundSource) -> bool:
-        """A document is told by its mark: its database changes whenever any other document does."""
+        """A document is compared by its mark: its database changes whenever any other document does."""
         if item.document is not None:
             return row.size >= 0 and row.tail_sha == item.document.mark
         return self._has_same_state(row, item)
@@ -188,7 +188,7 @@ class Planner:
         return (row.size, row.mtime_ns, row.inode) == (item.size, item.mtime_ns, item.inode)
 
     def _moved_here(self, item: FoundSource, paths: set[str]) -> SourceRow | None:
-        """Find the source that stood elsewhere before: same key, its old path gone, its bytes the same."""
+        """Find the source that was elsewhere before: same key, its old path gone, its bytes the same."""
         for row in self._of_key(self._key(item)):
             if row.path in paths or row.revision == 0 or self._stands_elsewhere(row):
                 continue
@@ -211,7 +211,7 @@ class Planner:
         return self._by_key.setdefault(key, [])
 
     def _stands_elsewhere(self, row: SourceRow) -> bool:
-        """Tell whether a source is, or a document may be, where nobody looked in this pass."""
+        """Return whether a source is, or a document may be, in a place that this pass does not examine."""
         if self._scope is None or self._scope.covers(row.path):
             return False
         return os.path.lexists(split_path(row.path, row.role)[0])
@@ -263,9 +263,9 @@ class Planner:
         return self._append(row, item, places, seen)
 
     def _is_compared_by_its_ends(self, row: SourceRow, item: FoundSource) -> bool:
-        """Tell whether the ends say enough for now: of a file that only grew, while its session may go on.
+        """Return whether comparing the ends is enough for now: the file only grew, and its session may continue.
 
-        Where the system names no file by a number, or by another one each time, all are compared whole.
+        If the system gives files no numbers, or changing ones, all are compared whole.
         """
         has_grown = item.inode != 0 and item.inode == row.inode and item.size > row.size
         is_quick = is_appended(row.container) and has_grown and not item.place.is_compressed
@@ -275,7 +275,7 @@ class Planner:
         return compare_whole(source, places, self._archive).is_same
 
     def _offer(self, row: SourceRow, item: FoundSource) -> None:
-        """Have a file that did not change compared whole, where it was not yet."""
+        """Queue an unchanged file for a whole comparison, if it had none yet."""
         if self.rechecks is not None and is_appended(row.container) and row.number and row.size >= 0:
             self.rechecks.offer(Calm(row, partial(self._compare, row, item), partial(self._differs, row, item)))
 
@@ -294,7 +294,7 @@ class Planner:
         self.rewritten.append(Planned(self._new_revision(row, item), item.size))
 
     def _goes_on(self, source: ReadableSource, places: Sequence[ChunkPlace], committed_bytes: int) -> bool:
-        """Tell whether the source still has the unfinished record that was archived. The marks end before it."""
+        """Return whether the source still has the unfinished record that was archived. The marks end before it."""
         seen = sum(place.plain for place in places)
         try:
             for start in range(committed_bytes, seen, _STEP_BYTES):

@@ -1,4 +1,4 @@
-"""Tells whether anything changed: the state of files beside that of the last full look, which costs far more.
+"""Detects changes cheaply: compares file states with those of the last full look.
 
 A process that ends leaves its look in the home, `run/look.json`, so that the next command can compare instead of
 looking at everything. Whoever is about to write with the ingest lock takes that file away first, see `take_away`: a
@@ -91,7 +91,7 @@ class _Kept(msgspec.Struct, frozen=True):
 
 
 class LookContext(NamedTuple):
-    """What decides where everything lies that is looked at."""
+    """What determines the places that are examined."""
 
     home: Home
     config: Config
@@ -125,7 +125,7 @@ class QuickLook:
         self._own = _own_states(self._home)
 
     def is_same(self) -> bool:
-        """Tell whether everything is as it was, as far as files tell."""
+        """Return whether everything is as it was, as far as files tell."""
         if time.monotonic() - self._made_at > EVERYTHING_EVERY_S or _has_spooled(self._home):
             return False
         return all(_state(path) == state for path, state in self._sources.items()) and (
@@ -144,7 +144,7 @@ class QuickLook:
         _write(self._home, self._kept)
 
     def finish(self) -> None:
-        """Have the look that was left count. Call it when the memory is closed, which changes its own files."""
+        """Make the finished look valid. Call it when the memory is closed, which changes its own files."""
         kept, self._kept = self._kept, None
         if kept is None:
             return
@@ -220,7 +220,7 @@ def _write(home: Home, kept: _Kept) -> None:
 
 
 def _has_spooled(home: Home) -> bool:
-    """Tell whether hooks left something that is not taken in."""
+    """Return whether hooks left something that is not ingested."""
     with suppress(OSError), os.scandir(home.spool) as entries:
         return any(not entry.is_dir(follow_symlinks=False) for entry in entries)
     return False
@@ -269,7 +269,7 @@ def _database_states(home: Home) -> _States:
 
 
 def _folder_states(home: Home) -> _States:
-    """Return the state of what lies beside the database, of the index that of folders."""
+    """Return the state of what is beside the database, of the index that of folders."""
     paths = [home.keys, home.rebuild, home.folder / RESTORE_FOLDER, home.index, *home.index.glob("*/")]
     found, _ = _states([(str(home.archive), False), (str(home.archive / "packs"), False)])
     return found | {path: _state(path) for path in map(str, paths)}

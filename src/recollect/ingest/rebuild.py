@@ -1,4 +1,4 @@
-"""Derives everything anew from the archive alone: the journal says what was seen, the chunks hold it.
+"""Derives everything again from the archive alone: journal and chunks.
 
 The new database and index are built beside the old ones and take their place only when they are complete; a
 crash leaves the old ones. Events keep the seq that they have in the old database. Where there is none, slices that come
@@ -49,8 +49,9 @@ READY = "READY"
 
 
 class Rebuilt(NamedTuple):
-    """What a rebuild came to. lost: a line on each source of which not all could be derived. notes: on what only the
-    old database had, and cannot be read in it."""
+    """The result of a rebuild. lost: a line for each source that was derived only in part. notes: on unreadable data
+    that only the old database had.
+    """
 
     lost: list[str]
     notes: list[str]
@@ -69,12 +70,11 @@ def _writing() -> Iterator[None]:
 def rebuild_all(
     home: Home, keys: HomeKeys, config: Config, *, progress: Progress | None = None, authored: Path | None = None,
 ) -> Rebuilt:  # fmt: skip
-    """Derive database and index anew beside the old ones, then let them take their place.
+    """Derive database and index again beside the old ones, then replace these.
 
-    Needs the archive and its key only; the old database may be damaged or gone. Sources with bytes that are known to
-    be damaged are taken over from it as they are, as long as it is sound. authored: a home of the same memory, from
-    which what exists in databases alone is taken besides.
-    Raises StoreLocked, StoreError, ArchiveError, IndexUnavailable; the old ones then stay.
+    Needs only the archive and its key; the old database may be damaged or gone. Sources with bytes known to be damaged
+    are copied from it if it is readable. authored: a home of the same memory from which data that exists only in
+    databases is copied too. Raises StoreLocked, StoreError, ArchiveError, IndexUnavailable; the old ones then stay.
     """
     done = Rebuilt([], [])
     lost = done.lost
@@ -137,9 +137,9 @@ def _check_closed(new: Home) -> None:
 
 
 def _keep_authored(home: Home, new: Home, besides: Path | None) -> list[str]:
-    """Take over what exists in the old database alone; return a line on what could not be read of it.
+    """Copy what exists only in the old database; return a line on what was unreadable.
 
-    One that is too damaged to be read is why people rebuild. besides: another home that has it too.
+    A badly damaged database is why people rebuild. besides: another home that has it too.
     """
     if besides is not None:
         open_database(besides, "write").close()  # of the same schema
@@ -164,7 +164,7 @@ def _keep_forgotten(new: Home, buried: Sequence[JournalTombstone]) -> None:
 
 @_writing()
 def rebuild_index_of(home: Home, writer: Writer, reader: Reader) -> int:
-    """Make the index anew from the store. The caller holds the ingest lock."""
+    """Rebuild the index from the store. The caller holds the ingest lock."""
     shutil.rmtree(home.index, ignore_errors=True)
     with IndexWriterSet.open(home.index) as index:
         return rebuild_index(writer, reader, index)
@@ -182,7 +182,7 @@ def finish_swap(home: Home) -> None:
 
 
 def _finish_swap(home: Home) -> None:
-    """Put what was rebuilt in place; every step can be repeated. The marker goes last."""
+    """Put the rebuilt files in place; every step can be repeated. The marker goes last."""
     if not (home.rebuild / READY).exists():
         return
     new = Home(home.rebuild)
@@ -209,7 +209,7 @@ def rederive(
 ) -> None:  # fmt: skip
     """Write every archived revision again through an ingester that does not write to the archive.
 
-    kept: ids of sources that were taken over as they were.
+    kept: ids of sources that were copied as they were.
     """
     known = adapters()
     revisions = [r for r in revisions_of(archive) if r.row.agent in known and r.row.source_id not in kept]
@@ -236,11 +236,11 @@ def rederive_stale(
     writer: Writer, reader: Reader, archive: Archive, redactor: Redactor, ingester: Ingester, *,
     progress: Progress | None = None,
 ) -> int:  # fmt: skip
-    """Derive the newest revision of every source anew that an older parser read; return how many those were.
+    """Derive the newest revision of every source that an older parser read again; return how many.
 
     From the archive, never from the agent's file. Events keep their seq; what the newer parser says replaces the old.
-    What was taken away stays as the older parser read it. A derivation that a crash interrupted begins anew.
-    A source whose bytes are damaged stays as it is where `ingester.lost` takes a line on it; else it raises.
+    Deleted parts stay as the older parser read them. An interrupted derivation starts again. A source with damaged
+    bytes stays as it is if `ingester.lost` accepts a line on it; else it raises.
     """
     current = {slug: adapter.facts.derived_version for slug, adapter in adapters().items()}
     rewound = writer.rewound()
@@ -342,7 +342,7 @@ def _turns(revisions: Sequence[Revision]) -> list[tuple[Revision, int | None]]:
 
 
 class _SliceTurns:
-    """The slices of one revision, taken in turns."""
+    """The slices of one revision, ingested turns."""
 
     def __init__(self, slices: Iterator[Slice]) -> None:
         self._slices = slices
@@ -360,16 +360,16 @@ class _SliceTurns:
 
 
 def damage_of(archive: Archive, places: Sequence[ChunkPlace]) -> str:
-    """Return why bytes of a revision cannot be read, "" where all that are there can."""
+    """Return why bytes of a revision cannot be read, "" if all existing ones can."""
     there = {place for place in places if not place.is_hole}
     damaged = archive.condition.damaged & there or check(archive, there)
     return f"{sum(place.plain for place in damaged):,} bytes are damaged in the archive" if damaged else ""
 
 
 def is_all_there_is(home: Home, archive: Archive) -> bool:
-    """Tell whether the archive is all that is left: the old database is gone or damaged.
+    """Return whether only the archive is left: the old database is gone or damaged.
 
-    Raises ArchiveCorrupt where the database is sound and has what the journal does not tell of; SchemaTooNew.
+    Raises ArchiveCorrupt if the database is intact and has what the journal lacks; SchemaTooNew.
     """
     if not home.database.exists():
         return True

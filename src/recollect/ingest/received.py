@@ -46,7 +46,7 @@ class Received:
         return [revision for key, revision in self._known.items() if key in self._changed]
 
     def is_wanted(self, machine: str, sent: SentRevision) -> bool:
-        """Tell whether a part brings anything: it is not here, its agent is known, and it is not forgotten."""
+        """Return whether a part brings anything: it is not here, its agent is known, and it is not forgotten."""
         key = foreign_source_id(machine, sent), sent.revision
         known = self._known.get(key)
         if key in self._passed_over:
@@ -57,7 +57,7 @@ class Received:
         return sent.agent in adapters() and not is_forgotten
 
     def can_take(self, machine: str, sent: SentRevision) -> bool:
-        """Tell whether all that a part goes on from is here."""
+        """Return whether all that a part continues from is here."""
         known = self._known.get((foreign_source_id(machine, sent), sent.revision))
         return not sent.from_bytes or (known is not None and sent.from_bytes in _ends(known.chunks))
 
@@ -130,7 +130,7 @@ def _joined(known: ArchivedRevision | None, sent: SentRevision, part: SentBytes)
 
 
 def _overwrites(known: ArchivedRevision, join: _Join, came: Iterable[tuple[bytes | int, bool]]) -> bool:
-    """Tell whether a hole would take the place of bytes that are here."""
+    """Return whether a hole would take the place of bytes that are here."""
     position = join.offset
     for data, _ in came:
         if isinstance(data, int):

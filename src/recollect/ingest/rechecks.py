@@ -1,4 +1,4 @@
-"""Which files are still to be compared with the archive from their first byte, and how far that is.
+"""Files that are still to be compared with the archive from their first byte, and the progress.
 
 A file that grows every few seconds is compared by the ends of what was seen, so a change in its middle may pass at
 first. Each such file is noted here and compared whole once it is left alone. What was ingested before there were these
@@ -74,16 +74,16 @@ class Rechecks:
         self._calm: list[Calm] = []
 
     def is_settled(self) -> bool:
-        """Tell whether nothing is left to compare."""
+        """Return whether nothing is left to compare."""
         notes = self._read()
         return notes.below == 0 and not notes.changed
 
     def is_over(self, item: FoundSource) -> bool:
-        """Tell whether a file that grew is compared at once: its session goes on no more, so this is done once."""
+        """Return whether a grown file is compared at once: its session has ended, so this happens once."""
         return self.is_thorough and item.mtime_ns < self._idle_before_ns
 
     def note(self, row: SourceRow) -> None:
-        """Note that a file grew and was told by its ends."""
+        """Record that a file grew and was compared only by its ends."""
         self._read().changed[row.source_id] = 0
 
     def offer(self, calm: Calm) -> None:
@@ -158,10 +158,10 @@ def compare_whole(
     source: ReadableSource, places: Sequence[ChunkPlace], archive: NamedChunks, *, start: int = 0,
     most: int | None = None,
 ) -> Compared:  # fmt: skip
-    """Compare a source with the chunks that the archive has of it, up to the end of the last one.
+    """Compare a source with its chunks in the archive, up to the end of the last one.
 
-    Only names are compared, so nothing of the archive is read. What was evicted or forgotten of a revision has no name,
-    and counts as the same. start: where an earlier comparison ended. most: read no more bytes than this, but one chunk.
+    Compares only names, so it reads nothing from the archive. Evicted or forgotten parts have no name and count as
+    equal. start: where an earlier comparison ended. most: read no more bytes than this, except for one chunk.
     """
     at = start
     for end, place in zip(accumulate(place.plain for place in places), places, strict=True):

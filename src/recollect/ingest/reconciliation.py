@@ -1,4 +1,4 @@
-"""Archive and database in step: all that both tell is compared, and each is brought up to what the other one tells.
+"""Brings archive and database in step after a crash: each gains what only the other one has.
 
 Loaded only where they may differ, see `ingest.sync`.
 """
@@ -141,10 +141,10 @@ def compare(opened: Opened) -> Compared:
 
 
 def _agreed(opened: Opened, found: Compared, key: _Key, journal: ArchivedRevision | None) -> ArchivedRevision | None:
-    """Return a revision as the journal is to tell of it, of which the database has no less; note what is to be done.
+    """Return the revision as the journal should have it, with no less than the database; record what is to be done.
 
-    Bytes are only ever taken away, so whoever has more holes is newer. Where only places differ, a chunk lies where it
-    opens: one of the two is of before the packs were written again.
+    Bytes are only ever deleted, so the side with more holes is newer. If only places differ, a chunk is where it opens:
+    one side is from before a compaction.
     """
     stored = _stored(opened, key)
     if stored is None or (journal is not None and journal.chunks == stored.chunks):

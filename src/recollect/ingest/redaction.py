@@ -1,7 +1,7 @@
-"""After the detectors, or the patterns of the configuration, changed: everything derived is redacted by the new ones.
+"""Redacts derived data again after detectors or configured patterns changed.
 
-    every source is marked stale → each is derived anew from the archive → what has no raw bytes any more, and what was
-    distilled, is redacted where it stands → index and database are written anew → the fingerprint says so
+    every source is marked stale → each is derived again from the archive → what has no raw bytes any more, and what was
+    distilled, is redacted where it stands → index and database are written again → the fingerprint says so
 
 Every step can be killed; the next sync goes on. The index is made anew as a whole because the engine keeps the terms of
 what is deleted. Vectors follow by the change log.
@@ -54,7 +54,7 @@ def renew_redaction(
             redacting.set_detectors(_UNDER_WAY + wanted)
     lost: list[str] = []
     count = _derive_and_redact(opened, privacy, lost, progress)
-    if lost:  # they stay marked as stale: derived anew once their bytes are back
+    if lost:  # they stay marked as stale: derived again once their bytes are back
         report.notes += lost
         report.state = "degraded"
     _make_index(opened, report)
@@ -67,7 +67,7 @@ def renew_redaction(
 
 
 def _rewrite(writer: Writer, report: SyncReport) -> None:
-    """Write the database anew: its pages keep, behind what is valid, what rows once held."""
+    """Rewrite the database: behind valid data its pages keep what rows once held."""
     try:
         is_gone = writer.removing.forgetting.rewrite(is_whole=True)
     except DiskFull as error:
@@ -102,7 +102,7 @@ def _derive_and_redact(
 
 
 def _make_index(opened: Opened, report: SyncReport) -> None:
-    """Make the index anew. One that cannot be written now is removed all the same: the next sync makes it."""
+    """Rebuild the index. One that cannot be written now is removed all the same: the next sync makes it."""
     from recollect.ingest.rebuild import rebuild_index_of
 
     try:

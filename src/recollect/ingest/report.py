@@ -1,4 +1,4 @@
-"""What a sync did and how far it is."""
+"""The result and the progress of a sync."""
 
 from __future__ import annotations
 
@@ -37,9 +37,8 @@ class Skipped(msgspec.Struct, frozen=True):
 class ImportedSession(msgspec.Struct, frozen=True):
     """What an import does, or would do, with one session.
 
-    state: new, changed (more of it came), or skipped, with the reason: what is too old, or not the one that was asked
-    for, is not taken in; what holds too few messages is archived, but not indexed. messages: of people and the model.
-    last_message_at: UTC microseconds.
+    state: new, changed (it grew), or skipped, with the reason: too old or not the requested one, so not ingested; too
+    few messages, so archived but not indexed. messages: of people and the model. last_message_at: UTC microseconds.
     """
 
     session_uid: str
@@ -102,7 +101,7 @@ class SyncReport(msgspec.Struct):
     documents: list[CollectionReport] = []
     """Of the collections of project documents: those of which something changed or failed."""
     is_dry_run: bool = False
-    """Nothing was written: what would be taken in is in `imported`."""
+    """Nothing was written: what would be ingested is in `imported`."""
     imported: list[ImportedSession] = []
     """Of an import: the sessions that were skipped, and why; of a dry run: all that are new or changed, too."""
 
@@ -130,12 +129,12 @@ class NotTaken(msgspec.Struct, frozen=True):
 
 
 class CollectionReport(msgspec.Struct):
-    """What a pass did. Counts are files.
+    """The result of a pass. Counts are files.
 
-    state: done; absent: the folder is not there now, what was taken stays; interrupted; partly: a bound was reached,
-    the next pass goes on; failed: some files could not be read. new, changed, removed: of documents. unchanged: also
-    files that were only touched. listed: would be documents, but are never read. failed: could not be read.
-    kept_out: were forgotten. bytes: read and taken. batch: see `recollect undo`, "" where nothing can be undone.
+    state: done; absent: the folder does not exist now, what was ingested stays; interrupted; partly: a limit was
+    reached, the next pass continues; failed: some files could not be read. new, changed, removed: of documents.
+    unchanged: also files that were only touched. listed: would be documents, but are never read. failed: could not be
+    read. kept_out: were forgotten. bytes: read and ingested. batch: see `recollect undo`, "" if nothing can be undone.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""`memory.maintenance.retention`: keeps the memory within its bounds; after a sync, by the daemon, or by hand."""
+"""`memory.maintenance.retention`: keeps the memory within its limits, after a sync, by daemon or by hand."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from recollect.ingest.report import SyncReport
 
 SYNC_SECONDS = 30.0
-"""How long a sync or the daemon stays at it; the next one goes on."""
+"""How long a sync or the daemon stays at it; the next one continues."""
 _DISTILLED_CAP = "analysed data takes {}, more than `retention.distilled_cap_bytes` ({}); it is kept"
 
 
@@ -45,9 +45,9 @@ class RetentionFacet:
     def evict(
         self, *, max_seconds: float | None = None, should_stop: Callable[[], bool] = lambda: False
     ) -> EvictReport:
-        """Sweep now, whatever the cadence, and tell who is to be told. Busy: another process is writing.
+        """Sweep now, whatever the schedule, and notify as configured. Busy: another process is writing.
 
-        Raises StoreError, ArchiveError, DiskFull; what was done by then is whole.
+        Raises StoreError, ArchiveError, DiskFull; completed steps stay.
         """
         if not self._home.is_there():
             return EvictReport(sessions=[], notes=["nothing is stored yet"])
@@ -70,7 +70,7 @@ class RetentionFacet:
         return held_up if held_up is not None else self.evict(max_seconds=max_seconds, should_stop=should_stop)
 
     def is_due(self) -> bool:
-        """Tell whether the cadence asks for a sweep now."""
+        """Return whether a sweep is scheduled now."""
         if not self._home.is_there():
             return False
         return is_due(self._home.home, self._home.config.retention.cadence, now_us=self._now_us())
@@ -118,9 +118,9 @@ class RetentionFacet:
                 report.notes.append(problem)
 
     def tell_failure(self, work: str, *, code: str, times: int) -> str:
-        """Tell whom the configuration names that some work has failed so many times in a row; return what went wrong.
+        """Notify as configured that some work has failed so many times in a row; return what went wrong.
 
-        code: of the error; never its text, which may quote what failed. At most once a day, whatever fails.
+        code: of the error; never its text, which may quote content. At most once a day, whatever fails.
         """
         notice = Notice("session_memory.failure", {"work": work, "code": code, "times": times})
         return notify(self._home.home, self._home.config.notify, notice, now_us=self._now_us())
@@ -150,7 +150,7 @@ class RetentionFacet:
         return tuple(found)
 
     def pin(self, uid: str) -> Pin:
-        """Have a session spared, with those below it. Raises UnknownName; UsageError for one that is evicted."""
+        """Protect a session and those below it. Raises UnknownName; UsageError for an evicted one."""
         session = self._home.session(uid)
         if session.evicted_at is not None:
             raise UsageError(f"the raw text of {session.session_uid} was already evicted: there is nothing to pin")
@@ -159,7 +159,7 @@ class RetentionFacet:
         return Pin(session.session_uid, at, session.title)
 
     def unpin(self, uid: str) -> bool:
-        """Have a session no longer spared; return whether it was. Raises UnknownName."""
+        """End a session's protection; return whether it had any. Raises UnknownName."""
         return policy.unpin(self._home.home, self._home.session(uid).session_uid)
 
     def _sweep(
@@ -211,9 +211,9 @@ class RetentionFacet:
 
 
 def retain_after(home: OpenHome, opened: Opened, report: SyncReport) -> EvictReport:
-    """Sweep after a sync, when it is due, and add to the sync's notes what came of it. Never raises for a full disk.
+    """Sweep after a sync if due, and add the result to the sync's notes. Never raises for a full disk.
 
-    The caller runs `RetentionFacet.tell` with what this returns when the ingest lock is free again.
+    When the ingest lock is free again, the caller runs `RetentionFacet.tell` with what this returns.
     """
     facet = RetentionFacet(home)
     try:

@@ -1,4 +1,4 @@
-"""How a run over sessions is bounded, and how one goes on a sync: for analysing and for learning alike."""
+"""The limits of a run over sessions, and how it follows a sync, for analysis and learning."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ def nothing_collected() -> Iterator[None]:
 def after_sync(
     stage: Literal["distill", "learn"], done: str, request: SyncRequest, report: SyncReport
 ) -> Iterator[tuple[Callable[[], bool], Callable[[int, int], None]]]:
-    """Run a stage after a sync; yield what tells it to stop, and what tells how far it is.
+    """Run a stage after a sync; yield its stop signal and its progress callback.
 
-    Ctrl-C ends it after the session under way. What fails of it is told in the report: what was ingested stays.
+    Ctrl-C ends it after the present session. Failures are in the report: what was ingested stays.
     """
     from recollect.ingest.report import SyncProgress
     from recollect.ingest.sync import interruptible

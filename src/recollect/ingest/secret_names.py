@@ -1,4 +1,4 @@
-"""Secrets in ids of sessions and in paths of sources: these are keys and stay exact, but nobody is shown them.
+"""Secrets in session ids and source paths: these are keys and stay exact, but are never shown.
 
 Which names contain one is found when they come in and kept in `meta`, with their redacted spelling. Whoever opens the
 memory to read has `recollect.visible` write the redacted spelling instead, in whatever is shown.
@@ -52,7 +52,7 @@ def note_secret_names(home: Path, redactor: TextRedactor, privacy: PrivacyConfig
 
 
 def hide_secret_names(home: Path) -> None:
-    """Have the secrets of known names shown as their markers from now on. Raises RecollectError."""
+    """Show the secrets in known names as markers from now on. Raises RecollectError."""
     spelled = {(kind, number): text for kind, number, text in _read(home).redacted if kind in NAME_KINDS}
     if spelled:
         shown: dict[str, str] = {}

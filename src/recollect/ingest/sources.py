@@ -1,4 +1,4 @@
-"""What there is to take in: what agents wrote in their own folders and in repositories, and folders that users name."""
+"""The sources to ingest: agents' own folders, repositories, and folders that users name."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from recollect.store.reader import Reader
 
 
 class Named(NamedTuple):
-    """Files and folders that users name, told by content. is_all: nothing else is looked for.
+    """Files and folders that users name, recognised by content. is_all: look for nothing else.
 
-    shown_as: what each unpacked folder among them came from.
+    shown_as: the origin of each unpacked folder among them.
     """
 
     folders: Sequence[str] = ()
@@ -33,7 +33,7 @@ class Named(NamedTuple):
 
 
 def named_by(plain: Sequence[str], shown_as: Mapping[str, str]) -> Named | None:
-    """Return what an import is to look at: files and folders, and unpacked archives; None where nothing is named."""
+    """Return what an import examines: files and folders, and unpacked archives; None if nothing is named."""
     return Named((*plain, *shown_as), is_all=True, shown_as=shown_as) if plain or shown_as else None
 
 
@@ -104,7 +104,7 @@ class Finder:
         return path
 
     def _of_folders(self, slug: str) -> list[FoundSource]:
-        """Return what the folders hold of an agent, each file of a role once: folders may lie in each other."""
+        """Return an agent's files in the folders, each file of a role once: folders may contain each other."""
         found: dict[tuple[str, str], FoundSource] = {}
         for one in self._sorted:
             for source in one.sources.get(slug, []):

@@ -1,4 +1,4 @@
-"""The spool of what agents send: kept until a sync ingests it, and deleted once the archive has it."""
+"""The spool of agents' events: kept until a sync ingests them, deleted once the archive has them."""
 
 from __future__ import annotations
 
@@ -99,12 +99,11 @@ class SpoolFacet:
         return self._folder / OTLP_FOLDER
 
     def take_otlp(self, signal: Signal, body: bytes, *, is_json: bool) -> Spooled:
-        """Keep a request of OTLP as a line of JSON, synced to the disk before this returns.
+        """Store an OTLP request as a line of JSON, synced to disk before this returns.
 
-        JSON stays as it was sent, without line breaks; protobuf becomes the JSON that OTLP defines for it. Items that
-        cannot be taken (spans without valid ids) are left out. Raises SourceRefused for what is no request of the
-        signal or too large for a record, DiskFull or StoreError when it cannot be kept (the spool is full, say): then
-        nothing of it is.
+        JSON stays as it was sent, without line breaks; protobuf becomes OTLP's JSON. Omits invalid items (spans without
+        valid ids). Raises SourceRefused for anything that is no request of the signal or too large for a record,
+        DiskFull or StoreError if it cannot be stored (the spool is full, say): then nothing of it is.
         """
         request = request_of_json(body) if is_json else request_of_protobuf(body, signal)
         sifted = sift(request, signal)

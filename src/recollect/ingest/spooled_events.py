@@ -1,4 +1,4 @@
-"""Takes the drops of hooks in: each becomes a line of the file of its session, which is then a source like others.
+"""Ingests spooled hook events: each becomes a line of its session's file, a source like others.
 
 A drop is a file in the spool, see `recollect.wire`. Its line is written and synced before it goes. It goes to
 `hooks/<agent>/<day>.<session>.<drop>.hooks.jsonl` in the spool, which `ingest.spool` deletes once the archive has
@@ -57,7 +57,7 @@ _OTHERS = frozenset((PARTIAL_FOLDER, FIRINGS_FOLDER, HOOKS_FOLDER, OTLP_FOLDER, 
 
 
 class _SpooledEvent(NamedTuple):
-    """A drop as it lies in the spool."""
+    """A spooled event as it is in the spool."""
 
     path: str
     name: str
@@ -79,9 +79,9 @@ class _EventLine(NamedTuple):
 
 
 def take_spooled_events(spool: str, known: Mapping[str, Adapter], *, now_us: int) -> list[str]:
-    """Move all drops into the files of their sessions; return what a person should know of it.
+    """Move all spooled events into the files of their sessions; return notes for people.
 
-    The caller holds the ingest lock. Idempotent; may be stopped anywhere. Never raises for what lies in the spool.
+    The caller holds the ingest lock. Idempotent; may be stopped anywhere. Never raises because of the spool's content.
     """
     if not os.path.isdir(spool):
         return []
@@ -101,7 +101,7 @@ def take_spooled_events(spool: str, known: Mapping[str, Adapter], *, now_us: int
 
 
 def _spooled_in(spool: str, aside: Rejects | None, *, now_us: int) -> list[_SpooledEvent]:
-    """Return the drops, oldest first. Whatever else lies there is put aside, where it is said how."""
+    """Return the spooled events, oldest first. Sets everything else aside and reports how."""
     drops = []
     with os.scandir(spool) as entries:
         for entry in entries:
@@ -232,8 +232,9 @@ def _host_of(drop: _SpooledEvent, payload: Mapping[str, Any], known: Mapping[str
 
 
 def _once(all_told: list[_EventLine]) -> list[dict[str, Any]]:
-    """Return the lines, oldest first; what was told several times at once is one line that says so. all_told: in the
-    order of the drops, which those of one time keep."""
+    """Return the lines, oldest first; several reports of one event become one line. all_told: in the order of
+    arrival, which those of one time keep.
+    """
     lines: list[dict[str, Any]] = []
     newest: dict[bytes, _EventLine] = {}
     for told in sorted(all_told, key=lambda t: t.at_us):
@@ -373,7 +374,7 @@ def _end_of_torn_line(descriptor: int, size: int) -> bytes:
 
 
 MAX_BAD_BYTES = 64 * 1024 * 1024
-"""Of what is put aside, the oldest goes first."""
+"""Of what is set aside, the oldest goes first."""
 _TORN_US = 3600 * 1_000_000
 """A drop that was not renamed for so long never will be: its hook was killed."""
 _EMPTY = frozenset(("lost", "empty", "torn"))
@@ -400,7 +401,7 @@ class Rejects:
         self._is_changed = False
 
     def take(self, path: str, reason: str, *, is_file: bool = True) -> None:
-        """Put a file aside, or delete what holds nothing. What is no file stays where it is, and is never opened."""
+        """Set a file aside, or delete an empty one. Anything but a file stays, and is never opened."""
         if not is_file:
             return
         if reason in _EMPTY:
@@ -419,7 +420,7 @@ class Rejects:
         self._is_changed = True
 
     def close(self) -> None:
-        """Write the counts down and keep what was put aside within its bounds."""
+        """Write the counts and keep what was set aside within its limits."""
         if not self._is_changed:
             return
         with suppress(OSError):  # a full disk: the drops themselves are told of again

@@ -1,4 +1,4 @@
-"""Putting what was restored in the place of a memory, so that a crash at any point is finished and never half.
+"""Replaces a memory with a restored one; a crash at any point leaves the old or the new one.
 
 restore/new/         the memory to come, checked and whole
 restore/READY        from here on the swap is finished, not begun again; written last of all that is staged
@@ -41,16 +41,16 @@ def begin_staging(home: Path) -> Path:
 
 
 def drop_staging(home: Path) -> None:
-    """Take away what was staged and is not ready: the memory is as it was."""
+    """Delete what was staged and is not ready: the memory is unchanged."""
     if not (home / FOLDER / READY).exists():
         shutil.rmtree(home / FOLDER, ignore_errors=True)
 
 
 def swap(home: Path, *, aside: str = "") -> None:
-    """Let what is staged take the memory's place. The caller holds the ingest lock.
+    """Replace the memory with what is staged. The caller holds the ingest lock.
 
-    aside: the folder below the home in which the memory of before is kept; "": it is deleted. Raises OSError; the next
-    call of `finish_restore` goes on then.
+    aside: the folder below the home for the previous memory; "": it is deleted. Raises OSError; the next call of
+    `finish_restore` continues then.
     """
     if aside:
         write_file(home / FOLDER / KEEP, aside.encode(), durable=True)
@@ -109,7 +109,7 @@ def aside_name(now_us: int) -> str:
 
 
 def _merge(source: Path, target: Path) -> None:
-    """Move the drops of hooks that were waiting back to their place; one that is there stays."""
+    """Move waiting spooled events back to their place; an existing one stays."""
     for root, _, names in os.walk(source):
         folder = target / Path(root).relative_to(source)
         for name in names:

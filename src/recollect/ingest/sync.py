@@ -1,4 +1,4 @@
-"""The one pass over everything agents wrote: discover → plan → read, parse, redact → archive, store, index."""
+"""A sync: discover, plan, read, parse, redact, archive, store, index."""
 
 from __future__ import annotations
 
@@ -64,12 +64,12 @@ class SyncRequest:
     ) -> None:  # fmt: skip
         self.config = config
         self.imports: Named | None = None
-        """Files and folders to take in instead of what agents wrote on this machine."""
+        """Files and folders to ingest instead of what agents wrote on this machine."""
         self.found: Mapping[str, Sequence[FoundSource]] | None = None
         """The sources of each agent, where somebody has looked already; then nothing is looked for, nothing is indexed,
         and all is done in this process."""
         self.options: ImportOptions | None = None
-        """Which of all that was found a bulk import takes in, and what of it is indexed; None: all."""
+        """Which of all that was found a bulk import ingests, and what of it is indexed; None: all."""
         self.known = adapters_with(config.formats())
         self.agents = tuple(find_adapter(name, self.known).facts.slug for name in agents)
         self.env: Mapping[str, str] = os.environ if env is None else env
@@ -115,10 +115,10 @@ class SyncRequest:
 
 
 def sync(opened: Opened, request: SyncRequest) -> SyncReport:
-    """Take in what is new or changed. The caller holds the ingest lock (an open Writer is the lock).
+    """Ingest what is new or changed. The caller holds the ingest lock (an open Writer is the lock).
 
-    Interruptible anywhere: after Ctrl-C what was taken so far is written and the report says "interrupted".
-    Raises StoreError and ArchiveError when the home cannot be written; sources that fail are in the report.
+    Interruptible anywhere: after Ctrl-C everything taken so far is written and the report says "interrupted". Raises
+    StoreError and ArchiveError when the home cannot be written; failed sources are in the report.
     """
     home, writer, reader, archive, keys = opened
     started, before = time.perf_counter(), home.size_bytes() if request.scope is None else 0
@@ -199,8 +199,9 @@ def _open_index(home: Home, report: SyncReport) -> IndexWriterSet | None:
 
 
 def _rederive_stale(opened: Opened, index: IndexWriterSet | None, request: SyncRequest, report: SyncReport) -> None:
-    """After an upgrade: what an older parser read is derived anew from the archive before anything is added to it, and
-    parser states that were stored in clear are sealed, and what rewinds left behind is marked."""
+    """After an upgrade: derive again from the archive what an older parser read, before anything is added; also seal
+    parser states stored in clear, and mark what rewinds undid.
+    """
     _home, writer, reader, archive, keys = opened
     writer.seal_states(partial(sealed_state, sealer=archive.sealer))
     writer.mark_undone()
@@ -238,7 +239,7 @@ def _mend(writer: Writer, reader: Reader, index: IndexWriterSet, report: SyncRep
 
 
 def _take_documents(home: Home, keys: HomeKeys, request: SyncRequest, report: SyncReport) -> None:
-    """Bring project documents in step. What fails of them is told, and stops nothing else."""
+    """Bring project documents up to date. Failures are reported and stop nothing else."""
     if request.imports is not None or request.agents or (request.scope is not None and not request.scope.documents):
         return
     try:
@@ -342,7 +343,7 @@ def _choose(
 def _plan_and_touch(
     opened: Opened, watching: tuple[KeepingOut, Healing | None], request: SyncRequest, report: SyncReport
 ) -> list[Planned]:
-    """Return what is to be taken in, in order, and write down what changed of sources that gave no bytes."""
+    """Return what is to be ingested, in order, and record changes of sources without new bytes."""
     writer = opened.writer
     writer.short.least_of = request.least_of
     keeping_out, healing = watching
@@ -365,7 +366,7 @@ def _plan_and_touch(
             for row in touched:
                 writer.touch_source(row)
     planned, left = _bounded(planned, request.max_bytes)
-    # A session's authority comes before what only adds to it; within a lane the oldest first.
+    # A session's authority comes before what only adds to it; within a lane oldest first.
     planned.sort(key=lambda p: p.task.source.lane)
     if left:
         report.notes.append(f"{size(left)} are not ingested yet; run `recollect sync`")
@@ -375,7 +376,7 @@ def _plan_and_touch(
 def _plan_all(
     places: Places, was_left_out: Callable[[FoundSource], bool], request: SyncRequest, report: SyncReport
 ) -> tuple[list[Planned], list[SourceRow]]:
-    """Return what is to be taken in, and the rows that are to be written though no bytes came."""
+    """Return what is to be ingested, and rows to write without new bytes."""
     planned: list[Planned] = []
     touched: list[SourceRow] = []
     known, reader, archive, spool, heal, rechecks = places
@@ -415,7 +416,7 @@ def _plan_all(
 
 
 def _has_entries(root: str) -> bool:
-    """An empty folder may be where a volume was: what is not there is then absent, not deleted."""
+    """An empty folder may be an unmounted volume: its content is then absent, not deleted."""
     if os.path.isfile(root):  # a database that a variable names
         return True
     try:

@@ -1,4 +1,4 @@
-"""Works out what sessions meant, taught and left to do, without a model; pure: no I/O, no clock."""
+"""Works out what sessions meant, taught and left to do, without a model, I/O or a clock."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What shell commands say: the command of a call, its simple commands, and what each is about.
+"""Splits shell commands into simple commands and finds what each is about.
 
 A small reader, not a shell: quotes, escapes, here-documents, separators and redirections are understood, nothing is
 expanded. Linear in the command's length, of which the first 8,192 characters are read.
@@ -54,10 +54,10 @@ _WITH_SUBCOMMAND = frozenset(
 
 
 class Simple(NamedTuple):
-    """A simple command: its words without quotes, wrappers and assignments before it.
+    """A simple command: its words without quotes, wrappers and leading assignments.
 
-    joint: what stands behind it: "&&", "||", "|", ";" or "" at the end. to_file: where its output goes, "" for the
-    terminal. runs_for: the words before `words` that only run it (`uv run`, `FOO=1`, `sudo`).
+    joint: what follows it: "&&", "||", "|", ";" or "" at the end. to_file: the file of its output, "" for the terminal.
+    runs_for: words before `words` that only run it (`uv run`, `FOO=1`, `sudo`).
     """
 
     words: tuple[str, ...]
@@ -79,9 +79,9 @@ def program_of(word: str) -> str:
 
 
 def command_of(session: SessionEvents, event: Event) -> str:
-    """Return the command of a shell call as one text, "" where it has none.
+    """Return the command of a shell call as one text, "" without one.
 
-    A command that was left out of a light event is asked for (`SessionEvents.whole`).
+    Fetches a command that a light event omits (`SessionEvents.whole`).
     """
     payload = event.payload
     if not isinstance(payload, ToolCall):
@@ -258,5 +258,5 @@ def _is_verb(program: str, rest: tuple[str, ...], at: int) -> bool:
 
 
 def is_preparing(simple: Simple) -> bool:
-    """Tell whether a simple command only prepares what follows."""
+    """Return whether a simple command only prepares what follows."""
     return simple.program in _PREPARING

@@ -1,4 +1,4 @@
-"""The lines that an edit put in and took out, from what its event says."""
+"""The lines that an edit added and removed."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def lines_of(edit: FileEdit) -> Lines:
 
 
 def is_gone(text: str | None) -> bool:
-    """Say whether a text only stands for one that can be read no more."""
+    """Return whether a text only replaces one that can no longer be read."""
     return bool(text) and _GONE.match(text or "") is not None
 
 

@@ -1,4 +1,4 @@
-"""What another program needs to join its own records to a session: values for its environment. Pure data.
+"""Environment values with which another program can join its own records to a session. Pure data.
 
 The names are a contract, see docs/how-to/join-other-records.md.
 """
@@ -59,8 +59,9 @@ def infra_calls(digest: Digest, infra_buckets: Sequence[str]) -> dict[str, int]:
 
 
 def counts_as_infra(tool: str, infra_buckets: Sequence[str], canonical: str = "") -> bool:
-    """Tell whether calls of a tool, as its agent names it, are in the infrastructure bucket. canonical: its canonical
-    tool where the name does not tell."""
+    """Return whether calls of a tool, by its agent's name for it, count as infrastructure. canonical: its canonical
+    tool, for names that do not tell.
+    """
     if any(fnmatchcase(tool.lower(), pattern.lower()) for pattern in infra_buckets):
         return True
     canonical = canonical or canonical_tool(tool)
@@ -69,9 +70,9 @@ def counts_as_infra(tool: str, infra_buckets: Sequence[str], canonical: str = ""
 
 
 def shell_lines(values: Mapping[str, str]) -> str:
-    """Return `export NAME=value` lines for a POSIX shell, each ended by a newline; "" for no values.
+    """Return `export NAME=value` lines for a POSIX shell, each with a newline; "" without values.
 
-    Values are quoted so that nothing in them is expanded or run. Raises ValueError for a name that is no variable's.
+    Values are quoted so that nothing in them is expanded or run. Raises ValueError for an invalid variable name.
     """
     lines = []
     for name, value in values.items():

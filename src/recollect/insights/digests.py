@@ -1,4 +1,4 @@
-"""What a session came to, in figures: cost, tools, errors, first and last words; and the sum of two parts."""
+"""A session in figures: cost, tools, errors, first and last words; and the sum of two parts."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from recollect.model.tools import canonical_tool
 
 
 def added(base: Digest, later: Digest) -> Digest:
-    """Return one digest of both parts. base: up to where the events are gone; later: of the events since.
+    """Return one digest of both parts. base: the part whose events are gone; later: the events since.
 
-    Counts add up; of what is told once, the first prompt and the task are the base's, everything else the later one's
-    where it says anything. Times and the wall clock of the later one are the whole session's already.
+    Counts add up; the first prompt and the task are the base's, every other single value the later one's if it has any.
+    Times and the wall clock of the later one cover the whole session already.
     """
     signals = Counter(base.signals) + Counter(later.signals)
     has_outcome = later.outcome != "unknown"

@@ -1,4 +1,4 @@
-"""How a session came out, with its reasons. Definitions: docs/development/insight-rules.md, "Outcome".
+"""A session's outcome with its reasons. Definitions: docs/development/insight-rules.md, "Outcome".
 
 Only the last request counts: what came before it was answered by asking for something else.
 """
@@ -93,9 +93,9 @@ def _success(turn: Turn, signals: Sequence[Signal]) -> Verdict:
 
 
 def _gave_up(turn: Turn) -> bool:
-    """Tell whether the last reply says that the agent could not do it.
+    """Return whether the last reply says that the agent could not do it.
 
-    A reply that was not worked for and offers something else instead is an answer.
+    A reply without work that offers something else instead is an answer.
     """
     if not _UNABLE.match(turn.said):
         return False

@@ -1,4 +1,4 @@
-"""From events to signals, nodes and a digest: the pure pipeline, one session at a time, then over sessions."""
+"""The pipeline from events to signals, nodes and a digest: one session first, then across sessions. Pure."""
 
 from __future__ import annotations
 
@@ -58,11 +58,11 @@ def analyse(
     events: Iterable[Event], *, session: Session | None = None, stages: Stages | None = None, load: Load | None = None,
     task_patterns: Sequence[str] = (),
 ) -> Analysis:  # fmt: skip
-    """Return what the events of one session mean. session: what is known of it, else the events tell.
+    """Return the analysis of one session's events. session: its known facts, else taken from the events.
 
-    load: see `SessionEvents`. task_patterns: see `task_refs`; empty: those that ship. Pure: the same events give the
-    same, whatever else is stored. Which events are undone they say themselves (`model.undone.marked`): the session is
-    read without them, and what was decided and edited in them is told as undone.
+    load: see `SessionEvents`. task_patterns: see `task_refs`; empty: the standard ones. Pure: the same events give the
+    same result, whatever else is stored. Undone events are marked (`model.undone.marked`): the session is read without
+    them, and their decisions and edits are reported as undone.
     """
     stages = stages or default_stages()
     stream = SessionEvents(events, load=load)
@@ -88,12 +88,12 @@ def analyse(
 
 
 def _is_of_agent(decision: Decision, about: Session) -> bool:
-    """Tell whether an agent wrote what stands as a person's words: the prompt that it gave to its subagent."""
+    """Return whether an agent wrote a message with the user's role: the prompt for its subagent."""
     return bool(about.parent_session) and decision.speaker == "human"
 
 
 def _of_ranked(bindings: Sequence[Binding], settled: Sequence[Binding]) -> list[Binding]:
-    """Return bindings of ranked decisions, as ranked, to episodes of which nothing surer tells where they come from."""
+    """Return bindings of ranked decisions, as ranked, to episodes without a surer origin."""
     explained = {binding.episode for binding in settled}
     return [
         msgspec.structs.replace(binding, status="ranked") for binding in bindings if binding.episode not in explained
@@ -119,7 +119,7 @@ class _LeftBehind(NamedTuple):
 
 
 def _left_behind(stream: SessionEvents, stages: Stages) -> _LeftBehind:
-    """Return what stands in the branches that rewinds left behind, read together with what was kept."""
+    """Return the analysis of branches that rewinds undid, read together with the kept part."""
     undone = {(event.event_id, event.part) for event in stream.events if event.is_undone}
     gated = [found for found in gate(stream, stages) if found.event.is_undone]
     conversations = stages.segmenter.conversations(stream, gated)

@@ -1,4 +1,4 @@
-"""Nodes as provenance in the PROV data model, in its JSON form.
+"""Exports nodes as provenance in the JSON form of the PROV data model.
 
 Source: W3C Recommendation PROV-DM (2013) for the meaning, W3C Member Submission PROV-JSON (24 April 2013) for the form.
 What becomes what: conversations, decisions and episodes are entities; a session is the activity that generates them and
@@ -28,11 +28,11 @@ _PERSON = "agent:person"
 
 
 def to_prov(nodes: Iterable[Node], links: Iterable[Link] = ()) -> Document:
-    """Return nodes and links as one PROV-JSON document; the same for any order in which they are given.
+    """Return nodes and links as one PROV-JSON document; their order does not matter.
 
     Of a binding: `used(session, source)` at t_use, `wasDerivedFrom(episode, source)`; of an episode: `wasGeneratedBy`
-    with the time of its last edit, so that a use is never later than what came of it. `supersedes` and `reverses` are
-    revisions, `contradicts` is an influence. A node that is only pointed at is there without attributes.
+    with the time of its last edit, so that a use is never later than its result. `supersedes` and `reverses` are
+    revisions, `contradicts` is an influence. A referenced node without data has no attributes.
     """
     found: dict[str, dict[str, Any]] = {}
     for node in sorted(nodes, key=lambda node: (kind_of_node(node), node.id)):
@@ -154,7 +154,7 @@ def _agent_of(session_uid: str) -> str:
 
 
 def _put(found: dict[str, dict[str, Any]], kind: str, name: str, attributes: dict[str, Any]) -> None:
-    """Add a record; one that is there already without attributes gets them."""
+    """Add a record; an existing one without attributes gets them."""
     records = found.setdefault(kind, {})
     if attributes or name not in records:
         records[name] = attributes

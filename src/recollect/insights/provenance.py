@@ -1,4 +1,4 @@
-"""Does every node say where it comes from, and are the bytes there? Read again from the archive, hash by hash."""
+"""Checks that every node cites its source and that the archive still has the cited bytes."""
 
 from __future__ import annotations
 

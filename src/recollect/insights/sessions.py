@@ -1,4 +1,4 @@
-"""What is known of a session from its events alone, as the store would know it."""
+"""A session's facts, from its events alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The stages of distilling, each replaceable: observe; gate → segment → decide; group → bind; relate."""
+"""The replaceable stages of analysis: observe; gate, segment, decide; group, bind; relate."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class Ranker(Protocol):
     """Finds decisions that no rule finds."""
 
     def decisions(self, session: SessionEvents, known: Sequence[Decision]) -> list[Decision]:
-        """Return decisions with the status `ranked`, in order, none of which says again what a known one says."""
+        """Return decisions with the status `ranked`, in order, none of which repeats a known one."""
         ...
 
 

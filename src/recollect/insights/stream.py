@@ -1,4 +1,4 @@
-"""The events of one session as every stage reads them: in order, with calls joined to their results."""
+"""A session's events as every stage reads them: in order, with calls joined to results."""
 
 from __future__ import annotations
 
@@ -191,5 +191,5 @@ def evidence_of(event: Event, role: EvidenceRole, start: int = 0, end: int = 0) 
 
 
 def earliest(events: Sequence[Event]) -> int | None:
-    """Return the least time of events, UTC microseconds, None where none has one."""
+    """Return the earliest time of events, UTC microseconds, None without any."""
     return min((e.ts for e in events if e.ts is not None), default=None)

@@ -1,4 +1,4 @@
-"""What words are about: option phrases, content words, identifiers and paths, in a form that can be compared.
+"""Normalises what words are about: option phrases, content words, identifiers and paths.
 
 One rule for both sides of every comparison: letters in lower case, camelCase and snake_case taken apart, a plural `s`
 left out, words without content left out. Linear; at most 64 KiB of a text are read.
@@ -20,7 +20,7 @@ _CODE = re.compile(r"`([^`\n]{1,80})`")
 _SHORT_CODE = 2
 """Up to so many characters, code is anywhere ("i", "os")."""
 _REST = "[A-Za-z0-9_]"
-"""What a name of code goes on with: as in a token, so that "aA00²" is a name and a sign behind it."""
+"""What a name of code continues with: as in a token, so that "aA00²" is a name and a sign behind it."""
 _IDENTIFIER = re.compile(
     rf"\b(?:[a-z]++[A-Z]{_REST}*+|[A-Z][a-z0-9]++[A-Z]{_REST}*+|[A-Za-z0-9]++_{_REST}++|[A-Za-z_]{_REST}*+(?=\(\)))"
 )
@@ -74,14 +74,14 @@ def _found_by(token: str) -> tuple[str, ...]:
 
 
 def _is_short_name(token: str) -> bool:
-    """A name with digits that is no more without one of its pieces: "s3", "utf8", "http2"."""
+    """A name with digits that is meaningless without one of its pieces: "s3", "utf8", "http2"."""
     return len(token) <= 8 and "_" not in token and not (token.isalpha() or token.isdecimal())
 
 
 def phrase(text: str) -> str:
-    """Return an option's words as one key, "" where it names nothing ("the first one").
+    """Return an option's words as one key, "" if it names nothing ("the first one").
 
-    A name of code of which a piece says nothing is taken whole: "GetAgent()" is not just any agent.
+    A name of code with a meaningless piece is kept whole: "GetAgent()" is not just any agent.
     """
     words = words_in(text)
     tokens = _TOKEN.findall(text[:READ_CHARS])
@@ -99,9 +99,9 @@ def vocabulary(text: str) -> frozenset[str]:
 
 
 class Vocabulary:
-    """The `vocabulary` of a text, of which a word is asked now and then; most texts hold none, and are not taken apart.
+    """The `vocabulary` of a text, for occasional lookups without splitting most texts.
 
-    A word of a vocabulary stands in its text in lower case and without "_", with or without what a plural has more.
+    A word of a vocabulary occurs in its text in lower case and without "_", with or without a plural ending.
     """
 
     def __init__(self, text: str) -> None:
@@ -119,7 +119,7 @@ class Vocabulary:
         return any(any(_found_by(token[0])) for token in _TOKEN.finditer(self._text))
 
     def holds(self, text: str) -> bool:
-        """Say whether a text stands in this one as it is."""
+        """Return whether a text occurs in this one unchanged."""
         return text in self._text
 
     def has_line(self, key: str) -> bool:
@@ -144,7 +144,7 @@ class Vocabulary:
 
 
 def is_said(key: str, words: Container[str]) -> bool:
-    """Say whether an option's key stands in a vocabulary: as one name, or all its words."""
+    """Return whether an option's key occurs in a vocabulary: as one name, or all its words."""
     return bool(key) and (key.replace(" ", "") in words or all(word in words for word in key.split()))
 
 

@@ -1,4 +1,4 @@
-"""What a session worked on, as a tracker names it: found by configurable patterns, with the text it was found in.
+"""Finds tracker references of a session by configurable patterns.
 
 It looks in the branch, the title, the first prompt, commits and pull requests, and paths, in that order.
 """
@@ -62,7 +62,7 @@ _NAMED_BEFORE = re.compile(
 
 @lru_cache(maxsize=16)
 def compile_patterns(patterns: tuple[TaskPattern, ...]) -> tuple[re.Pattern[str], ...]:
-    """Return compiled patterns. Raises ConfigError for one that is no regular expression."""
+    """Return compiled patterns. Raises ConfigError for an invalid regular expression."""
     found = []
     for pattern in patterns:
         try:
@@ -76,9 +76,9 @@ def compile_patterns(patterns: tuple[TaskPattern, ...]) -> tuple[re.Pattern[str]
 def task_ref_of(
     stream: SessionEvents, session: Session, patterns: Sequence[TaskPattern] | None = None
 ) -> TaskRef | None:
-    """Return the task of a session, None where nothing names one.
+    """Return the task of a session, None without one.
 
-    patterns: tried before `DEFAULT_PATTERNS`. Raises ConfigError for one that is no regular expression.
+    patterns: tried before `DEFAULT_PATTERNS`. Raises ConfigError for an invalid regular expression.
     """
     compiled = compile_patterns((*(patterns or ()), *DEFAULT_PATTERNS))
     for place, text in _texts(stream, session):

@@ -1,1 +1,1 @@
-"""Connects other programs' libraries; each module imports its library only when you use it."""
+"""Integrations with other libraries; each module imports its library on first use."""

@@ -1,4 +1,4 @@
-"""Callbacks for the Claude Agent SDK for Python: what an agent of yours does is remembered like any other's.
+"""Callbacks for the Claude Agent SDK for Python, so that your own agents are remembered too.
 
     from claude_agent_sdk import ClaudeAgentOptions
     from recollect.integrations.claude_agent_sdk import hooks
@@ -92,7 +92,7 @@ def make_callback(
             # What is under way goes on in its thread: the drop is written also when nobody waits for it any more.
             with anyio.fail_after(limit_s):
                 return await anyio.to_thread.run_sync(take, abandon_on_cancel=True)
-        except Exception:  # noqa: BLE001 - the hook: the agent goes on, whatever went wrong in here
+        except Exception:  # noqa: BLE001 - the hook: the agent continues, whatever went wrong in here
             return {}
 
     return callback

@@ -1,4 +1,4 @@
-"""Checks of the agents: can all they write be read, does it give something, is what `setup` wrote still there."""
+"""Checks of agents: are all records readable, do they give events, is the set-up still in place."""
 
 from __future__ import annotations
 
@@ -211,7 +211,7 @@ OLD_DROP_S = 24 * 3600
 
 
 def agent_checks(context: DoctorContext, reader: Reader | None) -> Iterator[Check]:
-    """Yield what there is to say of every agent. reader: None where nothing is stored or it cannot be read."""
+    """Yield the checks of every agent. reader: None if nothing is stored or readable."""
     waiting = hooks(context)
     if waiting is not None:
         yield waiting
@@ -237,7 +237,7 @@ def agent_checks(context: DoctorContext, reader: Reader | None) -> Iterator[Chec
 
 
 def soon_deleted(context: DoctorContext, adapter: Adapter) -> Iterator[Check]:
-    """Warn of an agent that soon deletes sessions, where nothing ingests them by itself."""
+    """Warn of an agent that soon deletes sessions while nothing ingests them automatically."""
     slug, most = adapter.facts.slug, adapter.facts.keeps_sessions
     if not most or not context.config.agent(slug).enabled:
         return

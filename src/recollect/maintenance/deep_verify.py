@@ -1,4 +1,4 @@
-"""`verify --deep`: what is derived is derived again beside it, and compared with what is there."""
+"""`verify --deep`: derives everything again and compares it with what is stored."""
 
 from __future__ import annotations
 
@@ -64,11 +64,11 @@ _RETOLD = ("session_start", "lifecycle")
 def compare_events(
     present: Reader, derived: Reader, *, progress: SessionProgress | None = None
 ) -> tuple[PartCheck, PartCheck]:
-    """Hold every session and every event of a store against those of one that was derived anew.
+    """Compare every session and event of a store with those of a new derivation.
 
-    Events are found again by the record's name and their part. Their number in the session (`seq`) must be the same,
-    because it is cited. Evicted sessions are skipped; of sources with holes what is there must be in the database, but
-    what is left may say less than when all of it was there.
+    Events are matched by the record's name and their part. Their number in the session (`seq`) must be the same,
+    because it is cited. Evicted sessions are skipped; of sources with holes every derived event must be in the
+    database, but may say less than before.
     """
     cut = frozenset(row.source_id for row in present.ledgers() if row.holes)
     sessions, events = PartCheck("sessions"), PartCheck("events")
@@ -117,10 +117,10 @@ def _compare_session(session: Session, other: Session, check: PartCheck) -> None
 
 
 def _compare_events_of(uid: str, present: Reader, derived: Reader, check: PartCheck, *, cut: frozenset[str]) -> bool:
-    """Compare the events of one session; return whether nothing of it was taken away. cut: sources with holes.
+    """Compare the events of one session; return whether none of it was deleted. cut: sources with holes.
 
-    What a record that is gone told for all behind it, the first of these tells in its place when it is derived; behind
-    a hole nothing is added to a session, so that the database need not have it.
+    Facts that a deleted record stated for all after it now come from the first of these; after a hole nothing is added
+    to a session, so the database need not have it.
     """
     expected: dict[tuple[str, int], list[_Derived]] = defaultdict(list)
     retold: dict[tuple[str, int], int] = defaultdict(int)
@@ -166,7 +166,7 @@ def _compare_events_of(uid: str, present: Reader, derived: Reader, check: PartCh
 
 
 class _Derived(NamedTuple):
-    """An event that was derived anew: its number, and what it says."""
+    """A newly derived event: its number and content."""
 
     seq: int
     content: bytes
@@ -186,10 +186,9 @@ _OF_ANALYSES = ("conversation", "decision", "episode")
 
 
 def verify_deep(memory: OpenHome, progress: Progress | None = None) -> tuple[DeepPart, ...]:
-    """Derive the database anew from the archive, beside, as a rebuild does, and compare; then index, vectors and
-    digests with the store.
+    """Derive the database again from the archive, as a rebuild does, and compare; then index, vectors and digests.
 
-    Nothing is taken in meanwhile: it holds the ingest lock. Needs the room of a second database.
+    Holds the ingest lock, so nothing is ingested meanwhile. Needs room for a second database.
 
     Raises:
         StoreLocked: another process is ingesting. KeyUnavailable, DiskFull, StoreError, ArchiveError: as named.
@@ -235,7 +234,7 @@ def _compare_database(memory: OpenHome, home: Home, keys: HomeKeys, progress: Pr
 
 @contextmanager
 def _derived(memory: OpenHome, home: Home, keys: HomeKeys, progress: Progress | None) -> Iterator[Path]:
-    """Give a home in which the database was derived anew from this one's archive. It is taken away afterwards."""
+    """Give a temporary home with a database derived again from this one's archive."""
     folder = memory.home / FOLDER
     shutil.rmtree(folder, ignore_errors=True)
     show = None if progress is None else lambda done, total: progress("deriving anew", done, total)

@@ -1,4 +1,4 @@
-"""`recollect doctor`: health, from checks that are run now and change nothing."""
+"""`recollect doctor`: runs health checks that change nothing."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def model(found: LearnStatus) -> Check:
 
 
 def given_up(found: LearnStatus) -> Check:
-    """Say what was tried often enough and never worked."""
+    """Report work that was tried often enough and never succeeded."""
     text = f"{plural(found.dead, 'piece')} of work failed at the last attempt"
     hint = (
         "`recollect doctor --json` lists the newest with the reason; a new version, or a change of the session, retries"
@@ -91,7 +91,7 @@ def given_up(found: LearnStatus) -> Check:
 
 
 def own_files(context: DoctorContext) -> Check | None:
-    """Say whether the files that are to lead what agents are given can be read; None where there are none."""
+    """Say whether the files that are to lead what agents are given can be read; None if there are none."""
     settings = context.config.context
     told = (settings.soul_file, settings.user_file)
     files = person_files(context.folder, context.env, soul=told[0], user=told[1])
@@ -143,5 +143,5 @@ def _reader(context: DoctorContext) -> Reader | None:
 
 
 def _with_id(check: Check) -> Check:
-    """Return a check with its stable id: that of its family, where it names a thing besides (`agent claude`)."""
+    """Return a check with its stable id: that of its family, if it also names a thing (`agent claude`)."""
     return check if check.id else msgspec.structs.replace(check, id=check.name.split()[0])

@@ -1,4 +1,4 @@
-"""Gives sessions back: the exact bytes, the events, or a form that people and other tools read."""
+"""Exports sessions: exact bytes, events, or a form that people and other tools read."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def raw_bytes(reader: Reader, archive: Archive, file: RawFile) -> Iterator[bytes
 
 
 def holes_in(reader: Reader, file: RawFile) -> tuple[HoleInFile, ...]:
-    """Return what of a revision was taken away on purpose, in order."""
+    """Return what was deleted from a revision on purpose, in order."""
     for row in reader.ledgers(file.source.source_id):
         if row.revision == file.revision:
             return tuple(HoleInFile(hole.offset, hole.length, hole.reason, hole.removed_at) for hole in row.holes)
@@ -108,12 +108,11 @@ def holes_in(reader: Reader, file: RawFile) -> tuple[HoleInFile, ...]:
 def export(
     stored: Stored, archive: Archive, session: Session, *, form: ExportFormat, out: Path, revision: int | None = None
 ) -> tuple[Exported, ...]:
-    """Write a session into the folder `out` and return what was written.
+    """Write a session to the folder `out` and return what was written.
 
     Files are named `<slug>_<id>` and carry the session's end as their time. A file is complete or absent. Only its
-    owner can read a raw one.
-    Raises UsageError when `out` cannot be written, StoreError when the disk is full or fails, ArchiveError when
-    bytes are damaged.
+    owner can read a raw one. Raises UsageError when `out` cannot be written, StoreError when the disk is full or fails,
+    ArchiveError when bytes are damaged.
     """
     if revision is not None and form != "raw":
         raise UsageError("a revision can only be chosen for the raw format", hint="add --raw")
@@ -245,7 +244,7 @@ def _markdown(session: Session, events: Iterable[Event]) -> Iterator[bytes]:
 
 
 def _markdown_event(event: Event) -> str:
-    """Return an event as Markdown, "" for nothing to show; what was undone says so behind its number."""
+    """Return an event as Markdown, "" for nothing to show; marks an undone one after its number."""
     text = _markdown_of(event)
     return text.replace(f"(#{event.seq})", f"(#{event.seq}, {UNDONE})", 1) if event.is_undone else text
 

@@ -1,4 +1,4 @@
-"""Checks of the machine and the home: versions, room, permissions, leftovers, the service, what happened lately."""
+"""Checks of machine and home: versions, disk space, permissions, leftovers, service, recent failures."""
 
 from __future__ import annotations
 
@@ -183,7 +183,7 @@ def daemon(context: DoctorContext) -> Check:
 
 
 def backup(context: DoctorContext) -> Check | None:
-    """Say how old the newest backup is; None where none was ever made."""
+    """Report the age of the newest backup; None without one."""
     last = last_backup(context.folder)
     if last is None:
         return None
@@ -207,7 +207,7 @@ _HINT = "`recollect doctor --fix` or `recollect service install` repairs it"
 
 
 def service(context: DoctorContext) -> Iterator[Check]:
-    """Say how the installed service is; nothing is said of none, which is no fault."""
+    """Report the state of the installed service; having none is no fault."""
     try:
         findings = Service(context.folder, context.env, make_home=lambda: None).findings()
     except RecollectError as error:
@@ -242,7 +242,7 @@ def lately_checks(context: DoctorContext) -> Iterator[Check]:
 
 
 def failures(context: DoctorContext) -> Check:
-    """Say what went on failing unattended."""
+    """Report unattended work that keeps failing."""
     since = context.now_us - FAILURES_DAYS * _DAY_US
     found = [entry for entry in read_audit(context.folder, actions=("failure",)) if entry.at >= since]
     if not found:
@@ -254,7 +254,7 @@ def failures(context: DoctorContext) -> Check:
 
 
 def losses(context: DoctorContext) -> Check:
-    """Say what was lost because there was no room for it, or with the database."""
+    """Report what was lost for lack of space, or with the database."""
     since = context.now_us - LOSS_DAYS * _DAY_US
     if any(entry.at >= since for entry in read_audit(context.folder, actions=("recover",))):
         text = f"the database was lost in the last {LOSS_DAYS} days, with everything that only it contained "
@@ -268,7 +268,7 @@ def losses(context: DoctorContext) -> Check:
 
 
 def caps(context: DoctorContext) -> Check:
-    """Say how near what is kept is to its caps."""
+    """Report how close sizes are to their caps."""
     limits = limits_of(context.config.retention)
     held = look(context.folder, limits).raw_bytes
     text = f"{size(held)} of {size(limits.soft_cap_bytes)} of original text"

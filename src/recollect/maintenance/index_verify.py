@@ -1,4 +1,4 @@
-"""`verify --deep` of index and vectors: each text of the store has its documents and vectors, and nothing else has."""
+"""`verify --deep` for index and vectors: every stored text has its documents and vectors, and nothing else has."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class PartCheck:
         self.name = name
         self.checked = 0
         self.skipped = 0
-        """What was taken away on purpose, and so has nothing to be held against."""
+        """What was deleted on purpose, and so has nothing to be held against."""
         self.count = 0
         self.notes: list[str] = []
         self._told: list[DeepDifference] = []
@@ -49,7 +49,7 @@ class PartCheck:
             self._told.append(DeepDifference(what, detail))
 
     def part(self) -> DeepPart:
-        """Return the part as it stands in the report."""
+        """Return the part as it is in the report."""
         return DeepPart(
             name=self.name, ok=not self.count, checked=self.checked, skipped=self.skipped, count=self.count,
             differences=tuple(self._told), notes=tuple(self.notes),
@@ -84,7 +84,7 @@ def compare_index(folder: Path, events: Iterable[IndexEvent], documents_of: Docu
 
 
 def compare_entries(check: PartCheck, folder: Path, shard: str, documents: Iterable[IndexDoc]) -> None:
-    """Hold one shard against what was learned, noted or documented. documents: of all entries of it, in order."""
+    """Compare one shard with learnings, notes and documents. documents: of all entries of it, in order."""
     contents = _open(folder, shard, check)
     if contents is None:
         return
@@ -155,7 +155,7 @@ class _Session:
 
 _ENTRIES_AT_A_TIME = 200
 LEAST_SIMILARITY = 0.97
-"""A vector is kept in eight bits a dimension: its likeness to the one that is made anew stays above this."""
+"""A vector is kept in eight bits a dimension: its likeness to the one that is made again stays above this."""
 
 
 def compare_vectors(index: VectorIndex, feed: TextFeed, *, with_samples: bool) -> PartCheck:
@@ -251,10 +251,10 @@ def _look_at(key: int, chunk: str, index: VectorIndex, check: PartCheck) -> None
 def compare_passages(
     store: PassageStore, feed: TextFeed, model: Callable[[], ContextualModel], check: PartCheck
 ) -> None:
-    """Hold the vectors of passages against the texts of the sessions that were read to their end.
+    """Compare the vectors of passages with the texts of the sessions that were read completely.
 
-    model: gives the model, which is asked for samples. What differs, and how many events were looked at, is added to
-    `check`. Raises IndexUnavailable, StoreError, EmbeddingUnavailable.
+    model: returns the model, for samples. Adds differences and the number of examined events to `check`. Raises
+    IndexUnavailable, StoreError, EmbeddingUnavailable.
     """
     coverage = coverage_of(feed, store)
     if coverage.is_stale:

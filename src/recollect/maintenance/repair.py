@@ -1,4 +1,4 @@
-"""`memory.maintenance.repair`: what is damaged, what would be done about it, and doing that."""
+"""`memory.maintenance.repair`: finds damage, plans the repair and carries it out."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class _Job:
         self._staged: Staged | None = None
 
     def staged(self) -> Staged | None:
-        """Return the backup, None where none is named."""
+        """Return the backup, None if none is named."""
         if self.source is not None and self._staged is None:
             lock = IngestLock(self.memory.home)
             try:

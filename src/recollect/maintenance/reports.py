@@ -1,4 +1,4 @@
-"""What verify, doctor and export say."""
+"""Result types of verify, doctor and export."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from recollect.model.records import LedgerDefect
 
 
 class SourceLedger(msgspec.Struct, frozen=True):
-    """The completeness ledger of one source: what came in and what came out."""
+    """The completeness ledger of one source: input and output."""
 
     source_id: str
     agent: str
@@ -39,8 +39,9 @@ class DeepDifference(msgspec.Struct, frozen=True):
 
 
 class DeepPart(msgspec.Struct, frozen=True):
-    """One part of `verify --deep`. checked: how many things were held against what they are derived from; skipped: that
-    were evicted, or are not due; count: how many differ, of which the first are in `differences`."""
+    """One part of `verify --deep`. checked: how many things were compared; skipped: evicted, or not due; count: how
+    many differ, the first of which are in `differences`.
+    """
 
     name: str
     ok: bool
@@ -73,7 +74,7 @@ class VerifyReport(msgspec.Struct, frozen=True):
     """Bytes that retention took away after their session was analysed. Not in `bytes`, and never missing."""
     forgotten_bytes: int = 0
     lost_bytes: int = 0
-    """Bytes that retention had to take away before their session was analysed: reported as `data_loss`."""
+    """Bytes that retention had to delete before their session was analysed: reported as `data_loss`."""
     deep: tuple[DeepPart, ...] = ()
     """With `--deep`: what is derived, held against what it is derived from, part by part."""
 
@@ -126,8 +127,9 @@ ExportFormat = Literal["raw", "events", "claude-jsonl", "markdown", "nodes", "pr
 
 
 class HoleInFile(msgspec.Struct, frozen=True):
-    """Bytes that a raw file does not have because they were deleted on purpose: what follows them stands that much
-    earlier in the file than in what the agent wrote. removed_at: UTC microseconds."""
+    """Bytes missing in a raw file because they were deleted on purpose: what follows is that much earlier in the
+    file than in the agent's original. removed_at: UTC microseconds.
+    """
 
     offset_bytes: int
     length_bytes: int

@@ -1,4 +1,4 @@
-"""The original text of events: what stands for secrets gives way to the secrets, read from the sealed archive.
+"""Returns the original text of events, with secrets, from the sealed archive.
 
 Markers say what kind of secret they stand for and carry a keyed fingerprint of it. The record of an event is read and
 searched again; a text found in it is taken for a secret only if it has the marker's fingerprint. So nothing is guessed,
@@ -25,10 +25,10 @@ _MAX_SECRET_CHARS = 16_384
 
 
 class RevealedEvent(msgspec.Struct, frozen=True):
-    """An event in its original words. payload: as `event`'s, with the secrets.
+    """An event with its original text. payload: as `event`'s, with the secrets.
 
-    secrets: how many markers gave way. left: markers for which the record holds nothing any more that is told for a
-    secret; the record's exact bytes have it.
+    secrets: how many markers were replaced. left: markers for which no present detector finds a secret in the record;
+    the record's exact bytes contain it.
     """
 
     session_uid: str
@@ -104,7 +104,7 @@ def _pairs(record: bytes, redactor: Redactor) -> Iterator[tuple[str, str]]:
 
 
 def _aligned(original: str, redacted: str, marker_key: bytes) -> dict[str, str]:
-    """Return what each marker of a redacted text stands for, by fingerprint: the text around markers is unchanged."""
+    """Return the original of each marker in a redacted text, by fingerprint: the text around markers is unchanged."""
     original, _ = strip_private(original)
     marks = list(SECRET_MARKER.finditer(redacted))
     if not marks:
@@ -123,7 +123,7 @@ def _aligned(original: str, redacted: str, marker_key: bytes) -> dict[str, str]:
 
 
 def _secret_at(original: str, start: int, marker: str, following: str, marker_key: bytes) -> str | None:
-    """Return the text from `start` on that a marker stands for, None where none has its fingerprint."""
+    """Return the text from `start` on that a marker replaces, None if none has its fingerprint."""
     if original.startswith(marker, start):  # the agent wrote the marker itself
         return marker
     kind, _ = parts_of_marker(marker)

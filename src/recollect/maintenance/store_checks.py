@@ -1,4 +1,4 @@
-"""Checks of what is stored: keys, database, archive, index, vectors, analyses, documents, and what made them."""
+"""Checks of stored data: keys, database, archive, index, vectors, analyses, documents."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def _is_ingesting(context: DoctorContext) -> bool:
 
 
 def index(context: DoctorContext, reader: Reader) -> Check:
-    """Say whether every shard is there and in step with the database."""
+    """Report whether every shard exists and is up to date with the database."""
     folder = context.folder / "index" / "text"
     try:
         present = set(shard_names(folder))
@@ -251,8 +251,9 @@ def detectors(context: DoctorContext) -> Check:
 
 
 def clock(context: DoctorContext, reader: Reader) -> Check:
-    """Say whether this machine's clock is behind what was written down by it, or is doubted: nothing is then deleted
-    because of its age."""
+    """Report whether this machine's clock is behind recorded times, or is doubted: then nothing is deleted because
+    of its age.
+    """
     newest = max((source.observed_at for source in reader.sources()), default=0)
     ahead_s = (newest - context.now_us) / 1_000_000
     if ahead_s > CLOCK_SKEW_S:

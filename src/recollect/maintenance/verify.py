@@ -1,4 +1,4 @@
-"""The completeness ledger, checked: every byte and record that came in can be given out again."""
+"""Verifies the completeness ledger: every byte and record that came in can be returned."""
 
 from __future__ import annotations
 
@@ -31,13 +31,12 @@ _MAX_DEFECTS = 2000
 def verify(
     reader: Reader, archive: Archive, *, nodes: Iterable[Node] = (), progress: Progress | None = None
 ) -> VerifyReport:
-    """Read everything back, recompute every hash, and compare with what the ingester counted.
+    """Read everything back, recompute every hash, and compare with the ingester's counts.
 
-    Chunks are unsealed (which proves them against their keyed names), each revision is put together and split
-    into records again; the number of bytes and records must be what came in, and the bytes of every stored
-    event's record must have the hash that was stored with it. Every location that one of `nodes` names must lead to the
-    bytes that its hash names. What was evicted or forgotten is counted as such. ok means: nothing that was stored is
-    missing or damaged.
+    Chunks are unsealed (which proves them against their keyed names), each revision is assembled and split into records
+    again; the number of bytes and records must match the ledger, and the bytes of every stored event's record must have
+    the stored hash. Every location that one of `nodes` names must lead to the bytes that its hash names. Evicted and
+    forgotten data is counted as such. ok means: nothing stored is missing or damaged.
     """
     started = time.perf_counter()
     containers = {s.source_id: s.container for s in reader.sources()}
@@ -102,7 +101,7 @@ def _journal_defects(archive: Archive, rows: list[LedgerRow]) -> list[LedgerDefe
 
 
 def _checked(reader: Reader, archive: Archive, container: str, revisions: list[LedgerRow]) -> _SourceCheck:
-    """Return the check of a source, done. One whose bytes were taken away meanwhile is checked once more."""
+    """Return the finished check of a source. One whose bytes were deleted meanwhile is checked once more."""
     found = _SourceCheck(reader, archive, container, revisions)
     found.run()
     if found.ledger.is_ok:
@@ -131,7 +130,7 @@ class _SourceCheck:
         self.ledger: SourceLedger
 
     def run(self) -> None:
-        """Check every revision; `ledger` says what was found."""
+        """Check every revision; `ledger` holds the result."""
         first = self._revisions[0]
         places: dict[int, dict[int, EventPlace]] = defaultdict(dict)
         for place in self._reader.event_places(first.source_id):
@@ -201,7 +200,7 @@ class _SourceCheck:
         return [place for place, _ in self._reader.chunks(row.source_id, row.revision)]
 
     def _holes(self, row: LedgerRow, chunks: list[ChunkPlace]) -> None:
-        """Hold what is gone against what is said to have been taken away; nothing else may be gone."""
+        """Compare missing bytes with recorded deletions; nothing else may be missing."""
         said = {(hole.offset, hole.length): hole.reason for hole in row.holes}
         for offset, length in holes_of(chunks):
             reason = said.pop((offset, length), "")
@@ -214,7 +213,7 @@ class _SourceCheck:
             self._loss("hole_differs", detail, row, offset=offset)
 
     def _gap(self, row: LedgerRow, places: dict[int, EventPlace], first: int, batch: ReplayBatch) -> None:
-        """Events may rest on records that are gone; these lie where the hole is."""
+        """Events may rest on deleted records; these are in the hole."""
         gap = batch.gap
         if gap is None:
             return

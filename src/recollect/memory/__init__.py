@@ -1,4 +1,4 @@
-"""`Memory`, the one entry point for every surface, composed of facets.
+"""`Memory`: the one entry point of every surface, composed of facets.
 
 Names are imported when first used: a search loads neither the parsers nor the detectors nor maintenance.
 """

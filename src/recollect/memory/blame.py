@@ -1,4 +1,4 @@
-"""`memory.blame` and `.files`: the edits of a file as the store keeps them, and what led to its lines."""
+"""`memory.blame` and `.files`: a file's stored edits, and what led to its lines."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ _NEVER = -1
 
 
 class BlameQuestion(msgspec.Struct, frozen=True):
-    """Whose line is asked for. path: relative to the repository's root where there is one, else absolute.
+    """Which line to explain. path: relative to the repository's root if there is one, else absolute.
 
-    root: the repository's top folder now, "" for none. line: its text, None: the last edit of the file. around: the
-    lines beside it. repos: what its repository may be called, empty: any.
+    root: the repository's top folder, "" for none. line: its text; None: the file's last edit. around: neighbouring
+    lines. repos: names that the repository may have; empty: any.
     """
 
     path: str
@@ -51,7 +51,7 @@ class BlameQuestion(msgspec.Struct, frozen=True):
 
 
 class BlameAnswer(msgspec.Struct, frozen=True):
-    """Which session, turn and decision led to a line. citation: `session_uid#seq` of the edit, "" without proof.
+    """The session, turn and decision that led to a line. citation: `session_uid#seq` of the edit, "" without proof.
 
     asked: the first words of the turn's human message, and its citation. title, agent, repo: of the session.
     """
@@ -69,7 +69,7 @@ class BlameAnswer(msgspec.Struct, frozen=True):
 
 
 def answer_blame(home: OpenHome, question: BlameQuestion, *, notes: Sequence[str] = ()) -> BlameAnswer:
-    """Return which edit put a line there, from what is stored and analysed. Takes nothing in."""
+    """Return which edit wrote a line, from what is stored and analysed. Ingests nothing."""
     history = StoredEdits(home, question)
     return _told(home, history, blame(question.path, question.line, history, around=question.around), notes)
 
@@ -94,15 +94,15 @@ def _told(home: OpenHome, history: StoredEdits, found: Blame, notes: Sequence[st
 
 
 def attempts_query(question: BlameQuestion) -> str:
-    """Return the query that finds calls that edit a file of this name, whether or not an edit of it is recorded."""
+    """Return the query that finds calls that edit a file of this name, recorded as an edit or not."""
     repos = ",".join(f'"={repo}"' if " " in repo else f"={repo}" for repo in question.repos)
     return f'path:"{question.path}" tool:edit kind:tool_call' + (f" repo:{repos}" if repos else "")
 
 
 def with_attempt(home: OpenHome, question: BlameQuestion, answer: BlameAnswer, calls: Iterable[str]) -> BlameAnswer:
-    """Return an answer without proof that says that a call edits the file, and what became of it.
+    """Return the answer without proof, with a note about calls that edit the file and their results.
 
-    calls: citations of what may be such calls, the newest first.
+    attempts: citations of possible calls, newest first.
     """
     for cited in calls:
         uid, _, seq = cited.rpartition("#")
@@ -127,9 +127,9 @@ def with_attempt(home: OpenHome, question: BlameQuestion, answer: BlameAnswer, c
 
 
 def repository_of(path: Path, env: Mapping[str, str] | None = None) -> tuple[Path | None, tuple[str, ...]]:
-    """Return the top folder of the repository that a file is in, and what sessions may call it; (None, ()) for none.
+    """Return the top folder of a file's repository and the names that sessions may use for it; (None, ()) for none.
 
-    path: absolute. Only a repository of git has a top: a file elsewhere is told by its whole path.
+    path: absolute. Only a git repository has a top folder; any other file is identified by its full path.
     """
     values = os.environ if env is None else env
     folder = folder_of(str(path.parent), values)
@@ -150,9 +150,9 @@ _ROOTS = 200
 
 
 class EditedFile(msgspec.Struct, frozen=True):
-    """A file that agents edited. path: below its repository's root where it lies there, else as written.
+    """A file that agents edited. path: relative to its repository's root, or as written if outside of one.
 
-    episodes: groups of edits that changed it. last_at: UTC microseconds, 0 for no time.
+    episodes: groups of edits that changed it. last_at: UTC microseconds, 0 if unknown.
     """
 
     repo: str
@@ -162,14 +162,14 @@ class EditedFile(msgspec.Struct, frozen=True):
 
 
 class FilesAnswer(msgspec.Struct, frozen=True):
-    """Files that agents edited, those edited most first. total: how many match."""
+    """Files that agents edited, most edited first. total: how many match."""
 
     files: tuple[EditedFile, ...]
     total: int
 
 
 class BlamedLine(msgspec.Struct, frozen=True):
-    """A line of a file, without secrets. edit: the number of its edit in `FileBlame.edits`, None without proof."""
+    """A line of a file, redacted. edit: the index of its edit in `FileBlame.edits`, None without proof."""
 
     text: str
     edit: int | None
@@ -177,10 +177,10 @@ class BlamedLine(msgspec.Struct, frozen=True):
 
 
 class FileBlame(msgspec.Struct, frozen=True):
-    """Which session, turn and decision led to each line of a file. edits: the newest first.
+    """The session, turn and decision that led to each line of a file. edits: newest first.
 
-    file: where it lies on this machine, "" where it is not there any more; then there are no lines, and edits are the
-    newest ones that are recorded.
+    file: its path on this machine; "" if it no longer exists: then there are no lines, and edits are the newest
+    recorded.
     """
 
     repo: str
@@ -192,15 +192,16 @@ class FileBlame(msgspec.Struct, frozen=True):
 
 
 class FilesFacet:
-    """The files that agents edited, and what led to their lines. Takes nothing in."""
+    """The files that agents edited, and what led to their lines. Ingests nothing."""
 
     def __init__(self, home: OpenHome) -> None:
         self._home = home
 
     def edited(self, *, repo: str = "", words: Sequence[str] = (), limit: int | None = None) -> FilesAnswer:
-        """Return the files of a repository (exactly so called; "": of all), those edited most first.
+        """Return the files of a repository, most edited first.
 
-        words: each must stand in the path, in any case. Raises UnknownName for a repository.
+        repo: its exact name; "": all repositories. words: each must occur in the path, in any case. Raises UnknownName
+        for a repository.
         """
         if not self._home.is_there():
             return FilesAnswer((), 0)
@@ -219,10 +220,10 @@ class FilesFacet:
         return FilesAnswer(tuple(named[:limit]), len(named))
 
     def blame(self, repo: str, path: str) -> FileBlame:
-        """Return what led to each line of a file of a repository, as it lies on this machine now.
+        """Return what led to each line of a file as it is on this machine now.
 
-        path: as `edited` gives it. Raises UnknownName for a repository and for a file that no agent edited there,
-        UsageError for a file that is no text, or too large.
+        path: as `edited` returns it. Raises UnknownName for a repository or a file that no agent edited there,
+        UsageError for a file that is not text or too large.
         """
         if all(one.path != path for one in self.edited(repo=repo).files):
             raise UnknownName("edited file", path, hint="only files that agents edited can be explained")
@@ -254,7 +255,7 @@ class FilesFacet:
         )
 
     def _roots(self, repo: str) -> dict[str, tuple[str, ...]]:
-        """Return where the sessions of repositories say that these lie, the newest first, by name."""
+        """Return where the sessions of repositories say that these lie, newest first, by name."""
         page, _total = self._home.reader().sessions(EventFilter(repos=_exactly(repo)), limit=_ROOTS)
         found: dict[str, dict[str, None]] = {}
         for session in page:
@@ -294,9 +295,9 @@ def _text_of(file: Path) -> str:
 
 
 class StoredEdits:
-    """Implements `recall.blame.EditHistory` on what was distilled; the edits themselves are read as they are asked for.
+    """Implements `recall.blame.EditHistory` on stored analyses; reads edits on demand.
 
-    An edit whose path is known to be another file of that name in the same repository is left out.
+    Omits an edit whose path is known to belong to another file of that name in the same repository.
     """
 
     def __init__(self, home: OpenHome, question: BlameQuestion) -> None:
@@ -309,7 +310,7 @@ class StoredEdits:
         """By episode."""
 
     def edits(self, file_name: str) -> Iterator[RecordedEdit]:
-        """Yield edits of files so called, newest first."""
+        """Yield edits of files with this name, newest first."""
         episodes = [kept.node for kept in self._distilled.episodes_with(file_name) if self._is_wanted(kept)]
         waiting = sorted((e for e in episodes if isinstance(e, Episode)), key=lambda e: (_end(e), e.id))
         ready: list[tuple[tuple[int, str, int], int, RecordedEdit]] = []
@@ -324,7 +325,7 @@ class StoredEdits:
                 yield heapq.heappop(ready)[2]
 
     def decisions(self, event: Event) -> Sequence[BoundDecision]:
-        """Return the decisions that the edit's episode is bound to, the most certain first."""
+        """Return the decisions bound to the edit's episode, most certain first."""
         episode = self._episode_of.get((event.session_uid, event.event_id, event.part))
         if episode is None:
             return ()
@@ -351,7 +352,7 @@ class StoredEdits:
         return sorted(found, key=lambda bound: (bound.status == "ranked", -bound.confidence, bound.id))
 
     def cited(self, decision_id: str) -> str:
-        """Return where a decision that `decisions` gave stands."""
+        """Return the citation of a decision that `decisions` returned."""
         return self._citations.get(decision_id, "")
 
     def _nodes(self, kind: str, session_uid: str) -> Iterator[object]:
@@ -385,7 +386,7 @@ class StoredEdits:
         return None
 
     def _is_another_file(self, edit: EditRef, episode: Episode) -> bool:
-        """Tell whether an edit is surely of another path in its repository; of old names nothing is sure."""
+        """Return whether an edit is surely of another path in its repository; of old names nothing is sure."""
         wanted = self._question.path
         path = edit.path.replace("\\", "/")
         if edit.operation == "rename" or wanted.startswith("/") or _name(path) != _name(wanted):

@@ -1,4 +1,4 @@
-"""Diaries, what every facet of notes needs, and the runs that can be undone."""
+"""Diaries, the base of all note facets, and runs that can be undone."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Noting:
-    """Opens the notes of a memory and redacts what is to be kept in them. Safe from many threads."""
+    """Opens the notes of a memory and redacts what is written to them. Safe from many threads."""
 
     def __init__(self, home: OpenHome, now_us: Callable[[], int] = now_us) -> None:
         self.home = home
@@ -31,7 +31,7 @@ class Noting:
         """Gives a text without secrets. Raises KeyUnavailable."""
 
     def reading(self) -> AbstractContextManager[NoteReader]:
-        """Open the notes for reading. An empty memory is made where there is none. Raises StoreError and its kinds."""
+        """Open the notes for reading. Creates an empty memory if there is none. Raises StoreError and subclasses."""
         return self.store.reading()
 
     def writing(self) -> AbstractContextManager[NoteWriter]:
@@ -39,19 +39,19 @@ class Noting:
         return self.store.writing()
 
     def period(self, text: str, *, name: str) -> Period:
-        """Return what a text about time means. Raises UsageError, which calls it by `name`."""
+        """Parse a text about a period. Raises UsageError, which refers to it as `name`."""
         return required_time(text, self.now_us(), self.home.zone, name=name)
 
     def repository(self, name: str) -> str:
-        """Return a repository of this name as it is spelled, "" for none. Raises UnknownName."""
+        """Return a repository's name as stored, "" for none. Raises UnknownName."""
         return self.home.known_names().repository(name) if name else ""
 
     def session_uid(self, name: str) -> str:
-        """Return the session that is meant: its uid, a beginning of it, or a citation. Raises UnknownName."""
+        """Resolve a session by uid, prefix or citation. Raises UnknownName."""
         return self.home.session(name).session_uid
 
     def must_be_there(self) -> None:
-        """Raise StoreError where nothing was ever kept, so that asking makes no empty memory."""
+        """Raise StoreError if the memory does not exist yet, so that a question does not create one."""
         if not self.home.is_there():
             raise StoreError("nothing is stored yet", hint="`recollect sync` ingests what your agents wrote")
 
@@ -62,14 +62,16 @@ _AHEAD_US = 60 * 1_000_000
 
 
 class DiaryAnswer(msgspec.Struct, frozen=True):
-    """Entries of diaries, the newest first. total: how many there are."""
+    """Diary entries, newest first. total: how many match."""
 
     entries: tuple[DiaryEntry, ...]
     total: int
 
 
 class DiaryQuestion(msgspec.Struct, frozen=True, kw_only=True):
-    """Which entries. Empty: all. after, before: UTC microseconds, [after, before). is_history: retired ones too."""
+    """Which entries. Empty: all. after, before: UTC microseconds, [after, before). is_history: include retired
+    entries.
+    """
 
     agent: str = ""
     repo: str = ""
@@ -80,16 +82,16 @@ class DiaryQuestion(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DiaryFacet:
-    """Diaries of one memory."""
+    """The diaries of one memory."""
 
     def __init__(self, noting: Noting) -> None:
         self._noting = noting
 
     def write(self, new: NewEntry) -> DiaryEntry:
-        """Keep an entry, its secrets redacted. Where it names no session, the present one of that agent there is meant.
+        """Store an entry, redacted. Without a session, the agent's present session in that folder is used.
 
-        Straight to the database, without the ingest lock; the next search finds it. Raises UsageError for an empty or
-        endless text, UnknownName for a session that is not there, StoreLocked, DiskFull, StoreError.
+        Writes to the database without the ingest lock; the next search finds the entry. Raises UsageError for an empty
+        or oversized text, UnknownName for a session, StoreLocked, DiskFull, StoreError.
         """
         clean = self._noting.clean
         new = checked_entry(msgspec.structs.replace(new, agent=clean(new.agent), repo=clean(new.repo)))
@@ -111,8 +113,9 @@ class DiaryFacet:
         return entry
 
     def read(self, question: DiaryQuestion, *, limit: int | None = 10) -> DiaryAnswer:
-        """Return entries, the newest first. Raises UnknownName for a session, a repository and for who keeps no
-        diary, StoreError."""
+        """Return entries, newest first. Raises UnknownName for a session, a repository or an author without a diary,
+        StoreError.
+        """
         if not self._noting.home.is_there():
             return DiaryAnswer((), 0)
         where = DiaryFilter(
@@ -128,7 +131,7 @@ class DiaryFacet:
         return DiaryAnswer(tuple(found[:limit]), len(found))
 
     def entry(self, name: str) -> DiaryEntry:
-        """Return one entry by id or a unique beginning. Raises UnknownName."""
+        """Return one entry by id or unique prefix. Raises UnknownName."""
         self._noting.must_be_there()
         with self._noting.reading() as notes:
             return find_entry(notes, name)
@@ -154,7 +157,7 @@ class DiaryFacet:
 
 
 class UndoReport(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What undoing a batch did. was_undone: it was undone before. Counts are of this time."""
+    """The result of undoing a batch. was_undone: it had been undone before. Counts are of this call."""
 
     batch: Batch
     was_undone: bool = False
@@ -165,23 +168,22 @@ class UndoReport(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class BatchesFacet:
-    """Runs of one memory that can be undone."""
+    """The runs of one memory that can be undone."""
 
     def __init__(self, noting: Noting) -> None:
         self._noting = noting
 
     def list(self) -> tuple[Batch, ...]:
-        """Return the batches, the newest first."""
+        """Return the batches, newest first."""
         if not self._noting.home.is_there():
             return ()
         with self._noting.reading() as notes:
             return tuple(notes.batches())
 
     def undo(self, name: str) -> UndoReport:
-        """Retire all that a run added; its history is kept. Harmless when done twice, also where the first was killed.
+        """Retire everything that a run added and keep its history. Repeating it, even after a kill, is harmless.
 
-        name: a batch's id or a beginning that only one has. What a person confirmed stays. Raises UnknownName,
-        StoreLocked, StoreError.
+        name: a batch's id or unique prefix. What a person confirmed stays. Raises UnknownName, StoreLocked, StoreError.
         """
         from recollect.ingest.learnings.run import LearnFacet
         from recollect.store.undo import undo_batch
@@ -198,7 +200,7 @@ class BatchesFacet:
 
 
 def find_batch(notes: NoteReader, name: str) -> Batch:
-    """Return the batch of an id, or of a beginning that only one has. Raises UnknownName."""
+    """Return the batch with an id or unique prefix. Raises UnknownName."""
     found = notes.named_batches(name.strip()) if name.strip() else []
     if len(found) != 1:
         nearest = tuple(batch.id for batch in found[:3])

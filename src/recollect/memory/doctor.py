@@ -1,4 +1,4 @@
-"""`memory.maintenance.doctor` and `.fix`: what is wrong, found by checks, and what of it can safely be put right."""
+"""`memory.maintenance.doctor` and `.fix`: runs checks, and fixes what is safe to fix."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ Say = Callable[[Fix], None]
 
 
 def doctor(home: OpenHome) -> DoctorReport:
-    """Run every check now. Never raises for what it finds; creates nothing."""
+    """Run every check now. Never raises because of findings; creates nothing."""
     return diagnose(
         DoctorContext(
             home.home,
@@ -60,7 +60,7 @@ def doctor(home: OpenHome) -> DoctorReport:
 
 
 def daemon_seen(home: Path) -> DaemonSeen:
-    """Return the daemon of a home as it is seen from outside."""
+    """Return the state of a home's daemon as seen from outside."""
     card = read_card(home)
     if card is not None:
         told = ask_status(home) if not card.port else None
@@ -70,7 +70,7 @@ def daemon_seen(home: Path) -> DaemonSeen:
 
 
 class Remedy(NamedTuple):
-    """What can safely be done about a check. does: said before it is done; do: returns what came of it."""
+    """A safe fix for a check. does: announced before it runs; do: runs it and returns the result."""
 
     ids: tuple[str, ...]
     does: Callable[[OpenHome, Check], str]
@@ -78,10 +78,10 @@ class Remedy(NamedTuple):
 
 
 def fix(home: OpenHome, *, is_dry_run: bool = False, say: Say = lambda _: None) -> DoctorReport:
-    """Do what is safe about what the checks find, say each step before it is done, then run the checks again.
+    """Apply safe fixes for what the checks find, announce each one first, then run the checks again.
 
-    is_dry_run: says what it would do. Nothing that is stored is dropped: what is derived is derived anew, permissions
-    are closed, leavings go. What was done is kept in the audit.
+    is_dry_run: only announce. Deletes nothing that is stored: derives data again, closes permissions, removes
+    leftovers. The audit log records every fix.
     """
     report = doctor(home)
     fixes: list[Fix] = []
@@ -98,7 +98,7 @@ def fix(home: OpenHome, *, is_dry_run: bool = False, say: Say = lambda _: None) 
             tried.add(remedy)
         if is_dry_run:
             break
-        report = doctor(home)  # what one thing put right may show another: events derived anew have no vectors yet
+        report = doctor(home)  # what one thing put right may show another: events derived again have no vectors yet
     if fixes and not is_dry_run:
         _note(home, fixes)
     return msgspec.structs.replace(report, fixes=tuple(fixes))
@@ -182,7 +182,7 @@ def _repair(home: OpenHome) -> str:
 
 
 def _mend_index(home: OpenHome) -> str:
-    """A sync mends what is missing; what cannot be opened after it is made anew as a whole."""
+    """A sync mends what is missing; what cannot be opened after it is made again as a whole."""
     said = _sync(home)
     still = next((c for c in doctor(home).checks if c.id == "index" and c.state == "fail"), None)
     if still is None:

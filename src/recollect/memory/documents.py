@@ -1,4 +1,4 @@
-"""`memory.documents`: project documents: add a folder, bring it in step, list what is there, take it out."""
+"""`memory.documents`: adds, refreshes, lists and removes folders of project documents."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ _NOT_YET = "another process is ingesting; a search finds this when that is done"
 class CollectionView(msgspec.Struct, frozen=True):
     """A collection. Times in UTC microseconds.
 
-    folder: "" for documents that came from elsewhere once and for all. documents: files that can be found; listed:
-    that would be documents and are never read; failed: that could not be read. bytes: of the documents. checked_at:
-    when last a whole look was written down, 0 for never. absent_since: since when the folder is not there.
+    folder: "" for documents imported once from elsewhere. documents: searchable files; listed: files that would be
+    documents but are never read; failed: unreadable files. bytes: of the documents. checked_at: time of the last
+    complete pass, 0 for never. absent_since: since when the folder is missing.
     """
 
     name: str
@@ -46,7 +46,9 @@ class CollectionView(msgspec.Struct, frozen=True):
 
 
 class DocumentView(msgspec.Struct, frozen=True):
-    """A file of a collection. path: below its folder. uid: cites it, "" where it cannot be found. size in bytes."""
+    """A file of a collection. path: relative to its folder. uid: its citation, "" if it is not searchable. size in
+    bytes.
+    """
 
     path: str
     state: DocumentState
@@ -65,7 +67,7 @@ class CollectionFiles(msgspec.Struct, frozen=True):
 
 
 class CollectionRemoved(msgspec.Struct, frozen=True):
-    """What taking a collection out did. documents: how many could be found before."""
+    """The result of removing a collection. documents: how many were searchable before."""
 
     name: str
     documents: int
@@ -86,8 +88,8 @@ class DocumentsFacet:
         """Take a folder's documents in, and look after them from now on. A folder that is one already is refreshed.
 
         collection: its name; "": as its project file, repository or folder is called. is_dry_run: say what would be
-        taken; nothing is written and no lock is held. Ctrl-C ends it after the file it is at; again goes on.
-        Raises UsageError, SourceUnavailable as `ingest.documents.collections.propose`; StoreError and its kinds.
+        taken; nothing is written and no lock is held. Ctrl-C ends it after the file it is at; again continues.
+        Raises UsageError, SourceUnavailable as `ingest.documents.collections.propose`; StoreError and its subclasses.
         """
         from recollect.ingest.collections import propose
         from recollect.ingest.documents import ALL, Bounds, refresh_collection
@@ -113,7 +115,7 @@ class DocumentsFacet:
     def refresh(
         self, name: str = "", *, progress: DocumentProgressCallback | None = None
     ) -> tuple[CollectionReport, ...]:
-        """Bring a collection, or all, in step with their folders now. Raises UnknownName, StoreError and its kinds."""
+        """Ingest changes of one collection, or of all. Raises UnknownName, StoreError and subclasses."""
         from recollect.ingest.documents import refresh_collection
 
         if not self._home.is_there():
@@ -135,7 +137,7 @@ class DocumentsFacet:
         return tuple(reports)
 
     def list(self) -> tuple[CollectionView, ...]:
-        """Return the collections by name. Raises StoreError and its kinds."""
+        """Return the collections by name. Raises StoreError and subclasses."""
         if not self._home.is_there():
             return ()
         with DocumentStore(self._home.home, "read") as store:
@@ -143,7 +145,7 @@ class DocumentsFacet:
             return tuple(_view(one, counts) for one in store.collections())
 
     def show(self, name: str) -> CollectionFiles:
-        """Return a collection with its files: what can be found, and of the rest why not. Raises UnknownName."""
+        """Return a collection with its files: which are searchable, and why the others are not. Raises UnknownName."""
         if not self._home.is_there():
             raise _unknown(name, ())
         with DocumentStore(self._home.home, "read") as store:
@@ -153,7 +155,7 @@ class DocumentsFacet:
         return CollectionFiles(view, tuple(_document(name, file) for file in files))
 
     def remove(self, name: str) -> CollectionRemoved:
-        """Take a collection out: nothing of it is found any more, its folder is left alone. Raises UnknownName."""
+        """Remove a collection from the memory; its folder stays. Raises UnknownName."""
         if not self._home.is_there():
             raise _unknown(name, ())
         with DocumentStore(self._home.home) as store:
@@ -187,7 +189,7 @@ class DocumentsFacet:
             yield RefreshContext(home.folders, home.config, keys, self._now_us, stop.is_set, progress), store
 
     def _begin(self, store: DocumentStore, one: StoredCollection) -> StoredCollection:
-        """Keep a new collection, so that a pass which is killed goes on with the next `sync`."""
+        """Keep a new collection, so that a pass which is killed continues with the next `sync`."""
         from recollect.store.notes import new_batch
 
         made = msgspec.structs.replace(one, batch=new_batch("documents", started_at=one.added_at).id)

@@ -1,4 +1,4 @@
-"""How a facet is declared: one line, and nothing of it is imported before it is asked for."""
+"""Declares a facet in one line, imported on first use."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class _Lazy:
 
 
 def facet(module: str, *, of: str = "") -> Any:
-    """Return an attribute that makes a facet whenever it is read; its class is the one that it is annotated with.
+    """Return a property that creates a facet on each access. The annotation names its class.
 
-    module: where that class is. of: the attribute that the facet is made of; "": the object itself.
+    module: where that class is defined. of: the attribute that the facet is made from; "": the object itself.
     """
     return _Lazy(module, of)

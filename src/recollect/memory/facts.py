@@ -1,4 +1,4 @@
-"""`memory.notes.facts`: what is so, since when and until when; contradictions, history, the glossary."""
+"""`memory.notes.facts`: facts with their validity; contradictions, history, the glossary."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ from recollect.units import plural
 class FactQuestion(msgspec.Struct, frozen=True, kw_only=True):
     """Which facts. Empty: all that hold now.
 
-    subject, predicate, object: as a whole, case and white space don't count; about: subject or object. words: each must
-    stand somewhere in it. at: what held then, known_at: as the memory knew it then; UTC microseconds, None: now.
-    is_history: whatever became of them, and whenever they held.
+    subject, predicate, object: compared as a whole, without case and spacing; about: subject or object. words: each
+    must occur in the fact. at: what held then; known_at: as the memory knew it then; UTC microseconds, None: now.
+    is_history: facts of any state and time.
     """
 
     subject: str = ""
@@ -57,32 +57,32 @@ class FactQuestion(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FactsAnswer(msgspec.Struct, frozen=True):
-    """Facts, the newest first. total: how many match."""
+    """Facts, newest first. total: how many match."""
 
     facts: tuple[Fact, ...]
     total: int
 
 
 class FactsFacet:
-    """Facts of one memory."""
+    """The facts of one memory."""
 
     def __init__(self, noting: Noting) -> None:
         self._noting = noting
 
     def add(self, new: NewFact) -> FactAdded:
-        """Keep a fact, its secrets redacted, and return what contradicts it. One that is known changes nothing.
+        """Store a fact, redacted, and return the facts that contradict it. A known fact changes nothing.
 
-        Straight to the database, without the ingest lock. Raises UsageError for a fact that cannot be, StoreLocked,
-        DiskFull, StoreError.
+        Writes to the database without the ingest lock. Raises UsageError for an invalid fact, StoreLocked, DiskFull,
+        StoreError.
         """
         new = self._clean(new)
         with self._noting.writing() as notes:
             return add_fact(notes, new, now_us=self._noting.now_us())
 
     def supersede(self, new: NewFact, *, at: int | None = None, old_object: str = "") -> FactAdded:
-        """Have a fact take the place of what holds of its subject and predicate, at one instant (default: now).
+        """Replace the present fact of a subject and predicate at one instant (default: now).
 
-        old_object: only of the fact with that one. Raises as `add`.
+        old_object: only the fact with this object. Raises as `add`.
         """
         new, now = self._clean(new), self._noting.now_us()
         old = self._noting.clean(old_object)
@@ -90,7 +90,7 @@ class FactsFacet:
             return supersede_fact(notes, new, at=now if at is None else at, now_us=now, old_object=old)
 
     def end(self, name: str, *, ended: int | None = None) -> Fact:
-        """Say that a fact ended, by default now. One that has ended by then stays as it is. Raises UnknownName."""
+        """End a fact, by default now. One that ended earlier stays as it is. Raises UnknownName."""
         now = self._noting.now_us()
         self._noting.must_be_there()
         with self._noting.writing() as notes:
@@ -98,13 +98,13 @@ class FactsFacet:
             return end_fact(notes, fact, ended=now if ended is None else ended, now_us=now)
 
     def retract(self, name: str) -> Fact:
-        """Say that a fact never held. Its history is kept. Raises UnknownName."""
+        """Mark a fact as never true. Its history is kept. Raises UnknownName."""
         self._noting.must_be_there()
         with self._noting.writing() as notes:
             return retract_fact(notes, find_fact(notes, name), now_us=self._noting.now_us())
 
     def named(self, subject: str, predicate: str, object_: str) -> Fact:
-        """Return the fact of these words that holds now. Raises UsageError where none or more than one does."""
+        """Return the present fact with these words. Raises UsageError if there is none or more than one."""
         clean = self._noting.clean
         question = FactQuestion(subject=clean(subject), predicate=predicate, object=clean(object_))
         found = self.find(question, limit=2).facts
@@ -115,7 +115,7 @@ class FactsFacet:
         return found[0]
 
     def find(self, question: FactQuestion, *, limit: int | None = 50) -> FactsAnswer:
-        """Return facts, the newest first. Raises UnknownName for a repository."""
+        """Return facts, newest first. Raises UnknownName for a repository."""
         if not self._noting.home.is_there():
             return FactsAnswer((), 0)
         at = question.at
@@ -137,14 +137,15 @@ class FactsFacet:
         return FactsAnswer(tuple(found[:limit]), len(found))
 
     def fact(self, name: str) -> Fact:
-        """Return one fact by id or a unique beginning. Raises UnknownName."""
+        """Return one fact by id or unique prefix. Raises UnknownName."""
         self._noting.must_be_there()
         with self._noting.reading() as notes:
             return find_fact(notes, name)
 
     def contradictions(self, *, repo: str = "", at: int | None = None) -> tuple[Contradiction, ...]:
-        """Return the pairs that cannot hold together: at an instant where one is given, else at any. Raises UnknownName
-        for a repository."""
+        """Return pairs of facts that contradict each other, at an instant or at any time. Raises UnknownName for a
+        repository.
+        """
         if not self._noting.home.is_there():
             return ()
         repo = self._noting.repository(repo)
@@ -155,23 +156,25 @@ class FactsFacet:
             return tuple(contradictions_among(facts, predicates_with_one_object(notes)))
 
     def means(self, word: str, other: str) -> FactAdded:
-        """Have searches for a word find another one too, and the other way round."""
+        """Declare two words as synonyms for searches."""
         return self.add(NewFact(subject=word, predicate=MEANS, object=other))
 
     def linked_data(self, question: FactQuestion) -> dict[str, Any]:
-        """Return facts as a JSON-LD document, see `insights.notes.linked_data`."""
+        """Return facts as a JSON-LD document; see `insights.notes.linked_data`."""
         return linked_data(self.find(question, limit=None).facts)
 
     def begin(self, text: str, *, name: str) -> int:
-        """Return what "from" a time means, see `model.time`. Raises UsageError, which calls it by `name`."""
+        """Return the instant at which "from" this time begins; see `model.time`. Raises UsageError, which refers to
+        it as `name`.
+        """
         return self._noting.period(text, name=name).start_us
 
     def end_of(self, text: str, *, name: str) -> int:
-        """Return what "until" a time means, an exclusive end. Raises as `begin`."""
+        """Return the exclusive end of "until" this time. Raises as `begin`."""
         return self._noting.period(text, name=name).until_us
 
     def instant(self, text: str, *, name: str) -> int:
-        """Return what "at" a time means. Raises as `begin`."""
+        """Return the instant that "at" this time means. Raises as `begin`."""
         return self._noting.period(text, name=name).last_us
 
     def _clean(self, new: NewFact) -> NewFact:
@@ -204,8 +207,9 @@ _STOOD: tuple[DecisionState, ...] = ("holds", "contradicted", "superseded", "rev
 
 
 class SeedReport(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What seeding did. known: facts that were there. ended: whose decision was replaced since; retracted: whose
-    decision or learning is there no more. batch None: nothing was added."""
+    """The result of seeding. known: facts that existed. ended: facts whose decision was replaced; retracted: facts
+    whose decision or learning no longer exists. batch None: nothing was added.
+    """
 
     batch: Batch | None = None
     decisions: int = 0
@@ -217,16 +221,16 @@ class SeedReport(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class SeedingFacet:
-    """Seeds facts of one memory."""
+    """Seeds the facts of one memory."""
 
     def __init__(self, noting: Noting) -> None:
         self._noting = noting
 
     def seed(self, *, repo: str = "") -> SeedReport:
-        """Derive facts from decisions and learned facts; a second time adds nothing. repo: only of this one, exactly.
+        """Derive facts from decisions and learned facts; repeating it adds nothing. repo: only this one, exact name.
 
-        What they say no more is ended or retracted. A fact of theirs that a person retracted stays so.
-        Raises UnknownName for a repository, StoreLocked, StoreError.
+        Ends or retracts facts that no longer follow. A fact that a person retracted stays retracted. Raises UnknownName
+        for a repository, StoreLocked, StoreError.
         """
         if not self._noting.home.is_there():
             return SeedReport()

@@ -1,4 +1,4 @@
-"""`memory.maintenance.forgetting`: takes what is meant out of the memory, for good."""
+"""`memory.maintenance.forgetting`: deletes a selection from the memory for good."""
 
 from __future__ import annotations
 
@@ -33,23 +33,23 @@ if TYPE_CHECKING:
     from recollect.ingest.learnings.run import LearnFacet
 
 _WAIT_S = 20.0
-"""How long another process is waited for that is taking in; a daemon does that for moments."""
+"""How long another process is waited for that is ingesting; a daemon does that for moments."""
 _ASK_AGAIN_S = 0.2
 _LEARN_FOR_S = 10.0
-"""What the sessions that stay teach is read at once for so long; the next sync goes on."""
+"""What the sessions that stay teach is read at once for so long; the next sync continues."""
 
 
 class ForgettingFacet:
-    """Says what a selection means, forgets it, and tells how much was ever forgotten."""
+    """Plans and carries out forgetting, and reports how much was ever forgotten."""
 
     def __init__(self, home: OpenHome) -> None:
         self._home = home
 
     def plan(self, selection: ForgetSelection, *, progress: StageProgress | None = None) -> ForgetReport:
-        """Return what would be forgotten; nothing is changed but that what is new is taken in first, as any read does.
+        """Return what would be forgotten. Ingests changes first, as any read does, and changes nothing else.
 
-        Raises UsageError where nothing is meant or a pattern is none, UnknownName for a session that is not there,
-        KeyUnavailable, StoreError, ArchiveError.
+        Raises UsageError for an empty selection or an invalid pattern, UnknownName for a session, KeyUnavailable,
+        StoreError, ArchiveError.
         """
         started = time.perf_counter()
         notes = self._fresh()
@@ -73,11 +73,11 @@ class ForgettingFacet:
         return report
 
     def run(self, selection: ForgetSelection, *, progress: StageProgress | None = None) -> ForgetReport:
-        """Forget it; what is new is taken in first, so that nothing of it comes in later. Sessions that lose records
-        and stay are analysed and learned from anew.
+        """Forget a selection. Ingests changes first, so that none of it returns later.
 
-        Interrupted, the next command that writes goes on. A report of state "busy": another process kept the memory
-        locked, and nothing was done. Raises as `plan`; and DiskFull, IndexUnavailable: then it is not finished.
+        Sessions that lose records but stay are analysed again. After an interruption the next writing command
+        continues. State "busy": another process held the lock, and nothing was done. Raises as `plan`; also DiskFull
+        and IndexUnavailable, and then it is unfinished.
         """
         started = time.perf_counter()
         notes = self._fresh()
@@ -91,7 +91,7 @@ class ForgettingFacet:
             return ForgetReport("busy", notes=[*notes, str(error)])
         notes += self._unknown(selection, report)
         if report.records:
-            notes += self._fresh()  # what is left of those sources is derived anew
+            notes += self._fresh()  # what is left of those sources is derived again
         if again:
             done = DistillingFacet(self._home).run(sessions=again)
             report.notes += done.notes
@@ -104,9 +104,9 @@ class ForgettingFacet:
         return report
 
     def listed(self) -> ForgottenList:
-        """Return how much was ever forgotten, and when; nothing tells what it was."""
+        """Return how much was ever forgotten and when, but not what."""
         counts: dict[tuple[int, str], int] = {}
-        self._home.reader()  # makes an empty memory where there is none
+        self._home.reader()  # makes an empty memory if there is none
         with SelectionReader(self._home.home) as stored:
             for kind, at in stored.tombstones():
                 counts[at, kind] = counts.get((at, kind), 0) + 1
@@ -114,7 +114,7 @@ class ForgettingFacet:
         return ForgottenList(tuple(groups))
 
     def _is_empty(self) -> bool:
-        """Nothing was ever taken in or noted: there is no key either."""
+        """Nothing was ever ingested or noted: there is no key either."""
         reader = self._home.reader()
         return next(reader.ledgers(), None) is None and not reader.entries.counts()
 

@@ -1,4 +1,4 @@
-"""`memory.handoff`: go on with a session, in its own agent or, by a brief, in another one."""
+"""`memory.handoff`: continues a session in its own agent or, with a brief, in another one."""
 
 from __future__ import annotations
 
@@ -40,16 +40,16 @@ STATES: tuple[DecisionState, ...] = ("holds", "contradicted", "superseded", "rev
 
 
 def command_line(command: Sequence[str], folder: str = "") -> str:
-    """Return a command as one would type it in a shell, with the change to a folder before it."""
+    """Return a command as you would type it in a shell, with the change to its folder first."""
     join = subprocess.list2cmdline if sys.platform == "win32" else shlex.join
     return f"{join(['cd', folder])} && {join(command)}" if folder else join(command)
 
 
 class ResumeCommand(msgspec.Struct, frozen=True):
-    """How a session's own agent goes on with it.
+    """The agent's own command to continue a session.
 
-    command: the program and its arguments; no shell reads them. folder: where to run it, the one that the session began
-    in, "" where nothing tells. is_folder_there: on this machine, now. source: where the agent documents it.
+    command: program and arguments, run without a shell. folder: where to run it: the session's first folder, "" if
+    unknown. is_folder_there: whether it exists on this machine. source: where the agent documents the command.
     """
 
     session_uid: str
@@ -64,9 +64,9 @@ class ResumeCommand(msgspec.Struct, frozen=True):
 class Handoff(msgspec.Struct, frozen=True):
     """A brief of a session for another agent.
 
-    text: the whole of it. lines: its cited lines. left_out: lines that had no room. tokens: of the text, at most.
-    start: the program and arguments that begin a session of that agent with it; empty where no such command is known.
-    folder: as in `ResumeCommand`. file: where the brief is written, "" for nowhere.
+    text: the whole brief. lines: its cited lines. left_out: lines that did not fit. tokens: upper bound for the text.
+    start: program and arguments that start a session of that agent with the brief; empty if unknown. folder: as in
+    `ResumeCommand`. file: where the brief is written, "" for nowhere.
     """
 
     session_uid: str
@@ -83,15 +83,18 @@ class Handoff(msgspec.Struct, frozen=True):
 
 
 class HandoffFacet:
-    """Nothing is taken in, and no agent is started."""
+    """Continues sessions. Ingests nothing and starts no agent."""
 
     def __init__(self, home: OpenHome, now_us: Callable[[], int] = now_us) -> None:
         self._home = home
         self._now_us = now_us
 
     def resume(self, uid: str) -> ResumeCommand:
-        """Return the command that goes on with a session. Raises UnknownName; UsageError where there is none: the agent
-        has no such command, the session is a subagent's, or its id would be read as an option."""
+        """Return the command that continues a session.
+
+        Raises UnknownName; UsageError if there is none: the agent has no such command, the session is a subagent's, or
+        its id would be read as an option.
+        """
         session = self._home.session(uid)
         name, commands = self._commands(session.agent)
         if session.parent_session:
@@ -116,7 +119,7 @@ class HandoffFacet:
         )  # fmt: skip
 
     def analyse(self, uid: str) -> tuple[str, ...]:
-        """Analyse a session as far as it has come, where that was not done; return notes on what could not be done.
+        """Analyse a session up to its present end, if necessary; return notes about problems.
 
         Raises UnknownName, ConfigError, StoreError.
         """
@@ -132,10 +135,10 @@ class HandoffFacet:
             return (f"not analysed: {error}",)
 
     def brief(self, uid: str, *, to: str, budget: int = BRIEF_TOKENS, file: str = "") -> Handoff:
-        """Return a brief of a session. to: the other agent, by any of its names. budget: LLM tokens. file: where the
-        caller writes it, which is then what the other agent is told to read.
+        """Return a brief of a session. to: the other agent, by any of its names. budget: in LLM tokens.
 
-        Raises UnknownName for the session or the agent, StoreError.
+        file: where the caller writes the brief; the other agent is told to read it. Raises UnknownName for the session
+        or agent, StoreError.
         """
         session = self._home.session(uid)
         slug = self._home.slug(to)

@@ -43,8 +43,10 @@ ADDED = "added"
 
 
 class NewDecision(msgspec.Struct, frozen=True):
-    """What a person says of a decision. chosen, rejected: options; because: the reason. session: a uid, a beginning of
-    it or a citation `uid#seq`, "" for none; repo: "" takes the session's."""
+    """A decision that a person records. chosen, rejected: options; because: the reason.
+
+    session: a uid, prefix or citation `uid#seq`, "" for none; repo: "" uses the session's.
+    """
 
     statement: str
     chosen: tuple[str, ...] = ()
@@ -56,15 +58,14 @@ class NewDecision(msgspec.Struct, frozen=True):
 
 
 class DecisionsFacet:
-    """Decisions of one memory."""
+    """The decisions of one memory."""
 
     def __init__(self, home: OpenHome, now_us: Callable[[], int] = now_us) -> None:
         self._home = home
         self._now_us = now_us
 
     def find(self, question: DecisionQuestion, *, limit: int | None = None) -> DecisionsAnswer:
-        """Return what was decided, the newest first. Takes nothing in. Raises UnknownName for a session or a
-        repository."""
+        """Return decisions, newest first. Ingests nothing. Raises UnknownName for a session or repository."""
         if not self._home.is_there():
             return DecisionsAnswer((), 0)
         self._home.known_names().filter(EventFilter(repos=question.repos))
@@ -94,15 +95,17 @@ class DecisionsFacet:
         return f"{missing}; decisions are found by rules alone. Install Recollect again" if missing else ""
 
     def instant(self, text: str, *, name: str) -> int:
-        """Return what "at" a time means, see `model.time`. Raises UsageError, which calls it by `name`."""
+        """Return the instant that "at" this time means; see `model.time`. Raises UsageError, which refers to it as
+        `name`.
+        """
         return required_time(text, self._now_us(), self._home.zone, name=name).last_us
 
     def add(self, new: NewDecision) -> DecisionView:
-        """Keep a decision that was taken elsewhere. Secrets in it are redacted.
+        """Store a decision that was made elsewhere, redacted.
 
-        Straight to the database, without the ingest lock. The next analysis relates it to others;
-        `memory.distilling.run(sessions=())` does so at once.
-        Raises UsageError for an empty or endless text, UnknownName for a session or event, StoreLocked, StoreError.
+        Writes to the database without the ingest lock. The next analysis relates it to others;
+        `memory.distilling.run(sessions=())` does so at once. Raises UsageError for an empty or oversized text,
+        UnknownName for a session or event, StoreLocked, StoreError.
         """
         from recollect.store.insight_writer import add_decision
 
@@ -178,7 +181,7 @@ _PAGE = 200
 
 
 def make_retro(home: OpenHome, span: Span, *, notes: Sequence[str] = ()) -> Retro:
-    """Return a span in retrospect, from what is stored and analysed. Takes nothing in."""
+    """Return the retrospective of a period, from what is stored and analysed. Ingests nothing."""
     where, decisions = EventFilter(repos=span.repos), _decisions(home, span)
     told, waiting = _taken(home, where, span)
     if waiting:
@@ -203,7 +206,7 @@ def _corrections(home: OpenHome, span: Span) -> int:
 
 
 def _is_named(repo: str, wanted: str) -> bool:
-    """Tell whether a repository is one that a filter names, as in `EventFilter`."""
+    """Return whether a repository is one that a filter names, as in `EventFilter`."""
     return repo == wanted[1:] if wanted.startswith("=") else wanted in repo
 
 
@@ -297,10 +300,10 @@ def freshen(
     home: OpenHome, refresh: Callable[[], tuple[str, ...]], *, with_under_way: bool = False,
     repos: tuple[str, ...] = (), tell: Telling = lambda _: None,
 ) -> tuple[str, ...]:  # fmt: skip
-    """Take in and analyse what is due; return notes on what could not be done.
+    """Ingest and analyse what is due; return notes about problems.
 
-    with_under_way: the newest sessions (of repos) that nobody has ended are analysed too, as far as they have come.
-    Raises ConfigError for a rule that cannot be used, StoreError.
+    with_under_way: also analyse the newest unfinished sessions (of repos) up to their present end. Raises ConfigError
+    for an invalid rule, StoreError.
     """
     tell("ingesting what changed")
     notes = refresh()

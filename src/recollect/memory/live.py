@@ -1,4 +1,4 @@
-"""`memory.live`: keep a memory fresh as its daemon, or ask the one that does."""
+"""`memory.live`: keeps a memory fresh as its daemon, or asks the running one."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CONFIGURATION_CHANGED = "the configuration was changed since it started: `recoll
 
 
 class LiveFacet:
-    """The daemon of one home, from inside and from outside."""
+    """The daemon of one home: being it, and asking it."""
 
     def __init__(self, home: OpenHome, now_us: Callable[[], int] = now_us) -> None:
         self._home = home
@@ -34,11 +34,11 @@ class LiveFacet:
         return self._home.home
 
     def take_place(self) -> Place:
-        """Become the one daemon of this home. Raises StoreLocked naming the other one, StoreError."""
+        """Become the one daemon of this home. Raises StoreLocked, which names the other one, StoreError."""
         return Place(self._home.home)
 
     def make_keeper(self, log: Callable[[str], None]) -> Keeper:
-        """Return the loop, not started; this memory's own reads wait for it from now on."""
+        """Return the keeper's loop, not started. From now on this memory's own reads wait for it."""
         from recollect.sharing.automatic import AutomaticPush
 
         keeper = Keeper(self._home, now_us=self._now_us, log=log, share=AutomaticPush(self._home))
@@ -48,7 +48,7 @@ class LiveFacet:
         return keeper
 
     def _tell(self, log: Callable[[str], None], failure: Failure) -> None:
-        """Keep in the audit, where `doctor` looks, that some work goes on failing, and tell whom `[notify]` names."""
+        """Keep in the audit, where `doctor` looks, that some work continues failing, and tell whom `[notify]` names."""
         from recollect.store.audit import add_audit
 
         told = {"work": failure.work, "code": failure.code, "times": failure.times}
@@ -61,21 +61,21 @@ class LiveFacet:
             log(f"that {failure.work} goes on failing could not be told: {problem}")
 
     def is_alive(self) -> bool:
-        """Tell whether a daemon is at work: one look at its lock, nothing remembered."""
+        """Return whether a daemon is running: one look at its lock, nothing cached."""
         return is_alive(self._home.home)
 
     def is_kept(self) -> bool:
-        """Tell whether a daemon, this process or another, does what keeps the memory fresh."""
+        """Return whether a daemon, in this process or another, keeps the memory fresh."""
         return self._home.keeper is not None or self.is_alive()
 
     def card(self) -> Card | None:
-        """Return what the daemon at work says of itself; None where there is none."""
+        """Return the running daemon's description of itself; None without a daemon."""
         return read_card(self._home.home)
 
     def status(self) -> LiveStatus | None:
-        """Ask the daemon at work how it is; None where there is none or it does not answer.
+        """Ask the running daemon for its state; None without a daemon or an answer.
 
-        What was changed in the configuration since it started is a note: it does not count yet.
+        A note lists configuration changes that take effect only after a restart.
         """
         told = ask_status(self._home.home)
         if told is None or not self._is_changed_since(told.started_at):

@@ -1,4 +1,4 @@
-"""`memory.maintenance`: verify, doctor, repair, backup, export, rebuild, keys, and the original text of events."""
+"""`memory.maintenance`: verify, doctor, repair, backup, export, rebuild, keys, reveal."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ _ALL_SESSIONS = 1_000_000
 
 
 class ExcludedView(msgspec.Struct, frozen=True):
-    """What is excluded, as the configuration names it. stored_sessions: that came before; of these repositories."""
+    """The exclusions of the configuration. stored_sessions: sessions of these repositories ingested earlier."""
 
     exclude_repos: tuple[str, ...]
     stored_sessions: int = 0
@@ -62,8 +62,10 @@ class ExcludedView(msgspec.Struct, frozen=True):
 
 
 class SettingsView(msgspec.Struct, frozen=True):
-    """The configuration in force, without secrets. home_from: the variable that names the home, "" for none. path: of
-    the file, "" for none; exists: whether it is there."""
+    """The configuration in force, without secrets. home_from: the variable that names the home, "" for none.
+
+    path: of the file, "" for none; exists: whether the file exists.
+    """
 
     home: str
     home_from: str
@@ -73,7 +75,7 @@ class SettingsView(msgspec.Struct, frozen=True):
 
 
 class MaintenanceFacet:
-    """Looks after the memory: proves it complete, tells its health, gives sessions back, derives it anew."""
+    """Maintains the memory: verifies, checks, exports, backs up and rebuilds it."""
 
     def __init__(self, home: OpenHome) -> None:
         self._home = home
@@ -88,9 +90,9 @@ class MaintenanceFacet:
     """The original text of events. Everything shown is logged."""
 
     def verify(self, *, progress: Progress | None = None) -> VerifyReport:
-        """Read every stored byte back, recompute every hash and the completeness ledger."""
+        """Read back every stored byte, and recompute every hash and the completeness ledger."""
         reader = self._home.reader()
-        if next(reader.ledgers(), None) is None:  # nothing was ever taken in: there is no archive, and no key either
+        if next(reader.ledgers(), None) is None:  # nothing was ever ingested: there is no archive, and no key either
             return VerifyReport(True, 0, 0, 0, 0, 0, 0, 0, (), (), 0.0)
         with self._home.archive() as archive:
             kept = (item.node for item in self._home.distilled().nodes(NodeFilter(with_revoked=True)))
@@ -98,9 +100,9 @@ class MaintenanceFacet:
             return verify(reader, archive, nodes=chain(kept, added), progress=progress)
 
     def verify_deep(self, *, progress: Callable[[str, int, int], None] | None = None) -> VerifyReport:
-        """Verify, then derive everything derived again and hold it against what is there: events, index, digests.
+        """Verify; then derive everything again and compare it with what is stored: events, index, digests.
 
-        Takes as long as taking everything in, and holds the ingest lock. progress: (what is done, done, in all).
+        Takes as long as ingesting everything, and holds the ingest lock. progress: called with (stage, done, total).
         Raises StoreLocked when another process is ingesting; else as `verify`.
         """
         from recollect.maintenance.deep_verify import verify_deep
@@ -113,7 +115,7 @@ class MaintenanceFacet:
         return msgspec.structs.replace(report, ok=report.ok and all(part.ok for part in deep), deep=deep)
 
     def excluded(self) -> ExcludedView:
-        """Return which repositories the configuration excludes, and how many sessions of them are stored."""
+        """Return the excluded repositories and how many of their sessions are stored."""
         from recollect.config import load_config
         from recollect.erasure.repositories import excluded_repos, is_of
 
@@ -156,7 +158,7 @@ class MaintenanceFacet:
                     yield f"excluded all the same: {unknown}"
 
     def settings(self) -> SettingsView:
-        """Return every key of the configuration with its value in force and where that comes from."""
+        """Return every configuration key with its value in force and the origin of that value."""
         from recollect.config import listed_config
         from recollect.memory.redaction import without_secrets
 
@@ -176,11 +178,11 @@ class MaintenanceFacet:
         )
 
     def log(self, *, limit: int | None = None) -> tuple[AuditEntry, ...]:
-        """Return what was done by hand, what was taken away, and what failed; the newest first. Raises StoreError."""
+        """Return manual changes, deletions and failures, newest first. Raises StoreError."""
         return tuple(read_audit(self._home.home, limit=limit)) if self._home.is_there() else ()
 
     def latest_sources(self, *, limit: int) -> tuple[LedgerRow, ...]:
-        """Return the sources that were ingested last, the newest first."""
+        """Return the last ingested sources, newest first."""
         return tuple(heapq.nlargest(limit, self._home.reader().ledgers(), key=lambda row: row.observed_at))
 
     def _config_path(self) -> Path:
@@ -189,15 +191,15 @@ class MaintenanceFacet:
         return self._home.config_path
 
     def doctor(self) -> DoctorReport:
-        """Run every health check now. Never raises for what it finds; creates nothing."""
+        """Run every health check now. Never raises because of findings; creates nothing."""
         from recollect.memory.doctor import doctor
 
         return doctor(self._home)
 
     def fix(self, *, is_dry_run: bool = False, say: Callable[[Fix], None] = lambda _: None) -> DoctorReport:
-        """Do what is safe about what the checks find, each step said before, then run them again.
+        """Apply safe fixes for what the checks find, announce each one first, then run the checks again.
 
-        is_dry_run: says what it would do, and does nothing.
+        is_dry_run: only announce.
         """
         from recollect.memory.doctor import fix
 
@@ -206,9 +208,9 @@ class MaintenanceFacet:
     def repair(
         self, *, source: Path | None = None, is_dry_run: bool = False, say: Callable[[Fix], None] = lambda _: None
     ) -> RepairReport:
-        """Find everything that is damaged, say what would be done about each, and do it.
+        """Find all damage, announce the repair of each and carry it out.
 
-        source: a backup, for what is in no other place. is_dry_run: only says it. Raises StoreLocked, BackupUnusable.
+        source: a backup, for what exists nowhere else. is_dry_run: only announce. Raises StoreLocked, BackupUnusable.
         """
         from recollect.maintenance.repair import repair
 
@@ -222,9 +224,9 @@ class MaintenanceFacet:
         out: Path,
         revision: int | None = None,
     ) -> tuple[Exported, ...]:
-        """Write a session into a folder, see `maintenance.export.export`: redacted, unless `raw` is asked for.
+        """Write a session to a folder; see `maintenance.export.export`. Redacted unless `raw` is given.
 
-        Exact bytes contain the session's secrets, so giving them is logged first.
+        Exact bytes contain the session's secrets, so the audit log records the export first.
         """
         session = self._home.session(uid)
         if format == "raw":
@@ -239,9 +241,9 @@ class MaintenanceFacet:
         format: ExportFormat = "events",  # noqa: A002 (the word of the command line)
         revision: int | None = None,
     ) -> Iterator[bytes]:
-        """Yield one session as bytes: redacted, or for `raw` exactly those of its transcript, which is logged first.
+        """Yield one session as bytes: redacted, or with `raw` the exact transcript, which the audit log records first.
 
-        Raises UsageError when nothing of the session is archived.
+        Raises UsageError if nothing of the session is archived.
         """
         session = self._home.session(uid)
         reader = self._home.reader()
@@ -265,10 +267,10 @@ class MaintenanceFacet:
     def backup(
         self, target: Path, *, with_key: bool = True, progress: Callable[[str, int, int], None] | None = None
     ) -> BackupReport:
-        """Copy the memory as it is now to a folder, or to one file `….tar.zst`, and read all of it again.
+        """Copy the memory as it is now to a folder or a file `….tar.zst`, and read the copy back.
 
-        with_key False: the wrapping key is left out. progress: called with (stage, bytes done, bytes in all). Raises
-        UsageError, BackupUnusable, DiskFull, StoreError; the target is then no backup, or the one before.
+        with_key False: leave the wrapping key out. progress: called with (stage, bytes done, total bytes). Raises
+        UsageError, BackupUnusable, DiskFull, StoreError; the target is then no backup, or still the previous one.
         """
         from recollect.maintenance.backup.restore import backup
 
@@ -278,10 +280,10 @@ class MaintenanceFacet:
         self, source: Path, *, force: bool = False, keep: bool = False,
         progress: Callable[[str, int, int], None] | None = None,
     ) -> RestoreReport:  # fmt: skip
-        """Let a backup take this memory's place, see `recollect.maintenance.backup.restore.restore`.
+        """Replace this memory with a backup; see `recollect.maintenance.backup.restore.restore`.
 
-        force: also where there is a memory already; keep: which is then kept aside. Raises UsageError, StoreLocked,
-        BackupUnusable, KeyUnavailable, SchemaTooNew; the memory is then as it was.
+        force: also replace an existing memory; keep: keep that one aside. Raises UsageError, StoreLocked,
+        BackupUnusable, KeyUnavailable, SchemaTooNew; the memory is then unchanged.
         """
         from recollect.maintenance.backup.restore import restore
 
@@ -289,14 +291,14 @@ class MaintenanceFacet:
 
     @property
     def service(self) -> Service:
-        """Recollect as a service of the system."""
+        """Recollect as a system service."""
         from recollect.maintenance.service.service import Service
         from recollect.store.home import make_home
 
         return Service(self._home.home, self._home.env, make_home=partial(make_home, self._home.home))
 
     def rebuild(self, what: Literal["index", "all"] = "all", *, progress: Progress | None = None) -> SyncReport:
-        """Derive the index, or database and index, anew from what is kept; then take in what is new.
+        """Derive the index, or database and index, again from what is kept; then ingest changes.
 
         Raises StoreLocked when another process is ingesting.
         """
@@ -306,31 +308,32 @@ class MaintenanceFacet:
 
 
 class KeysFacet:
-    """The wrapping key of a home. Every change is logged."""
+    """The wrapping key of a home. The audit log records every change."""
 
     def __init__(self, home: OpenHome) -> None:
         self._home = home.home
         self._keys = home.folders.keys
 
     def status(self) -> KeyStatus:
-        """Return which key is in force, where it is kept and whether it can be read now. Raises KeyUnavailable."""
+        """Return the key in force, where it is kept and whether it is readable now. Raises KeyUnavailable."""
         self._check_there()
         return key_status(self._keys)
 
     def rotate(self) -> KeyChange:
-        """Make a new wrapping key in the place of the present one; no chunk is rewritten. May ask a person.
+        """Replace the wrapping key with a new one; rewrites no chunk. May prompt a person.
 
         Raises:
-            KeyUnavailable: the present key cannot be read, or the keyring doesn't take the new one.
+            KeyUnavailable: the present key cannot be read, or the keyring does not accept the new one.
             StoreLocked: another process is changing the keys.
-            DiskFull, ArchiveError: a file cannot be written. The present key is then still in force.
+            DiskFull, ArchiveError: a file cannot be written. The present key then stays in force.
         """
         self._check_there()
         return self._change(read_envelope(self._keys).kept)
 
     def move(self, kept: KeyPlace) -> KeyChange:
-        """Make a new wrapping key and keep it elsewhere. Raises UsageError where it is there already; else as
-        `rotate`."""
+        """Replace the wrapping key and keep the new one elsewhere. Raises UsageError if it exists already; else as
+        `rotate`.
+        """
         self._check_there()
         if read_envelope(self._keys).kept == kept:
             where = "in a file" if kept == "file" else "in the keyring"
@@ -359,14 +362,14 @@ class KeysFacet:
 
 
 class Reveal:
-    """Shows original text. Nothing is given before it is logged; no server offers this."""
+    """Shows original text. Logs every access first; no server offers this."""
 
     def __init__(self, home: OpenHome) -> None:
         self._home = home
         self._folders = home.folders
 
     def events(self, events: Iterable[Event]) -> tuple[RevealedEvent, ...]:
-        """Return events in their original words, after logging who was shown which.
+        """Return events with their original text, after logging who saw which.
 
         Raises:
             KeyUnavailable: the archive's key cannot be read.
@@ -401,7 +404,7 @@ class Reveal:
 
     def log(self, *, limit: int | None = None) -> tuple[AuditEntry, ...]:
         """Return what was shown, newest first. Raises StoreError."""
-        self._home.reader()  # makes an empty memory where there is none
+        self._home.reader()  # makes an empty memory if there is none
         return tuple(read_audit(self._home.home, actions=("reveal",), limit=limit))
 
     def _log(self, shown: tuple[Event, ...] | tuple[RevealedEvent, ...], form: str) -> None:
@@ -417,7 +420,7 @@ class Reveal:
 
 
 def log_export(home: Path, session_uid: str, events: int) -> None:
-    """Keep that a session's exact bytes are given. Raises StoreError: then they must not be."""
+    """Log the export of a session's exact bytes. Raises StoreError; then they must not be exported."""
     value = {"session_uid": session_uid, "as": "export", "events": events, "by": who()}
     add_audit(home, "reveal", value, at=now_us())
 
@@ -439,7 +442,7 @@ class _Records:
 
 
 def who() -> str:
-    """Return who runs this process, as the system names them."""
+    """Return the user of this process as the system names them."""
     if sys.platform == "win32":
         return os.environ.get("USERNAME", "")
     import pwd

@@ -1,4 +1,4 @@
-"""`class Memory`: open a home, keep it fresh, ask it. Synchronous and safe from many threads."""
+"""`class Memory`: opens a home, keeps it fresh, answers questions. Synchronous; safe from many threads."""
 
 from __future__ import annotations
 
@@ -78,9 +78,8 @@ class Memory(OpenHome):
     ) -> Memory:
         """Open the memory of a home folder; without one, that of `RECOLLECT_HOME` or the platform's default.
 
-        Nothing is read or written before it is needed. env stands for the process environment (agents' own variables,
-        the user's home). zone: in which days of queries and notes begin and end. Raises ConfigError for a configuration
-        that cannot be used.
+        Reads and writes nothing until needed. env replaces the process environment (agents' own variables, the user's
+        home). zone: the time zone for days in queries and notes. Raises ConfigError for an unusable configuration.
         """
         values = os.environ if env is None else env
         if home is None:
@@ -110,9 +109,9 @@ class Memory(OpenHome):
     def sync(
         self, *, agents: Sequence[str] = (), force: bool = False, progress: ProgressCallback | None = None
     ) -> SyncReport:
-        """Take in everything new or changed, analyse it and learn from it; then ask the model that is configured.
+        """Ingest everything new or changed, analyse it and learn from it; then ask the configured model.
 
-        force: derive what is stored anew from the archive first. When another process is ingesting, returns at once
+        force: first derive all stored events again from the archive. When another process is ingesting, returns at once
         with state "busy". Raises UnknownName for an agent that does not exist, StoreError or ArchiveError when the home
         cannot be written.
         """
@@ -124,28 +123,27 @@ class Memory(OpenHome):
         self, paths: Sequence[Path], *, agents: Sequence[str] = (), options: ImportOptions | None = None,
         is_dry_run: bool = False, progress: ProgressCallback | None = None,
     ) -> SyncReport:  # fmt: skip
-        """Take in files and folders that the user names: transcripts in any layout, exports of conversations.
+        """Ingest files and folders that the user names: transcripts in any layout, exports of conversations.
 
-        A zip archive is unpacked for the time. agents: whose the files are, where their content does not tell. Without
-        paths: what agents wrote in their own folders. options: what of all that is wanted. is_dry_run: only say what
-        would be done; nothing is written and no lock taken.
-        Raises SourceError for a path that is not there or an archive that cannot be unpacked, before anything is taken
-        in; UnknownName for a session that is nowhere; else as `sync`.
+        Unpacks zip archives temporarily. agents: who wrote the files, if their content does not tell. Without paths:
+        the agents' own folders. options: which part to ingest. is_dry_run: only report; writes nothing and takes no
+        lock. Raises SourceError for a missing path or an unreadable archive, before anything is ingested; UnknownName
+        for a session; else as `sync`.
         """
         from recollect.ingest.operations import import_
 
         return import_(self, paths, agents=agents, options=options, is_dry_run=is_dry_run, progress=progress)
 
     def refresh(self) -> tuple[str, ...]:
-        """Ingest what has changed, a few times a second at most; return notes on what could not be done.
+        """Ingest changes, a few times a second at most; return notes about problems.
 
-        Where a daemon keeps the memory fresh, it is asked to finish what it has noticed instead. Never raises for a
-        home that is busy, full or read-only: what is stored is read on.
+        A running daemon is asked to finish what it has noticed instead. Never raises for a home that is busy, full or
+        read-only: reading continues with what is stored.
         """
         return self._refresher.refresh()
 
     def is_refresh_due(self) -> bool:
-        """Tell whether `refresh` would do anything now. One look at the database at most."""
+        """Return whether `refresh` would do anything now. One look at the database at most."""
         return self._refresher.looks_again() or is_behind(self)
 
     # Asking
@@ -156,10 +154,9 @@ class Memory(OpenHome):
     ) -> SearchAnswer:  # fmt: skip
         """Answer a query (see docs/reference/query-language.md). Any text is a valid query.
 
-        sync: take in what has changed first. folders: where who asks works, by default where this process does: its
-        repository may be new. zone: in which days of the query begin, by default the memory's. An index that cannot be
-        read gives an answer without hits whose notes say so, and so do those of an answer to a query that names an
-        agent, a repository or the like that nobody knows.
+        sync: ingest changes first. folders: where the asker works, by default this process's folder: its repository may
+        be new. zone: the time zone for days in the query, by default the memory's. Without a readable index the answer
+        has no hits and a note; a query that names an unknown agent or repository also gives a note.
         """
         notes = self.refresh() if sync else ()
         wanted = limit if limit is not None else self.config.search.limit
@@ -184,17 +181,17 @@ class Memory(OpenHome):
         return SessionPage(page, total, notes)
 
     def events(self, uid: str, *, first_seq: int = 0, limit: int | None = None) -> Iterator[Event]:
-        """Yield a session's events in order of seq, with whole, redacted payloads. Raises UnknownName."""
+        """Yield a session's events in order of seq, with full, redacted payloads. Raises UnknownName."""
         return self.reader().events(self.session(uid).session_uid, first_seq=first_seq, limit=limit)
 
     def timeline(
         self, *, session: str | None = None, agents: Sequence[str] = (), repo: str | None = None,
         after: int | None = None, before: int | None = None, limit: int = 100, sync: bool = True, filters: str = "",
     ) -> Timeline:  # fmt: skip
-        """Return what happened: in one session in order of seq, else over sessions in order of time.
+        """Return events in order: of one session by seq, else of all sessions by time.
 
-        filters: further ones, as in a query. Raises UnknownName for a session, an agent or a repository, UsageError for
-        filters that are none.
+        filters: further filters, as in a query. Raises UnknownName for a session, an agent or a repository, UsageError
+        for invalid filters.
         """
         notes = self.refresh() if sync else ()
         question = self.recall.filtered(filters)
@@ -213,7 +210,7 @@ class Memory(OpenHome):
         return Timeline(entries, total, notes)
 
     def stats(self) -> Stats:
-        """Return what is in the memory and what it takes on disk."""
+        """Return what the memory holds and its size on disk."""
         s = self.reader().stats()
         return Stats(
             home=str(self.home),
@@ -232,7 +229,7 @@ class Memory(OpenHome):
         )
 
     def parse(self, path: Path, *, agent: str | None = None) -> Iterator[Event]:
-        """Yield the redacted events of one file; nothing is stored."""
+        """Yield the redacted events of one file; stores nothing."""
         from recollect.ingest.parse import parse_file
 
         return parse_file(path, agent=agent, formats=self.config.formats(), privacy=self.config.privacy)
@@ -241,11 +238,11 @@ class Memory(OpenHome):
         self, *, cwd: str = "", event: ContextEvent = "start", session: str = "", prompt: str = "",
         budget: int | None = None, sync: bool = False,
     ) -> ContextBlock:  # fmt: skip
-        """Return what an agent is given at a session's start, after a compaction or before a prompt.
+        """Return the context for an agent at session start, after a compaction or before a prompt.
 
-        cwd: where the agent works. session: the uid of the present session. prompt: what was said, for that event,
-        which is answered only where the configuration turns it on. budget: LLM tokens, by default the configuration's.
-        sync: take in what has changed first. Never fails for what is stored: the block is then empty and has a note.
+        cwd: where the agent works. session: the uid of the present session. prompt: the user's words, for that event,
+        which is answered only if the configuration enables it. budget: in LLM tokens, by default the configuration's.
+        sync: ingest changes first. Never fails because of stored data: the block is then empty and has a note.
         """
 
         if sync:
@@ -256,7 +253,7 @@ class Memory(OpenHome):
     # What sessions mean
 
     def digest(self, uid: str) -> Digest | None:
-        """Return the digest of a session by uid, a unique beginning of it or a citation; None where there is none."""
+        """Return a session's digest by uid, unique prefix or citation; None without one."""
         if not self.is_there():
             return None
         with suppress(UnknownName):
@@ -267,7 +264,7 @@ class Memory(OpenHome):
         self, *, kinds: Sequence[str] = (), repo: str = "", session: str = "", after: int | None = None,
         before: int | None = None, with_revoked: bool = False,
     ) -> Iterator[KeptNode]:  # fmt: skip
-        """Yield nodes with when they were recorded and revoked: session by session, each in canonical order.
+        """Yield nodes with the times when they were recorded and revoked, session by session in canonical order.
 
         kinds: of `model.insights.nodes.NODE_KINDS`, empty: all. session: exact uid. after/before: UTC microseconds,
         [after, before).
@@ -283,7 +280,7 @@ class Memory(OpenHome):
         self, query: str = "", *, repo: str = "", path: str = "", at: int | None = None,
         states: Sequence[DecisionState] = (), limit: int | None = None,
     ) -> DecisionsAnswer:  # fmt: skip
-        """Return what was decided, the newest first, see `DecisionsFacet.find`, which can ask for more."""
+        """Return decisions, newest first. `DecisionsFacet.find` offers more options."""
         from recollect.recall.decisions import DecisionQuestion
 
         repos = (repo,) if repo else ()
@@ -294,10 +291,10 @@ class Memory(OpenHome):
         self, *, since: int, until: int, repos: tuple[str, ...] = (), sync: bool = True,
         tell: Telling = lambda _: None, zone: tzinfo = UTC,
     ) -> Retro:  # fmt: skip
-        """Return a span in retrospect: [since, until), UTC microseconds; repos as in `EventFilter`. zone: of its days.
+        """Return the retrospective of a period: [since, until), UTC microseconds; repos as in `EventFilter`.
 
-        sync: take in what has changed and analyse what is due first. tell: told what is being done now. Raises
-        UnknownName for a repository, ConfigError, StoreError.
+        zone: the time zone of its days. sync: ingest changes and analyse first. tell: called with the present activity.
+        Raises UnknownName for a repository, ConfigError, StoreError.
         """
         from recollect.insights.retro.builder import Span
         from recollect.memory.insights import freshen, make_retro
@@ -308,9 +305,9 @@ class Memory(OpenHome):
         return make_retro(self, Span(since, until, repos, zone), notes=notes)
 
     def blame(self, question: BlameQuestion, *, sync: bool = True, tell: Telling = lambda _: None) -> BlameAnswer:
-        """Return which recorded edit put a line into a file, or that nothing proves it.
+        """Return which recorded edit wrote a line of a file, or that nothing proves it.
 
-        sync: take in and analyse what has changed first, sessions under way too. tell: told what is being done now.
+        sync: ingest and analyse changes first, including unfinished sessions. tell: called with the present activity.
         Raises ConfigError, StoreError.
         """
         from recollect.memory.blame import answer_blame, attempts_query, with_attempt
@@ -332,7 +329,7 @@ class Memory(OpenHome):
         return exported(digest, self.config.infra.tools, str((self.home / DATABASE_NAME).absolute()))
 
     def published(self, digest: Digest) -> PublishedDigest:
-        """Return a digest by schema 2, with the share of the configured infrastructure."""
+        """Return a digest in schema 2, with the share of the configured infrastructure."""
         from recollect.insights.correlation import overhead_share
         from recollect.model.insights.digests import published
 
@@ -378,7 +375,7 @@ class Memory(OpenHome):
 
     @property
     def context_facet(self) -> ContextFacet:
-        """The blocks that agents are given by hooks, and the log of them."""
+        """The blocks that hooks give to agents, and their log."""
         from recollect.recall.context.facet import ContextFacet
 
         settings = self.config.context
@@ -387,7 +384,7 @@ class Memory(OpenHome):
 
     @cached_property
     def spool(self) -> SpoolFacet:
-        """What agents send, kept until the next sync takes it in. One object a process: it keeps writers apart."""
+        """Agents' events, kept until the next sync ingests them. One object per process: it keeps writers apart."""
         from recollect.ingest.spool import SpoolFacet
 
         make_home(self.home)

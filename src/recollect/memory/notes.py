@@ -1,4 +1,4 @@
-"""`memory.notes`: what people and agents write down: diary, facts, tags, and the runs that can be undone."""
+"""`memory.notes`: diary, facts, tags, and runs that can be undone."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Tagged(msgspec.Struct, frozen=True):
 
 
 class NotesFacet:
-    """Notes of one memory. Safe from many threads."""
+    """The notes of one memory. Safe from many threads."""
 
     def __init__(self, home: OpenHome, now_us: Callable[[], int] = now_us) -> None:
         self._noting = Noting(home, now_us)
@@ -51,7 +51,7 @@ class NotesFacet:
     # Tags
 
     def tag(self, session: str, names: Sequence[str]) -> tuple[Tagged, ...]:
-        """Give a session tags, and return all that it has. Harmless when done twice.
+        """Add tags to a session and return all that it has. Repeating it is harmless.
 
         Raises UnknownName for a session, UsageError for a tag without a letter or digit, StoreLocked, StoreError.
         """
@@ -63,8 +63,10 @@ class NotesFacet:
             return _shown(notes.tags(session_uid=uid))
 
     def untag(self, session: str, names: Sequence[str]) -> tuple[Tagged, ...]:
-        """Take tags of a session away, all without names, and return what is left. Raises UnknownName for a session and
-        for a tag that no session has."""
+        """Remove tags from a session, without names all of them, and return the rest.
+
+        Raises UnknownName for a session or for a tag that no session has.
+        """
         uid = self._noting.session_uid(session)
         named = [self._known(name) for name in names]
         with self._noting.writing() as notes:
@@ -74,8 +76,9 @@ class NotesFacet:
             return _shown(notes.tags(session_uid=uid))
 
     def tags(self, *, session: str = "", name: str = "") -> tuple[Tagged, ...]:
-        """Return tags by name: all, of one session, or of one name. Raises UnknownName for a session and for a tag that
-        no session has."""
+        """Return tags by name: all, those of one session, or those of one name. Raises UnknownName for a session or
+        for a tag that no session has.
+        """
         if not self._noting.home.is_there():
             return ()
         uid = self._noting.session_uid(session) if session else ""

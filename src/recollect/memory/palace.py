@@ -1,4 +1,4 @@
-"""`memory.notes.palace`: takes over a MemPalace directory: drawers as documents, diaries, the knowledge graph as facts.
+"""`memory.notes.palace`: imports a MemPalace directory: documents, diaries, and facts from its knowledge graph.
 
 What is taken is named by what it was there, so that a second run adds nothing, and a run that was killed goes on. Each
 run that adds something is one batch.
@@ -89,23 +89,23 @@ class PalaceReport(msgspec.Struct, omit_defaults=True):
 
     @property
     def added(self) -> int:
-        """How much was taken."""
+        """How many were imported."""
         return self.documents_taken + self.diary_taken + self.facts_taken
 
     @property
     def known(self) -> int:
-        """How much was there already."""
+        """How many existed already."""
         return self.documents_known + self.diary_known + self.facts_known + self.facts_ended
 
 
 class PalaceFacet:
-    """Takes palaces over into one memory."""
+    """Imports MemPalace directories into one memory."""
 
     def __init__(self, noting: Noting) -> None:
         self._noting = noting
 
     def is_palace(self, folder: Path) -> bool:
-        """Tell whether a folder is a MemPalace directory with texts; its names alone are other programs' too."""
+        """Return whether a folder is a MemPalace directory with texts; other programs use the same file names."""
         try:
             for path in find_palace(folder).drawers:
                 with closing(read_kept(path)) as texts:
@@ -118,10 +118,10 @@ class PalaceFacet:
     def take(
         self, folder: Path, *, is_dry_run: bool = False, told: Callable[[PalaceReport], None] | None = None
     ) -> PalaceReport:
-        """Take over a palace, its secrets redacted. told: called with the report as it grows, after each transaction.
+        """Import a palace, redacted. told: called with the growing report after each transaction.
 
-        The palace is opened for reading only. A dry run writes nothing. Raises SourceError for a folder that is no
-        palace or cannot be read (what was taken by then stays, and the next run goes on), StoreError and its kinds.
+        Opens the palace read-only. A dry run writes nothing. Raises SourceError for a folder that is no palace or
+        unreadable (earlier transactions stay, and the next run continues), StoreError and subclasses.
         """
         found = find_palace(folder)
         now = self._noting.now_us()

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class Confined(NamedTuple):
-    """What filters confine to. after/before: UTC microseconds, [after, before)."""
+    """The scope that filters give. after/before: UTC microseconds, [after, before)."""
 
     where: EventFilter
     after: int | None
@@ -37,20 +37,22 @@ class Confined(NamedTuple):
 
 
 class RecallFacet:
-    """Reads only, and is safe from many threads."""
+    """Answers questions. Reads only; safe from many threads."""
 
     def __init__(self, home: OpenHome) -> None:
         self._home = home
         self._now_us = now_us()
 
     def confined(self, filters: str) -> Confined:
-        """Understand filters of the query language where there are no words to look for."""
+        """Parse filters of the query language that come without words."""
         question = self._parsed(filters)
         return Confined(question.where, question.after_us, question.before_us)
 
     def filtered(self, filters: str) -> Question:
-        """Understand a text of filters for a list of events: where, when, which kinds. Raises UsageError for anything
-        else, UnknownName for a name."""
+        """Parse a text of filters for a list of events: where, when, which kinds.
+
+        Raises UsageError for anything else, UnknownName for a name.
+        """
         question = self._parsed(filters)
         for unknown in question.unknown:
             raise unknown
@@ -69,8 +71,10 @@ class RecallFacet:
         return question
 
     def check_names(self, query: str, *, folders: Sequence[str] | None = None) -> None:
-        """Raise UnknownName where a query names an agent, a repository or the like that nobody knows; a search only
-        notes it. folders: as in `Memory.search`."""
+        """Raise UnknownName if a query names an unknown agent, repository or the like; a search only notes it.
+
+        folders: as in `Memory.search`.
+        """
         for unknown in self._parsed(query, folders).unknown:
             raise unknown
 
@@ -78,23 +82,23 @@ class RecallFacet:
         return parse(query, self._now_us, self._home.zone, names=self._home.known_names(folders))
 
     def check_date(self, text: str, *, name: str) -> None:
-        """Raise UsageError where a text names no time."""
+        """Raise UsageError if a text is not a time."""
         required_time(text, self._now_us, self._home.zone, name=name)
 
     def overview(self, uid: str) -> Overview:
-        """Return what a session was about. Raises UnknownName."""
+        """Return an overview of a session. Raises UnknownName."""
         session = self._home.session(uid)
         return overview(self._home.reader(), session.session_uid, event_count=session.event_count)
 
     def sessions(self, uids: tuple[str, ...]) -> dict[str, Session]:
-        """Return sessions by uid; unknown ones are left out."""
+        """Return sessions by uid; omits unknown ones."""
         if not uids:
             return {}
         found, _total = self._home.reader().sessions(EventFilter(sessions=uids), limit=len(uids))
         return {session.session_uid: session for session in found}
 
     def page(self, uid: str, *, first: int = 0, limit: int = 100, notes: tuple[str, ...] = ()) -> SessionView:
-        """Return a session with its events from number `first` on. notes: go before those of the page's own.
+        """Return a session with its events from number `first` on. notes: shown before the page's own.
 
         Raises UnknownName.
         """
@@ -105,20 +109,17 @@ class RecallFacet:
         return SessionView(found, events[:limit], next_seq, (*notes, gone) if gone else notes)
 
     def entry(self, uid: str, *, first: int = 0, limit: int | None = None) -> EntryView:
-        """Return what was learned, noted or documented, by its uid or a unique beginning of it, part by part.
-
-        Raises UnknownName.
-        """
+        """Return a learning, note or document by its uid or unique prefix, part by part. Raises UnknownName."""
         found = entry_view(self._home.reader().entries, uid, first=first, limit=limit)
         if found is None:
             raise UnknownName("entry", uid, hint=f"`recollect search` finds it with kind:{uid.partition(':')[0]}")
         return found
 
     def repositories(self, cwd: str) -> tuple[str, ...]:
-        """Return what sessions that worked in a folder may call their repository, the likeliest first.
+        """Return the names that sessions in a folder may use for their repository, most likely first.
 
-        By the rule of the store: the git top level (of a linked worktree its main one), then its remote, then the
-        folder itself, which is what an agent without git knows.
+        By the store's rule: the git top level (of a linked worktree its main one), then its remote, then the folder
+        itself, for agents that do not know git.
         """
         return repository_names(cwd, self._home.env)
 
@@ -136,8 +137,10 @@ class RecallFacet:
         )
 
     def unanalysed(self, repos: Sequence[str] = ()) -> tuple[str, ...]:
-        """Return a note where sessions of repositories, of all without any, are not analysed yet: what was decided and
-        learned there is missing."""
+        """Return a note if sessions of some repositories (without any: of all) are not analysed yet.
+
+        Decisions and learnings of these sessions are missing.
+        """
         if not self._home.is_there() or not self._home.config.distill.enabled:
             return ()
         count = self._home.reader().unanalysed(EventFilter(repos=tuple(repos)))
@@ -145,12 +148,12 @@ class RecallFacet:
         return (told,) if count else ()
 
     def lagging(self) -> tuple[str, ...]:
-        """Return what is stored and cannot be searched yet, a note each."""
+        """Return notes on what is stored but not searchable yet."""
         return lagging(self._home.reader())
 
 
 class AgentView(msgspec.Struct, frozen=True):
-    """One agent. roots: folders that are there; absent_roots: those that are not."""
+    """One agent. roots: existing folders; absent_roots: missing ones."""
 
     slug: str
     name: str
@@ -165,17 +168,17 @@ class AgentView(msgspec.Struct, frozen=True):
 
 
 class AgentsFacet:
-    """The agents this version knows."""
+    """The agents that this version supports."""
 
     def __init__(self, home: OpenHome) -> None:
         self._home = home
 
     def drift(self) -> tuple[DriftRow, ...]:
-        """Return what agents wrote that no parser knows, by agent and version, the most frequent first."""
+        """Return records that no parser knows, by agent and version, most frequent first."""
         return self._home.reader().stats().drift
 
     def list(self) -> tuple[AgentView, ...]:
-        """Return every known agent with its folders and what is stored of it."""
+        """Return every supported agent with its folders and stored sessions."""
         from recollect.agents.registry import adapters_with  # hardly a question is about agents
         from recollect.capture.discover import roots_of
 
@@ -203,7 +206,7 @@ class AgentsFacet:
 
 
 class UsageFacet:
-    """Token totals and cost over responses counted once each, and when sessions worked."""
+    """Tokens and cost, each response counted once, and when sessions worked."""
 
     def __init__(self, home: OpenHome) -> None:
         self._home = home
@@ -212,10 +215,10 @@ class UsageFacet:
         self, *, by: UsageBy = "day", where: EventFilter | None = None, after: int | None = None,
         before: int | None = None, zone: tzinfo = UTC, folders: Sequence[str] | None = None, model: str = "",
     ) -> UsageReport:  # fmt: skip
-        """Return tokens and cost grouped by session, day, repo, domain, model, agent or in total.
+        """Return tokens and cost by session, day, repo, domain, model, agent, or in total.
 
-        after/before: UTC microseconds, [after, before). zone: in which days count. folders: as in `Memory.search`.
-        model: only of this one. Forks, replays and repeated lines count once. Raises UnknownName.
+        after/before: UTC microseconds, [after, before). zone: the time zone of days. folders: as in `Memory.search`.
+        model: only this one. Forks, replays and repeated lines count once. Raises UnknownName.
         """
         known = self._known(where, folders)
         return self._home.reader().usage(by=by, where=known, after=after, before=before, zone=zone, model=model)
@@ -223,8 +226,10 @@ class UsageFacet:
     def trend(
         self, *, first: date, last: date, by: UsageBy = "agent", where: EventFilter | None = None, zone: tzinfo = UTC
     ) -> UsageTrend:
-        """Return the usage of whole days, day by day, beside that of as many days before them. Raises UnknownName,
-        UsageError for days that are out of order."""
+        """Return usage day by day beside that of as many days before.
+
+        Raises UnknownName, UsageError for days out of order.
+        """
         _check_days(first, last)
         known = self._known(where)
         return self._home.reader().usage_trend(by=by, where=known, first=first, last=last, zone=zone)
@@ -239,8 +244,10 @@ class UsageFacet:
     def active_sessions(
         self, *, first: date, last: date, weekday: int, hour: int, where: EventFilter | None = None, zone: tzinfo = UTC
     ) -> tuple[str, ...]:
-        """Return the uids of the sessions that worked in an hour of a weekday (0: Monday), those with most work first.
-        Raises as `trend`."""
+        """Return the uids of sessions that worked in an hour of a weekday (0: Monday), most work first.
+
+        Raises as `trend`.
+        """
         _check_days(first, last)
         asked = ActivityQuestion(self._known(where), first, last, zone)
         return self._home.reader().active_sessions(asked, weekday=weekday, hour=hour)

@@ -1,4 +1,4 @@
-"""Any text in, the same text without its secrets out, in bounded memory."""
+"""Redacts any text in bounded memory."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ _BEGIN, _END = b"-----BEGIN ", b"-----END "
 
 
 def without_secrets(text: str, privacy: PrivacyConfig | None = None) -> str:
-    """Return a short text with every secret replaced by its marker. Needs no memory, and makes none."""
+    """Return a short text with every secret replaced by its marker. Needs and creates no memory."""
     return redactor_of(STRANGERS_KEY, privacy).redact_text(text)[0]
 
 
 def redact_stream(source: IO[bytes], out: IO[bytes], privacy: PrivacyConfig | None = None) -> dict[str, int]:
-    """Copy text with every secret replaced by its marker; return how many were found, by kind.
+    """Copy text with every secret replaced by its marker; return the number of secrets by kind.
 
-    Bytes that are no UTF-8 pass as they are. A secret is found wherever windows are cut, unless it is longer than
-    128 KiB. privacy: patterns of one's own and what is allowed.
+    Bytes that are not UTF-8 pass unchanged. Finds secrets across window boundaries unless longer than 128 KiB. privacy:
+    your own patterns and exceptions.
     """
     redactor = redactor_of(STRANGERS_KEY, privacy)
     found: Counter[str] = Counter()

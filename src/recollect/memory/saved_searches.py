@@ -1,4 +1,4 @@
-"""`memory.saved_searches`: searches that a person keeps. They are written by hand, so they outlast a rebuild."""
+"""`memory.saved_searches`: a person's saved searches. They survive a rebuild."""
 
 from __future__ import annotations
 
@@ -19,21 +19,23 @@ _decode = msgspec.json.Decoder(list[str]).decode
 
 
 class SavedSearchesFacet:
-    """The queries that are kept, the newest first. Safe from many threads and processes."""
+    """Saved queries, newest first. Safe from many threads and processes."""
 
     def __init__(self, home: OpenHome) -> None:
         self._home = home
 
     def list(self) -> tuple[str, ...]:
-        """Return every kept query."""
+        """Return every saved query."""
         return tuple(_decode(read_mark(self._home.home, _MARK) or "[]")) if self._home.is_there() else ()
 
     def keep(self, query: str) -> None:
-        """Keep a query, its secrets redacted. Raises UsageError for one that is empty, long or too many; StoreError."""
+        """Save a query, redacted. Raises UsageError if it is empty or too long, or if there are too many;
+        StoreError.
+        """
         text = " ".join(self._home.redacted(query).split())
         if not text or len(text) > MAX_CHARS:
             raise UsageError(f"a search that is kept has 1 to {MAX_CHARS} characters")
-        self._home.reader()  # makes an empty memory where there is none
+        self._home.reader()  # makes an empty memory if there is none
 
         def added(kept: str) -> str:
             queries = [text, *(one for one in _decode(kept or "[]") if one != text)]
@@ -44,7 +46,7 @@ class SavedSearchesFacet:
         change_mark(self._home.home, _MARK, added)
 
     def remove(self, query: str) -> None:
-        """Keep a query no longer. Raises UnknownName."""
+        """Delete a saved query. Raises UnknownName."""
 
         def left(kept: str) -> str:
             queries = _decode(kept or "[]")

@@ -1,4 +1,4 @@
-"""`memory.setup`: sets agents up to use this memory, and takes that out again."""
+"""`memory.setup`: sets agents up to use this memory, and undoes that."""
 
 from __future__ import annotations
 
@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 
 
 class SetupFacet:
-    """Writes into agents' own settings, and one switch into our own. Nothing is written before `do` of what was
-    prepared."""
+    """Changes agents' settings, and one switch in our own. Writes nothing until `do` is called on the prepared
+    change.
+    """
 
     def __init__(self, home: OpenHome) -> None:
         self._home = home.home
@@ -35,7 +36,7 @@ class SetupFacet:
         self._make_home = partial(make_home, home.home)
 
     def slugs(self, names: Sequence[str]) -> tuple[str, ...]:
-        """Return the slugs of named agents, each once. Raises UnknownName for one that cannot be set up."""
+        """Return the slugs of named agents without duplicates. Raises UnknownName for one that cannot be set up."""
         found: list[str] = []
         for name in names:
             slug = slug_of(name)
@@ -46,7 +47,7 @@ class SetupFacet:
         return tuple(dict.fromkeys(found))
 
     def installed(self) -> tuple[str, ...]:
-        """Return the agents that are on this machine and can be set up."""
+        """Return the agents on this machine that can be set up."""
         known = installs().items()
         return tuple(slug for slug, one in known if find_agent(one, self._machine, ask_version=False).is_installed)
 
@@ -55,23 +56,24 @@ class SetupFacet:
         return tuple(load_manifest(self._home).agents)
 
     def prepare_writing(self, *, is_on: bool) -> PreparedWriting:
-        """Plan that agents get the tools that write, or no longer do; what is planned for an agent from now on counts
-        with that. Raises SettingsError when the configuration cannot be read or changed, UsageError where the memory
-        has none."""
+        """Plan to give agents the writing tools, or to remove them; later plans take this into account.
+
+        Raises SettingsError when the configuration cannot be read or changed, UsageError if the memory has none.
+        """
         if self._config_path is None:
             raise UsageError("this memory was opened without a configuration file")
         self._machine = self._machine._replace(writes=is_on)
         return PreparedWriting(str(self._config_path), is_on=is_on)
 
     def prepare(self, slug: str, mode: Mode | None, *, turns_native_memory_off: bool = False) -> PreparedSetup:
-        """Plan for one agent. mode None: take everything of ours out."""
+        """Plan one agent's set-up. mode None: remove everything of ours."""
         wish = SetupOptions(mode, turns_native_memory_off)
         work = AgentSetup(self._home, self._machine, installs()[slug], adapters()[slug].facts.name, wish)
         return PreparedSetup(work, self._make_home)
 
 
 class PreparedWriting:
-    """The change of the configuration that turns the tools that write on or off (`step`), and doing it."""
+    """The planned configuration change (`step`) that turns the writing tools on or off."""
 
     def __init__(self, path: str, *, is_on: bool) -> None:
         edit = SetKey(("mcp", "writing_tools"), is_on, overwrites=True)
@@ -81,13 +83,13 @@ class PreparedWriting:
         self.step: Step = plan.steps[0]
 
     def do(self) -> None:
-        """Do it. Raises SettingsError where the file changed since the plan or cannot be written."""
+        """Carry it out. Raises SettingsError if the file changed since the plan or cannot be written."""
         if self._change is not None and self._change.after is not None:
             replace_settings(self._change.before, self._change.after)
 
 
 class PreparedSetup:
-    """What would be done with one agent (`planned`), and doing it."""
+    """The planned set-up of one agent (`planned`)."""
 
     def __init__(self, work: AgentSetup, make_home: Callable[[], None]) -> None:
         self._work = work
@@ -95,5 +97,5 @@ class PreparedSetup:
         self.planned: AgentReport = work.planned
 
     def do(self) -> AgentReport:
-        """Do it, probe it, and return how it went. A file that changed since the plan is not written."""
+        """Carry it out, test it, and return the result. Leaves a file alone that changed since the plan."""
         return self._work.do(self._make_home)

@@ -1,4 +1,4 @@
-"""`memory.team`: join a team, say what it may have of this memory, send that, and ask what the team knows."""
+"""`memory.team`: joins a team, sets what is shared, pushes it, and asks the team."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ class TeamFacet:
         return self._ask("show", TeamShowQuestion(cited, first, limit), TeamSessionView)
 
     def decisions(self, question: DecisionQuestion, *, limit: int = 50) -> TeamDecisionsAnswer:
-        """Return what was decided in the team, the newest first. The question's session may be a citation."""
+        """Return what was decided in the team, newest first. The question's session may be a citation."""
         return self._ask("decisions", TeamDecisionsQuestion(question, limit), TeamDecisionsAnswer)
 
     def usage(

@@ -1,4 +1,4 @@
-"""The events of any transcript, and what they mean, without a memory of one's own."""
+"""Parses and analyses any transcript without a home."""
 
 from __future__ import annotations
 
@@ -39,8 +39,11 @@ _STEP_BYTES = 4 * 1024 * 1024
 
 
 class Reading(msgspec.Struct):
-    """What a file or folder gave. agent: its slug ("" for a folder, which may hold several), told by its content or by
-    the caller. events: by session, those that a newer version stands for left out, as the memory shows them."""
+    """The content of a file or folder. agent: its slug ("" for a folder, which may hold several), found by content or
+    given.
+
+    events: by session, without those that a newer version replaces, as the memory shows them.
+    """
 
     path: str
     agent: str = ""
@@ -53,20 +56,20 @@ class Reading(msgspec.Struct):
 
 
 class Meaning(msgspec.Struct, frozen=True):
-    """What all sessions of a reading mean: one analysis each, and the bindings that reach over sessions."""
+    """The analysis of every session of a reading, and the bindings across sessions."""
 
     analyses: list[Analysis]
     across: list[Node]
 
     @property
     def nodes(self) -> list[Node]:
-        """All nodes: of each session in turn, then those over sessions."""
+        """All nodes: of each session in turn, then those across sessions."""
         return [*(node for analysis in self.analyses for node in analysis.nodes), *self.across]
 
 
 @contextmanager
 def as_file(stdin: IO[bytes]) -> Iterator[Path]:
-    """Yield a private copy of a pipe, removed afterwards: whose a transcript is must be told from its beginning."""
+    """Yield a private copy of a pipe and delete it afterwards: recognising a transcript needs its beginning."""
     with tempfile.TemporaryDirectory(prefix="recollect-") as folder:
         copy = Path(folder) / "stdin.jsonl"
         with copy.open("wb") as out:
@@ -76,7 +79,7 @@ def as_file(stdin: IO[bytes]) -> Iterator[Path]:
 
 @contextmanager
 def as_growing_file(stdin: IO[bytes]) -> Iterator[tuple[Path, Flag]]:
-    """Yield a private file into which a pipe is copied as it comes, and what is set when the pipe has ended."""
+    """Yield a private file that receives a pipe's data, and an event that is set when the pipe ends."""
     ended = Flag()
     with tempfile.TemporaryDirectory(prefix="recollect-") as folder:
         copy = Path(folder) / "stdin.jsonl"
@@ -97,10 +100,10 @@ def read_path(
     path: Path, *, agent: str | None = None, config: Config | None = None, redact: bool = True,
     told: Callable[[Recognised], None] | None = None,
 ) -> Reading:  # fmt: skip
-    """Read a file, or a folder, database or export of an agent, whole.
+    """Read a whole file, or a folder, database or export of an agent.
 
-    agent None: the content decides. redact False: secrets stay as they stand, for a single file only; no surface
-    offers that. told: is given whose a file is before it is read. Raises UnknownName, SourceUnavailable, SourceRefused.
+    agent None: recognise it by content. redact False: keep secrets, for a single file only; no surface offers that.
+    told: called with the agent before reading. Raises UnknownName, SourceUnavailable, SourceRefused.
     """
     config = config or Config()
     if is_made_of_many(path):
@@ -121,7 +124,7 @@ def events_of(
     path: Path, *, agent: str | None = None, config: Config | None = None,
     told: Callable[[Recognised], None] | None = None,
 ) -> Iterator[Event]:  # fmt: skip
-    """Yield events of a file as they are read, all versions; of anything else as the memory shows them.
+    """Yield the events of a file as they are read, in all versions; of anything else as the memory shows them.
 
     Raises as `read_path`.
     """
@@ -137,9 +140,9 @@ def events_of(
 
 
 def stages_of(config: Config, *, is_ranked: bool = False) -> Stages:
-    """Return the stages with the rules of a configuration. is_ranked: with what learned weights find.
+    """Return the analysis stages with a configuration's rules. is_ranked: include what the scorer finds.
 
-    Raises ConfigError for a rule that cannot be used.
+    Raises ConfigError for an invalid rule.
     """
     rules = [msgspec.convert(msgspec.to_builtins(rule), GateRule) for rule in config.gate.rules]
     return default_stages(rules, is_ranked=is_ranked)
@@ -148,7 +151,7 @@ def stages_of(config: Config, *, is_ranked: bool = False) -> Stages:
 def read_pieces(
     path: Path, found: Recognised, head: bytes, pieces: Iterable[bytes], *, privacy: PrivacyConfig | None
 ) -> Reading:
-    """Read the bytes of a file, in whatever pieces they come. privacy None: secrets stay as they stand."""
+    """Read a file in pieces. privacy None: keep secrets."""
     parser = FileParser(found, path.name, head, privacy)
     current = Current()
     size = 0
@@ -167,14 +170,14 @@ def read_pieces(
 
 
 def mean(sessions: Mapping[str, Sequence[Event]], *, stages: Stages | None = None) -> Meaning:
-    """Return what the events of sessions mean. Pure, as `distill.prepare`."""
+    """Analyse the events of sessions. Pure, as `distill.prepare`."""
     stages = stages or default_stages()
     analyses = [analyse(events, stages=stages) for events in sessions.values()]
     return Meaning(analyses, list(relate(analyses, stages).bindings))
 
 
 class Growing:
-    """Reads a file of lines on from where it was read last. Made by `growing`."""
+    """Reads a file of lines from the last position. Made by `growing`."""
 
     def __init__(self, path: Path, found: Recognised, head: bytes, privacy: PrivacyConfig) -> None:
         self._path = path
@@ -187,14 +190,14 @@ class Growing:
         self._pending = b""
 
     def has_grown_only(self, size: int) -> bool:
-        """Return False where the file is another than the one that was read: it is shorter, or begins otherwise."""
+        """Return False if the file was replaced: it is shorter or has another beginning."""
         if size < self._offset + len(self._pending):
             return False
         head = head_of(self._path)[: len(self._head)]
         return head == self._head[: len(head)]
 
     def read(self, *, is_end: bool) -> Reading:
-        """Read what is new. is_end: a last line without its end is taken if it is whole. Raises SourceError."""
+        """Read what is new. is_end: accept a complete last line without its line end. Raises SourceError."""
         with pieces_of(self._path, _STEP_BYTES, start=self._offset + len(self._pending)) as pieces:
             for piece in pieces:
                 self._pending += piece
@@ -221,7 +224,7 @@ class Growing:
 
 
 def growing(path: Path, *, agent: str | None, config: Config) -> Growing | None:
-    """Return a reader of a file that grows by lines, None for any other. Raises as `read_path`."""
+    """Return a reader of a growing file of lines, None for any other. Raises as `read_path`."""
     if is_made_of_many(path) or path.name.endswith(ZSTD_SUFFIXES):
         return None
     head = head_of(path)
@@ -230,20 +233,20 @@ def growing(path: Path, *, agent: str | None, config: Config) -> Growing | None:
 
 
 class Current:
-    """Events as the memory would show them: one record once, and the newest version where the first stood."""
+    """Events as the memory would show them: each record once, and the newest version in the first one's place."""
 
     def __init__(self) -> None:
         self._places: dict[tuple[str, str, int], Event] = {}
 
     def take(self, events: Iterable[Event]) -> None:
-        """Take more events, in order."""
+        """Add more events, in order."""
         for event in events:
             key = (event.session_uid, event.event_id, event.part)
             before = self._places.get(key)
             self._places[key] = event if before is None else msgspec.structs.replace(event, seq=before.seq)
 
     def events(self, replaced: Mapping[tuple[str, str, int], str]) -> dict[str, list[Event]]:
-        """Return them by session. replaced: the events that another stands for."""
+        """Return them by session. replaced: the events that others replace."""
         return by_session(event for key, event in self._places.items() if key not in replaced)
 
 
@@ -254,7 +257,7 @@ def head_of(path: Path) -> bytes:
 
 
 def is_made_of_many(path: Path) -> bool:
-    """Return True for what is no single transcript: a folder, a database, an archive of files."""
+    """Return whether a path is not a single transcript but a folder, a database or an archive."""
     return path.is_dir() or is_zip(path) or (path.is_file() and head_of(path).startswith(_SQLITE))
 
 
@@ -283,8 +286,9 @@ def _read_in_a_memory(path: Path, agent: str | None, config: Config) -> Reading:
 
 
 class Explanation(msgspec.Struct, frozen=True):
-    """One gated message: its place, who said it, the markers (rule, category, strength, words, range), and the
-    decisions read out of it with what their confidence is made of."""
+    """One gated message: its place, its speaker, the markers (rule, category, strength, words, range), and the
+    decisions found, with the parts of their confidence.
+    """
 
     session_uid: str
     event_id: str
@@ -296,7 +300,7 @@ class Explanation(msgspec.Struct, frozen=True):
 
 
 def explained(sessions: Mapping[str, Sequence[Event]], *, stages: Stages) -> Iterator[Explanation]:
-    """Yield every message in which a rule fired, in order."""
+    """Yield every message in which a rule matched, in order."""
     for events in sessions.values():
         stream = SessionEvents(events)
         gated = gate(stream, stages)
@@ -323,7 +327,7 @@ _encode = msgspec.json.Encoder(order="deterministic").encode
 
 
 class FileCheck(msgspec.Struct, frozen=True):
-    """One thing that must hold. detail: what was found, "" where it holds."""
+    """One check. detail: what was found, "" if it passed."""
 
     name: str
     ok: bool
@@ -331,7 +335,7 @@ class FileCheck(msgspec.Struct, frozen=True):
 
 
 class FileVerifyReport(msgspec.Struct, frozen=True):
-    """What was checked of a transcript. defects: content that could not be read as it should; no failure."""
+    """The checks of a transcript. defects: content with problems, which are not failures."""
 
     ok: bool
     path: str
@@ -349,9 +353,9 @@ class FileVerifyReport(msgspec.Struct, frozen=True):
 def verify_path(
     path: Path, *, agent: str | None = None, config: Config | None = None, stages: Stages | None = None
 ) -> FileVerifyReport:
-    """Check that every byte and record of a transcript is accounted for, and that reading it is deterministic.
+    """Verify that a transcript's bytes and records are all accounted for, and that parsing is deterministic.
 
-    A folder, database or export is read twice and held to the same, but for its bytes. Raises as `read_path`.
+    Reads a folder, database or export twice and checks the same, except for its bytes. Raises as `read_path`.
     """
     config = config or Config()
     reading = read_path(path, agent=agent, config=config)

@@ -1,4 +1,4 @@
-"""Follows transcripts as they grow, by looking at them again and again: no memory, nothing written but to a sink."""
+"""Follows growing transcripts by polling. Needs no memory; writes only to a sink."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SKIPPED_FOLDERS = frozenset((".git", "node_modules", ".venv", "__pycache__"))
 
 
 class Wanted(NamedTuple):
-    """What a watcher is given."""
+    """What a watcher delivers."""
 
     events: bool = True
     nodes: bool = False
@@ -47,12 +47,12 @@ class Wanted(NamedTuple):
 
     @property
     def is_distilled(self) -> bool:
-        """True where events alone will not do."""
+        """Whether it needs more than events."""
         return bool(self.groups)
 
 
 class Followed(NamedTuple):
-    """Files and folders; whose they are, where their content does not tell; the configuration they are read with."""
+    """Files and folders, their agent if their content does not tell, and the configuration to read them with."""
 
     paths: tuple[Path, ...]
     agent: str | None = None
@@ -60,14 +60,14 @@ class Followed(NamedTuple):
 
 
 class Pace(NamedTuple):
-    """idle_s: how long a file is quiet before it is distilled. from_start False: what is there already is not given."""
+    """idle_s: how long a file must be quiet before its analysis. from_start False: skip existing content."""
 
     idle_s: float = 2.0
     from_start: bool = True
 
 
 class Batch(NamedTuple):
-    """What one look at one file gave. size: how far it was read."""
+    """The result of one look at one file. size: how far it was read."""
 
     path: str
     size: int
@@ -75,10 +75,10 @@ class Batch(NamedTuple):
 
 
 class Watcher:
-    """Looks at files and folders of transcripts; gives what is new since the last look.
+    """Polls files and folders of transcripts; delivers what is new since the last look.
 
-    Events are given as soon as their record is whole. Nodes, signals and digests wait until a file has been quiet for
-    `Pace.idle_s`, or until the end; what changed since is given again, what no longer holds as retracted.
+    Delivers events as soon as their record is complete. Nodes, signals and digests wait until a file was quiet for
+    `Pace.idle_s`, or until the end; later changes are delivered again, and what no longer holds is retracted.
     """
 
     def __init__(
@@ -105,7 +105,7 @@ class Watcher:
                 del batch
 
     def look(self, *, is_end: bool = False) -> Iterator[Batch]:
-        """Yield what is new in every file that changed; with is_end also what waits for a quiet moment."""
+        """Yield what is new in every changed file; with is_end also what waits for a quiet moment."""
         now = time.monotonic()
         for path, info in self._present():
             key = str(path)
@@ -206,7 +206,7 @@ def _below(path: Path) -> Iterator[str]:
 
 
 class Changes:
-    """Remembers what was given and says what is new, changed or no longer so."""
+    """Remembers what was delivered, and reports what is new, changed or retracted."""
 
     def __init__(self, given: Mapping[str, Given] | None = None, *, groups: Collection[Group]) -> None:
         """given: what a sink holds from before, see `Sink.given`. groups: what `take` is given; what the sink holds of
@@ -215,8 +215,7 @@ class Changes:
         self._given: dict[str, Given] = {name: of for name, of in held if group_of_id(name, of[0]) in groups}
 
     def take(self, items: Sequence[Item], sessions: Iterable[str]) -> list[Item]:
-        """Return what to give for all present items of some sessions: those that are new or changed, then what of
-        these sessions was given and is no more."""
+        """Return what to deliver for all present items of some sessions: new and changed ones, then retracted ones."""
         given: list[Item] = []
         now: dict[str, Given] = {}
         for item in items:
@@ -234,13 +233,13 @@ class Changes:
 
 
 def groups_of(*, nodes: bool = True, signals: bool = False, digests: bool = False) -> frozenset[Group]:
-    """Return the groups that were asked for."""
+    """Return the requested groups."""
     asked: dict[Group, bool] = {"nodes": nodes, "signals": signals, "digests": digests}
     return frozenset(group for group, is_wanted in asked.items() if is_wanted)
 
 
 def items_of(meaning: Meaning, *, nodes: bool = True, signals: bool = False, digests: bool = False) -> list[Item]:
-    """Return what was asked for of a meaning: of each session its signals, nodes and digest; then what reaches over."""
+    """Return the requested items of an analysis: each session's signals, nodes and digest; then what spans sessions."""
     found: list[Item] = []
     for analysis in meaning.analyses:
         found += analysis.signals if signals else []
@@ -254,10 +253,10 @@ def play(
     sessions: Mapping[str, Sequence[Event]], *, steps: int = 10, stages: Stages | None = None,
     signals: bool = False, digests: bool = False, given: Mapping[str, Given] | None = None,
 ) -> Iterator[list[Item]]:  # fmt: skip
-    """Yield for each of at most `steps` moments what is new, changed or retracted then.
+    """Yield what is new, changed or retracted at each of at most `steps` moments.
 
-    The moments lie after whole turns, spread evenly over what all sessions hold, in the order of the transcript. Taken
-    together they give what one pass over the whole gives. given: what a sink holds from before.
+    The moments follow whole turns and are spread evenly over all sessions, in the transcript's order. Together they
+    give what one pass over the whole gives. given: what a sink already holds.
     """
     stages = stages or default_stages()
     order = [event for events in sessions.values() for event in events]
@@ -289,15 +288,15 @@ _OVERLAP_US = 5_000_000
 
 
 class Following:
-    """What is new in a memory since the last look. One thread."""
+    """What is new in a memory since the last look. For one thread."""
 
     def __init__(self, home: OpenHome, *, wanted: Wanted, since: int | None = None, before: Sink | None = None) -> None:
         """since: begin with what happened from then on, UTC microseconds; None: with what comes from now on.
 
-        before: the sink that everything goes to: what it has is not given again, and it goes on where it was. Raises
+        before: the sink that everything goes to: what it has is not given again, and it continues where it was. Raises
         StoreError.
         """
-        home.reader()  # an empty memory is made where there is none
+        home.reader()  # an empty memory is made if there is none
         self._home = home
         self._wanted = wanted
         self._since = since
@@ -318,10 +317,10 @@ class Following:
         self._store.close()
 
     def look(self) -> Iterator[Batch]:
-        """Yield what is new, session by session, in the order in which it came.
+        """Yield what is new, session by session, in order of arrival.
 
-        A batch's path is the session's uid, its size how many events of the session were given or passed over; a sink
-        takes `offsets_of` with it.
+        A batch's path is the session's uid, its size the number of events delivered or skipped; a sink stores
+        `offsets_of` with it.
         """
         version = self._store.version()
         if version == self._version:
@@ -339,7 +338,7 @@ class Following:
         self._version = version
 
     def offsets_of(self, batch: Batch) -> Mapping[str, int]:
-        """Return what a sink is to remember with a batch, so that a later follower goes on behind it."""
+        """Return what a sink must store with a batch, so that a later follower continues after it."""
         return {batch.path: batch.size, POSITION: self._began_at}
 
     def _begin(self, offsets: Mapping[str, int]) -> None:
@@ -371,7 +370,7 @@ class Following:
         return [e for e in found if e.seq < session.next_seq and (since is None or e.ts is None or e.ts >= since)]
 
     def _is_due(self, session: SessionNews) -> bool:
-        """Tell whether a session was analysed again, or so lately that what reaches over it may be new."""
+        """Return whether a session was analysed again, or so lately that what reaches over it may be new."""
         before = self._analyzed.get(session.uid, 0)
         self._analyzed[session.uid] = session.analyzed_at
         if not session.analyzed_at or (self._since is not None and session.analyzed_at < self._since and not before):

@@ -1,1 +1,1 @@
-"""The data that a memory is made of: events, sessions, usage, provenance, capabilities, times."""
+"""The data of a memory: events, sessions, usage, provenance, capabilities, times."""

@@ -1,4 +1,4 @@
-"""What an agent's files can give, declared as data; tests hold claim and behaviour together."""
+"""What an agent's files can contain, declared as data. Tests compare claims with behaviour."""
 
 from __future__ import annotations
 
@@ -26,15 +26,13 @@ DERIVATION = 1
 
 
 class Table(msgspec.Struct, frozen=True, kw_only=True):
-    """A table of an agent's database that may be read; nothing else of the database is.
+    """A database table that may be read; no other table is.
 
-    The same table may be declared several times with other keys and another order.
-
-    document: the column whose value names the logical document (usually the session) that a row belongs to; ""
-    where the whole database is one document. order: columns by which the rows of a document are put in order; rows
-    of several tables are merged by these values, so that a message ("id",) stands before its parts
-    ("message_id", "id"). Columns that are missing in an older database read as NULL. "value:$.createdAt" orders by a
-    member of the JSON in a column, ":last" puts the rows behind all others.
+    The same table may be declared several times with other keys and another order. document: the column that names a
+    row's logical document (usually the session); "" if the whole database is one document. order: columns that order a
+    document's rows; rows of several tables are merged by these values, so that a message ("id",) comes before its parts
+    ("message_id", "id"). Columns missing in an older database read as NULL. "value:$.createdAt" orders by a member of
+    the JSON in a column, ":last" puts the rows after all others.
     """
 
     name: str
@@ -63,11 +61,10 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
 class Member(msgspec.Struct, frozen=True, kw_only=True):
     """Files that belong to one document of a `directory` place.
 
-    pattern: relative to the root, with names in braces instead of some folders or stems, each of which takes one path
-    segment or a part of it: "storage/message/{document}/{message}.json". `{document}` names the logical document; a
-    pattern without it joins by a name that an earlier member bound ("storage/part/{message}/{part}.json").
-    Rows are put in order by the values of their names except `document`, so a message stands before its parts; names
-    that are numbers by their value.
+    pattern: relative to the root, with names in braces for folders or stems, each matching one path segment or part of
+    one: "storage/message/{document}/{message}.json". `{document}` names the logical document; a pattern without it
+    joins by a name that an earlier member bound ("storage/part/{message}/{part}.json"). Rows are ordered by the values
+    of their names except `document`, so a message comes before its parts; numeric names by their value.
     """
 
     table: str
@@ -76,11 +73,11 @@ class Member(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Place(msgspec.Struct, frozen=True):
-    """One kind of source an agent writes; the allow-list that capture may open.
+    """One kind of source that an agent writes; capture opens nothing else.
 
-    patterns: globs relative to the root ("projects/*/*.jsonl"; "*" stays in one folder, "**" crosses
-    folders, a leading "." must be written out). lane: 0 is the authority of a session; a higher lane's
-    record is only a view where lane 0 says the same. key: see `Adapter.source_key`.
+    patterns: globs relative to the root ("projects/*/*.jsonl"; "*" stays in one folder, "**" crosses folders, a leading
+    "." must be written out). lane: 0 is the authority on a session; a record of a higher lane is only a view if lane 0
+    says the same. key: see `Adapter.source_key`.
     """
 
     role: str
@@ -105,15 +102,15 @@ class Place(msgspec.Struct, frozen=True):
 
     @property
     def container_name(self) -> str:
-        """How archive and store name the container, with all that is needed to find its records again."""
+        """The name of the container in archive and store, with everything needed to find its records again."""
         return f"{self.container}:{','.join(self.split)}" if self.split else self.container
 
 
 class Root(msgspec.Struct, frozen=True):
-    """Where an agent keeps its data: the value of an environment variable, else a path below the user's home.
+    """Where an agent keeps its data: the value of an environment variable, else a path in the user's home.
 
-    below: a path below either ("opencode", where the variable is `XDG_DATA_HOME`). is_database: the variable names one
-    database, whatever its name; a relative path is one below the root declared before, and there is no default.
+    below: a path below either ("opencode", if the variable is `XDG_DATA_HOME`). is_database: the variable names one
+    database of any name; a relative path starts at the previously declared root, and there is no default.
     """
 
     variable: str
@@ -128,7 +125,7 @@ it. source: the types or the schema that its producer publishes. documentation: 
 
 
 class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
-    """Facts about an agent's transcripts. No defaults: a new question makes every agent answer it."""
+    """Facts about an agent's transcripts. No defaults: a new question must be answered for every agent."""
 
     container: Container
     rewrites_history: bool
@@ -155,10 +152,10 @@ only as long as no better lane says the same."""
 
 
 class HookFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """What is particular about the payloads that an agent gives to its hooks; fields are read in every known spelling.
+    """Special properties of an agent's hook payloads; fields are read in every known spelling.
 
-    shares_call_ids: a tool call has the same id in a payload and in the transcript. subagent: how the session of a
-    subagent is named, of its parent's and its own id ("{session}/agent-{agent}"); "" where it is told in the parent's.
+    shares_call_ids: a tool call has the same id in payload and transcript. subagent: the name of a subagent's session,
+    from its parent's and its own id ("{session}/agent-{agent}"); "" if the parent's session contains it.
     """
 
     shares_call_ids: bool
@@ -181,10 +178,10 @@ class HookFacts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AgentCommands(msgspec.Struct, frozen=True, kw_only=True):
-    """How a person starts the agent in a terminal: the program and its arguments, none of which a shell reads.
+    """Commands that start the agent in a terminal: program and arguments, never passed to a shell.
 
-    resume: goes on with a session; `{session}` stands for its native id. start: begins a new session with a prompt,
-    `{prompt}`. Empty: it has no such command that is known. source: where they are documented.
+    resume: continues a session; `{session}` is its native id. start: begins a new session with a prompt, `{prompt}`.
+    Empty: no known command. source: where they are documented.
     """
 
     resume: tuple[str, ...] = ()
@@ -211,7 +208,7 @@ class AgentFacts(msgspec.Struct, frozen=True, kw_only=True):
     spools: tuple[str, ...] = ()
     """Folders below the memory's own `spool` into which a receiver of ours writes for this agent; roots like others."""
     hooks: HookFacts | None = None
-    """Its hooks can be registered, and what they tell is taken in; None: it has none that are known."""
+    """Its hooks can be registered, and what they tell is ingested; None: it has none that are known."""
     commands: AgentCommands | None = None
     """How a person starts it; None: no command of it is known."""
     is_per_repository: bool = False
@@ -227,5 +224,5 @@ class AgentFacts(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def derived_version(self) -> int:
-        """What derived rows carry: the parser's version, and that of the derivation that all agents share."""
+        """The version of derived rows: the parser's and that of the shared derivation."""
         return DERIVATION << 32 | self.parser_version

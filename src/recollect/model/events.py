@@ -1,4 +1,4 @@
-"""The normalized event and where its bytes are."""
+"""The normalised event, and where its bytes are."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ class SourceLocation(msgspec.Struct, frozen=True, gc=False):
 
 
 class Event(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
-    """One normalized thing that happened in a session.
+    """One normalised thing that happened in a session.
 
-    (session_uid, event_id, part) is unique and stable; seq is for display and citation only.
-    ts is in UTC microseconds. is_undone: a rewind left it behind (`model.undone`); it stays, and holds no more.
+    (session_uid, event_id, part) is unique and stable; seq is for display and citation only. ts is in UTC microseconds.
+    is_undone: a rewind undid it (`model.undone`); it stays stored but no longer counts.
     """
 
     session_uid: str
@@ -56,13 +56,12 @@ class Event(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
 
 
 class Draft(msgspec.Struct, frozen=True, gc=False):
-    """What a parser says of one event; place, number, turn and summary are added by the pipeline.
+    """One event as a parser gives it; the pipeline adds place, number, turn and summary.
 
-    native_id None: the event is named by a hash of its record. `session` None: the source's session;
-    otherwise the native id of another session (prompt histories). `replaces` names (native_id, part) of
-    an earlier event of the same session that this one supersedes (a longer streaming snapshot). `follows` is the native
-    id of the earlier event behind which this one belongs, "" for the beginning: where a document tells things in
-    another order than they happened. Events that follow the same one keep their order.
+    native_id None: the event is named by a hash of its record. session None: the source's session; otherwise the native
+    id of another session (prompt histories). replaces: (native_id, part) of an earlier event of the session that this
+    one supersedes (a longer streaming snapshot). follows: the native id of the event that this one comes after, "" for
+    the beginning, where a document's order is not the order of time. Events that follow the same one keep their order.
     """
 
     payload: Payload

@@ -1,4 +1,4 @@
-"""How things are named. Ids depend on content only, never on this machine, the time or the order of arrival."""
+"""Ids of everything. They depend on content only, never on machine, time or order of arrival."""
 
 from __future__ import annotations
 

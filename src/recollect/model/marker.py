@@ -1,4 +1,4 @@
-"""The marker: the text that stands in redacted text in the place of a secret, or of what a person marked as private.
+"""The marker that replaces a secret, or text that a person marked as private.
 
 Nothing else knows what a marker looks like. Memories hold markers, so a change of their text needs everything derived
 to be redacted again.

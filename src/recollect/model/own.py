@@ -1,4 +1,4 @@
-"""What is Recollect's own in a transcript: its tools, its quoted blocks, its internal sessions.
+"""Recognises Recollect's own traces in transcripts: its tools, quoted blocks, internal sessions.
 
 None of it is a memory: what was recalled would be remembered again, and again. One place knows the marks; whoever
 writes a block and whoever leaves it out read them here.
@@ -36,13 +36,13 @@ _RUNNERS = frozenset(
 
 
 def is_own_tool(name: str) -> bool:
-    """Tell whether a tool as an agent names it is one of ours: `mcp__recollect__search`, `recollect_open`,
+    """Return whether a tool as an agent names it is one of ours: `mcp__recollect__search`, `recollect_open`,
     `mcp__plugin_recollect_recollect__search`. A bare `search` is anybody's."""
     return re.fullmatch(_OWN_TOOL, name.strip(), re.IGNORECASE) is not None
 
 
 def is_own_call(name: str, canonical: str, arguments: Any) -> bool:
-    """Tell whether a tool call asks the memory: a tool of ours by its name, one of our server by the arguments, or a
+    """Return whether a tool call asks the memory: a tool of ours by its name, one of our server by the arguments, or a
     shell command of which a part is `recollect` with a verb that recalls.
 
     canonical: see `model.tools.canonical_tool`. arguments: decoded JSON of any form.
@@ -57,7 +57,7 @@ def is_own_call(name: str, canonical: str, arguments: Any) -> bool:
 
 
 def is_own_command(command: str) -> bool:
-    """Tell whether a shell command prints what is in the memory, in whole or in part.
+    """Return whether a shell command prints what is in the memory, in whole or in part.
 
     Each simple command is looked at: `recollect` and a verb that recalls, perhaps behind variables that are set and
     programs that run it (`uv run`, `python -m`, `bash -c`). Quotes are followed as far as that takes.

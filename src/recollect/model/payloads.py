@@ -1,4 +1,4 @@
-"""The payload of each event kind: what happened, in one normal form for every agent.
+"""The payload of each event kind, in one form for all agents.
 
 Source of the kinds: docs/reference/data-model.md. Every payload is a frozen struct tagged by its kind, so that
 JSON carries `{"kind": "tool_call", ...}`. Fields that an agent does not give stay at their default.
@@ -26,8 +26,8 @@ class _Payload(msgspec.Struct, frozen=True, omit_defaults=True, gc=False, tag_fi
 class Part(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """A piece of a message that is not plain text.
 
-    type: "image", "file", "audio" … as the agent names it. For an image `sha256` is the hash of the
-    decoded bytes and `bytes` their number; the bytes themselves stay in the archive.
+    type: "image", "file", "audio" …, in the agent's words. For an image `sha256` is the hash of the decoded bytes and
+    `bytes` their number; the bytes stay in the archive.
     """
 
     type: str
@@ -58,7 +58,7 @@ class SessionStart(_Payload, frozen=True, tag="session_start"):
 
 
 class UserMessage(_Payload, frozen=True, tag="user_message"):
-    """Text in the user's role. Only origin human, queued and command start a turn."""
+    """Text with the user's role. Only the origins human, queued and command start a turn."""
 
     text: str = ""
     origin: Origin = "human"
@@ -66,7 +66,7 @@ class UserMessage(_Payload, frozen=True, tag="user_message"):
 
 
 class AssistantMessage(_Payload, frozen=True, tag="assistant_message"):
-    """Text that the model said."""
+    """Text of the model."""
 
     text: str = ""
     model: str = ""
@@ -77,7 +77,7 @@ class AssistantMessage(_Payload, frozen=True, tag="assistant_message"):
 
 
 class Thinking(_Payload, frozen=True, tag="thinking"):
-    """Reasoning that the agent wrote down. Opaque or encrypted reasoning stays in the archive only."""
+    """Reasoning that the agent recorded. Opaque or encrypted reasoning stays in the archive only."""
 
     text: str = ""
     message_id: str = ""
@@ -85,7 +85,7 @@ class Thinking(_Payload, frozen=True, tag="thinking"):
 
 
 class ToolCall(_Payload, frozen=True, tag="tool_call"):
-    """The model asked for a tool."""
+    """The model called a tool."""
 
     call_id: str = ""
     name: str = ""
@@ -96,7 +96,7 @@ class ToolCall(_Payload, frozen=True, tag="tool_call"):
 
 
 class ToolResult(_Payload, frozen=True, tag="tool_result"):
-    """What a tool gave back. `ok` is None where the agent does not say."""
+    """The result of a tool call. `ok` is None if the agent does not record it."""
 
     call_id: str = ""
     name: str = ""
@@ -110,7 +110,7 @@ class ToolResult(_Payload, frozen=True, tag="tool_result"):
 
 
 class FileEdit(_Payload, frozen=True, tag="file_edit"):
-    """A file was created, modified, deleted or renamed; `checkpoint` is a copy kept by the agent."""
+    """A file was created, modified, deleted or renamed; `checkpoint` is a copy that the agent keeps."""
 
     path: str = ""
     operation: Literal["create", "modify", "delete", "rename", "checkpoint"] = "modify"
@@ -121,14 +121,14 @@ class FileEdit(_Payload, frozen=True, tag="file_edit"):
     new_path: str = ""
     call_id: str = ""
     backup: str = ""
-    """Name of the agent's own backup copy of the state before, where there is one."""
+    """Name of the agent's own backup copy of the state before, if there is one."""
 
 
 class TokenUsage(_Payload, frozen=True, tag="token_usage"):
     """Tokens of one model response. `input_tokens` never includes cached ones.
 
-    `dedupe_key` names the response over all files that repeat it; only additive sightings are summed.
-    Sightings with the same key count once: the one with the most output tokens.
+    `dedupe_key` identifies the response in all files that repeat it; only additive sightings are summed. Sightings with
+    the same key count once: the one with the most output tokens.
     """
 
     model: str = ""
@@ -153,18 +153,16 @@ class Compaction(_Payload, frozen=True, tag="compaction"):
     tokens_before: int | None = None
     tokens_after: int | None = None
     continues_at: str = ""
-    """Native id of the record where the session goes on."""
+    """Native id of the record where the session continues."""
 
 
 class Rewind(_Payload, frozen=True, tag="rewind"):
-    """The user went back. What was left behind stays in the memory.
+    """The user went back. What it undid stays in the memory.
 
-    It stands behind what it undoes and before the first event of the new branch. Everything between `to_event` and the
-    rewind is undone.
-
-    to_event: the event id of the last event that is kept: the native id that the parser gave it, with all its parts.
-    "" with `turns_dropped` counts human turns from the end; "" without it: what was left behind is not known.
-    turns_dropped: how many human turns were left behind.
+    It comes after what it undoes and before the first event of the new branch. It undoes everything between `to_event`
+    and itself. to_event: the event id of the last kept event, by the parser's native id, with all its parts. "" with
+    `turns_dropped` counts human turns from the end; "" without it: unknown. turns_dropped: how many human turns it
+    undid.
     """
 
     to_event: str = ""
@@ -174,9 +172,9 @@ class Rewind(_Payload, frozen=True, tag="rewind"):
 class Lifecycle(_Payload, frozen=True, tag="lifecycle"):
     """Something happened around the conversation.
 
-    name: snake_case; known ones: title, mode, model, cwd, branch, permission, turn_started, turn_ended,
-    turn_aborted, interrupted, api_error, retry, hook, todo, task, pr_link, checkpoint, tag, subagent.
-    `cwd`, `branch`, `model`, `title` are set where the event changes them (they update the session).
+    name: snake_case; known names: title, mode, model, cwd, branch, permission, turn_started, turn_ended, turn_aborted,
+    interrupted, api_error, retry, hook, todo, task, pr_link, checkpoint, tag, subagent. `cwd`, `branch`, `model` and
+    `title` are set if the event changes them (they update the session).
     """
 
     name: str = ""
@@ -190,7 +188,7 @@ class Lifecycle(_Payload, frozen=True, tag="lifecycle"):
 
 
 class SessionEnd(_Payload, frozen=True, tag="session_end"):
-    """The session ended, where the agent says so."""
+    """The session ended, if the agent records it."""
 
     reason: str = ""
 
@@ -203,7 +201,7 @@ class Instructions(_Payload, frozen=True, tag="instructions"):
 
 
 class Unknown(_Payload, frozen=True, tag="unknown"):
-    """A record we do not know. `type` as written; `text` is what can be read of it."""
+    """An unknown record. `type` as written; `text` is its readable part."""
 
     type: str = ""
     text: str = ""

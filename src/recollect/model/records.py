@@ -1,4 +1,4 @@
-"""What goes into a parser and what comes out of it."""
+"""Input and output of a parser."""
 
 from __future__ import annotations
 

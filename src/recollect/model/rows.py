@@ -1,4 +1,4 @@
-"""The one encoding of a database row, or of a small file in a folder, as a record: one line of JSON, exact.
+"""Encodes a database row or small file as a record: one exact line of JSON.
 
 A row is `{"$row": table, "columns": {name: cell, …}}`, a file `{"$row": table, "file": path, "content": cell}`. A cell
 is a JSON number, text or null as it stands in the column, or an object that says what it is:

@@ -1,4 +1,4 @@
-"""A session as the memory keeps it, and how events change what is known about it."""
+"""A session as stored, and how events change it."""
 
 from __future__ import annotations
 
@@ -58,10 +58,10 @@ class Session(msgspec.Struct, frozen=True):
 
 
 class SessionPatch(msgspec.Struct, omit_defaults=True):
-    """What a slice of events says about its session; merged in order of arrival.
+    """What a slice of events says about its session. Patches merge in order of arrival.
 
-    Empty means "nothing said". First wins: cwd_first, version, originator, lineage. Newest wins: title,
-    cwd, branch, commit. `first_human` fills the title where the agent gives none.
+    Empty means "not stated". First wins: cwd_first, version, originator, lineage. Newest wins: title, cwd, branch,
+    commit. `first_human` fills the title if the agent gives none.
     """
 
     cwd: str = ""
@@ -83,7 +83,7 @@ class SessionPatch(msgspec.Struct, omit_defaults=True):
     ended_at: int | None = None
 
     def take(self, payload: Payload, ts: int | None) -> None:
-        """Fold one event into the patch. Call in event order."""
+        """Add one event to the patch. Call it in event order."""
         if ts is not None:
             if self.started_at is None or ts < self.started_at:
                 self.started_at = ts
@@ -124,10 +124,10 @@ class SessionPatch(msgspec.Struct, omit_defaults=True):
 
 
 def repo_name(repo_root: str, git_remote: str, cwd: str) -> str:
-    """Return the name of the repository that a session worked in, "" where nothing tells.
+    """Return the name of a session's repository, "" if unknown.
 
-    The last part of the git top level, else of the remote, else of the directory it started in; a worktree below
-    `.worktrees` or the folder of an agent for them counts as the repository it hangs in.
+    The last part of the git top level, else of the remote, else of the start directory. A worktree below `.worktrees`
+    or an agent's own folder counts as its main repository.
     """
     if repo_root:
         return _last_part(main_tree(repo_root))
@@ -148,14 +148,14 @@ def _last_part(path: str) -> str:
 
 
 def gone_note(evicted_at: int | None) -> str:
-    """Return one line for a session whose raw text was evicted then (UTC microseconds), "" for one that has it."""
+    """Return a line for a session whose raw text was evicted at that time (UTC microseconds), "" if it still exists."""
     if evicted_at is None:
         return ""
     return f"its raw text was evicted on {day_of(evicted_at)}: what its digest and decisions rest on is kept"
 
 
 def gone_among(evicted_at: Collection[int | None]) -> str:
-    """Return one line for several sessions, "" where all have their raw text."""
+    """Return one line for several sessions, "" if all still have their raw text."""
     gone = [at for at in evicted_at if at is not None]
     if not gone:
         return ""

@@ -36,7 +36,7 @@ class SentRevision(msgspec.Struct, frozen=True, array_like=True):
 
 
 class SentHole(msgspec.Struct, frozen=True, array_like=True):
-    """What was taken away of a revision, as `archive.chunks.Hole`."""
+    """What was deleted of a revision, as `archive.chunks.Hole`."""
 
     offset: int
     length: int
@@ -95,7 +95,7 @@ def foreign_key(machine: str, key: str) -> str:
 
 
 def is_foreign(key: str) -> bool:
-    """Tell whether a source is another machine's. No agent's parser makes such a key."""
+    """Return whether a source is another machine's. No agent's parser makes such a key."""
     return key.startswith(_FOREIGN) and key[17:18] == "/"
 
 

@@ -1,4 +1,4 @@
-"""What a machine and its team's server say to each other. Pure data; both sides check it when it is decoded.
+"""Messages between a machine and its team's server. Pure data; both sides validate it.
 
 A machine sends numbered batches. The server takes batch n+1 only after batch n, in one transaction with the rows and
 the position in the machine's change log, so a batch that comes twice or late changes nothing.
@@ -234,7 +234,7 @@ class TeamSessionsQuestion(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class TeamShowQuestion(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A citation of a session, whose uid may be cut to a unique beginning, or of an event; events from number `first`
+    """A citation of a session, whose uid may be cut to a unique prefix, or of an event; events from number `first`
     on, or as many around the event."""
 
     cited: Annotated[str, msgspec.Meta(max_length=5000)]

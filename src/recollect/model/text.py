@@ -1,4 +1,4 @@
-"""What can be searched of an event: its text by class, and its derived one-line summary."""
+"""The searchable text of an event by class, and its one-line summary."""
 
 from __future__ import annotations
 

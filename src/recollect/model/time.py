@@ -1,4 +1,4 @@
-"""Instants as UTC microseconds, and the one grammar of the times that people and agents write.
+"""Instants in UTC microseconds, and the one grammar of times that people and agents write.
 
 Pure: nothing here reads a clock. Whoever asks passes the instant that relative words start from and the zone that
 calendar words count in: the zone of the machine for people, UTC for programs.
@@ -198,7 +198,7 @@ def required_time(text: str, now_us: int, zone: tzinfo, *, name: str) -> Period:
 
 
 def calendar_period(year: int, month: int = 0, day: int = 0, zone: tzinfo = UTC) -> Period | None:
-    """Return a year, a month of it (1 to 12), or a day of that, in the calendar of a zone; None where there is none."""
+    """Return a year, a month of it (1 to 12), or a day of that, in the calendar of a zone; None if there is none."""
     try:
         start = datetime(year, month or 1, day or 1)
         if day:

@@ -1,4 +1,4 @@
-"""What the rewinds of a session left behind: the one place that says which events are undone. Pure.
+"""Decides which events a rewind undid. Pure.
 
 The contract of `Rewind`: `to_event` names the last event that is kept, and everything after it up to the rewind is
 undone. Without a `to_event`, `turns_dropped` counts turns from the end. Without both nobody knows where the session

@@ -6,7 +6,7 @@ import msgspec
 
 
 class UsageTotals(msgspec.Struct, frozen=True):
-    """Tokens summed over responses counted once each. `cost_usd` None: no price known for some model."""
+    """Tokens, each response counted once. `cost_usd` None: the price of some model is unknown."""
 
     input_tokens: int = 0
     output_tokens: int = 0
@@ -34,7 +34,7 @@ class UsageTotals(msgspec.Struct, frozen=True):
 
 
 class UsageRow(msgspec.Struct, frozen=True):
-    """One line of a usage report: the value grouped by (session, day, repo, model or agent) and its totals."""
+    """One line of a usage report: the group's value (session, day, repo, model or agent) and its totals."""
 
     key: str
     totals: UsageTotals
@@ -42,7 +42,7 @@ class UsageRow(msgspec.Struct, frozen=True):
 
 
 class UsageReport(msgspec.Struct, frozen=True):
-    """A usage report. `prices_on` is the date of the price data (YYYY-MM-DD), "" where unknown."""
+    """A usage report. `prices_on` is the date of the price data (YYYY-MM-DD), "" if unknown."""
 
     by: str
     rows: tuple[UsageRow, ...]
@@ -52,7 +52,7 @@ class UsageReport(msgspec.Struct, frozen=True):
 
 
 class UsageDay(msgspec.Struct, frozen=True):
-    """What one value of a grouping (an agent, a model, a repository) used on one day, `2026-03-01`."""
+    """The usage of one group (an agent, a model, a repository) on one day, `2026-03-01`."""
 
     day: str
     key: str
@@ -60,7 +60,7 @@ class UsageDay(msgspec.Struct, frozen=True):
 
 
 class UsageTrend(msgspec.Struct, frozen=True):
-    """A span of whole days, and as many days before it. first, last: its days. days: only of the span, in order."""
+    """A period of whole days and as many days before it. first, last: its days. days: only of the period, in order."""
 
     first: str
     last: str
@@ -70,7 +70,7 @@ class UsageTrend(msgspec.Struct, frozen=True):
 
 
 class ActiveDay(msgspec.Struct, frozen=True):
-    """One day of work. active_s: of all sessions together. most_at_once: sessions that worked at the same time."""
+    """One day of work. active_s: summed over sessions. most_at_once: sessions that worked at the same time."""
 
     day: str
     active_s: int
@@ -79,7 +79,7 @@ class ActiveDay(msgspec.Struct, frozen=True):
 
 
 class ActivityTotals(msgspec.Struct, frozen=True):
-    """A span of work. days: with any. any_s: time in which any session worked, however many."""
+    """A period of work. days: with any work. any_s: time in which at least one session worked."""
 
     active_s: int = 0
     any_s: int = 0
@@ -89,10 +89,10 @@ class ActivityTotals(msgspec.Struct, frozen=True):
 
 
 class ActivityReport(msgspec.Struct, frozen=True):
-    """When sessions worked, in slots of `slot_s` seconds: one that has an event in a slot worked in all of it.
+    """When sessions worked, in slots of `slot_s` seconds. A session with an event in a slot worked in all of it.
 
-    first, last: days of the span; previous: as many days before it. hours: active seconds by weekday (Monday first) and
-    hour. days: with any work, from a year before the end of the span on.
+    first, last: days of the period; previous: as many days before it. hours: active seconds by weekday (Monday first)
+    and hour. days: days with work, from a year before the end of the period on.
     """
 
     first: str

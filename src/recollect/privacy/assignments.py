@@ -1,4 +1,4 @@
-"""What a name says about the value beside it: `DB_PASSWORD`, `apiKey`, `X-Auth-Token`, `AWS Secret Access Key`."""
+"""Judges by a name whether the value beside it is secret: `DB_PASSWORD`, `apiKey`, `X-Auth-Token`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-r"""What a detector is, and how a shape in text is told in the bytes of JSON.
+"""The contract of a detector, and how it finds its pattern in JSON bytes.
 
 Two patterns belong together. `pattern` finds the secret in decoded text. `raw` is tried in the undecoded bytes where
 one of the literals begins, and must match there whenever `pattern` would have matched in any string of the decoded

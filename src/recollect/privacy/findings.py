@@ -1,4 +1,4 @@
-"""What was found, and what takes its place: the marker of a secret, and of what a person marked as private.
+"""Findings and their replacement: the markers of secrets and private text.
 
 `<private>…</private>` in any text is replaced before anything else sees it. The exact bytes stay sealed in the archive;
 nothing derived from them (index, nodes, digests, answers, exports) has the words between the tags.

@@ -1,4 +1,4 @@
-r"""A text as a reader sees it: without colours and decoded, with a way back to the places it came from.
+"""Decodes a text as a reader sees it, without colours, and maps positions back.
 
 Tool output is full of secrets behind a colour (`\x1b[32mghp_…`), in JSON inside a string (`\"token\": \"…\"`), in an
 address (`%22token%22%3A…`) or in HTML (`&quot;`). A view removes one layer of these; a view of a view removes the next.
@@ -62,7 +62,7 @@ class View:
         self._copied = [piece[3] for piece in pieces]
 
     def position(self, start: int) -> int:
-        """Return where the character stands that stands at `start` in the original, -1 if it was removed."""
+        """Return the position of a character from its position `start` in the original, -1 if it was removed."""
         if self._parent is not None:
             start = self._parent.position(start)
             if start < 0:
@@ -132,7 +132,7 @@ def _view(text: str, matches: list[re.Match[str]], seam: str, parent: View | Non
 
 
 def _plain(match: re.Match[str]) -> str:
-    """Return the one character that a code stands for."""
+    """Return the one character that a code represents."""
     code = match[0]
     if match.lastgroup == "percent":
         return chr(int(code[1:], 16))

@@ -1,4 +1,4 @@
-"""Rules that tell a secret from a placeholder, a reference to one, or a word: pure functions over the value alone.
+"""Tells secrets from placeholders, references and words, by the value alone. Pure.
 
 A value next to a telling name (`password = …`) is only redacted when it passes; precision comes from here.
 """
@@ -123,7 +123,7 @@ def is_filled_in(token: str) -> bool:
 
 
 def is_placeholder(value: str) -> bool:
-    """Whether the value stands for one that a person is to write in its place."""
+    """Whether the value is a placeholder that a person is to replace."""
     return (
         _PLACEHOLDER.search(value) is not None
         or _COMMON.match(value) is not None
@@ -165,7 +165,7 @@ def plausible_password(value: str, *, quoted: bool = False) -> bool:
 
 
 def plausible_word(value: str) -> bool:
-    """Whether a literal that stands where only a password can stand is one: any word, but no label and no name."""
+    """Whether a literal in a password's place is one: any word, but no label and no name."""
     if len(value) < 4 or _MEASURE.match(value) or not stands_for_itself(value, quoted=True):
         return False
     if has_letter_and_digit(value) or _SYMBOL.search(value):
@@ -189,7 +189,7 @@ def is_phrase(value: str) -> bool:
 
 
 def holds_session(header: str) -> bool:
-    """Whether one of a cookie's values, or the value given, looks drawn by a machine: a language is no secret."""
+    """Whether one of a cookie's values, or the given value, looks random: a language is no secret."""
     if "=" not in header.rstrip("="):
         return looks_random(header.rstrip("=")) and header[0] not in "<[{$"
     values = (found[1][:512].rstrip("=") for found in _COOKIE_PAIR.finditer(header))

@@ -1,4 +1,4 @@
-"""The redactor: which records may hold a secret, told from their bytes; and their text with every secret replaced.
+"""The redactor: finds records that may hold a secret, and replaces every secret in their text.
 
 `suspects` is the fast sieve over raw bytes, the other two are exact and work on decoded text. The sieve never misses
 what they would find; most of what it lets through holds nothing.
@@ -29,12 +29,12 @@ class Redactor:
     def __init__(
         self, marker_key: bytes, detectors: Sequence[Detector] = DEFAULT, *, allow: Sequence[str] = ()
     ) -> None:
-        """Prepare the search. A home's own is made by `configured.redactor_of`.
+        """Prepare the search. `redactor_of` makes a home's own.
 
         Args:
             marker_key: the home's secret key for fingerprints; same key, same markers.
-            detectors: in order of precedence, the most specific first.
-            allow: what is no secret, though a detector says so: values, or regular expressions of all of it.
+            detectors: in order of precedence, most specific first.
+            allow: exceptions: values, or regular expressions for whole values.
         """
         self._marker_key = marker_key
         self._detectors = tuple(detectors)
@@ -94,9 +94,9 @@ class Redactor:
         return (root[0], tuple(findings)) if findings else (value, ())
 
     def _copied(self, item: Any, key: Any, findings: list[Finding], pending: list[tuple[Any, Any, str]]) -> Any:
-        """Return a string redacted, a container as an empty copy to be filled later, anything else as it is.
+        """Return a string redacted, a container as an empty copy to be filled later, anything else unchanged.
 
-        key: what names the item: its key, of an array that of the array, of an argument the option before it.
+        key: the item's name: its key, for an array the array's, for an argument the option before it.
         """
         if isinstance(item, str):
             kind = kind_by_key(key, item) if isinstance(key, str) else ""
@@ -110,7 +110,7 @@ class Redactor:
         return item
 
     def _redact(self, text: str, *, whole_kind: str) -> tuple[str, tuple[Finding, ...]]:
-        """Redact until nothing is found: a marker may lay bare the edge of a secret that stood against the first."""
+        """Redact until nothing is found: a marker may expose the edge of an adjacent secret."""
         text, spans = strip_private(text)
         findings = [Finding(PRIVATE_KIND, "")] * spans
         claims = self._claims(text, whole_kind)
@@ -180,9 +180,9 @@ _GROUP = "secret"
 
 @lru_cache(maxsize=2)
 def redactor_of(marker_key: bytes, privacy: PrivacyConfig | None = None) -> Redactor:
-    """Return what finds and replaces secrets in a home whose configuration says so.
+    """Return the redactor of a home with this configuration.
 
-    The first takes as long as taking in an append; it never changes, so a process that stays makes it once.
+    Making the first one takes as long as ingesting an append; it never changes, so a long-lived process makes it once.
     """
     if privacy is None:
         return Redactor(marker_key, DEFAULT)
@@ -193,7 +193,7 @@ def redactor_of(marker_key: bytes, privacy: PrivacyConfig | None = None) -> Reda
 def detectors_in_force(privacy: PrivacyConfig) -> str:
     """Return a fingerprint of everything that decides what is a secret: 32 hex digits.
 
-    Text that was redacted under another one is to be derived anew.
+    Text redacted under another one must be derived again.
     """
     said = [str(DETECTOR_VERSION), *(f"{p.name}\0{p.pattern}" for p in privacy.patterns), "allow", *privacy.allow]
     return hashlib.sha256("\1".join(said).encode("utf-8", "surrogatepass")).hexdigest()[:32]

@@ -1,4 +1,4 @@
-"""Credentials that a sentence tells: "Passwort lautet …", "log in with password …", "les identifiants sont … / …".
+"""Finds credentials in sentences: "log in with password …", "Passwort lautet …".
 
 Two readers with one vocabulary. The detectors replace what is told, and so must be sure: a value needs a digit or a
 sign, and technical words that have one are none. `tells_credential` only keeps a sentence from being learned, and
@@ -143,7 +143,7 @@ _ADJECTIVE = late_pattern(
 
 
 def tells_credential(text: str) -> bool:
-    """Tell whether words have the value of a credential in them, or had it before it was replaced."""
+    """Return whether words contain a credential's value, or did before redaction."""
     if names_marker(text) or _UNSPACED.search(text):
         return True
     if any(_may_be_value(match[1], match[0]) and _is_told(match[1]) for match in _USED_AS.finditer(text)):

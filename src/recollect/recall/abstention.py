@@ -1,4 +1,4 @@
-"""How sure an answer is: known, unsure ("no exact match; closest results"), or nothing.
+"""Rates an answer: known, unsure ("no exact match; closest results"), or nothing.
 
 An absent everyday word proves nothing: people ask in other words than those that were written down. What tells whether
 an answer is about a question is how much of it the best session holds, how much of it occurs nowhere, and how many
@@ -36,8 +36,9 @@ _MOST_WORDS = 12
 
 
 class _Model(NamedTuple):
-    """Of the logistic function. covered: the share of the rareness that the best session holds. word: each word of the
-    question. absent_word, absent: each word that occurs nowhere, and the share of the rareness of all of them."""
+    """Weights of the logistic function. covered: the share of rareness that the best session holds. word: each word
+    of the question. absent_word, absent: each word that never occurs, and the share of rareness of all of them.
+    """
 
     bias: float
     covered: float
@@ -94,17 +95,17 @@ def confidence_of(units: Sequence[Unit], question: str, *, covered: float) -> fl
 
 
 def absent_of(units: Sequence[Unit]) -> list[Unit]:
-    """Return the units that occur nowhere. The parts of `one-liner` tell, and a year names nothing."""
+    """Return the units that never occur. The parts of `one-liner` count separately, and a year names nothing."""
     return [
         u for u in units if u.is_absent and not u.part_of and not _is_hyphenated(u) and not _YEAR.fullmatch(u.label)
     ]
 
 
 def absent_subject(units: Sequence[Unit]) -> tuple[str, ...]:
-    """Return what a query is about, as typed, where that occurs nowhere; empty where the query has other words.
+    """Return the subject of a query, as typed, if it never occurs; empty if the query has other words.
 
-    Its subject are identifiers that make up most of its rareness, or all of at most MOST_KEYWORDS words. Other names
-    are no reason: a question may say Kubernetes where people wrote "the cluster".
+    The subject is identifiers that make up most of the rareness, or all of at most MOST_KEYWORDS words. Other names do
+    not count: a question may say Kubernetes where people wrote "the cluster".
     """
     whole = [u for u in units if not u.part_of]
     absent = absent_of(units)

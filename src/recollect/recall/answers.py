@@ -1,4 +1,4 @@
-"""The typed results of every question; the same values are rendered as text and as `--json`."""
+"""The typed results of every question, rendered as text and as `--json`."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ RELATED_LABELS = {
 
 
 class RelatedEvent(msgspec.Struct, frozen=True):
-    """What belongs to a hit, of the same session; cite it as `session_uid#seq`.
+    """An event of the same session that belongs to a hit; cite it as `session_uid#seq`.
 
-    label: "asked", the prompt that it serves; "call" of a result; "result" of a call; "answer", the reply that closed
-    the turn.
+    label: "asked", the prompt that it serves; "call", the call of a result; "result", the result of a call; "answer",
+    the reply that closed the turn.
     """
 
     label: str
@@ -40,9 +40,9 @@ class RelatedEvent(msgspec.Struct, frozen=True):
 
 
 class Hit(msgspec.Struct, frozen=True):
-    """One event that answers. Cite it as `session_uid#seq`. ts in UTC microseconds.
+    """An event that matches. Cite it as `session_uid#seq`. ts in UTC microseconds.
 
-    Of what was learned, noted or documented, `session_uid` is its own uid (`document:docs/README.md`), and seq a part.
+    For a learning, note or document, `session_uid` is its own uid (`document:docs/README.md`), and seq is a part.
     """
 
     session_uid: str
@@ -78,11 +78,10 @@ class Hit(msgspec.Struct, frozen=True):
 class SearchAnswer(msgspec.Struct, frozen=True):
     """The hits and how they were found.
 
-    total: events that match (capped counts are said in notes); by_meaning: those of them that share no word with the
-    query. left_out: matching events not shown, for
-    whatever reason. abstained: nothing stored is about this; `hits` is empty and notes say why. is_unsure: the hits
-    are the closest, and probably none of them answers; a note says so. elsewhere: where the query names sessions or
-    repositories and nothing there has its words, how many events have them in others.
+    total: matching events (notes say if the count is capped); by_meaning: those that share no word with the query.
+    left_out: matching events that are not shown. abstained: nothing stored is about this; `hits` is empty and notes say
+    why. is_unsure: the hits are only the closest and probably do not answer; a note says so. elsewhere: if the query
+    names sessions or repositories without a match, how many events match in others.
     """
 
     query: str
@@ -102,7 +101,7 @@ class SearchAnswer(msgspec.Struct, frozen=True):
 
     @property
     def with_words(self) -> int:
-        """How many of the events that match share a word with the query."""
+        """How many matching events share a word with the query."""
         return self.total - self.by_meaning if self.hits and self.match_level != "semantic" else 0
 
 
@@ -122,7 +121,7 @@ class TeamAnswer(SearchAnswer, frozen=True):
 
 
 class SessionPage(msgspec.Struct, frozen=True):
-    """Sessions, newest first. `total`: all that match."""
+    """Sessions, newest first. `total`: how many match."""
 
     sessions: tuple[Session, ...]
     total: int
@@ -130,7 +129,7 @@ class SessionPage(msgspec.Struct, frozen=True):
 
 
 class SessionView(msgspec.Struct, frozen=True):
-    """A page of a session. `next_seq`: where to go on with `--from`; None at the end."""
+    """A page of a session. `next_seq`: the value of `--from` for the next page; None at the end."""
 
     session: Session
     events: tuple[Event, ...]
@@ -139,7 +138,7 @@ class SessionView(msgspec.Struct, frozen=True):
 
 
 class Timeline(msgspec.Struct, frozen=True):
-    """What happened, in order of time (over sessions) or of seq (in one)."""
+    """Events in order of time (across sessions) or of seq (in one)."""
 
     entries: tuple[TimelineEntry, ...]
     total: int
@@ -155,15 +154,17 @@ class StorageStats(msgspec.Struct, frozen=True):
 
     @property
     def total_bytes(self) -> int:
-        """All of it."""
+        """The sum."""
         return self.database_bytes + self.archive_bytes + self.index_bytes
 
 
 class VectorStats(msgspec.Struct, frozen=True):
-    """How much of what was said can be searched by meaning. model: the embedder. covered, total: events that have
-    vectors, and that should; entries_covered, entries_total: the same of what was learned, noted and documented.
-    sessions_read, sessions_total: sessions that the contextual model has read, of how many; 0 where it is off.
-    disk_bytes: of this and of earlier models. problem: why they cannot be used; "" if they can."""
+    """How much of the memory can be searched by meaning. model: the embedder.
+
+    covered, total: events with vectors, and all that should have them; entries_covered, entries_total: the same for
+    learnings, notes and documents. sessions_read, sessions_total: sessions read by the contextual model, and all; 0 if
+    it is off. disk_bytes: of this and earlier models. problem: why vectors cannot be used; "" if they can.
+    """
 
     model: str
     covered: int
@@ -177,7 +178,7 @@ class VectorStats(msgspec.Struct, frozen=True):
 
 
 class Stats(msgspec.Struct, frozen=True):
-    """What is in the memory."""
+    """What the memory holds."""
 
     home: str
     agents: tuple[AgentStats, ...]
@@ -204,7 +205,7 @@ COUNTED = 8
 
 
 class Conversation(msgspec.Struct, frozen=True):
-    """One session that answers, with its best event. hits: how many of its events were found."""
+    """One matching session with its best event. hits: how many of its events match."""
 
     best: Hit
     hits: int
@@ -217,9 +218,9 @@ class Conversation(msgspec.Struct, frozen=True):
 
 
 def conversations(hits: Sequence[Hit]) -> tuple[Conversation, ...]:
-    """Return the sessions of hits, best first; equal ones in the order of their best hit.
+    """Return the sessions of hits, best first; ties in the order of their best hit.
 
-    hits: as a search gives them, best first.
+    hits: in the order of a search.
     """
     of_session: dict[str, list[Hit]] = {}
     for hit in hits:
@@ -246,9 +247,9 @@ class EntryPartView(msgspec.Struct, frozen=True):
 
 
 class EntryView(msgspec.Struct, frozen=True):
-    """An entry, with a page of its parts. ts in UTC microseconds. part_count: how many it has.
+    """An entry with a page of its parts. ts in UTC microseconds. part_count: number of its parts.
 
-    session_uid: the session that it came from, "" for none. next_part: where to go on; None at the end.
+    session_uid: the session that it came from, "" for none. next_part: where the next page begins; None at the end.
     """
 
     uid: str
@@ -268,7 +269,7 @@ class EntryView(msgspec.Struct, frozen=True):
 
 
 def entry_view(entries: EntryReader, uid: str, *, first: int = 0, limit: int | None = None) -> EntryView | None:
-    """Return an entry by its uid or a unique beginning of it, with its parts from `first` on; None without one."""
+    """Return an entry by its uid or unique prefix, with its parts from `first` on; None without one."""
     found = entries.entry(uid)
     if found is None:
         return None

@@ -1,4 +1,4 @@
-"""Which recorded edit put a line where it is: evidence from the edits' own content, or an explicit "no proof".
+"""Finds the recorded edit that wrote a line: evidence from the edits, or an explicit "no proof".
 
 Works over a Protocol: edits of a path, newest first, with whole payloads. It compares text; it never guesses from time
 or from nearness. The later edit wins where a line was taken out and put in again.
@@ -34,9 +34,9 @@ is not recorded; last_edit: no line was asked for."""
 
 
 class RecordedEdit(NamedTuple):
-    """An edit as it is stored: the whole event of a file edit, or of a shell call that edits files.
+    """A stored edit: the whole event of a file edit, or of a shell call that edits files.
 
-    folder: the directory in force, "" where nobody knows; a relative path of the event is relative to it.
+    folder: the working directory, "" if unknown; a relative path of the event is relative to it.
     """
 
     event: Event
@@ -101,7 +101,7 @@ class Blame(msgspec.Struct, frozen=True):
 
 
 class _Seen:
-    """An edit of the file: what it was called, what was done, and the lines."""
+    """An edit of the file: the file's name at that time, the operation, and the lines."""
 
     def __init__(self, event: Event, path: str, operation: str, lines: Lines) -> None:
         self.event = event
@@ -111,7 +111,7 @@ class _Seen:
 
     @cached_property
     def added(self) -> Mapping[str, Sequence[int]]:
-        """Where each added line stands among them."""
+        """The position of each added line among them."""
         places: dict[str, list[int]] = {}
         for place, line in enumerate(self.lines[0] or ()):
             places.setdefault(line.rstrip(), []).append(place)
@@ -124,14 +124,12 @@ class _Seen:
 
 
 def blame(path: str, line: str | None, history: EditHistory, *, around: Sequence[str] = ()) -> Blame:
-    """Return which edit put a line into a file, or that nothing proves it.
+    """Return which edit wrote a line of a file, or that nothing proves it.
 
-    path: relative to the repository, or absolute; edits of paths that end in it at the border of a component count.
-    line: its text, compared without white space at its end; None: the last edit of the file. around: the lines beside
-    it, which tell apart the places of a line that is too common alone.
-
-    Nobody knows whether a rewind took the files back too. An edit that a rewind left behind is told only where the
-    edits that were kept do not tell the line.
+    path: relative to the repository, or absolute; an edit's path counts if it ends with it at a component border. line:
+    its text, compared without trailing white space; None: the last edit of the file. around: neighbouring lines, which
+    tell places of a common line apart. Whether a rewind also restored the files is unknown, so an edit that a rewind
+    undid counts only if no other edit explains the line.
     """
     edits = _Edits(path, history)
     found = _blamed(path, line, history, edits.kept(), around)
@@ -153,7 +151,7 @@ def blame_lines(path: str, lines: Sequence[str], history: EditHistory) -> list[B
 
 
 def recorded_edits(path: str, history: EditHistory, *, limit: int) -> list[Blame]:
-    """Return the newest edits of a file that no rewind left behind, the newest first."""
+    """Return the newest edits of a file that no rewind left behind, newest first."""
     found = enumerate(islice(_Edits(path, history).kept(), limit), 1)
     return [_proof(path, None, seen, "last_edit", history, (number, 0)) for number, seen in found]
 
@@ -224,7 +222,7 @@ class _Wanted:
         return "a later recorded edit removed this line" if self._line in seen.removed else ""
 
     def _has_beside(self, places: Sequence[int], lines: Sequence[str]) -> bool:
-        """Say whether a neighbour of the line stands beside it in the same edit."""
+        """Return whether a neighbour of the line is beside it in the same edit."""
         near = {lines[i].rstrip() for place in places for i in (place - 1, place + 1) if 0 <= i < len(lines)}
         return bool(near & self._beside)
 

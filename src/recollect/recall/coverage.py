@@ -19,9 +19,9 @@ _INDEX = "index"
 
 
 def unsearched(store: Reader, present: Collection[str], damaged: Collection[str]) -> tuple[str, ...]:
-    """Return what of a store a search cannot find now, a note each: what is missing of the index, and what it lags.
+    """Return notes on what a search cannot find now: missing parts of the index, and its lag.
 
-    present: the parts of the index that were searched. damaged: those that are there and cannot be read.
+    present: the parts of the index that were searched. damaged: existing parts that cannot be read.
     """
     notes = []
     for name, events in store.shards().items():
@@ -89,13 +89,13 @@ class Coverage(msgspec.Struct, frozen=True):
 
     @property
     def is_whole(self) -> bool:
-        """True where nothing is known to be missing."""
+        """Whether nothing is known to be missing."""
         return self == Coverage()
 
     def sentence(self, *, is_refreshing: bool = False) -> str:
-        """Return one line for whoever reads an answer, "" where nothing is missing.
+        """Return one line for the reader of an answer, "" if nothing is missing.
 
-        is_refreshing: what has changed is being taken in at this moment.
+        is_refreshing: changes are being ingested at this moment.
         """
         parts: list[str] = []
         if is_refreshing:

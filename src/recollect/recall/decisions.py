@@ -1,4 +1,4 @@
-"""What was decided: which decisions there are, what became of each, and what held, or was known, at some time."""
+"""Lists decisions: which exist, what became of each, and which held at a given time."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ ID_PREFIX = "decision:"
 
 
 class DecisionQuestion(msgspec.Struct, frozen=True):
-    """Which decisions are asked for. Empty: all but undone and revoked ones.
+    """Which decisions. Empty: all except undone and revoked ones.
 
     repos: as in `EventFilter`. path: of a file or folder that the decision names, or that its episodes changed. at:
-    what had been decided by then; known_at: as far as the memory had seen it by then (both UTC microseconds, None:
-    now). session: its exact uid. words: each must stand in it, in any case; the id of a decision, or a beginning of it
-    (`decision:5f0c`), stands for that decision, whatever its state. is_sure: without those that only learned weights
-    tell (`ranked`). after: taken then or later; undated ones are left out.
+    decided by then; known_at: as far as the memory had seen by then (both UTC microseconds, None: now). session: its
+    exact uid. words: each must occur in it, in any case; the id of a decision or its prefix (`decision:5f0c`) selects
+    that decision in any state. is_sure: without those that only the scorer found (`ranked`). after: decided then or
+    later; omits undated ones.
     """
 
     repos: tuple[str, ...] = ()
@@ -44,10 +44,10 @@ class DecisionQuestion(msgspec.Struct, frozen=True):
 class DecisionView(msgspec.Struct, frozen=True):
     """A decision and what became of it.
 
-    citation: `session_uid#seq` of its first evidence, "" for one that was added without a session. state: at the time
-    asked for. recorded_at: when its evidence was first seen; revoked_at: since when its session does not give it any
-    more. links: to decisions that follow it or that it follows. episodes: ids of those it led to. repeats: citations of
-    earlier ones in the same words, with the same options, in the same state; what these led to is in episodes.
+    citation: `session_uid#seq` of its first evidence, "" for one that was added without a session. state: at the
+    requested time. recorded_at: when its evidence was first seen; revoked_at: since when its session no longer gives
+    it. links: to decisions before and after it. episodes: ids of those it led to. repeats: citations of earlier ones
+    with the same words, options and state; what these led to is in episodes.
     """
 
     decision: Decision
@@ -62,7 +62,7 @@ class DecisionView(msgspec.Struct, frozen=True):
 
 
 class DecisionsAnswer(msgspec.Struct, frozen=True):
-    """Decisions, the newest first. total: how many match; left_out: those of other states, by state. notes: what one
+    """Decisions, newest first. total: how many match; left_out: those of other states, by state. notes: what one
     should know of them."""
 
     decisions: tuple[DecisionView, ...]
@@ -90,8 +90,9 @@ class MatchingDecision(NamedTuple):
 def ask_decisions(
     reader: InsightReader, question: DecisionQuestion, *, limit: int | None = None, each: bool = False
 ) -> DecisionsAnswer:
-    """Return what was decided. A decision that forks of a session copy is told once, and, unless each is wanted or ids
-    are asked for, one that was repeated word by word too: the newest stands for all."""
+    """Return decisions. A copy in a fork of a session counts once. Unless each one or ids are requested, a literal
+    repetition counts once too: the newest is shown.
+    """
     sessions = (question.session,) if question.session else ()
     words, ids = words_and_ids(question)
     kept = reader.decisions(repos=question.repos, sessions=sessions, words=words, ids=ids, after=question.after)
@@ -139,7 +140,7 @@ def matching(
 
 
 def cited(decision: Decision) -> str:
-    """Return `session_uid#seq` of a decision's first evidence; its session where none is named; "" without one."""
+    """Return `session_uid#seq` of a decision's first evidence; its session without one; "" without either."""
     if decision.evidence:
         first = decision.evidence[0]
         return f"{first.session_uid}#{first.seq}"
@@ -147,7 +148,7 @@ def cited(decision: Decision) -> str:
 
 
 def path_fits(wanted: str, path: str) -> bool:
-    """Tell whether a path is the wanted file, lies in the wanted folder, or ends with what is wanted."""
+    """Return whether a path is the wanted file, is in the wanted folder, or ends with the wanted text."""
     wanted, path = (text.replace("\\", "/").removeprefix("./").rstrip("/") for text in (wanted, path))
     return bool(wanted) and f"/{wanted.lstrip('/')}/" in f"/{path.lstrip('/')}/"
 
@@ -213,7 +214,7 @@ def _standing(item: KeptDecision, question: DecisionQuestion, times: dict[str, i
 
 
 def _stood(kept: KeptLink, question: DecisionQuestion, times: dict[str, int | None]) -> bool:
-    """Tell whether a link had come about, and was known, by the times asked for."""
+    """Return whether a link existed, and was known, by the requested times."""
     now = question.known_at
     is_known = (
         kept.revoked_at is None if now is None else kept.recorded_at <= now and not _is_past(kept.revoked_at, now)

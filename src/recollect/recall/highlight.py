@@ -1,4 +1,4 @@
-"""Which words of a shown text are those of the query."""
+"""Finds the words of the query in a shown text."""
 
 from __future__ import annotations
 

@@ -125,10 +125,9 @@ def _entry_kinds(names: Iterable[str], wanted: QueryPlan) -> list[str]:
 
 
 def meaning_of(question: Question, wanted: QueryPlan) -> str:
-    """Return the words of a question that its meaning lies in; "" where words themselves are asked for.
+    """Return the words of a question that carry its meaning; "" if the question asks for literal words.
 
-    These are asked for: what is quoted, required or refused, a pattern, and anything that is only one word or
-    identifier.
+    Literal are quoted, required or excluded words, a pattern, and a single word or identifier.
     """
     whole = [unit for unit in wanted.units if not unit.part_of]
     if question.must or question.must_not or len(whole) < 2:

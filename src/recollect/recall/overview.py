@@ -1,4 +1,4 @@
-"""What one session was about, before any of its pages: how it began and ended, what it changed, what failed.
+"""Summarises a session before its pages: beginning, end, changes, failures.
 
 What rewinds left behind is not told.
 """
@@ -124,7 +124,7 @@ def _cited(event: Event | None) -> Cited | None:
 
 
 def _failure(reader: Reader, uid: str, row: TimelineEntry) -> Cited:
-    """Return what was called and how it failed; the result alone where its call is not near."""
+    """Return the call and how it failed; the result alone if its call is not near."""
     near = list(reader.events(uid, first_seq=max(0, row.seq - _CALLS_BEFORE), limit=_CALLS_BEFORE + 1))
     result = next((e.payload for e in near if e.seq == row.seq and isinstance(e.payload, ToolResult)), None)
     calls = [

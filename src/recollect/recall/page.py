@@ -32,7 +32,7 @@ MIN_FETCHED = 160
 MAX_VERIFIED = 100
 """Candidates of a strict phrase or pattern that are compared with their text."""
 ALL_VERIFIED = 50
-"""Where there are no more of them than this, all are compared, so that the total is exact."""
+"""Where there no longer exist of them than this, all are compared, so that the total is exact."""
 MAX_MISSES = 40
 """So many in a row that don't have it end the search for more."""
 RELATED_HITS = 5
@@ -252,8 +252,9 @@ def no_answer(question: Question, notes: Sequence[str], *, abstained: bool = Fal
 
 
 def said_once(learned: Iterable[Hit], hits: Iterable[Hit]) -> tuple[Hit, ...]:
-    """Return what was learned without what the hits, or a learning before it, say in the same words: one sentence may
-    give a learning, an action and a fact."""
+    """Return learnings without those that repeat the words of a hit or of an earlier learning: one sentence may give
+    a learning, an action and a fact.
+    """
     told = [words for hit in hits if not hit.is_undone for words in (_words(hit.snippet), _words(hit.summary))]
     kept: list[Hit] = []
     for one in learned:
@@ -270,7 +271,7 @@ def _words(text: str) -> str:
 
 
 def _living_first(shown: Sequence[_Shown]) -> list[_Shown]:
-    """Return what is shown, of equally good ones first what was not undone."""
+    """Return what is shown; among equals, first what was not undone."""
     ties = groupby(shown, key=lambda item: round(item.ranked.score, 9))
     return [item for _, tie in ties for item in sorted(tie, key=lambda item: item.text.is_undone)]
 

@@ -1,4 +1,4 @@
-"""Where in a text a question's words stand: its passages, and the one where they stand closest together."""
+"""Finds the passages of a text with a question's words, and the densest one."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def _end(text: str, start: int, end: int) -> int:
 
 
 def _forms(unit: Unit) -> Iterator[str]:
-    """Yield how a unit may stand in a text, in lower case."""
+    """Yield the forms that a unit may have in a text, in lower case."""
     yield from (term for term, _ in unit.terms)
     for piece in (*unit.pieces, *unit.also):
         yield from piece[:_MAX_FORMS]
@@ -183,8 +183,8 @@ _MAX_PLACES = 50
 def snippet(text: str, forms: Iterable[str], patterns: Iterable[re.Pattern[str]] = ()) -> str:
     """Return at most SNIPPET_CHARS characters of the text on one line, around its densest run of matches.
 
-    forms: words as they stand in the text, in lower case, longest window first by how many *different* ones it
-    holds. Without a match the text's beginning.
+    forms: words as they are in the text, in lower case; the window with the most *different* ones wins. Without a
+    match, the text's beginning.
     """
     places = _form_places(text, forms, patterns)
     if not places:

@@ -1,4 +1,4 @@
-"""Recalled text as it is given to an agent: quoted, dated history that cannot pass for anything else.
+"""Quotes recalled text for an agent: dated history that cannot pass for anything else.
 
 A transcript holds whatever a web page, a file or a stranger's program said. Given to a model again, it must not look
 like the harness speaking, like a turn of the conversation, or like the end of its own quotation; and nothing in it may
@@ -80,10 +80,10 @@ _ALIKE = str.maketrans("İı", "ii")
 def clean(text: str, *, limit: int | None = None) -> str:
     """Return a passage that can be quoted: readable, and nothing but text.
 
-    Line ends become "\\n"; terminal sequences, other control characters (but the tab) and invisible characters go;
-    control tags (`<system-reminder>`, that of our own block), tokens of chat templates (`<|im_start|>`, `[INST]`) and
-    role markers (`Human:`) lose the signs that make them so and keep their words. Other markup stays as it is.
-    Idempotent. limit: at most so many characters, the last one an ellipsis where something was cut.
+    Line ends become "\n"; terminal sequences, other control characters (except the tab) and invisible characters go;
+    control tags (`<system-reminder>`, our own block's), tokens of chat templates (`<|im_start|>`, `[INST]`) and role
+    markers (`Human:`) lose their special signs and keep their words. Other markup stays. Idempotent. limit: maximum
+    number of characters, the last one an ellipsis if something was cut.
     """
     whole = _without_marks(_visible(without_hidden(text)))
     if limit is None or len(whole) <= limit:
@@ -93,11 +93,11 @@ def clean(text: str, *, limit: int | None = None) -> str:
 
 
 def quoted(lines: Sequence[str], *, note: str = "", before: Sequence[str] = ()) -> str:
-    """Return the block that recalled text is given to an agent in: heading and note, the lines, and its end.
+    """Return the block in which an agent gets recalled text: heading and note, the lines, and its end.
 
     Every line is cleaned, whoever made it; further lines of one passage begin with `CONTINUED`. Without lines the block
-    holds the note alone. before: lines that are not recalled and stand before the heading; where there are only such,
-    there is no heading.
+    holds only the note. before: lines that are not recalled, above the heading; with only such lines there is no
+    heading.
     """
     head = f"{HEADING} {_folded(note)}" if note else HEADING
     body = [clean(line).replace("\n", f"\n{CONTINUED}") for line in (*before, *lines)]
@@ -119,7 +119,7 @@ def _visible(text: str) -> str:
 
 
 def _is_plain(text: str) -> bool:
-    """Tell whether nothing in a text is invisible, without the patterns that say what is."""
+    """Return whether a text has no invisible characters, without using the patterns that define them."""
     shown = text.replace("\n", "").replace("\t", "")
     return shown.isprintable() and _UNSEEN.isdisjoint(shown) and max(shown, default="") < _TAGS
 
@@ -134,7 +134,7 @@ def _without_marks(text: str) -> str:
 
 
 def _may_have_role(text: str) -> bool:
-    """Tell whether a colon stands behind a role or a heading, perhaps; it is told without a pattern."""
+    """Return whether a colon may follow a role or heading, without using a pattern."""
     for before in text.replace("：", ":").split(":")[:-1]:
         end = before.rstrip(_ROLE_ENVELOPE)[-_LONGEST_ROLE:]
         if end.translate(_ALIKE).casefold().endswith(_ROLE_ENDS):

@@ -1,4 +1,4 @@
-"""How near the best candidates of a question are to it, passage by passage, by the contextual model.
+"""Rates the best candidates passage by passage with the contextual model.
 
 Vectors that were made in the background are looked up; of candidates that have none yet, a small fixed number of
 passages is read while the question waits, and these vectors are kept.
@@ -80,7 +80,9 @@ class QuestionMeaning(NamedTuple):
 
 
 class Contextual:
-    """Compares candidates with questions. Never raises: a search goes on by words and static vectors. Thread safe."""
+    """Compares candidates with questions. Never raises: a search continues with words and static vectors. Thread
+    safe.
+    """
 
     def __init__(self, open_store: Callable[[], PassageStore], reader: PassageReader, *, at_once: int) -> None:
         """open_store: gives the store of the thread that asks. at_once: passages read while a question waits."""
@@ -161,14 +163,14 @@ _SEQ_MASK = (1 << SEQ_BITS) - 1
 
 
 class Features(NamedTuple):
-    """What is known of a passage and its event; also, by the same names, how much each of it counts.
+    """The features of a passage and its event; also, under the same names, their weights.
 
-    score: of the event, as a share of the best. near: the cosine of its best passage. nearer: how much nearer this one
-    is. session_nearest, session_near: the best, and the mean of the three best, of the cosines of its session's events.
-    words: the share of the question's rareness that the passage holds. late: how far into its session an agent's event
-    stands, 0 to 1. closing: the reply that closes a turn of work. later_session: the log of its session's place.
-    length: the log of the characters of the whole text. short: it has less than SHORT_CHARS. thinking, reply: its kind.
-    in_period: it is of a date that the question names.
+    score: of the event, as a share of the best. near: the cosine of its best passage. nearer: how much nearer this
+    passage is. session_nearest, session_near: the best, and the mean of the three best, of its session's cosines.
+    words: the share of the question's rareness in the passage. late: an agent's event's position in its session, 0 to
+    1. closing: the reply that closes a turn of work. later_session: the log of its session's place. length: the log of
+    the text's length in characters. short: less than SHORT_CHARS. thinking, reply: its kind. in_period: its date is one
+    that the question names.
     """
 
     score: float = 0.0
@@ -281,7 +283,7 @@ def reorder(valued: Sequence[Valued], ranked: Sequence[Ranked], weights: Feature
 
 
 def seated(ranked: list[Ranked], key: int | None) -> list[Ranked]:
-    """Return the ranked with an event in place SEAT at the latest, with the score of what stood there."""
+    """Return the ranking with an event at place SEAT at the latest, with the score of the event it displaces."""
     at = next((i for i, item in enumerate(ranked) if item.candidate.key == key), 0)
     if at <= SEAT:
         return ranked
@@ -296,9 +298,9 @@ def value(
     sessions: Mapping[int, SessionKey],
     passages: Passages,
 ) -> Iterator[Valued]:
-    """Yield every passage of the events that are looked at.
+    """Yield every passage of the examined events.
 
-    ranked: these, best first. near: how near they are in meaning, as far as it is known; others count as the mean.
+    ranked: these, best first. near: their known similarity in meaning; unknown ones count as the mean.
     """
     best = max((_undated(item) for item in ranked), default=0.0) or 1.0
     known = [match.cosine for match in near.values()]
@@ -342,7 +344,7 @@ def _undated(item: Ranked) -> float:
 
 
 def _lateness(item: Ranked, session: SessionKey) -> float:
-    """Return how far into its session an agent's event stands, 0 to 1; the middle for what is in no session."""
+    """Return an agent's event's position in its session, 0 to 1; the middle for an event without a session."""
     candidate = item.candidate
     if candidate.session >= ENTRY_BASE:
         return 0.5

@@ -1,4 +1,4 @@
-"""Search: from a query to cited hits, with how they matched, how many there are, and what was left out."""
+"""Searches: from a query to cited hits, how they matched, their number, and what was left out."""
 
 from __future__ import annotations
 
@@ -58,9 +58,9 @@ every name in it: one that is not about the question is worse than none."""
 class Searcher:
     """Answers queries over one index and one store, one at a time.
 
-    glossary: gives, for a time, the names that mean the same as a name, all in normal form. unsearched: tells, of the
-    parts of the index that are there and those that are damaged, what a search cannot find now. is_in_turn: look at one
-    part after the other, not at several at once.
+    glossary: returns, for a time, the synonyms of a name, all in normal form. unsearched: reports, for the present and
+    damaged parts of the index, what a search cannot find now. is_in_turn: search one part after the other, not several
+    at once.
     """
 
     def __init__(
@@ -149,7 +149,7 @@ class Searcher:
     def _newest(
         self, question: Question, wanted: QueryPlan, shards: Sequence[Shard], notes: Sequence[str], limit: int
     ) -> SearchAnswer:
-        """Return what filters allow, the newest first: there is nothing to rank by."""
+        """Return what filters allow, newest first: there is nothing to rank by."""
         searched = CandidateSearch(shards, wanted, pool=max(POOL, limit * FETCH_PER_HIT))
         candidates = searched.newest()
         if not candidates:
@@ -160,7 +160,7 @@ class Searcher:
         return ResultPage(self._store, question, wanted, ranked, found).answer()
 
     def _inside_words(self, question: Question, limit: int, now_us: int) -> SearchAnswer | None:
-        """Look for a lone word that is nowhere inside of longer ones; None where that finds nothing either."""
+        """Search for an absent lone word inside of longer ones; None if that finds nothing either."""
         if question.must or len(question.words) != 1 or len(question.words[0].text) < MIN_INSIDE_CHARS:
             return None
         word = question.words[0].text
@@ -175,7 +175,7 @@ class Searcher:
         return msgspec.structs.replace(answer, hits=hits, match_level="near", notes=notes)
 
     def _beside(self, question: Question, now_us: int) -> tuple[Hit, ...]:
-        """Return what was learned and noted that is surely about a question. It is as rare as in the whole memory."""
+        """Return learnings and notes that are certainly about a question. Rareness is that of the whole memory."""
         asked = beside(question)
         shards = self._shards
         notes = [shard for shard in shards if shard.name == NOTE_SHARD]
@@ -290,16 +290,16 @@ def _group(reader: UnitReader, clauses: Sequence[Clause]) -> tuple[Unit, ...]:
 
 
 def _not_missed(units: Sequence[Unit], either: Sequence[Sequence[Clause]]) -> tuple[Unit, ...]:
-    """Return the units without those of words that occur nowhere, where a word with OR beside them does."""
+    """Return the units without absent words that have an OR alternative which occurs."""
     there = {unit.clause for unit in units if not unit.is_absent}
     idle = {clause for group in either if there.intersection(group) for clause in group} - there
     return tuple(unit for unit in units if unit.clause not in idle)
 
 
 def _lone_compound(wanted: QueryPlan) -> Unit | None:
-    """Return the identifier or other compound that is all that was asked for; its parts are only a fallback.
+    """Return the identifier or other compound that is the whole query; its parts are only a fallback.
 
-    One that has another name is looked for as words are.
+    One with a synonym is searched as words are.
     """
     whole = [unit for unit in wanted.units if not unit.part_of]
     if len(whole) != 1 or len(wanted.units) == 1 or wanted.must or whole[0].also:
@@ -323,7 +323,7 @@ def _in_rounds(question: Question, ranked: Sequence[Ranked], sessions: Mapping[i
 
 
 def _confidence(question: Question, wanted: QueryPlan, ranked: Sequence[Ranked]) -> float:
-    """Tell how sure the answer is; what is required is there or not, so that a strict answer is certain."""
+    """Rate how sure the answer is; a strict query's required words either occur or not, so its answer is certain."""
     if wanted.must:
         return CERTAIN
     in_session: dict[int, int] = {}
@@ -374,7 +374,7 @@ def beside(question: Question) -> Question | None:
 
 
 def may_be_sure(wanted: QueryPlan, notes: Sequence[Shard]) -> bool:
-    """Tell whether notes have so many of the words, each anywhere in them, that one of them may have enough."""
+    """Return whether notes have enough of the words in total that one of them may have enough."""
     if wanted.must:
         return True
     clauses = UnitClauses((INSTRUCTIONS, TEXT) if wanted.confinement.with_instructions else (TEXT,), ())

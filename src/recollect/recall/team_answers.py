@@ -28,7 +28,7 @@ class TeamSessionPage(SessionPage, frozen=True):
 
 
 class TeamSessionView(msgspec.Struct, frozen=True):
-    """A page of a session that a team shares. `next_seq`: where to go on with `--from`; None at the end."""
+    """A page of a session that a team shares. `next_seq`: where to continue with `--from`; None at the end."""
 
     session: TeamSession
     events: tuple[SharedEvent, ...]
@@ -55,6 +55,6 @@ class TeamDecisionView(DecisionView, frozen=True):
 
 
 class TeamDecisionsAnswer(DecisionsAnswer, frozen=True):
-    """Decisions of a team, the newest first."""
+    """Decisions of a team, newest first."""
 
     decisions: tuple[TeamDecisionView, ...]

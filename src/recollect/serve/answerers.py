@@ -1,4 +1,4 @@
-"""Processes beside the daemon that answer requests where several come at once.
+"""Helper processes of the daemon that answer concurrent requests.
 
 Python runs one thread at a time, so a daemon that answers eight clients in threads uses one processor, and its own work
 holds every answer up. A lone request is answered in the daemon itself. Where a second comes meanwhile, processes are
@@ -104,7 +104,7 @@ class Answerers:
             return
 
     def _answered_apart(self, line: bytes) -> bytes | None:
-        """Return the answer of the next process that is idle; None where there is none yet, or it has ended."""
+        """Return the answer of the next process that is idle; None if there is none yet, or it has ended."""
         notes = self._keeper.settle()
         one = self._next()
         if one is None:

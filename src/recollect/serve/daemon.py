@@ -71,7 +71,7 @@ class AskSocket:
 
     @staticmethod
     def is_possible() -> bool:
-        """Tell whether this system has Unix sockets."""
+        """Return whether this system has Unix sockets."""
         return hasattr(socket, "AF_UNIX")
 
     def close(self) -> None:
@@ -378,7 +378,7 @@ class _Daemon:
             close()
 
     def _guard(self) -> None:
-        """Stop where the home was taken away: what is written there now is nobody's, or another daemon's."""
+        """Stop where the home was deleted: what is written there now is nobody's, or another daemon's."""
         while not self._ended.wait(GUARD_EVERY_S):
             if not self._place.is_mine():
                 self._log("the home was taken away")
@@ -403,7 +403,7 @@ class _Daemon:
             self._memory.close()
         self._place.leave()
         if not is_ended or _has_others():
-            # Everything is on the disk or will be taken in again: what hangs must not keep the system waiting.
+            # Everything is on the disk or will be ingested again: what hangs must not keep the system waiting.
             with suppress(OSError):
                 sys.stdout.flush()
                 sys.stderr.flush()
@@ -444,6 +444,6 @@ def _make_app(
 
 
 def _has_others() -> bool:
-    """Tell whether threads are at work that the interpreter would wait for at its end."""
+    """Return whether threads are at work that the interpreter would wait for at its end."""
     mine = threading.current_thread()
     return any(t.is_alive() and not t.daemon and t is not mine for t in threading.enumerate())

@@ -1,4 +1,4 @@
-"""The daemon from outside: how it is, started apart from the terminal, stopped; and the log that it leaves."""
+"""Controls the daemon from outside: status, start, stop, log."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def _over_http(memory: Memory, card: Card) -> LiveStatus | None:
 
 
 BEGINNING = "daemon-start.log"
-"""What a daemon that could not begin said; begun anew each time."""
+"""What a daemon that could not begin said; begun again each time."""
 START_S = 20.0
 STOPPED_S = 5.0
 _EVERY_S = 0.05

@@ -1,4 +1,4 @@
-"""Serving on this machine only: who may ask, and a server that stops at once when it is told to.
+"""Serves on this machine only: checks who asks, and stops at once when told to.
 
 A server on the loopback address can still be reached by web pages in the user's own browser: a page may send requests
 to it, and a name that the page's owner points to 127.0.0.1 makes them look like its own (DNS rebinding). So a request

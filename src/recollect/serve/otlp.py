@@ -1,4 +1,4 @@
-"""The receiver of OTLP over HTTP: agents and their SDKs send traces, logs and metrics here, and it spools them.
+"""Receives OTLP over HTTP: spools agents' traces, logs and metrics.
 
 It follows the protocol's section on HTTP: `POST /v1/traces`, `/v1/logs` and `/v1/metrics`, as protobuf or JSON, gzipped
 or not; a 200 says how much was left out, a 4xx must not be sent again, a 503 should be. A sender shows the receiver's

@@ -1,4 +1,4 @@
-"""Answers requests on the daemon's socket, see `recollect.client`: a function of the memory for each kind."""
+"""Answers requests on the daemon's socket, one function per kind. See `recollect.client`."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Responder:
         return CHANGED if self._has_other_config(asked.config) else ""
 
     def _has_other_config(self, path: str) -> bool:
-        """Tell whether a configuration file is not what this memory was opened with."""
+        """Return whether a configuration file is not what this memory was opened with."""
         own = self._memory.config_path
         if own is None or os.path.abspath(own) != path:
             return True

@@ -1,4 +1,4 @@
-"""The secrets that a program on this machine shows over HTTP: one to read the memory, another to send telemetry."""
+"""The HTTP tokens of a home: one for reading the memory, one for sending telemetry."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def home_token(home: Path, name: str = NAME) -> str:
 
 
 def is_token(shown: str, token: str) -> bool:
-    """Tell whether an `Authorization` header shows the token, in time that does not depend on where it differs."""
+    """Return whether an `Authorization` header shows the token, in time that does not depend on where it differs."""
     scheme, _space, given = shown.partition(" ")
     is_bearer = scheme.lower() == "bearer"
     return secrets.compare_digest(given.strip().encode("utf-8", "replace"), token.encode()) and is_bearer

@@ -1,1 +1,1 @@
-"""What this memory shares with a team: which repositories, at which level, and how it gets there."""
+"""What this memory shares with a team: repositories, levels, and the push."""

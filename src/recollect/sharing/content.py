@@ -1,4 +1,4 @@
-"""What a session gives at each level, in the words of the team's server."""
+"""What a session contributes at each level."""
 
 from __future__ import annotations
 

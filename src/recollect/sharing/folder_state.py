@@ -26,7 +26,7 @@ class FolderState(msgspec.Struct, frozen=True):
 
 
 def read_state(home: Path) -> FolderState:
-    """Return the state of a home; a new one where there is none. Raises StoreError."""
+    """Return the state of a home; a new one if there is none. Raises StoreError."""
     try:
         return msgspec.json.decode((home / NAME).read_bytes(), type=FolderState)
     except FileNotFoundError:

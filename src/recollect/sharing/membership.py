@@ -1,4 +1,4 @@
-"""Which team this memory belongs to, and what it shares: one file in the home, for its owner alone."""
+"""This memory's team and shared repositories: one private file in the home."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Membership(msgspec.Struct, frozen=True):
 
 
 def read_membership(home: Path) -> Membership:
-    """Return the membership of a home. Raises TeamRefused where there is none, StoreError."""
+    """Return the membership of a home. Raises TeamRefused if there is none, StoreError."""
     try:
         return msgspec.json.decode((home / NAME).read_bytes(), type=Membership)
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""Fills batches for a team's server, and sends them in order."""
+"""Fills batches for a team's server and sends them in order."""
 
 from __future__ import annotations
 

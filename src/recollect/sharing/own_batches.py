@@ -75,7 +75,7 @@ def by_key(archive: Archive) -> dict[_Key, ArchivedRevision]:
 
 
 def is_stale(batch: OpenedBatch, revisions: Mapping[_Key, ArchivedRevision], forgotten: Forgotten) -> bool:
-    """Tell whether a batch of this machine holds bytes that were forgotten since.
+    """Return whether a batch of this machine holds bytes that were forgotten since.
 
     What is only not in the archive any more, after damage or with an older backup, stays in the folder.
     """

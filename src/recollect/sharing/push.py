@@ -1,4 +1,4 @@
-"""Sends a team what this memory shares, and withdraws what it does not share any more.
+"""Pushes what this memory shares, and withdraws what it no longer shares.
 
 The server says how far it is; what is missing follows from that and the change log. So a push that was killed, on
 either side, is simply begun again: batches are numbered, each is one transaction of the server, and a session is whole
@@ -41,7 +41,7 @@ SeqRange = tuple[int, int]
 
 class PushReport(msgspec.Struct, frozen=True):
     """What was sent, or would be. withdrawn: sessions; retired: learnings that are withdrawn. restarted: the server was
-    to forget how far it was, and got everything anew."""
+    to forget how far it was, and got everything again."""
 
     team: str
     is_dry_run: bool

@@ -20,7 +20,7 @@ class Repository(NamedTuple):
     numbers: frozenset[int]
 
     def is_meant(self, key: str) -> bool:
-        """Tell whether a place, or a bare name, means this repository."""
+        """Return whether a place, or a bare name, means this repository."""
         return key in self.places if "/" in key else key.casefold() == self.name.casefold()
 
 

@@ -56,7 +56,7 @@ _COUNTED = ("whole_sessions", "partial_sessions", "sources", "records", "events"
 class FolderReport(msgspec.Struct):
     """What a sync with a folder did, or would do. machines: the others, as people call them. bytes are of transcripts.
 
-    waiting: batches that go on from what is not in the folder yet. forgotten_sessions: that lost something because
+    waiting: batches that continue from what is not in the folder yet. forgotten_sessions: that lost something because
     another machine forgot it. removed_batches: of this machine, with what was forgotten here. held_back: sources that
     stay here because a session of theirs is of an excluded repository. refused: files that were passed over.
     """
@@ -160,7 +160,7 @@ class FolderSync:
         self._report.received_sessions = len(sessions)
 
     def _take(self, opened: Opened, progress: Progress) -> list[str]:
-        """Take what is new of other machines; return the uids of sessions to analyse anew."""
+        """Take what is new of other machines; return the uids of sessions to analyse again."""
         privacy = self._home.config.privacy
         report = self._report
         report.notes += bring_together(opened, privacy, at=now_us(), is_bounded=False)

@@ -1,1 +1,1 @@
-"""Stores events and everything derived from them, by key, in one SQLite database; no SQL leaves it."""
+"""Stores events and everything derived from them in one SQLite database; no SQL leaves this package."""

@@ -1,5 +1,5 @@
 # ruff: noqa: S608  statements are put together of our own constants; values are always bound
-"""When sessions worked: by day and by hour, how long, and how many at once. Told by the times of their events."""
+"""When sessions worked: by day and hour, active time, concurrency."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # ruff: noqa: S608  statements are put together of our own constants; values are always bound
-"""The order in which a source tells a session: that of its newest version, with what earlier versions said besides.
+"""The order of a session in its source: that of the newest version, with additions of earlier ones.
 
 A document that is rewritten grows in the midst, before what stands at its end; a newer parser finds more in the midst
 of a file; a checkpoint tells a prompt before the session's own file does. A seq says only what was seen first.
@@ -37,7 +37,7 @@ _encode = msgspec.msgpack.Encoder().encode
 
 
 class Arrangement:
-    """The order of what one source tells of one session, while a slice of it is taken in."""
+    """The order in which one source has a session's events, during the ingest of a slice."""
 
     def __init__(self, db: apsw.Connection, session: int, source: int) -> None:
         self._db = db
@@ -68,9 +68,9 @@ class Arrangement:
 
 
 def joined(before: Sequence[int], piece: Sequence[int]) -> list[int]:
-    """Return a piece of the newest order, with what it lacks of the order before behind what it followed there.
+    """Return a piece of the newest order, with the missing part of the earlier order inserted after what it followed.
 
-    What followed nothing that the piece has stands before it.
+    What followed nothing in the piece comes before it.
     """
     held = set(piece)
     behind: dict[int, list[int]] = {}
@@ -105,9 +105,9 @@ def _numbers(keys: Sequence[int]) -> Any:
 def taken_back(
     db: apsw.Connection, base: int, before: Sequence[int], keys: Sequence[int]
 ) -> Iterator[tuple[int, bool]]:
-    """Yield the keys of rewinds of which the newest version of a document tells another thing than the one before.
+    """Yield the keys of rewinds whose state differs between the newest version of a document and the one before.
 
-    False: it is told no more, and what it left behind is there again: it was taken back. True: it is told again.
+    False: the newest version no longer has the rewind, so what it undid counts again. True: it has the rewind again.
     """
     held = {key & _SEQ_MASK for key in keys}
     lost = [seq for last, seq in pairwise(before) if seq not in held and last in held]
@@ -130,10 +130,10 @@ class PartKeys(NamedTuple):
 
 
 def settle(db: apsw.Connection, at: SliceContext, session: SessionRow, told: PartKeys) -> None:
-    """Give new events of a document that was rewritten their turn, and a time between what stands around them.
+    """Give new events of a rewritten document their turn, and a time between those of their neighbours.
 
-    A shorter version counts its turns from one again; what it repeats says which turn that was. A time that the
-    agent does not write lies between the version before and this one.
+    A shorter version counts its turns from one again; its repeated events show which turn that was. A time that the
+    agent does not write lies between the previous version and this one.
     """
     pairs = [(draft, key) for draft, key in zip(told.part.events, told.keys, strict=True) if key is not None]
     if not told.rows or at.is_refreshing:

@@ -1,4 +1,4 @@
-"""The audit: what was done by hand, what was taken away, and what failed. Written without the ingest lock."""
+"""The audit log: manual changes, deletions and failures. Written without the ingest lock."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ class AuditEntry(msgspec.Struct, frozen=True):
 
 
 def add_audit(where: Path | apsw.Connection, action: AuditAction, value: Mapping[str, Any], *, at: int) -> None:
-    """Keep what was done, never its content: uids, counts, reasons; of `forget` only counts and kinds.
+    """Record an action, never its content: uids, counts, reasons; for `forget` only counts and kinds.
 
     Args:
-        where: a home, whose database is there and of this version: kept at once, in a transaction of its own. Or the
-            connection of who is writing: kept in the transaction under way.
+        where: a home with a database of this version: written at once, in its own transaction. Or the writer's
+            connection: written in the present transaction.
         at: UTC microseconds.
     Raises:
-        StoreLocked, DiskFull, StoreError: then it is not kept, and who may not go on without it must not.
+        StoreLocked, DiskFull, StoreError: nothing was recorded; a caller that depends on the record must stop.
     """
     text = msgspec.json.encode(dict(value)).decode()
     if action not in ACTIONS or len(text) > MAX_VALUE_BYTES:
@@ -59,7 +59,9 @@ def add_audit(where: Path | apsw.Connection, action: AuditAction, value: Mapping
 
 
 def read_audit(home: Path, *, actions: Sequence[AuditAction] = (), limit: int | None = None) -> list[AuditEntry]:
-    """Return what was done, newest first; where actions are named, only these. Raises StoreError and its kinds."""
+    """Return recorded actions, newest first; with names of actions, only these. Raises StoreError and its
+    subclasses.
+    """
     with open_to_read(home) as db:
         rows: list[Any] = db.execute(
             "SELECT at, action, json FROM audit WHERE ? = 0 OR action IN (SELECT value FROM carray(?)) "

@@ -1,4 +1,4 @@
-"""Payloads as stored: redacted JSON, in which long strings are pointers into the archived record; and their blocks.
+"""Encodes payloads: redacted JSON whose long strings point into the archive, in blocks.
 
 A string of 2,048 characters or more that stands in the record is not kept twice: the body holds its JSON pointer and
 its length, and the reader takes it from the archive and redacts it. A body is either the payload's JSON (`{"kind": …}`)
@@ -6,7 +6,7 @@ or, with pointers, `[payload, [[place in the payload, pointer into the record, c
 two bodies apart whose pointers are the same; homes written before it have none.
 
 Pointers follow RFC 6901 with one addition: the token `~2` (no escape of the RFC) decodes the string that stands there
-as JSON and goes on inside it, because some agents write a tool's arguments as JSON text inside JSON.
+as JSON and continues inside it, because some agents write a tool's arguments as JSON text inside JSON.
 
 The bodies of a session's events are compressed together, so that rows stay light. A worker makes one container per
 slice and session (`encode_block`); the writer stores its frames, one row each. A frame is zstd over a msgpack list of
@@ -97,7 +97,7 @@ def is_whole(body: bytes) -> bool:
 
 
 def is_same_content(one: bytes, other: bytes) -> bool:
-    """Return True when two bodies are sure to be of equal payloads, wherever their long strings stand."""
+    """Return True when two bodies certainly have equal payloads, wherever their long strings are stored."""
     if one == other:
         return is_whole(one) or all(len(ref) > _HASH_AT for ref in _decode_json(one)[1])
     if is_whole(one) or is_whole(other):
@@ -109,7 +109,7 @@ def is_same_content(one: bytes, other: bytes) -> bool:
 
 
 def content_key(body: bytes) -> int:
-    """Return 48 bits that are equal for bodies of equal payloads, wherever their long strings stand."""
+    """Return 48 bits that are equal for bodies of equal payloads, wherever their long strings are stored."""
     if not is_whole(body):
         plain, refs = _decode_json(body)
         if all(len(ref) > _HASH_AT for ref in refs):
@@ -120,10 +120,10 @@ def content_key(body: bytes) -> int:
 
 
 def capped_body(payload: Payload, *, max_chars: int | None, note: str) -> bytes:
-    """Return a payload as a whole body, each of its strings at most about so long, None: whole. Pure.
+    """Return a payload as a whole body with each string cut to about this length; None: uncut. Pure.
 
-    note: stands behind a string that was cut, after how much is missing: "[12,345 characters <note>]". One that is
-    hardly longer than may be, as such a string is, is left as it is.
+    note: appended to a cut string after the missing length: "[12,345 characters <note>]". A string that is only
+    slightly longer than allowed stays whole.
     """
     plain = msgspec.to_builtins(payload)
     stack: list[Json] = [plain]
@@ -161,7 +161,7 @@ def hydrate(body: bytes, read_record: Callable[[], bytes], redact: Callable[[str
 
 
 def payload_without_record(body: bytes) -> Payload:
-    """Return the payload of a body without what lies in the archive: each such string is empty. Reads nothing."""
+    """Return a body's payload with every string that is stored in the archive empty. Reads nothing."""
     if is_whole(body):
         return _payload_decoder.decode(body)
     return _light_decoder.decode(body)[0]
@@ -175,7 +175,7 @@ class _Record(msgspec.Struct, frozen=True):
     reason: str = ""
 
     def at(self, pointer: Pointer, chars: int, decoded: dict[Pointer, Json]) -> str | None:
-        """Return the string at a pointer, None where there is none."""
+        """Return the string at a pointer, None without one."""
         if not pointer:
             return self.value if isinstance(self.value, str) and len(self.value) == chars else self.text
         found = _follow(self.value, pointer, decoded)
@@ -185,7 +185,7 @@ class _Record(msgspec.Struct, frozen=True):
 
 
 def _read(read_record: Callable[[], bytes]) -> _Record:
-    """Read and decode a record as leniently as it was decoded when it was taken in."""
+    """Read a record and decode it as leniently as ingest did."""
     from recollect.model.rows import PREFIX, decode_row  # who reads without the archive, a hook, needs none of it
 
     try:
@@ -222,7 +222,7 @@ def _is_members(raw: bytes) -> bool:
 
 
 def _follow(value: Json, pointer: Pointer, decoded: dict[Pointer, Json]) -> Json:
-    """Return what stands at a pointer, None where nothing does. `decoded` remembers JSON found inside strings."""
+    """Return the value at a pointer, None without one. `decoded` caches JSON found inside strings."""
     done = ""
     for token in pointer.split("/")[1:]:
         done = f"{done}/{token}"
@@ -292,7 +292,7 @@ class BlockEntry(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class BlockBody(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """A `BlockEntry` of which only the body is decoded."""
+    """A `BlockEntry` with only its body decoded."""
 
     body: bytes
 
@@ -332,7 +332,7 @@ def encode_frames(entries: Sequence[BlockEntry]) -> list[Frame]:
 
 
 def encode_frame(entries: Sequence[BlockEntry]) -> Frame:
-    """Return entries as one frame, whatever their size: those of a frame that is written anew keep their places."""
+    """Return entries as one frame of any size: entries of a rewritten frame keep their places."""
     return _frame(entries)
 
 

@@ -1,4 +1,4 @@
-"""Values as they are stored compressed: zstd, and small ones with a dictionary. Each thread has its own contexts.
+"""Compresses stored values: zstd, with a dictionary for small ones. Each thread has its own contexts.
 
 Most nodes are a few hundred bytes of JSON whose field names are half of it: the dictionary has these once. A frame
 names the dictionary that it needs; large ones, and all of before schema 9, need none.

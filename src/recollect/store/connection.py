@@ -1,4 +1,4 @@
-"""Opening the database: settings, migrations, connections of readers, and where SQLite's exceptions become ours."""
+"""Opens the database: settings, migrations, reader connections, and translated errors."""
 
 from __future__ import annotations
 
@@ -253,7 +253,7 @@ def has_database(home: Path) -> bool:
 
 
 def lost(home: Path) -> StoreLost:
-    """Return the error of a database that is gone though the archive is there."""
+    """Return the error for a missing database beside an existing archive."""
     is_there = (home / DATABASE_NAME).exists()
     what = "is empty" if is_there else "is missing"
     return StoreLost(f"the memory's database {what}, but its archive is not: {home / DATABASE_NAME}", hint=LOST_HINT)
@@ -297,8 +297,9 @@ def _connect_to_read(path: Path, *, synchronous: Synchronous) -> apsw.Connection
 
 
 def is_settled(path: Path) -> bool:
-    """Tell whether a database can be read as a file that nobody changes: its folder cannot be written, so that no log
-    can be made beside it, and there is none that holds more than it."""
+    """Return whether a database can be read as an unchanging file: its folder is read-only, and no log holds newer
+    data.
+    """
     try:
         log = path.with_name(f"{path.name}-wal").stat().st_size
     except OSError:
@@ -362,9 +363,9 @@ def refuse_newer(connection: apsw.Connection) -> None:
 
 
 def _is_readable(connection: apsw.Connection) -> bool:
-    """Tell whether a newer database can be read: it has what this version asks for, and does not forbid it.
+    """Return whether this version can read a newer database: it has the needed columns and does not forbid it.
 
-    A newer version that changes what known columns mean sets `readable_from` in `meta` to its schema.
+    A newer version that changes the meaning of known columns sets `readable_from` in `meta` to its schema.
     """
     try:
         with store_errors():
@@ -495,7 +496,7 @@ class ReadPool:
         return known[1]
 
     def close(self) -> None:
-        """Close every connection. Harmless when done twice."""
+        """Close every connection. Repeating it is harmless."""
         with self._lock, store_errors():
             self._is_closed = True
             while self._all:
@@ -525,7 +526,7 @@ class PooledReader:
             yield self._pool.get()
 
     def _remembered(self, what: str, read: Callable[[apsw.Connection], _Value]) -> _Value:
-        """Return a value that is read anew only once the database has changed. what: the name of the value."""
+        """Return a value that is read again only after the database changed. what: the name of the value."""
         with self._reading() as db:
             known = self._pool.remembered()
             if what not in known:

@@ -1,5 +1,5 @@
 # ruff: noqa: S608  statements are put together of our own constants; values are always bound
-"""The log of the contexts that agents were given. Written without the ingest lock."""
+"""The log of context given to agents. Written without the ingest lock."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ _names = msgspec.json.Decoder(tuple[str, ...]).decode
 def append_firings(home: Path, firings: Iterable[ContextLogEntry]) -> None:
     """Store firings in one small transaction. Raises StoreLocked, StoreError: then none of them is stored.
 
-    The database must be there and of this version. A power cut may lose the last of them: the log is no transcript.
+    The database must exist in this version. A power cut may lose the last firings: the log is not a transcript.
     """
     rows = [_row(firing) for firing in firings]
     with store_errors():
@@ -73,7 +73,9 @@ def append_firings(home: Path, firings: Iterable[ContextLogEntry]) -> None:
 
 
 def read_firings(home: Path, *, session: str = "", limit: int = -1) -> list[ContextLogEntry]:
-    """Return the newest firings, by default all, oldest first. session: of one uid. Raises StoreError and its kinds."""
+    """Return the newest firings, by default all, oldest first. session: only this uid. Raises StoreError and its
+    subclasses.
+    """
     with open_to_read(home) as db:
         rows: list[Any] = db.execute(
             "SELECT at, agent, session, event, repo, citations, identifiers, tokens, left_out, took_us, note "

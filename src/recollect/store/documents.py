@@ -1,5 +1,5 @@
 # ruff: noqa: S608  statements are put together of our own constants; values are always bound
-"""Project documents besides their entries: collections, their files, what must stay out."""
+"""Collections of project documents: their files and exclusions."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ _MARK_BYTES = 16
 
 
 class Collection(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """A folder whose documents can be found. Times in UTC microseconds.
+    """A folder with searchable documents. Times in UTC microseconds.
 
-    folder: absolute; "" for documents that came from elsewhere once and for all (an import). repo: of the folder.
-    batch: the run that made it. checked_at, check_us: when a whole pass over it last began and how long that took.
-    absent_since: since when the folder is not there. named_by: the file in the folder that gave the name, "" for none.
+    folder: absolute; "" for documents imported once from elsewhere. repo: of the folder. batch: the run that made it.
+    checked_at, check_us: start and duration of the last complete pass. absent_since: since when the folder is missing.
+    named_by: the file in the folder that gave the name, "" for none.
     """
 
     name: str
@@ -50,12 +50,12 @@ class Collection(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
 
 class StoredDocument(NamedTuple):
-    """One file of a collection. path: below its folder, "/"-separated.
+    """One file of a collection. path: relative to its folder, "/"-separated.
 
-    content_hmac: keyed hash of its bytes, b"" where they were never read; the file's text may hold what was redacted.
-    size in bytes, times of the file in nanoseconds; taken_at: UTC microseconds, when that was written. parts: how many
-    its entry has. reason: why it is only listed, or failed. batch: the run that made its collection. rules: a
-    fingerprint of what its text was redacted and cut by, where it was taken.
+    content_hmac: keyed hash of its bytes, b"" if never read, because the file's text may hold redacted secrets. size in
+    bytes, times of the file in nanoseconds; taken_at: UTC microseconds of this row. parts: number of its entry's parts.
+    reason: why it is only listed, or failed. batch: the run that made its collection. rules: a fingerprint of the rules
+    that redacted and split its text.
     """
 
     path: str
@@ -87,16 +87,16 @@ def document_uid(collection: str, path: str) -> str:
 
 
 def path_mark(key: bytes, path: str) -> bytes:
-    """Return what is kept of the path (absolute) of a document that was forgotten. key: `HomeKeys.forget_key`.
+    """Return the stored mark of a forgotten document's absolute path. key: `HomeKeys.forget_key`.
 
-    Without the key nothing can be guessed by it. It holds whatever collection the file is in.
+    Without the key the mark reveals nothing. It applies in every collection.
     """
     data = path.encode("utf-8", "surrogatepass")
     return hashlib.blake2b(data, digest_size=_MARK_BYTES, key=key, person=b"document").digest()
 
 
 def remove_documents(db: apsw.Connection, collection: str, paths: Iterable[str]) -> int:
-    """Remove files of a collection and their entries; return how many entries there were. Unknown ones are no error."""
+    """Remove files of a collection and their entries; return how many entries existed. Ignores unknown ones."""
     found = list(paths)
     db.executemany("DELETE FROM document WHERE collection = ? AND path = ?", [(collection, path) for path in found])
     return remove_entries(db, (document_uid(collection, path) for path in found))
@@ -111,10 +111,10 @@ def remove_collection(db: apsw.Connection, collection: str) -> int:
 
 
 def forget_document(db: apsw.Connection, uid: str, *, mark: bytes, at: int) -> bool:
-    """Remove a document for good by the uid of its entry; False where there is none.
+    """Remove a document for good by its entry's uid; False without one.
 
-    mark: `store.documents.path_mark` of its absolute path, b"" for one of an import: no pass takes a file with this
-    mark in again. at: UTC microseconds.
+    mark: `store.documents.path_mark` of its absolute path, b"" for an imported one: no pass ingests a file with this
+    mark again. at: UTC microseconds.
     """
     found = place_of(db, uid)
     if found is None:
@@ -146,7 +146,7 @@ _SAVE_COLLECTION = (
 
 
 class DocumentDetails(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What of a file's row is asked for seldom, as `StoredDocument` has it."""
+    """The rarely needed columns of a `StoredDocument`."""
 
     title: str = ""
     parts: int = 0
@@ -196,7 +196,7 @@ _told = msgspec.json.Decoder(DocumentDetails).decode
 
 
 def has_folders(home: Path) -> bool:
-    """Tell whether the documents of any folder are to be kept in step. Raises StoreError and its kinds."""
+    """Return whether any collection has a folder to keep up to date. Raises StoreError and its subclasses."""
     with open_to_read(home) as db:
         rows: Any = db.execute("SELECT json FROM collection").fetchall()
     return any(_collection(text).folder for (text,) in rows)
@@ -204,13 +204,13 @@ def has_folders(home: Path) -> bool:
 
 @with_store_errors
 class DocumentStore(DatabaseHolder):
-    """Collections and their documents: small authored writes, without the ingest lock. One thread's; close it.
+    """Collections and their documents: small writes without the ingest lock. For one thread; close it.
 
-    Everything raises StoreError and its kinds.
+    Every method raises StoreError and its subclasses.
     """
 
     def __init__(self, home: Path, mode: Mode = "write") -> None:
-        """Raises StoreError and its kinds."""
+        """Raises StoreError and its subclasses."""
         super().__init__(home, mode)
 
     @property
@@ -224,7 +224,7 @@ class DocumentStore(DatabaseHolder):
         return [_collection(text) for (text,) in rows]
 
     def documents(self, name: str, *, below: Sequence[str] | None = None) -> dict[str, StoredDocument]:
-        """Return a collection's files by path. below: only these paths and what lies below them."""
+        """Return a collection's files by path. below: only these paths and those below them."""
         where, values = "collection = ?", [name]
         found: dict[str, StoredDocument] = {}
         for path in [""] if below is None else below:
@@ -288,7 +288,7 @@ def _document(row: tuple[Any, ...]) -> StoredDocument:
 
 
 def taken_as(db: apsw.Connection, collection: str, path: str) -> tuple[bytes, str]:
-    """Return the keyed hash of a document's content and the rules it was taken by, (b"", "") where there is none."""
+    """Return the keyed hash of a document's content and the rules used for it, (b"", "") without one."""
     row: Any = db.execute(
         "SELECT content_hmac, json ->> '$.rules' FROM document WHERE collection = ? AND path = ?", (collection, path)
     ).fetchone()
@@ -305,10 +305,10 @@ def sessions_named(db: apsw.Connection, native_ids: Sequence[str]) -> list[str]:
 
 
 def has_collection(db: apsw.Connection, name: str) -> bool:
-    """Tell whether a collection is there."""
+    """Return whether a collection exists."""
     return bool(db.execute("SELECT EXISTS (SELECT 1 FROM collection WHERE name = ?)", (name,)).get)
 
 
 def is_kept_out(db: apsw.Connection, mark: bytes) -> bool:
-    """Tell whether a document with this mark was forgotten, see `store.documents.path_mark`."""
+    """Return whether a document with this mark was forgotten; see `store.documents.path_mark`."""
     return bool(db.execute("SELECT EXISTS (SELECT 1 FROM document_kept_out WHERE id = ?)", (mark,)).get)

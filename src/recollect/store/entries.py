@@ -1,5 +1,5 @@
 # ruff: noqa: S608  statements are put together of our own constants; values are always bound
-"""Entries: what was learned, noted and documented, part by part, as a search finds it, and what changed of it.
+"""Searchable entries from learnings, notes and documents, and their changes.
 
 An entry's key is `(ENTRY_BASE + number) << SEQ_BITS | part`: an address for the index beside the keys of events, and
 `ENTRY_BASE + number` stands where an event has its session's number. Entries are written with the row that they tell
@@ -57,7 +57,7 @@ class EntryPart(NamedTuple):
 
 
 class StoredEntry(NamedTuple):
-    """One entry as it is kept, without its texts, see `model.learnings.entries.EntryDraft`. parts: how many it has."""
+    """One stored entry without its texts; see `model.learnings.entries.EntryDraft`. parts: their number."""
 
     number: int
     uid: str
@@ -157,7 +157,7 @@ class EntryReader(PooledReader):
     """Reads entries. Never blocked by the writer; safe from many threads."""
 
     def entry(self, uid: str) -> EntryTexts | None:
-        """Return an entry by its uid, or by a beginning of it that only one has; None where that is not so."""
+        """Return an entry by its uid or unique prefix; None without one."""
         with self._reading() as db:
             found = _stored(db, "uid = ?", (uid,))
             if not found and ":" in uid:
@@ -165,7 +165,7 @@ class EntryReader(PooledReader):
             return _with_texts(db, found)[0] if len(found) == 1 else None
 
     def has_changes(self) -> bool:
-        """Tell whether the index has something to take."""
+        """Return whether the index has changes to process."""
         with self._reading() as db:
             return bool(db.execute("SELECT EXISTS (SELECT 1 FROM entry_change)").get)
 
@@ -331,10 +331,10 @@ def _with_texts(db: apsw.Connection, entries: Sequence[StoredEntry]) -> list[Ent
 
 
 class EntryFeed(PooledReader):
-    """Reads entries for who keeps something of his own for each of their texts: vectors.
+    """Reads entries for a consumer that stores something for each of their texts: vectors.
 
-    What changed of them is told by comparing marks: the log of changes has one reader, the index, which drops it.
-    Never blocked by the writer; safe from many threads.
+    It finds changes by comparing marks: the log of changes has one reader, the index, which deletes it. Never blocked
+    by the writer; safe from many threads.
     """
 
     def last_change(self) -> int:
@@ -358,7 +358,7 @@ class EntryFeed(PooledReader):
 
 
 def read_entry_marks(db: apsw.Connection, numbers: Collection[int]) -> dict[int, int]:
-    """Return the marks of those of some entries that are there. Numbers are given and returned with ENTRY_BASE."""
+    """Return the marks of those entries that exist. Numbers include ENTRY_BASE on both sides."""
     rows: Iterable[Any] = db.execute(
         "SELECT number, kind, sha256 FROM entry WHERE number IN (SELECT value FROM carray(?))",
         (int_array([number - ENTRY_BASE for number in numbers]),),
@@ -379,14 +379,14 @@ _encode = msgspec.json.Encoder().encode
 
 
 def put_entries(db: apsw.Connection, drafts: Iterable[EntryDraft]) -> int:
-    """Write entries inside the caller's transaction, and note for the index those that are not as before.
+    """Write entries in the caller's transaction, and note changed ones for the index.
 
-    An entry that is there keeps its number. Texts are redacted already.
+    An existing entry keeps its number. Texts are redacted already.
 
     Returns:
-        How many are new or changed; one that is the same in everything writes nothing.
+        How many are new or changed; an unchanged one writes nothing.
     Raises:
-        BrokenInvariant: a draft is not as `EntryDraft` says, or there is no transaction.
+        BrokenInvariant: a draft violates `EntryDraft`, or there is no transaction.
     """
     _must_be_in_transaction(db)
     changed = 0
@@ -417,10 +417,10 @@ def put_entries(db: apsw.Connection, drafts: Iterable[EntryDraft]) -> int:
 
 
 def remove_entries(db: apsw.Connection, uids: Iterable[str]) -> int:
-    """Remove entries inside the caller's transaction, and note it for the index. Unknown uids are no error.
+    """Remove entries in the caller's transaction, and note that for the index. Ignores unknown uids.
 
     Returns:
-        How many there were.
+        How many existed.
     """
     _must_be_in_transaction(db)
     gone: list[int] = []
@@ -444,7 +444,7 @@ def rename_entries(db: apsw.Connection, before: str, after: str) -> None:
 
 
 def retell_entry(db: apsw.Connection, uid: str, text: str, *, session_uid: str) -> None:
-    """Have an entry of one part say something else, inside the caller's transaction. Unknown uids are no error."""
+    """Change the text of an entry with one part, in the caller's transaction. Ignores unknown uids."""
     found: Any = db.execute(
         "SELECT kind, agent, repo, path, ts, status, state FROM entry WHERE uid = ?", (uid,)
     ).fetchone()

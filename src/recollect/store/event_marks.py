@@ -1,5 +1,5 @@
 # ruff: noqa: S608  statements are put together of our own constants; values are always bound
-"""Two marks in an event's bits: a rewind left it behind, see `model.undone`, or it is the memory's own.
+"""Two flags of an event: undone by a rewind (see `model.undone`), or the memory's own.
 
 Its own are events where it was asked, where it answered, and those of its own sessions. They stay in the archive and
 are shown; they are never indexed. A result is joined to its call by the call's id, in whatever slice and source either
@@ -45,7 +45,7 @@ _SEEN = f"(NOT bits & {HIDDEN} OR bits & {EVICTED} AND NOT bits & {UNDONE})"
 
 
 def mark_undone(db: apsw.Connection, number: int) -> None:
-    """Have the events of a session say whether they are undone. Its title is the first prompt that was not."""
+    """Update the undone flag of a session's events. Its title is the first prompt that still counts."""
     keys = (number << SEQ_BITS, (number + 1 << SEQ_BITS) - 1)
     rows = in_canonical_order(db, number, rows_of(db, keys, _SEEN))
     bodies = _Bodies(db, number)
@@ -69,7 +69,7 @@ def mark_earlier(db: apsw.Connection) -> None:
 
 
 def has_several_sources(db: apsw.Connection, number: int) -> bool:
-    """Tell whether a session is told by more than one source."""
+    """Return whether a session has more than one source."""
     return int(db.execute("SELECT count(*) FROM session_source WHERE session = ?", (number,)).get or 0) > 1
 
 
@@ -157,9 +157,9 @@ class OwnCalls:
 
     @staticmethod
     def _walk(drafts: Sequence[EventDraft], own: set[bytes]) -> set[bytes]:
-        """Mark calls and results in order; return the ids that stand for calls of ours at the end.
+        """Mark calls and results in order; return the ids that belong to our own calls at the end.
 
-        Some agents count their calls anew in every turn: an id belongs to the newest call that has it.
+        Some agents number their calls per turn: an id belongs to the newest call that has it.
         """
         called: set[bytes] = set()
         early: dict[bytes, list[EventDraft]] = {}

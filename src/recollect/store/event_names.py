@@ -1,5 +1,5 @@
 # ruff: noqa: S608  statements are put together of our own constants; values are always bound
-"""Which event is new, a replay or a new version, and which number it has.
+"""Decides whether an event is new, a replay or a new version, and numbers it.
 
 `session_uid#seq` is cited by people and agents, so that a derivation gives every event the number that it has in the
 present database, and no event a number that another one ever had.
@@ -48,9 +48,9 @@ class KnownEvent(NamedTuple):
 class Naming:
     """Names the events of one session part and knows which names are stored already.
 
-    Events without a native id are named by a hash of session, record bytes and occurrence: how many equal records stand
-    before theirs in this revision of the source. Equal records are those with an event of ours under occurrence
-    0, 1, 2 …; the ones of this source and revision, and those that were replays (table `replayed`), stand before.
+    Events without a native id are named by a hash of session, record bytes and occurrence: how many equal records come
+    before theirs in this revision of the source. Equal records are those with an event of ours under occurrence 0, 1, 2
+    …; those of this source and revision, and replays (table `replayed`), come before.
     """
 
     def __init__(self, db: apsw.Connection, *, session: int, native_id: str, source: int, revision: int) -> None:
@@ -93,7 +93,7 @@ class Naming:
         return name
 
     def _rank(self, place: RecordPlace) -> int:
-        """Return how many equal records of this revision stand before a record whose first name is stored."""
+        """Return how many equal records of this revision come before a record whose first name is stored."""
         rows: Iterable[Any] = self._db.execute(
             "SELECT record FROM replayed WHERE source = ? AND sha = ? AND record < ?",
             (self._source, place.sha256[:SHA_BYTES], place.index),
@@ -180,9 +180,9 @@ class SessionNumbers:
         self._fetch(self._read)
 
     def find(self, name: bytes, part: int, sha: bytes, taken: Container[int]) -> int | None:
-        """Return the number of the version of an event that stands in the same record, else of its first one.
+        """Return the number of the event version in the same record, else of its first version.
 
-        taken: those that versions of the event have by now; they are passed over.
+        taken: numbers that versions of the event use already; they are skipped.
         """
         if name not in self._read:
             self._read[name] = []
@@ -220,9 +220,9 @@ def _opened(home: Path) -> apsw.Connection | None:
 
 
 def begin_above(home: Path, other: Path) -> None:
-    """Let new events of the sessions of a home get numbers above all that they were given in another home too.
+    """Make new events of a home's sessions get numbers above all that another home gave them.
 
-    A database that is missing or damaged tells of none. Raises StoreError and its kinds for the home itself.
+    A missing or damaged database has none. Raises StoreError and its subclasses for the home itself.
     """
     given = _opened(other)
     if given is None:

@@ -67,8 +67,11 @@ def first_versions(db: apsw.Connection, number: int) -> dict[int, int]:
 
 
 def in_canonical_order(db: apsw.Connection, number: int, rows: list[LightRow]) -> list[LightRow]:
-    """Return rows of a session, in order of key, so that a newer version stands where its first version stood, and
-    those of several sources in an order that does not depend on which of them arrived first."""
+    """Return a session's rows, given in key order, in canonical order.
+
+    A newer version takes the place of its first version, and the order of several sources does not depend on their
+    arrival.
+    """
     first = first_versions(db, number)
     if first:
         rows = sorted(rows, key=lambda row: (first.get(row[KEY], row[KEY]), row[KEY]))
@@ -97,8 +100,10 @@ def in_canonical_order(db: apsw.Connection, number: int, rows: list[LightRow]) -
 def _by_source(
     rows: list[LightRow], first: dict[int, int], order: dict[int, list[int]], lanes: dict[int, tuple[int, str]]
 ) -> dict[int, list[LightRow]]:
-    """Return the rows by the source that tells where they stand, each in its order. order: of the sources in which the
-    seqs don't tell it. first: the key of an event's first version."""
+    """Return the rows by the source that determines their place, each in its order.
+
+    order: of the sources whose seqs do not determine it. first: the key of an event's first version.
+    """
     found: dict[int, list[LightRow]] = {}
     left = rows
     for source in sorted({row[SOURCE] for row in rows} | order.keys(), key=lambda one: lanes.get(one, _NO_LANE)):

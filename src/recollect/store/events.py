@@ -1,5 +1,5 @@
 # ruff: noqa: S608  statements are put together of our own constants; values are always bound
-"""Rows of events in their order, and events made of them with whole, redacted payloads."""
+"""Reads event rows in order and turns them into events with full, redacted payloads."""
 
 from __future__ import annotations
 
@@ -148,9 +148,9 @@ class EventReader:
     def in_range(
         self, first_key: int, last_key: int, *, include_hidden: bool, limit: int | None = None, condition: str = ""
     ) -> Iterator[list[EventRow]]:
-        """Yield the rows of a range of keys in batches, in order; no read transaction stays open between them.
+        """Yield the rows of a key range in batches, in order; no read transaction stays open between them.
 
-        condition: SQL of this package that the rows must meet besides.
+        condition: additional SQL of this package that the rows must meet.
         """
         shown = "" if include_hidden else f"AND NOT bits & {HIDDEN} "
         shown += f"AND {condition} " if condition else ""
@@ -169,7 +169,7 @@ class EventReader:
     def of_session(
         self, number: int, first_seq: int, *, include_hidden: bool, limit: int | None
     ) -> Iterator[list[EventRow]]:
-        """Yield the rows of a session in batches; a newer version of an event stands where its first version stood."""
+        """Yield the rows of a session in batches; a newer version of an event takes the place of its first version."""
         first, last = (number << SEQ_BITS) + first_seq, (number + 1 << SEQ_BITS) - 1
         places = {} if include_hidden else first_versions(self._db, number)
         if not places:
@@ -180,8 +180,11 @@ class EventReader:
     def from_place(
         self, number: int, first_seq: int, *, limit: int | None = None, behind: int = 0
     ) -> Iterator[list[EventRow]]:
-        """Yield the rows of a session in batches, in the order of `of_session`: those that stand where an event stands
-        and after it, whatever their numbers. behind: how many before it come too."""
+        """Yield the rows of a session in batches from an event on, in the order of `of_session`, whatever their
+        numbers.
+
+        behind: how many rows before it are included.
+        """
         base, last = number << SEQ_BITS, (number + 1 << SEQ_BITS) - 1
         first = base + first_seq
         places = first_versions(self._db, number)
@@ -303,7 +306,7 @@ class EventReader:
             yield row, self._payload(row, self._entry(row))
 
     def light_payloads(self, rows: Iterable[EventRow]) -> Iterator[tuple[EventRow, Payload]]:
-        """Yield rows with their payloads as the database alone has them: strings that lie in the archive are empty."""
+        """Yield rows with the payloads that the database alone has: strings stored in the archive are empty."""
         for row in rows:
             yield row, payload_without_record(self._entry(row).body)
 
@@ -395,7 +398,7 @@ class EventReader:
         return decode_entry(entries[row.entry])
 
     def _has_moved(self, row: EventRow) -> bool:
-        """Tell whether an event lost its body since its row was read: its session was just evicted."""
+        """Return whether an event lost its body after its row was read: its session was just evicted."""
         block = self._db.execute("SELECT block FROM event WHERE key = ?", (row.key,)).get
         return bool(block != row.block)
 
@@ -425,7 +428,7 @@ class EventReader:
         return found
 
     def _is_short(self, number: int) -> bool:
-        """Tell whether a session is kept out of the index because it holds too few messages."""
+        """Return whether a session is not indexed because it has too few messages."""
         found = self._short.get(number)
         if found is None:
             statement = "SELECT EXISTS (SELECT 1 FROM unindexed WHERE session = ?)"
@@ -452,7 +455,7 @@ class EventReader:
         return {key: unpack_event_id(event_id) for key, event_id in rows}
 
     def _replacements(self, rows: Sequence[EventRow]) -> dict[int, str]:
-        """Return the id of the event that stands for a replaced one, by the replaced one's key."""
+        """Return the id of the event that replaces another one, by the replaced one's key."""
         hidden = [row.key for row in rows if row.bits & HIDDEN]
         if not hidden:
             return {}

@@ -1,5 +1,5 @@
 # ruff: noqa: S608  statements are put together of our own constants; values are always bound
-"""What a consumer of the change log reads that keeps something of its own for each text, and what followers ask."""
+"""What consumers of the change log read."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ class FeedEvent(NamedTuple):
 
 
 class TextFeed(PooledReader):
-    """Reads events by kind and range of keys. Never blocked by the writer; safe from many threads.
+    """Reads events by kind and key range. Never blocked by the writer; safe from many threads.
 
-    entries: the same for what was learned, noted and documented.
+    entries: the same for learnings, notes and documents.
     """
 
     def __init__(self, home: Path | ReadPool, archive: ChunkReader | None, redactor: TextRedactor | None) -> None:
@@ -43,8 +43,10 @@ class TextFeed(PooledReader):
         self._redactor = redactor
 
     def derivation_id(self) -> str:
-        """Return the random id of what is derived, 32 hexadecimal digits. A database that was derived anew has another
-        one: keys that were read before mean nothing in it."""
+        """Return the random id of the present derivation, 32 hexadecimal digits.
+
+        A database that was derived again has another one: keys read before mean nothing in it.
+        """
         with self._reading() as db:
             return _derivation_id(db)
 
@@ -82,7 +84,7 @@ class TextFeed(PooledReader):
             return sum(int(db.execute(statement, both).get) for both in ranges)
 
     def has_of_kinds(self, kinds: Iterable[str]) -> bool:
-        """Tell whether there is any event of these kinds that a search may find."""
+        """Return whether there is any event of these kinds that a search may find."""
         with self._reading() as db:
             return bool(db.execute(f"SELECT EXISTS (SELECT 1 FROM event WHERE {_of_kinds(kinds)})").get)
 

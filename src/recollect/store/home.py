@@ -1,4 +1,4 @@
-"""The folders of one memory, and its archive and redactor, which are loaded when the first text is read."""
+"""The folders of a memory, and its archive and redactor, loaded on first use."""
 
 from __future__ import annotations
 
@@ -100,12 +100,12 @@ class LazyArchive:
     def read_range(self, places: Sequence[ChunkPlace], offset: int, length: int) -> bytes:
         """Return bytes of a revision, see `Archive.read_range`.
 
-        Raises ArchiveError, KeyUnavailable when the archive's key is gone: what is stored besides can still be read.
+        Raises ArchiveError, KeyUnavailable without the archive's key: everything else that is stored can still be read.
         """
         return self._opened().read_range(places, offset, length)
 
     def is_chunk(self, place: ChunkPlace, plain: bytes) -> bool:
-        """Tell whether these are the plain bytes of a chunk, see `Archive.is_chunk`. Raises KeyUnavailable."""
+        """Return whether these are the plain bytes of a chunk, see `Archive.is_chunk`. Raises KeyUnavailable."""
         return self._opened().is_chunk(place, plain)
 
     def close(self) -> None:
@@ -136,11 +136,11 @@ class LazyRedactor:
         self._redactor: Redactor | None = None
 
     def redact_text(self, text: str) -> tuple[str, Sequence[object]]:
-        """Return the text without secrets, and what was found. Raises KeyUnavailable when the key is gone."""
+        """Return the text without secrets, and what was found. Raises KeyUnavailable without the key."""
         return self._made().redact_text(text)
 
     def redact_value(self, value: Any) -> tuple[Any, Sequence[object]]:
-        """Return decoded JSON without secrets, and what was found. Raises KeyUnavailable when the key is gone."""
+        """Return decoded JSON without secrets, and what was found. Raises KeyUnavailable without the key."""
         return self._made().redact_value(value)
 
     def _made(self) -> Redactor:

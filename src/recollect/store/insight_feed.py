@@ -1,5 +1,5 @@
 # ruff: noqa: S608  statements are put together of our own constants; values are always bound
-"""The sessions that are due for analysis: their events in canonical order, and what of them lies in the archive."""
+"""Sessions due for analysis: their events in canonical order, and their archived share."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ from recollect.store.sources import last_change, read_lasting, revision_chunks
 
 
 class Due(NamedTuple):
-    """Which sessions have something to analyse. uids: those that have ended or are idle, the newest first.
+    """Which sessions need analysis. uids: those that have ended or are idle, newest first.
 
-    under_way: how many more wait until they are. oldest_us: since when the longest waiting one of `uids` has been idle,
-    UTC microseconds, None where none waits. next_us: when the first of those under way will be idle, likewise.
+    under_way: how many more are still active. oldest_us: since when the longest waiting one of `uids` is idle, UTC
+    microseconds, None without one. next_us: when the first active one will be idle, likewise.
     """
 
     uids: list[str]
@@ -62,7 +62,7 @@ _NOWHERE = SourceLocation("", 0, 0, 0, 0, "")
 
 
 class Lacking(NamedTuple):
-    """An event of which something was left out. body: its stored form, None where too many are known already."""
+    """An event with something left out. body: its stored form, None if too many are known already."""
 
     row: LightRow
     body: bytes | None
@@ -197,7 +197,7 @@ class SessionFeed(PooledReader):
                 next_us = last + idle_us if found.next_us is None else min(last + idle_us, found.next_us)
                 found = found._replace(under_way=found.under_way + 1, next_us=next_us)
                 continue
-            # Since then it could have been analysed: it fell silent, or was taken in, whatever came later.
+            # Since then it could have been analysed: it fell silent, or was ingested, whatever came later.
             since = max(last, ingested_at or 0)
             oldest = since if found.oldest_us is None else min(since, found.oldest_us)
             found.uids.append(uid)
@@ -205,7 +205,7 @@ class SessionFeed(PooledReader):
         return found
 
     def read(self, uid: str) -> AnalysisInput | None:
-        """Return a session by its exact uid; None where there is none."""
+        """Return a session by its exact uid; None without one."""
         number = self._db.execute("SELECT number FROM session WHERE uid = ?", (uid,)).get
         if number is None:
             return None
@@ -214,7 +214,7 @@ class SessionFeed(PooledReader):
         return AnalysisInput(self._db, number, self._archive, self._redactor, hashes=self._hashes)
 
     def _has_ended(self, number: int, next_seq: int) -> bool:
-        """Tell whether a session's own end stands behind everything that happened in it."""
+        """Return whether a session's own end comes after everything that happened in it."""
         first = (number << SEQ_BITS) + max(0, next_seq - _NEWEST)
         rows: Iterable[Any] = self._db.execute(
             f"SELECT bits FROM event WHERE key BETWEEN ? AND ? AND NOT bits & {HIDDEN} ORDER BY key DESC",
@@ -256,7 +256,7 @@ class AnalysisInput:
 
     @cached_property
     def events(self) -> list[Event]:
-        """Its visible events in canonical order, read when they are first asked for."""
+        """Its visible events in canonical order, read on first use."""
         with store_errors():
             return self._events(self._rows(self._number))
 
@@ -361,7 +361,7 @@ class AnalysisInput:
 
 
 def _without_marks(session: Session) -> Session:
-    """Leave out when and where a session was taken in: its analysis is the same in every home."""
+    """Omit when and where a session was ingested: its analysis is the same in every home."""
     return msgspec.structs.replace(
         session, discovered_at=None, ingested_at=None, analyzed_at=None, evicted_at=None, sources=(),
         outcome="unknown", outcome_reason="",

@@ -1,5 +1,5 @@
 # ruff: noqa: S608  statements are put together of our own constants; values are always bound
-"""Keeps insights: analyses, in the one ingester's transactions; what evicted sessions came to; added decisions."""
+"""Writes insights: analyses, summaries of evicted sessions, decisions added by hand."""
 
 from __future__ import annotations
 
@@ -126,15 +126,15 @@ class _Stored(NamedTuple):
 
 @with_store_errors
 class InsightWriter:
-    """The side of the one ingester that keeps what was distilled. Inside its transactions."""
+    """The ingester's writer of insights. Inside its transactions."""
 
     def __init__(self, db: apsw.Connection, touched: set[int]) -> None:
-        """touched: takes the numbers of the sessions of which something else can be told now."""
+        """touched: collects the numbers of sessions about which other things may be said now."""
         self._db = db
         self._touched = touched
 
     def has_changes(self) -> bool:
-        """Tell whether the change log says something since the last time. Outside of a transaction too."""
+        """Return whether the change log has news since the last time. Outside of a transaction too."""
         return last_change(self._db) > position_of(self._db, CONSUMER)
 
     def note_changes(self) -> None:
@@ -162,14 +162,14 @@ class InsightWriter:
         return counts
 
     def touched_repos(self) -> list[str]:
-        """Return the repositories of which an analysis changed decisions or episodes since they were related."""
+        """Return the repositories whose decisions or episodes an analysis changed since they were last related."""
         return [repo for (repo,) in self._db.execute("SELECT repo FROM waiting_repo ORDER BY repo")]
 
     def relate(
         self, repo: str, links: Sequence[Link], bindings: Sequence[Binding], *, recorded_at: Mapping[str, int],
         now_us: int,
     ) -> SavedCounts:  # fmt: skip
-        """Keep how a repository's decisions and episodes hang together, in place of what was kept of that."""
+        """Store how a repository's decisions and episodes relate, and replace what was stored before."""
         self._save_links(repo, links, recorded_at, now_us)
         counts = self._save_bindings(repo, bindings, recorded_at, now_us)
         self._db.execute("DELETE FROM waiting_repo WHERE repo = ?", (repo,))
@@ -316,7 +316,7 @@ def subject_of(decision: Decision) -> str:
 
 
 def paths_column(paths: Iterable[str]) -> str:
-    """Return paths as stored, a line each; what goes beyond the limit is left out."""
+    """Return paths as stored, one per line; omits those beyond the limit."""
     kept: list[str] = []
     size = 0
     for path in paths:

@@ -1,5 +1,5 @@
 # ruff: noqa: S608  statements are put together of our own constants; values are always bound
-"""What was found in sessions: digests, signals, nodes and links as they are kept, and reading them.
+"""Reads insights: digests, signals, nodes and links.
 
 A session is named by its uid, a node by its id; what was found outlives the events that it was made of.
 """
@@ -65,10 +65,10 @@ class SavedCounts(NamedTuple):
 
 
 class KeptNode(NamedTuple):
-    """A node as it is kept.
+    """A stored node.
 
-    recorded_at: when its evidence was first seen; revoked_at: since when its session does not give it any more, None
-    for one that holds. Both UTC microseconds.
+    recorded_at: when its evidence was first seen; revoked_at: since when its session no longer gives it, None while it
+    does. Both UTC microseconds.
     """
 
     node: Node
@@ -78,7 +78,7 @@ class KeptNode(NamedTuple):
 
 
 class KeptLink(NamedTuple):
-    """A link between decisions as it is kept; times as in `KeptNode`."""
+    """A stored link between decisions; times as in `KeptNode`."""
 
     link: Link
     recorded_at: int
@@ -105,7 +105,7 @@ class RepoNodes(NamedTuple):
 
 
 class NodeFilter(NamedTuple):
-    """Which nodes are asked for. Empty: all that are not revoked.
+    """Which nodes. Empty: all that are not revoked.
 
     repos: as in `EventFilter`. sessions: exact uids. after/before: UTC microseconds, [after, before).
     """
@@ -128,7 +128,7 @@ class EditedPath(NamedTuple):
 
 
 class AnalysisCounts(NamedTuple):
-    """How far distilling is. unfit: analyses of another scheme than asked for. sessions: that have an analysis."""
+    """The progress of analysis. unfit: analyses of another scheme. sessions: sessions with an analysis."""
 
     sessions: int
     unfit: int
@@ -182,10 +182,10 @@ Condition = tuple[str, list[Any]]
 
 
 class InsightReader(PooledReader):
-    """Asks for what was distilled. Never blocked by the writer; safe from many threads."""
+    """Reads insights. Never blocked by the writer; safe from many threads."""
 
     def digest(self, uid: str) -> Digest | None:
-        """Return the digest of a session by uid or a unique beginning of it."""
+        """Return the digest of a session by uid or a unique prefix."""
         with self._reading() as db:
             rows: list[Any] = db.execute("SELECT json FROM digests WHERE session_uid = ?", (uid,)).fetchall()
             if not rows and uid:
@@ -242,7 +242,7 @@ class InsightReader(PooledReader):
                         return
 
     def episodes_with(self, file_name: str) -> list[KeptNode]:
-        """Return the episodes that changed a file so called, in whatever folder; nothing revoked."""
+        """Return the episodes that changed a file of this name, in any folder; nothing revoked."""
         if not file_name:
             return []
         with self._reading() as db:

@@ -1,5 +1,5 @@
 # ruff: noqa: S608  statements are put together of our own constants; values are always bound
-"""Taking one session part's events in: which are new, their seq, their bodies, what they replace or hide."""
+"""Inserts the events of a session part: new ones, numbers, bodies, replaced and hidden ones."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class EventIntake:
         lane_of: Callable[[int], int],
         given: SessionNumbers | None = None,
     ) -> None:
-        """given: the numbers that the session's events have in the present database, where this one is made anew."""
+        """given: the events' numbers in the present database, when this one is a rebuild of it."""
         self._db = db
         self._at = at
         self._session = session
@@ -266,8 +266,9 @@ class EventIntake:
         return newest.version + 1
 
     def _comparable(self, stored: list[KnownEvent], newest: KnownEvent) -> list[KnownEvent]:
-        """Return the versions that a draft may repeat. A history that is read again repeats old versions too; what goes
-        on, or is the last state of a thing, repeats only the newest one."""
+        """Return the versions that a draft may repeat. A history read again may repeat old versions; a continuation,
+        or the last state of something, repeats only the newest one.
+        """
         at = self._at
         is_read_again = newest.source != at.source or (at.is_appended and newest.revision != at.revision)
         return stored if is_read_again else [newest]
@@ -304,8 +305,8 @@ class EventIntake:
     def _say(self, text_sha: bytes, key: int) -> int:
         """Register a user message; return the flag of a view when a transcript (lane 0) says the same.
 
-        A transcript's message hides what a prompt history said before it, so that the order of arrival is no matter.
-        What witnesses say is settled later, see `Witnesses`.
+        A transcript's message hides what a prompt history said before it, so that the order of arrival does not matter.
+        `Witnesses` settles later what witnesses say.
         """
         session, lane = self._session, self._at.lane
         self._said.append((session.number, text_sha, key, lane))
@@ -344,7 +345,7 @@ class EventIntake:
                     self._hide(key, FLAG_GONE << FLAG_SHIFT)
 
     def _show(self, key: int) -> None:
-        """Show an event that was gone and is there again."""
+        """Show an event that had disappeared and exists again."""
         bits: int = self._db.execute(
             f"UPDATE event SET bits = bits & ~{FLAG_GONE << FLAG_SHIFT} WHERE key = ? RETURNING bits", (key,)
         ).get
@@ -455,7 +456,7 @@ class EventIntake:
 
 
 def _parent(parent_id: str, first: int | None, key: int) -> int | bytes:
-    """Return how a row names its parent: by how far before it stands, where the slice holds it, else by its id."""
+    """Return how a row names its parent: by its distance if the slice holds it, else by its id."""
     return pack_event_id(parent_id) if first is None else key - first
 
 

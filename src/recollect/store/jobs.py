@@ -1,5 +1,5 @@
 # ruff: noqa: S608  statements are put together of our own constants; values are always bound
-"""Work that survives whoever does it, and the ledger of what asking models costs.
+"""Durable jobs, and the ledger of model costs.
 
 Times are of the wall clock, which may be set back and forth: a lease or a wait that ends later than any could is over.
 Costs are booked before a question is sent and corrected when its answer is there: a process that dies in between leaves
@@ -89,7 +89,7 @@ class JobQueue:
         self._db = db
 
     def has_changes(self) -> bool:
-        """Tell whether the change log says something since the last time. Outside of a transaction too."""
+        """Return whether the change log has news since the last time. Outside of a transaction too."""
         return last_change(self._db) > position_of(self._db, CONSUMER)
 
     def note_changes(self, *, now_us: int, least_wait_us: int) -> None:
@@ -120,8 +120,9 @@ class JobQueue:
         return self._db.total_changes() - known
 
     def want_sessions(self, repo: str, *, after: int, but: str, now_us: int) -> None:
-        """Have the newest sessions of a repository read again that went on after a time (UTC microseconds), but for
-        one: something became known that they may tell more of."""
+        """Schedule the newest sessions of a repository that continued after a time (UTC microseconds), except one,
+        for another reading: something new may make them say more.
+        """
         self._db.execute(
             "UPDATE job SET state = 'waiting', due_at = ?1, attempts = 0, reason = '' WHERE state = 'done' "
             "AND key IN (SELECT 'rules:' || uid FROM session WHERE repo = ?2 AND ended_at > ?3 AND uid <> ?4 "
@@ -130,7 +131,7 @@ class JobQueue:
         )
 
     def hasten(self, *, now_us: int) -> None:
-        """Have sessions of which the newest turn is over due as soon as their size allows."""
+        """Make sessions whose newest turn is over due as soon as their size allows."""
         rows: list[Any] = self._db.execute(
             "SELECT job.key, number, next_seq FROM job JOIN session ON session.uid = job.session_uid "
             "WHERE job.kind = 'rules' AND job.state = 'waiting' AND job.due_at > ? ORDER BY job.due_at LIMIT ?",
@@ -159,10 +160,10 @@ class JobQueue:
         )
 
     def claim(self, kind: JobKind, *, holder: str, now_us: int, lease_us: int) -> Job | None:
-        """Take the job that has waited longest; None where none is due.
+        """Take the job that has waited longest; None if none is due.
 
-        It is the holder's until `now_us + lease_us`; then it is given out again, and after so many attempts as a job
-        has it is given up instead. lease_us: the same for all of a kind.
+        It belongs to the holder until `now_us + lease_us`; then it is given out again, and after its last attempt it is
+        given up. lease_us: the same for all of a kind.
         """
         self._end_leases(kind, now_us, lease_us)
         while True:
@@ -204,7 +205,7 @@ class JobQueue:
         return self._db.changes() == 1
 
     def retry(self, job: Job, *, holder: str, due_at: int, reason: str, is_counted: bool = True) -> None:
-        """Have a job wait until `due_at`; after its last attempt that counts it is given up. reason: of the failure."""
+        """Make a job wait until `due_at`; after its last counted attempt it is given up. reason: of the failure."""
         state = "dead" if is_counted and job.attempts >= MAX_ATTEMPTS else "waiting"
         self._db.execute(
             "UPDATE job SET state = ?, holder = '', due_at = ?, reason = ?, attempts = attempts - ? "
@@ -221,7 +222,7 @@ class JobQueue:
         self._settle(job, "parked", reason, holder=holder)
 
     def unpark(self, kind: JobKind, *, now_us: int) -> int:
-        """Have the parked jobs of a kind wait again, and all that wait due at once; return how many were parked."""
+        """Return parked jobs of a kind to the queue and make all of them due at once; return how many were parked."""
         self._db.execute(
             "UPDATE job SET due_at = ? WHERE kind = ? AND state = 'waiting' AND due_at > ?", (now_us, kind, now_us)
         )
@@ -233,7 +234,7 @@ class JobQueue:
         return self._db.changes()
 
     def next_due_at(self, kinds: Iterable[JobKind], *, now_us: int) -> int | None:
-        """Return when the first job is due, 0 where one is taken, None where there is none to do."""
+        """Return when the first job is due, 0 if one is taken, None without jobs."""
         return min((at for kind in kinds if (at := self._first_due(kind, now_us)) is not None), default=None)
 
     def due_sessions(self, kind: JobKind, *, now_us: int) -> list[str]:
@@ -326,8 +327,9 @@ _SUM = (
 
 
 class SpendingLedger:
-    """Keeps what was spent: small writes of its own, beside whoever else writes. Waits up to the busy timeout, so its
-    caller has no transaction open. See `insights.learnings.budget.Ledger`."""
+    """Records spending in small writes of its own, beside any other writer. Waits up to the busy timeout, so its
+    caller must not hold a transaction. See `insights.learnings.budget.Ledger`.
+    """
 
     def __init__(self, home: Path) -> None:
         self._home = home
@@ -343,16 +345,16 @@ class SpendingLedger:
             return exceeded
 
     def correct(self, spender: Spender, difference: Amounts) -> None:
-        """Add what a question cost beyond what was booked for it; negative where it was less. Raises StoreError."""
+        """Add what a question cost beyond its booked amount; negative if it cost less. Raises StoreError."""
         with self._writing() as db:
             _add(db, spender, difference)
 
     def spent_on(self, day: int) -> Amounts:
-        """Return what was spent on a day. Raises StoreError."""
+        """Return the spending of a day. Raises StoreError."""
         return self._read("day = ?", day)
 
     def spent_for(self, session_uid: str) -> Amounts:
-        """Return what was spent for a session, on all days. Raises StoreError."""
+        """Return the spending for a session, on all days. Raises StoreError."""
         return self._read("session_uid = ?", session_uid)
 
     def _read(self, where: str, value: str | int) -> Amounts:

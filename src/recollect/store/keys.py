@@ -1,4 +1,4 @@
-"""The numbers, flags and names that rows are made of: keys of events, the bits of an event, ids as stored. Light.
+"""Numbers, flags and names of rows: event keys, event bits, stored ids. Light to import.
 
 An event's key is `session_number << 24 | seq`, given at first sight: an address for the index, no stable id.
 """
@@ -32,7 +32,7 @@ FLAG_REPLACED = 2
 FLAG_VIEW = 4
 """A lower lane's copy of an event that a transcript holds."""
 FLAG_STALE = 8
-"""Its source is being derived anew and has not come to it yet; still shown."""
+"""Its source is being derived again and has not come to it yet; still shown."""
 FLAG_GONE = 16
 """A newer parser does not make it any more."""
 FLAG_EVICTED = 128

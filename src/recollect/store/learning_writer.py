@@ -1,5 +1,5 @@
 # ruff: noqa: S608  statements are put together of our own constants; values are always bound
-"""Keeps learnings: on the ingester's connection, or on one of its own for small writes."""
+"""Writes learnings, on the ingester's connection or on its own for small writes."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _IS_UNDONE = "json_extract(json, '$.state') IS 'undone'"
 
 @with_store_errors
 class LearningStore:
-    """Keeps what was learned. One thread's; all but `transaction` happens inside one."""
+    """Writes learnings. For one thread; everything except `transaction` runs inside one."""
 
     def __init__(
         self, db: apsw.Connection, transaction: Callable[[], AbstractContextManager[None]], touched: set[int],
@@ -117,7 +117,7 @@ class LearningStore:
         return [learning_id for (learning_id,) in rows]
 
     def decisions(self, repo: str) -> list[Decision]:
-        """Return what was decided in a repository and neither revoked nor undone."""
+        """Return the decisions of a repository that are neither revoked nor undone."""
         return [decision for decision, _ in decisions_of(self._db, repo) if not decision.is_undone]
 
     def save(self, learnings: Iterable[Learning], entries: Iterable[EntryDraft], gone: Iterable[str]) -> None:
@@ -132,7 +132,7 @@ class LearningStore:
         remove_entries(self._db, gone)
 
     def add_verdict(self, learning_id: str, verdict: Verdict) -> None:
-        """Keep a verdict, after all that there are of the learning whatever its clock says."""
+        """Store a verdict after all earlier ones of the learning, whatever its clock says."""
         last: int = self._db.execute("SELECT max(at) FROM verdict WHERE learning = ?", (learning_id,)).get or 0
         at = max(verdict.at, last + 1)
         nonce = int.from_bytes(os.urandom(7), "big")
@@ -141,7 +141,7 @@ class LearningStore:
         )
 
     def add_batch(self, batch: Batch) -> None:
-        """Keep what can be undone as a whole; again with other counts as the run goes on."""
+        """Store what can be undone as a whole; again with other counts as the run continues."""
         add_batch(self._db, batch)
 
     def add_quarantined(self, items: Iterable[Quarantined]) -> None:
@@ -190,9 +190,9 @@ class LearningStore:
 def open_learning_store(home: Path) -> Iterator[LearningStore]:
     """Open a store with a connection of its own, for small writes without the ingest lock.
 
-    Whatever can be told again withdraws the blocks that were made ready, before it is written and once more when it
-    is: an ingester may have put them back meanwhile. The next sync makes them anew. Waits for the ingester up to the
-    busy timeout. Raises StoreLocked, DiskFull, StoreError.
+    A change withdraws the prepared blocks, before it is written and once more afterwards: an ingester may have restored
+    them meanwhile. The next sync prepares them again. Waits for the ingester up to the busy timeout. Raises
+    StoreLocked, DiskFull, StoreError.
     """
     db = open_database(home, "write")
     touched: set[int] = set()
@@ -216,9 +216,9 @@ def open_learning_store(home: Path) -> Iterator[LearningStore]:
 
 
 def renew_evidence(db: apsw.Connection, learning_id: str, session_uid: str) -> None:
-    """Have the rows of evidence say what the sightings of a session say together; what none says is revoked.
+    """Make the rows of evidence agree with a session's sightings; revokes evidence that none gives.
 
-    What was undone is no evidence, unless there is no other at all.
+    What was undone is no evidence, unless there is no other.
     """
     db.execute(
         "UPDATE learning_evidence SET is_revoked = 1 WHERE learning = ? AND session_uid = ?", (learning_id, session_uid)

@@ -1,5 +1,5 @@
 # ruff: noqa: S608  statements are put together of our own constants; values are always bound
-"""Learnings as they are kept, and reading them.
+"""Reads learnings.
 
 A learning is what all sessions that speak of it say together, and what a person said of it: `Sighting` is one session's
 part of that, `Verdict` the person's. Both are kept; `insights.learnings.corroboration` computes the learning from them.
@@ -75,9 +75,9 @@ class Known(NamedTuple):
 
 
 class LearningFilter(msgspec.Struct, frozen=True, kw_only=True):
-    """Which learnings are asked for; empty: all. The newest evidence first.
+    """Which learnings; empty: all. Newest evidence first.
 
-    repos, paths: exact; what holds for the user everywhere has the repo "". words: each must stand in the text, in any
+    repos, paths: exact; learnings that apply everywhere have the repo "". words: each must occur in the text, in any
     case. after, before: UTC microseconds of the newest evidence, [after, before).
     """
 
@@ -144,7 +144,7 @@ def _decoded(decoder: msgspec.json.Decoder[_Value], text: str, what: str) -> _Va
 
 
 def place_of(evidence: LearningEvidence) -> tuple[int, str, int, int, str]:
-    """Return by what evidence is put in order; what has no time stands last."""
+    """Return the sort key of evidence; evidence without a time comes last."""
     ts = evidence.ts if evidence.ts is not None else 1 << 62
     return ts, evidence.session_uid, evidence.seq, evidence.part, evidence.event_id
 
@@ -155,7 +155,7 @@ _PREFIXES = ("learning:", "action:")
 
 
 class LearningReader(PooledReader):
-    """Asks for what was learned. Never blocked by a writer; safe from many threads."""
+    """Reads learnings. Never blocked by a writer; safe from many threads."""
 
     def learnings(self, where: LearningFilter) -> list[Learning]:
         """Return learnings with the evidence that holds, the newest evidence first."""
@@ -169,7 +169,7 @@ class LearningReader(PooledReader):
             return [_with_evidence(db, text) for (text,) in rows]
 
     def learning(self, name: str) -> Learning | None:
-        """Return a learning by its id, a beginning of it that only one has, or its entry's uid."""
+        """Return a learning by its id, unique prefix, or its entry's uid."""
         wanted = _bare(name)
         with self._reading() as db:
             text: str | None = db.execute("SELECT json FROM learning WHERE id = ?", (wanted,)).get
@@ -190,7 +190,7 @@ class LearningReader(PooledReader):
             return [learning_id for (learning_id,) in rows]
 
     def verdicts(self, learning_id: str) -> list[Verdict]:
-        """Return what people said of a learning, the oldest first."""
+        """Return what people said of a learning, oldest first."""
         with self._reading() as db:
             rows: Iterable[Any] = db.execute(
                 "SELECT json FROM verdict WHERE learning = ? ORDER BY at, nonce", (learning_id,)
@@ -218,7 +218,7 @@ class LearningReader(PooledReader):
             return JobCounts({(kind, state): count for kind, state, count, _ in rows}, min(waiting, default=None))
 
     def dead(self, *, limit: int = 20) -> list[Job]:
-        """Return jobs that were given up, the newest first, with the reason."""
+        """Return jobs that were given up, newest first, with the reason."""
         with self._reading() as db:
             rows: list[Any] = db.execute(
                 f"SELECT {JOB_COLUMNS} FROM job WHERE state = 'dead' ORDER BY due_at DESC, key LIMIT ?", (limit,)
@@ -226,7 +226,7 @@ class LearningReader(PooledReader):
             return [job_of(row) for row in rows]
 
     def quarantined(self, *, limit: int = 20) -> list[Quarantined]:
-        """Return what was held back of a model's answers, the newest first."""
+        """Return what was held back of a model's answers, newest first."""
         with self._reading() as db:
             rows: Iterable[Any] = db.execute(
                 "SELECT key, session_uid, at, reason, text FROM quarantine ORDER BY at DESC, key LIMIT ?", (limit,)

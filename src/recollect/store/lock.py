@@ -1,4 +1,4 @@
-"""The ingest lock: one ingester a home. The operating system releases it when the process dies."""
+"""The ingest lock: one ingester per home. The system releases it when the process dies."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class IngestLock:
         _held.add(self)
 
     def release(self) -> None:
-        """Give the lock back; closing the file is what releases it. Harmless when done twice."""
+        """Give the lock back; closing the file is what releases it. Repeating it is harmless."""
         fd, self._fd = self._fd, -1
         if fd >= 0:
             _held.discard(self)

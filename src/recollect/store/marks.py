@@ -1,4 +1,4 @@
-"""Small texts that are kept of a home, and when it was last looked at. Every sync asks, so this loads nothing else."""
+"""Small values about a home, such as its last look. Every sync reads them, so this loads nothing else."""
 
 from __future__ import annotations
 
@@ -13,20 +13,22 @@ from recollect.store.connection import open_for_small, open_to_read, store_error
 
 
 def read_mark(home: Path, name: str) -> str:
-    """Return a small text that is kept, "" where there is none. Raises StoreError and its kinds."""
+    """Return a small stored text, "" without one. Raises StoreError and its subclasses."""
     with open_to_read(home) as db:
         return str(db.execute("SELECT value FROM meta WHERE key = ?", (name,)).get or "")
 
 
 def write_mark(home: Path, name: str, text: str) -> None:
-    """Keep a small text. Raises StoreError and its kinds."""
+    """Store a small text. Raises StoreError and its subclasses."""
     with small_write(home) as db:
         db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, text))
 
 
 def change_mark(home: Path, name: str, change: Callable[[str], str]) -> None:
-    """Keep another text in place of one, "" where there is none; nobody else writes in between. Raises StoreError and
-    its kinds, and what `change` raises, which changes nothing."""
+    """Replace a small text atomically, "" without one.
+
+    Raises StoreError and its subclasses, and what `change` raises, which changes nothing.
+    """
     with small_write(home) as db:
         before = str(db.execute("SELECT value FROM meta WHERE key = ?", (name,)).get or "")
         db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, change(before)))

@@ -1,5 +1,5 @@
 # ruff: noqa: S608  statements are put together of our own constants; values are always bound
-"""Ids of sessions and paths of sources, as stored. Whoever opens the memory asks, so this loads nothing else."""
+"""Session ids and source paths as stored. Every opening reads them, so this loads nothing else."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ class StoredName(NamedTuple):
 
 
 def names_above(home: Path, above: dict[str, int]) -> list[StoredName]:
-    """Return the names of rows above a number, by kind. Raises StoreError and its kinds."""
+    """Return the names of rows above a number, by kind. Raises StoreError and its subclasses."""
     return _names(home, [(kind, "number > ?", (above.get(kind, 0),)) for kind in NAME_KINDS])
 
 
 def names_of(home: Path, rows: Iterable[tuple[NameKind, int]]) -> list[StoredName]:
-    """Return the names of rows; those that are gone are left out. Raises StoreError and its kinds."""
+    """Return the names of rows; omits deleted ones. Raises StoreError and its subclasses."""
     return _names(home, [(kind, "number = ?", (number,)) for kind, number in rows])
 
 

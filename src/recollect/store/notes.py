@@ -1,5 +1,5 @@
 # ruff: noqa: S608  statements are put together of our own constants; values are always bound
-"""What people and agents write down: facts, diaries, tags, and the batches in which they came.
+"""Facts, diaries and tags that people and agents write, and their batches.
 
 Names (subjects, predicates, objects, tags) are compared in their normal form, see `model.learnings.names`. All text is
 redacted by the caller. Everything is kept at once in a transaction of its own, without the ingest lock.
@@ -45,7 +45,7 @@ class FactFilter(NamedTuple):
 
 
 class DiaryFilter(NamedTuple):
-    """Which entries of diaries, the newest first. after, before: UTC microseconds, [after, before)."""
+    """Which entries of diaries, newest first. after, before: UTC microseconds, [after, before)."""
 
     agent: str = ""
     repo: str = ""
@@ -66,7 +66,7 @@ class TagRow(NamedTuple):
 
 
 def changed_fact(fact: Fact, *, at: int, valid_to: int | None = None, is_retracted: bool = False) -> Fact:
-    """Return a fact as it is known from `at` on: ended at `valid_to`, or retracted. What was thought before is kept.
+    """Return a fact as known from `at` on: ended at `valid_to`, or retracted. Keeps earlier beliefs.
 
     Never at the instant of its recording or of an earlier change: each state was known for a moment.
     """
@@ -151,7 +151,7 @@ def _parts(text: str) -> tuple[str, ...]:
 
 
 def cut_parts(text: str) -> Sequence[str]:
-    """Return a text in parts that an entry takes, cut at the end of a line or word where there is one near."""
+    """Return a text in parts that an entry takes, cut at the end of a line or word if there is one near."""
     parts: list[str] = []
     while len(text) > ENTRY_PART_CHARS:
         head = text[:ENTRY_PART_CHARS]
@@ -251,7 +251,7 @@ def _clauses(where: FactFilter) -> tuple[list[str], dict[str, Any]]:
 
 
 def _as_known(fact: Fact, where: FactFilter) -> Fact | None:
-    """Return a fact as the memory knew it at `where.known_at`; None where it is not asked for then."""
+    """Return a fact as the memory knew it at `where.known_at`; None if it does not match then."""
     if where.known_at is None:
         return fact
     known = fact_as_known(fact, where.known_at)
@@ -292,7 +292,7 @@ class NoteStore:
 
     @contextmanager
     def reading(self) -> Iterator[NoteReader]:
-        """Open for reading: one state of the database. Raises StoreError and its kinds."""
+        """Open for reading: one state of the database. Raises StoreError and its subclasses."""
         with open_to_read(self._home) as db:
             db.execute("BEGIN")
             yield NoteReader(db)
@@ -328,7 +328,7 @@ class NoteReader:
         return self._db
 
     def facts(self, where: FactFilter) -> list[Fact]:
-        """Return facts, the newest first by what they hold from, else by when they were recorded."""
+        """Return facts, newest first by what they hold from, else by when they were recorded."""
         clauses, values = _clauses(where)
         rows: Any = self._db.execute(
             f"SELECT json FROM fact WHERE {' AND '.join(clauses) or 'TRUE'} "
@@ -346,7 +346,7 @@ class NoteReader:
         return frozenset(fact.id for fact in facts if fact.reference and _is_undone(self._db, fact.reference))
 
     def diary(self, where: DiaryFilter) -> list[DiaryEntry]:
-        """Return entries of diaries, the newest first."""
+        """Return entries of diaries, newest first."""
         named = (
             ("agent = ?", where.agent),
             ("repo = ?", where.repo),
@@ -370,7 +370,7 @@ class NoteReader:
         return self._named("diary", name, _decode_diary)
 
     def tags(self, *, session_uid: str = "", name: str = "") -> list[TagRow]:
-        """Return tags by name, the newest first."""
+        """Return tags by name, newest first."""
         rows: Any = self._db.execute(
             "SELECT name, session_uid, tagged_at FROM tag "
             "WHERE (?1 = '' OR session_uid = ?1) AND (?2 = '' OR name = ?2) "
@@ -380,7 +380,7 @@ class NoteReader:
         return [TagRow(*row) for row in rows]
 
     def batches(self) -> list[Batch]:
-        """Return batches, the newest first."""
+        """Return batches, newest first."""
         rows: Any = self._db.execute("SELECT json FROM batch ORDER BY started_at DESC, id").fetchall()
         return [_decode_batch(text) for (text,) in rows]
 

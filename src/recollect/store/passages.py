@@ -1,4 +1,4 @@
-"""The vectors of passages: each text once, by the hash of its words, and which event has which passages.
+"""Passage vectors: each text once, by the hash of its words, and the passages of each event.
 
 A database of its own beside the other vectors (`index/vectors/passages.db`): it can be deleted at any time and is made
 again. Questions and the process that makes vectors write to it at once; a kill leaves the last commit.
@@ -39,10 +39,10 @@ _REMAKE = "run `recollect embed --anew`"
 
 
 class PassageStore:
-    """Opens the database at the first use. One object a thread.
+    """Opens the database on first use. One object per thread.
 
-    model: what tells the vectors of one model, and of one way of cutting, from others; those of others are never
-    read. derivation_id: of the database that the keys of events are of; with another one, writing begins anew.
+    model: identifies the model and the way of splitting; vectors of others are never read. derivation_id: of the
+    database that has the events' keys; with another one, writing starts again.
     """
 
     def __init__(self, folder: Path, *, model: str, derivation_id: str) -> None:
@@ -96,7 +96,7 @@ class PassageStore:
             yield from ((key, codes[one]) for key, of_event in hashes.items() for one in of_event if one in codes)
 
     def talk_file(self) -> Path | None:
-        """Return the file that `index.passages.talk` made of talk; None where there is none."""
+        """Return the talk file of `index.passages.talk`; None without one."""
         with store_errors():
             db = self._open() if self._is_current() else None
             name = None if db is None else _meta(db, "talk")
@@ -114,7 +114,7 @@ class PassageStore:
     # Writing.
 
     def add(self, codes: Mapping[int, bytes], events: Mapping[int, Sequence[int]], talk: Collection[int] = ()) -> None:
-        """Add codes by hash, and the hashes of events by key, in one transaction. talk: the keys of what was said.
+        """Add codes by hash, and the hashes of events by key, in one transaction. talk: the keys of messages.
 
         Raises IndexUnavailable.
         """
@@ -124,7 +124,7 @@ class PassageStore:
             db.executemany("INSERT OR REPLACE INTO event VALUES (?, ?, ?)", rows)
 
     def keep(self, codes: Mapping[int, bytes], events: Mapping[int, Sequence[int]], talk: Collection[int] = ()) -> None:
-        """Add what a question has read, where the database is there and free; it is made again otherwise."""
+        """Add what a question has read if the database exists and is free; otherwise it is made again later."""
         with suppress(StoreError, IndexUnavailable):
             if self._is_current() or not self._path.exists():
                 self.add(codes, events, talk)
@@ -161,7 +161,7 @@ class PassageStore:
 
     @contextmanager
     def _writes(self) -> Iterator[apsw.Connection]:
-        """A transaction in a database that is there and ours."""
+        """A transaction in a database that exists and is ours."""
         try:
             with store_errors():
                 db = self._open() if self._is_current() else None
@@ -172,7 +172,7 @@ class PassageStore:
             raise IndexUnavailable(f"the vectors in {self._path} cannot be written: {error}", hint=_REMAKE) from error
 
     def _open(self) -> apsw.Connection | None:
-        """Return the connection; None where there is no database of this model. One made anew meanwhile is opened."""
+        """Return the connection; None without a database of this model. Opens one that was created meanwhile."""
         try:
             file = self._path.stat().st_ino
         except FileNotFoundError:
@@ -182,7 +182,7 @@ class PassageStore:
             self.close()
             try:
                 db = _connect(self._path)
-            except (apsw.NotADBError, apsw.CorruptError):  # made anew by the next run
+            except (apsw.NotADBError, apsw.CorruptError):  # made again by the next run
                 return None
             with _closed_if_it_fails(db):
                 try:
@@ -256,9 +256,9 @@ def remove_passages(folder: Path) -> None:
 
 
 def keep_only_passages(folder: Path, existing: Callable[[Collection[int]], set[int]]) -> int:
-    """Delete what belongs to events that are no more, and every vector that no event has; return how many vectors.
+    """Delete what belongs to events that no longer exist, and every vector without an event; return how many vectors.
 
-    existing: of some event keys those that the store has. A database that cannot be read is deleted: it is made again.
+    existing: returns which of some event keys the store has. An unreadable database is deleted and made again.
     """
     if not (folder / FILE_NAME).exists():
         return 0
@@ -312,7 +312,7 @@ def _connect(path: Path) -> apsw.Connection:
 
 @contextmanager
 def _closed_if_it_fails(db: apsw.Connection) -> Iterator[None]:
-    """Close a connection that cannot be used: one that is only dropped fails once more, where nothing catches it."""
+    """Close an unusable connection: one that is only dropped fails once more, where nothing catches it."""
     try:
         yield
     except BaseException:

@@ -1,4 +1,4 @@
-"""The readers' side of the database: many at once, never blocked by the writer."""
+"""Reads the database: many readers at once, never blocked by the writer."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ _SEQ_MASK = (1 << SEQ_BITS) - 1
 
 
 def open_reader(home: Path, archive: ChunkReader | None, redactor: TextRedactor | None) -> Reader:
-    """Return a reader of a home; an empty memory is made where there is none.
+    """Return a reader of a home; creates an empty memory if there is none.
 
     Args:
-        archive: gives long strings of payloads; None: each becomes a line that says so.
-        redactor: redacts what comes from the archive; None: nothing that comes from there is shown.
+        archive: returns long strings of payloads; None: each becomes a line that says so.
+        redactor: redacts what comes from the archive; None: nothing from there is shown.
     Raises:
         SchemaTooNew, StoreCorrupt, StoreLocked, StoreError: as named.
     """
@@ -88,9 +88,9 @@ class HitTexts:
 
 
 class Reader(SessionReader, SourceReader):
-    """Many at once, never blocked by the writer. Thread safe. entries: what was learned, noted and documented.
+    """Many at once, never blocked by the writer. Thread safe. entries: learnings, notes and documents.
 
-    What is asked by key or by session's number answers for entries too, see `store.entries`.
+    Methods with a key or session number work for entries too, see `store.entries`.
     """
 
     def __init__(self, home: Path | ReadPool, archive: ChunkReader | None, redactor: TextRedactor | None) -> None:
@@ -120,9 +120,9 @@ class Reader(SessionReader, SourceReader):
     def events(
         self, uid: str, *, first_seq: int = 0, limit: int | None = 1000, include_hidden: bool = False
     ) -> Iterator[Event]:
-        """Yield a session's events in order of seq, from first_seq on, with whole redacted payloads.
+        """Yield a session's events in order of seq, from first_seq on, with full redacted payloads.
 
-        Replaced events and lower-lane views are left out unless asked for. limit None: all of them.
+        Omits replaced events and lower-lane views unless requested. limit None: all of them.
         """
         with self._reading() as db:
             number = find_session(db, uid)
@@ -133,9 +133,10 @@ class Reader(SessionReader, SourceReader):
                 yield from reader.events(rows)
 
     def transcript(self, uid: str, *, first_seq: int, limit: int, max_chars: int, behind: int = 0) -> Iterator[Event]:
-        """Yield the events that stand where event `first_seq` stands and after it, for who shows a part of each: of a
-        string that lies in the archive come `max_chars` at most, and `location.record_sha256` is the beginning that the
-        database keeps. behind: how many before the first come too.
+        """Yield events from the place of event `first_seq` on, with shortened strings.
+
+        Of a string stored in the archive come at most `max_chars`, and `location.record_sha256` is the prefix that the
+        database has. behind: how many events before the first are included.
         """
         with self._reading() as db:
             for number in find_sessions(db, uid, limit=1):
@@ -144,9 +145,9 @@ class Reader(SessionReader, SourceReader):
                     yield from reader.events(rows, with_whole_sha=False)
 
     def holding(self, uid: str, text: str, *, first_seq: int, max_chars: int) -> Iterator[tuple[int, bool]]:
-        """Yield the number of each event of a session from `first_seq` on, and whether it holds a text, in any case.
+        """Yield the number of each event of a session from `first_seq` on, and whether it contains a text, in any case.
 
-        max_chars: of a string that lies in the archive, so many are looked through.
+        max_chars: how much of a string stored in the archive is searched.
         """
         folded = text.casefold()
         with self._reading() as db:
@@ -187,7 +188,7 @@ class Reader(SessionReader, SourceReader):
     def listed(
         self, asked: SessionQuestion, *, costs: dict[str, float], limit: int, offset: int
     ) -> tuple[list[ListedSession], int]:
-        """Return a page of sessions in the order asked for, and how many there are. costs: see `list_sessions`."""
+        """Return a page of sessions in the requested order, and how many there are. costs: see `list_sessions`."""
         from recollect.store.session_lists import list_sessions  # no search needs it
 
         with self._reading() as db:
@@ -217,7 +218,7 @@ class Reader(SessionReader, SourceReader):
     def page(self, uid: str, *, first: int, limit: int) -> list[Event]:
         """Return a page of a session's events in order, from event number `first` on.
 
-        `events` gives all with a number from there on, wherever they stand: what follows a sync asks for those.
+        `events` gives all with a number from there on, wherever they are in the order, for what follows a sync.
         """
         with self._reading() as db:
             number = find_session(db, uid)
@@ -226,8 +227,9 @@ class Reader(SessionReader, SourceReader):
             return [event for rows in batches for event in reader.events(rows)]
 
     def order(self, uid: str) -> list[int]:
-        """Return the numbers of a session's events in the order in which `events` gives them: a newer version of an
-        event has a later number and stands where the first one stood."""
+        """Return the numbers of a session's events in the order of `events`: a newer version of an event has a later
+        number and the place of the first one.
+        """
         with self._reading() as db:
             number = find_session(db, uid)
             return [key & _SEQ_MASK for key in self._events().order_of(number)] if number is not None else []
@@ -314,9 +316,9 @@ class Reader(SessionReader, SourceReader):
         return self._remembered("shards", _read_shards)
 
     def index_lag(self, consumer: str) -> IndexLag:
-        """Return what of the database an index that follows its change log has not taken yet.
+        """Return how far an index that follows the change log is behind the database.
 
-        Every search asks, so it is counted anew only once something was written.
+        Every search asks, so it is counted again only after a write.
         """
         return self._remembered(
             f"lag of {consumer}",

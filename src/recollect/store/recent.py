@@ -1,5 +1,5 @@
 # ruff: noqa: S608  statements are put together of our own constants; values are always bound
-"""What the context for an agent reads: few rows by index, no archive, no writer, no whole events.
+"""Reads the few indexed rows that a context needs. No archive, no writer, no whole events.
 
 It stands apart, so that a process that lives for one block loads nothing else. Its data are structures and no named
 tuples: Python takes ten times as long to make one of those.
@@ -30,7 +30,7 @@ ready hold no more when it changes."""
 class Folder(msgspec.Struct, frozen=True):
     """Where an agent works. path: the top of the repository, else the folder itself; as the system writes it.
 
-    names: what sessions that worked there may call their repository. is_repository: what lies below belongs to it too.
+    names: what sessions there may call their repository. is_repository: folders below belong to it too.
     """
 
     path: str
@@ -52,10 +52,10 @@ class RecentSession(msgspec.Struct, frozen=True):
 
 
 class RecentEvent:
-    """One event, newest version, read when it is looked at.
+    """One event, newest version, read on demand.
 
-    is_failed: the result of a tool that failed. payload: what of it lies in the database; longer strings are empty.
-    summary: one line of at most 120 characters, also where the payload's text is not here.
+    is_failed: the result of a failed tool. payload: the part stored in the database; longer strings are empty. summary:
+    one line of at most 120 characters, even if the payload's text is not here.
     """
 
     __slots__ = ("_found", "_load", "is_failed", "is_sidechain", "kind", "seq", "ts")
@@ -217,7 +217,7 @@ _OUTDONE = (
 def held_decisions(
     db: apsw.Connection, folder: Folder, uids: Sequence[str], is_here: Callable[[str], bool]
 ) -> list[RecentDecision]:
-    """Return the decisions that hold, the newest first, each once; none that a person took back.
+    """Return the decisions that hold, newest first, each once; none that a person took back.
 
     uids: sessions that worked in the folder. is_here: tells by its uid whether another one did. Raises StoreCorrupt.
     """
@@ -279,7 +279,7 @@ _STATES = ", ".join(f"'{state}'" for state in GIVEN_STATES)
 
 
 class _LearningDetails(msgspec.Struct, frozen=True):
-    """What of a learning stands in no column of its own."""
+    """The fields of a learning without a column."""
 
     text: str
     priority: str = ""
@@ -392,7 +392,7 @@ def _learning(row: tuple[Any, ...], told: _LearningDetails, evidence: Sequence[L
 
 
 class _DiaryDetails(msgspec.Struct, frozen=True):
-    """What of an entry stands in no column of its own, and is told."""
+    """The shown fields of an entry without a column."""
 
     text: str
     topic: str = ""

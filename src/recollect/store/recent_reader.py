@@ -1,5 +1,5 @@
 # ruff: noqa: S608  statements are put together of our own constants; values are always bound
-"""Reads what a context is made of. Loads no archive, no writer and no reader of whole events."""
+"""The reader behind a context. Loads no archive, no writer and no event reader."""
 
 from __future__ import annotations
 
@@ -105,9 +105,9 @@ class RecentReader(DatabaseHolder):
         return frozenset(found)
 
     def decisions_in(self, folder: Folder, uids: Sequence[str] = ()) -> list[RecentDecision]:
-        """Return the decisions that hold in a folder, the newest first; of very many the newest.
+        """Return the decisions that hold in a folder, newest first; of very many the newest.
 
-        uids: sessions that are known to have worked there, whatever they call their repository.
+        uids: sessions known to have worked there, whatever they call their repository.
         """
         from recollect.store.recent import held_decisions
 
@@ -131,7 +131,7 @@ class RecentReader(DatabaseHolder):
         return newest_diary(self._db, folder, lambda uid: self._is_elsewhere(uid, folder), agent=agent, limit=limit)
 
     def cited_text(self, citation: str) -> str:
-        """Return what a citation names, an event's summary or the text of what was learned or noted; "" for nothing."""
+        """Return a citation's target: an event's summary or the text of a learning or note; "" for nothing."""
         uid, _, seq = citation.rpartition("#")
         if not uid:
             from recollect.store.recent import named_text
@@ -157,7 +157,7 @@ class RecentReader(DatabaseHolder):
         return [session.session_uid for session in self.sessions_in(folder, except_uid="", limit=_LAST_SEQ)[0]]
 
     def newest_folders(self, *, limit: int) -> list[str]:
-        """Return the folders in which the root sessions that ended last worked, the newest first."""
+        """Return the folders in which the root sessions that ended last worked, newest first."""
         rows: Any = self._db.execute(
             "SELECT facts FROM session WHERE parent_uid = '' AND turn_count > 0 AND ended_at IS NOT NULL "
             "ORDER BY ended_at DESC LIMIT ?",
@@ -167,7 +167,7 @@ class RecentReader(DatabaseHolder):
         return list(dict.fromkeys(f.cwd_first or f.cwd or f.repo_root for f in facts if not f.is_internal))
 
     def may_concern(self, folder: Folder, uids: Collection[str], numbers: Collection[int]) -> bool:
-        """Tell whether one of some sessions is among uids, or could be counted to a folder now."""
+        """Return whether one of some sessions is among uids, or could belong to a folder now."""
         for number in numbers:
             found = self._db.execute("SELECT uid, repo, facts FROM session WHERE number = ?", (number,))
             row: Any = found.fetchone()
@@ -182,7 +182,7 @@ class RecentReader(DatabaseHolder):
         return row is not None and self._is_in(decode_facts(row[1]), row[0], folder)
 
     def _is_elsewhere(self, uid: str, folder: Folder | None) -> bool:
-        """Tell whether a session is stored, and worked in another folder."""
+        """Return whether a session is stored, and worked in another folder."""
         if folder is None:
             return False
         key = (uid, folder.path)
@@ -192,8 +192,9 @@ class RecentReader(DatabaseHolder):
         return self._elsewhere[key]
 
     def _is_in(self, facts: SessionFacts, repo: str, folder: Folder) -> bool:
-        """Tell whether a session worked in a folder: there or below, or in a repository of that name that is gone from
-        where it was (moved, another machine). Another repository of the same name that is there is another one."""
+        """Return whether a session worked in a folder: there or below, or in a repository of that name that has
+        moved since (or was on another machine). An existing repository of the same name elsewhere is another one.
+        """
         worked_in = _worked_in(facts)
         if not worked_in:
             return repo in folder.names

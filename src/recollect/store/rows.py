@@ -1,4 +1,4 @@
-"""What readers take and give: plain data. No SQL, row or rowid is seen outside of the store."""
+"""Input and output of readers: plain data. No SQL or row id leaves the store."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class ChangeRange(NamedTuple):
 
 
 class IndexLag(NamedTuple):
-    """What an index has not taken yet: how many events, and whether anything of what was learned or noted."""
+    """What an index has not processed yet: the number of events, and whether learnings or notes are among it."""
 
     events: int
     has_entries: bool
@@ -125,7 +125,7 @@ class AgentStats(msgspec.Struct, frozen=True):
 
 
 class DriftRow(msgspec.Struct, frozen=True):
-    """Something of an agent's format that no parser knows, by the agent's version; one place where it stands."""
+    """An unknown element of an agent's format, by the agent's version, with one example's place."""
 
     agent: str
     version: str
@@ -156,9 +156,9 @@ class StoreStats(msgspec.Struct, frozen=True):
 class LedgerRow(msgspec.Struct, frozen=True):
     """The ledger of one revision of one source: what the ingester counted.
 
-    bytes_seen: end of all bytes seen, with the open tail; committed_bytes: end of the last whole record.
-    events: new ones; replays: events that were known already. is_refreshing: it is being derived anew; what is counted
-    of records and events grows until that has come to its end, and a crash may have interrupted it.
+    bytes_seen: end of all bytes seen, with the open tail; committed_bytes: end of the last whole record. events: new
+    ones; replays: events known before. is_refreshing: a derivation is under way, or a crash interrupted one; the counts
+    of records and events grow until it has finished.
     """
 
     source_id: str
@@ -192,7 +192,7 @@ class DefectRow(NamedTuple):
 
 
 class EventPlace(NamedTuple):
-    """Where the record of one stored event lies. `sha256`: the first 8 bytes of its hash, which is what is stored."""
+    """Place of a stored event's record. `sha256`: the first 8 bytes of its hash, which is what is stored."""
 
     revision: int
     record_index: int

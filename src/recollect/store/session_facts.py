@@ -1,4 +1,4 @@
-"""What is known of a session: how patches merge, which repository it belongs to. Pure."""
+"""A session's facts: merges patches and finds the repository. Pure."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def domain_of(repo: str, domains: Mapping[str, str]) -> str:
 
 
 def is_internal(facts: SessionFacts, patch: SessionPatch, own_folders: Sequence[str]) -> bool:
-    """Tell whether a session is one of ours: begun by a program of ours, or in the memory's own folder."""
+    """Return whether a session is our own: started by our program, or in the memory's own folder."""
     if facts.is_internal or INTERNAL_ORIGINATOR in (facts.originator, patch.originator):
         return True
     cwd = facts.cwd_first or patch.cwd_first or patch.cwd
@@ -91,7 +91,7 @@ def is_internal(facts: SessionFacts, patch: SessionPatch, own_folders: Sequence[
 
 
 def is_below(path: str, folder: str) -> bool:
-    """Tell whether a path is a folder or lies in it. Of Windows' paths neither slashes nor case count."""
+    """Return whether a path is a folder or is inside it. On Windows neither slashes nor case matter."""
     path, folder = _comparable(path), _comparable(folder)
     return path == folder or path.startswith(folder + "/")
 

@@ -1,5 +1,5 @@
 # ruff: noqa: S608  statements are put together of our own constants; values are always bound
-"""Lists of sessions in any order, and the family of a session: what it continues, and what went on from it."""
+"""Lists of sessions in any order, and a session's family: its predecessors and successors."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def _title_of(*facts: Any) -> str:
 
 
 class Relative(msgspec.Struct, frozen=True):
-    """A session of a family. depth: how many steps it stands below the first. how: what it is to the one above it."""
+    """A session of a family. depth: how many levels below the first. how: its relation to the one above it."""
 
     session: Session
     depth: int
@@ -98,7 +98,7 @@ class Relative(msgspec.Struct, frozen=True):
 
 
 def read_family(db: apsw.Connection, session: Session) -> list[Relative]:
-    """Return the sessions that one came from and all that came from them, each below its own origin, the oldest first;
+    """Return the sessions that one came from and all that came from them, each below its own origin, oldest first;
     at most `MAX_RELATIVES`. A session without relatives is alone in it."""
     origins = _origins(db, session.agent)
     first, seen = session.session_uid, set[str]()
@@ -124,7 +124,7 @@ def read_family(db: apsw.Connection, session: Session) -> list[Relative]:
 
 
 def _origins(db: apsw.Connection, agent: str) -> dict[str, tuple[str, Literal["subagent", "fork", "resumed"]]]:
-    """Return which session each session of an agent came from, the oldest first."""
+    """Return which session each session of an agent came from, oldest first."""
     rows: Iterable[Any] = db.execute(
         "SELECT uid, parent_uid, facts FROM session WHERE agent = ? AND (parent_uid <> '' OR "
         "instr(facts, CAST('forked_from' AS BLOB)) OR instr(facts, CAST('resumed_from' AS BLOB))) "

@@ -1,5 +1,5 @@
 # ruff: noqa: S608  statements are put together of our own constants; values are always bound
-"""The writer's side of sessions: find or create, merge patches, keep roots right, keep short ones out of the index.
+"""Writes session rows: finds or creates them, merges patches, maintains roots and search exclusion.
 
 A bulk import keeps sessions with too few messages out of the index. They are archived and stored as all others are; a
 search does not find what was said in them. One that grows past the least number of messages is indexed whole, whoever
@@ -196,9 +196,9 @@ class ShortSessions:
         self.least_of: Callable[[str], int] = lambda _agent: 0
 
     def settle(self, session: SessionRow, *, is_subagent: bool) -> Standing:
-        """Tell whether what a slice brought of a session is to be indexed.
+        """Return whether a slice's part of a session is to be indexed.
 
-        grown: it was short until now, and its events of before are missing in the index, too.
+        grown: it was short until now, and its earlier events are missing in the index too.
         """
         if session.is_new:
             known, least = False, 0 if is_subagent else self.least_of(session.agent)
@@ -216,7 +216,7 @@ class ShortSessions:
         return "grown" if known else "indexed"
 
     def lift(self, uids: Iterable[str]) -> int:
-        """Have sessions indexed whatever they hold; return how many that changes. The change log tells the index."""
+        """Index sessions whatever their length; return how many that changes. The change log informs the index."""
         lifted = 0
         for uid in uids:
             found: Any = self._db.execute(
@@ -240,9 +240,9 @@ class ShortSessions:
         return _all(self._db)
 
     def carry(self, kept: Iterable[ShortSession]) -> list[int]:
-        """Keep sessions out of an index that was made with them, after all was derived anew; return their keys.
+        """Keep sessions out of an index that was made without them, after a rebuild; return their keys.
 
-        Those that hold enough by now, or that are not there, stay as they are.
+        Those that are long enough by now, or do not exist, stay as they are.
         """
         keys: list[int] = []
         for one in kept:
@@ -261,7 +261,7 @@ class ShortSessions:
 
 
 def short_sessions_of(home: Path) -> list[ShortSession]:
-    """Return every session of a home that is kept out of its index, by uid. Raises StoreError and its kinds."""
+    """Return the uids of a home's sessions that are not indexed. Raises StoreError and its subclasses."""
     if not (home / DATABASE_NAME).exists():
         return []
     with open_to_read(home) as db:

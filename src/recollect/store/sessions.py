@@ -1,5 +1,5 @@
 # ruff: noqa: S608  statements are put together of our own constants; values are always bound
-"""Sessions: what is known of each, which ones a question is confined to, and reading them."""
+"""Reads sessions, and resolves the sessions that a question is confined to."""
 
 from __future__ import annotations
 
@@ -325,14 +325,14 @@ class SessionReader(PooledReader):
             return read_sessions(db, "number = ?", [number])[0] if number is not None else None
 
     def first_folder(self, uid: str) -> str:
-        """Return the folder that a session began in, as its agent wrote it; "" where nothing tells. uid: exact."""
+        """Return the folder in which a session began, as its agent wrote it; "" if unknown. uid: exact."""
         with self._reading() as db:
             packed: bytes | None = db.execute("SELECT facts FROM session WHERE uid = ?", (uid,)).get
             facts = decode_facts(packed) if packed is not None else SessionFacts()
             return facts.cwd_first or facts.cwd or facts.repo_root
 
     def nearest_sessions(self, uid: str, *, limit: int = 3) -> tuple[str, ...]:
-        """Return the uids that start like the one asked for, newest first, for "did you mean"."""
+        """Return the uids that begin like the requested one, newest first, for "did you mean"."""
         with self._reading() as db:
             _agent, _colon, native = uid.rpartition(":")
             for size in range(len(native), 2, -1):

@@ -1,5 +1,5 @@
 # ruff: noqa: S608  statements are put together of our own constants; values are always bound
-"""Sinks: where insights are written besides the store, as JSON lines or into a database.
+"""Sinks: write insights outside the store, as JSON lines or into a database.
 
 An own sink: docs/development/insight-rules.md, "Sinks".
 """
@@ -45,9 +45,9 @@ Group = Literal["nodes", "signals", "digests"]
 
 
 class Sink(Protocol):
-    """Takes items and, in the same step, how far the inputs were read that gave them.
+    """Stores items together with the input offsets that gave them.
 
-    A writer asks `offsets` first, goes on there, and calls `write`; killed at any instruction, nothing is lost or
+    A writer reads `offsets` first, continues there, and calls `write`; killed at any instruction, nothing is lost or
     doubled.
     """
 
@@ -56,8 +56,9 @@ class Sink(Protocol):
         ...
 
     def given(self) -> dict[str, Given]:
-        """Return what was written and not retracted, by `id_of_item`, events left out: who writes again gives only
-        what is new or changed."""
+        """Return what was written and not retracted, by `id_of_item`, without events: a writer that restarts
+        delivers only what is new or changed.
+        """
         ...
 
     def write(self, items: Sequence[Item], offsets: Offsets) -> None:
@@ -70,7 +71,7 @@ class Sink(Protocol):
 
 
 def refuse_folder(path: Path) -> None:
-    """Raise StoreError where a file is wanted and a folder stands."""
+    """Raise StoreError if a folder has the wanted file's name."""
     if path.is_dir():
         raise StoreError(f"{path} is a folder", hint="name a file in it")
 
@@ -142,10 +143,10 @@ class _Mark(msgspec.Struct, frozen=True):
 
 
 class LinesSink:
-    """Appends one line an item to `path`; `path`.offsets says how far that went.
+    """Appends one line per item to `path`; `path`.offsets records the progress.
 
-    Lines are written and synced first, then the mark is replaced. What stands behind the mark was never finished, so
-    opening cuts it off: the file belongs to its sink. One writer at a time; made private to its owner.
+    Lines are written and synced first, then the mark is replaced. Lines after the mark were never finished, so opening
+    cuts them off: the file belongs to its sink. One writer at a time; private to its owner.
     """
 
     def __init__(self, path: Path) -> None:
@@ -175,7 +176,7 @@ class LinesSink:
         return dict(self._mark.offsets)
 
     def given(self) -> dict[str, Given]:
-        """Return what was written and not retracted, read from the file; lines of somebody else are passed over."""
+        """Return what was written and not retracted, read from the file; skips foreign lines."""
         found: dict[str, Given] = {}
         with _file_errors(self._path), self._path.open("rb") as file:
             for line in file:
@@ -208,7 +209,7 @@ class LinesSink:
         self._mark = mark
 
     def close(self) -> None:
-        """Close the file. Harmless when done twice."""
+        """Close the file. Repeating it is harmless."""
         if self._file >= 0:
             os.close(self._file)
             self._file = -1
@@ -326,7 +327,7 @@ class SqliteSink:
             self._db.executemany("INSERT OR REPLACE INTO position VALUES (?, ?)", list(offsets.items()))
 
     def close(self) -> None:
-        """Close the database. Harmless when done twice."""
+        """Close the database. Repeating it is harmless."""
         self._db.close()
 
     def _prepare(self, path: Path) -> None:

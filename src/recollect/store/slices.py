@@ -1,4 +1,4 @@
-"""What workers hand over to the writer: one slice of a source, with its sessions, events and usage. Plain data."""
+"""What workers hand to the writer: one slice of a source with sessions, events and usage. Plain data."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class EventDraft(msgspec.Struct, array_like=True, gc=False):
 
 
 class RecordPlace(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """Where one record lies in its revision."""
+    """Place of one record in its revision."""
 
     index: int
     offset: int
@@ -167,9 +167,9 @@ class SliceResult(msgspec.Struct):
     """Ordinals into `records` of those that gave nothing because they are forgotten, or of an excluded repository:
     their bytes must go."""
     holes: list[Hole] = []
-    """Of the last slice from the archive: what was taken away of the revision."""
+    """Of the last slice from the archive: what was deleted of the revision."""
     is_partial: bool = False
-    """Derived behind a hole without the state that the parser had there: what is known already is derived anew, but
+    """Derived behind a hole without the state that the parser had there: what is known already is derived again, but
     nothing is added, because it might be so only for what is missing."""
 
 

@@ -1,5 +1,5 @@
 # ruff: noqa: S608  statements are put together of our own constants; values are always bound
-"""Copies of a database at one moment, what two of them say differently, what exists nowhere else, and disk space."""
+"""Copies of a database at one moment, differences between two, unique rows, and disk space."""
 
 from __future__ import annotations
 
@@ -40,18 +40,16 @@ _BY_HAND = ("added_decision", "diary", "fact", "tag", "pin", "verdict")
 
 
 def has_authored(home: Path) -> bool:
-    """Tell whether a database has anything that was written down on purpose. Raises StoreError and its kinds."""
+    """Return whether a database has anything that was written down on purpose. Raises StoreError and its subclasses."""
     with open_to_read(home) as db:
         return any(db.execute(f"SELECT EXISTS (SELECT 1 FROM {table})").get for table in _BY_HAND)
 
 
 def copy_authored(old: Path, new: Path, tables: Sequence[str] = KEPT_TABLES) -> list[str]:
-    """Copy what exists nowhere else into a database that was derived anew; return the tables that were not all copied.
+    """Copy what exists nowhere else into a rebuilt database; return the incompletely copied tables.
 
-    Raises StoreError and its kinds.
-
-    A database of before a table was made has nothing of it; one that is not there has nothing at all. Of a table with
-    damaged pages what can be read is copied; a row whose text is none any more is left out.
+    Raises StoreError and its subclasses. A database older than a table, or a missing one, has nothing of it. Of a table
+    with damaged pages the readable part is copied; a row whose text is unreadable is omitted.
     """
     damaged: list[str] = []
     if not (old / DATABASE_NAME).exists():
@@ -199,10 +197,10 @@ class Snapshot:
 
 
 def take_snapshot(home: Path) -> Snapshot:
-    """Hold the present moment of a home's database. Writers go on; what they write is not in it.
+    """Hold the present moment of a home's database. Writers continue; what they write is not in it.
 
     Raises:
-        StoreError and its kinds: there is no database, or it cannot be read.
+        StoreError and its subclasses: there is no database, or it cannot be read.
     """
     path = home / DATABASE_NAME
     with store_errors():
@@ -255,7 +253,7 @@ class Compared(NamedTuple):
     differences: tuple[Difference, ...]
 
 
-# Each gives (name, what it says) of one database. What was taken away on purpose is not derived again: the revisions
+# Each gives (name, what it says) of one database. What was deleted on purpose is not derived again: the revisions
 # with holes, and the sessions of which the raw text is gone, are left out on both sides by what the present one says.
 _STATEMENTS: dict[Part, str] = {
     "ledger": """SELECT source_id || ' revision ' || revision.revision,
@@ -277,7 +275,7 @@ PARTS: tuple[Part, ...] = tuple(_STATEMENTS)
 
 
 def compare(present: Path, derived: Path, *, limit: int) -> Iterator[Compared]:
-    """Hold the database of one home against that of another, part by part. Raises StoreError and its kinds."""
+    """Compare the databases of two homes part by part. Raises StoreError and its subclasses."""
     with open_attached(present, derived, "derived", "read") as db:
         for part in PARTS:
             yield _compare(part, db.execute, limit)
@@ -321,25 +319,25 @@ class Holder(msgspec.Struct, frozen=True):
 
 
 def chunks_after(home: Path, number: int, limit: int) -> list[NumberedChunk]:
-    """Return up to `limit` chunks behind a number. Raises StoreError and its kinds."""
+    """Return up to `limit` chunks after a number. Raises StoreError and its subclasses."""
     statement = f"SELECT number, {_PLACE} FROM chunk WHERE number > ? AND pack <> ? ORDER BY number LIMIT ?"
     return [NumberedChunk(row[0], ChunkPlace(*row[1:])) for row in _rows(home, statement, (number, HOLE_PACK, limit))]
 
 
 def chunks_of_packs(home: Path, packs: Sequence[int]) -> list[ChunkPlace]:
-    """Return the chunks that lie in some packs, in order of place. Raises StoreError and its kinds."""
+    """Return the chunks in some packs, in order of place. Raises StoreError and its subclasses."""
     statement = f"SELECT {_PLACE} FROM chunk WHERE pack IN (SELECT value FROM carray(?)) ORDER BY pack, offset"
     return [ChunkPlace(*row) for row in _rows(home, statement, (_numbers(packs),))] if packs else []
 
 
 def pack_ends(home: Path) -> dict[int, int]:
-    """Return where the last chunk of every pack ends, by the pack's number. Raises StoreError and its kinds."""
+    """Return the end of the last chunk of every pack, by the pack's number. Raises StoreError and its subclasses."""
     statement = "SELECT pack, max(offset + length) FROM chunk WHERE pack <> ? GROUP BY pack"
     return {int(pack): int(end) for pack, end in _rows(home, statement, (HOLE_PACK,))}
 
 
 def still_there(home: Path, places: Iterable[ChunkPlace]) -> set[ChunkPlace]:
-    """Return those of some places at which the database looks for a chunk. Raises StoreError and its kinds."""
+    """Return those of some places at which the database looks for a chunk. Raises StoreError and its subclasses."""
     wanted = set(places)
     if not wanted:
         return wanted
@@ -348,7 +346,7 @@ def still_there(home: Path, places: Iterable[ChunkPlace]) -> set[ChunkPlace]:
 
 
 def holders(home: Path, places: Iterable[ChunkPlace]) -> list[Holder]:
-    """Return the sources that have some chunks, in any revision, by path. Raises StoreError and its kinds."""
+    """Return the paths of sources that have some chunks, in any revision. Raises StoreError and its subclasses."""
     wanted = set(places)
     if not wanted:
         return []
@@ -396,7 +394,7 @@ class Space(NamedTuple):
 
 
 def space_of(home: Path) -> Space:
-    """Return how a home's database lies on the disk. Raises StoreError and its kinds."""
+    """Return the disk usage of a home's database. Raises StoreError and its subclasses."""
     with open_to_read(home) as db:
         page, pages, free = (int(db.pragma(name)) for name in ("page_size", "page_count", "freelist_count"))
         schema = int(db.pragma("user_version"))
@@ -405,15 +403,15 @@ def space_of(home: Path) -> Space:
 
 
 def derived_under(home: Path, key: str) -> str:
-    """Return what `meta` says under a key, "" for nothing. Raises StoreError and its kinds."""
+    """Return the value of `meta` under a key, "" for nothing. Raises StoreError and its subclasses."""
     with open_to_read(home) as db:
         return str(db.execute("SELECT value FROM meta WHERE key = ?", (key,)).get or "")
 
 
 def give_back(home: Path) -> None:
-    """Take free pages and the write-ahead log back to the system. The caller holds the ingest lock.
+    """Return free pages and the write-ahead log to the system. The caller holds the ingest lock.
 
-    A reader that looks at an old moment keeps the log as long as it is. Raises StoreError and its kinds.
+    A reader of an old moment keeps the log at its size. Raises StoreError and its subclasses.
     """
     with store_errors():
         db = apsw.Connection(str(home / DATABASE_NAME), flags=apsw.SQLITE_OPEN_READWRITE)

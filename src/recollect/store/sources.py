@@ -1,5 +1,5 @@
 # ruff: noqa: S608  statements are put together of our own constants; values are always bound
-"""Sources and their revisions: chunks, holes, the completeness ledger, defects, drift, and the change log."""
+"""Sources and revisions: chunks, holes, the completeness ledger, defects, drift, the change log."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ def revision_holes(db: apsw.Connection, source: int, revision: int) -> list[Hole
 def read_lasting(
     archive: ChunkReader, places: list[ChunkPlace], fetch: Callable[[], list[ChunkPlace]], offset: int, length: int
 ) -> tuple[bytes, list[ChunkPlace]]:
-    """Return bytes of a revision, and the places of its chunks as they are now: a compaction may have moved them.
+    """Return bytes of a revision, and the present places of its chunks, which a compaction may have moved.
 
-    fetch: looks the places up anew. Raises ArchiveError and its kinds.
+    fetch: looks the places up again. Raises ArchiveError and its subclasses.
     """
     try:
         return archive.read_range(places, offset, length), places
@@ -62,7 +62,7 @@ def read_lasting(
 
 
 def why_gone(holes: Iterable[Hole], offset: int, length: int) -> str:
-    """Return why bytes of a revision are gone and since when, "evicted on 2026-11-21"; "" where none of them is."""
+    """Return why bytes of a revision are gone and since when, "evicted on 2026-11-21"; "" if all exist."""
     for hole in holes:
         if hole.offset < offset + length and offset < hole.offset + hole.length:
             return f"{_WHY_GONE[hole.reason]} on {day_of(hole.removed_at)}"
@@ -105,7 +105,7 @@ IS_THERE = (
     f"NOT bits & {EVICTED} AND NOT EXISTS (SELECT 1 FROM hole WHERE hole.source = event.source AND "
     "hole.revision = event.revision AND event.offset >= hole.offset AND event.offset < hole.offset + hole.length)"
 )
-"""SQL: the bytes of an event are in the archive, so that it can be derived anew."""
+"""SQL: the bytes of an event are in the archive, so that it can be derived again."""
 _STATES = "parser_states"
 """The key in `meta` that says how parser states are stored."""
 MAX_DEFECT_ROWS = 1000
@@ -125,7 +125,7 @@ _UPSERT_SOURCE = (
 
 
 class SliceContext(NamedTuple):
-    """Where a slice stands: its source's number, lane and session, and its revision."""
+    """The context of a slice: its source's number, lane and session, and its revision."""
 
     source: int
     revision: int
@@ -133,7 +133,7 @@ class SliceContext(NamedTuple):
     is_repeat: bool
     """True: all of it was committed before; nothing is counted again and the cursor stays."""
     is_refreshing: bool
-    """True: the revision is being derived anew, see `Writer.rewind`."""
+    """True: the revision is being derived again, see `Writer.rewind`."""
     is_appended: bool
     """True: one thing may stand in many records of a revision, each a newer version; else in one."""
     adds_nothing: bool = False
@@ -180,7 +180,7 @@ def save_source(db: apsw.Connection, source: SourceRow) -> int:
 
 
 def enter_slice(db: apsw.Connection, slice_: SliceResult, observed_at: int) -> SliceContext:
-    """Store what a slice says of its source and return where it stands."""
+    """Store a slice's facts about its source and return its context."""
     source = slice_.source
     found = db.execute("SELECT number, revision FROM source WHERE source_id = ?", (source.source_id,)).fetchone()
     committed, is_refreshing = 0, False
@@ -282,9 +282,9 @@ def count_slice(
 
 
 def save_observations(db: apsw.Connection, at: SliceContext, slice_: SliceResult, observed_at: int) -> None:
-    """Store up to which byte the revision was seen when; what was seen before stays as it is.
+    """Store how far the revision was seen at which time; earlier observations stay.
 
-    A derivation from the archive brings what the journal says of that, once; live, a slice was seen now.
+    A derivation from the archive adds the journal's observations once; a live slice was seen now.
     """
     found = slice_.observations
     for to_bytes, seen_at in [(slice_.to_bytes, observed_at)] if found is None else found:
@@ -358,9 +358,9 @@ def rewind_source(db: apsw.Connection, source_id: str) -> None:
 
 
 def stale_events(db: apsw.Connection, at: SliceContext) -> list[tuple[int, int]]:
-    """Return (key, bits) of the events that a finished derivation did not come to.
+    """Return (key, bits) of the events that a finished derivation did not make again.
 
-    None where something of the revision is gone: what was not made again may be so only because of that, and stays.
+    None if bytes of the revision are gone: a missing event may be due to that, and stays.
     """
     found: list[tuple[int, int]] = []
     if db.execute("SELECT EXISTS (SELECT 1 FROM hole WHERE source = ? AND revision = ?)", at[:2]).get:
@@ -381,7 +381,7 @@ def stale_events(db: apsw.Connection, at: SliceContext) -> list[tuple[int, int]]
 
 
 def end_refresh(db: apsw.Connection, at: SliceContext) -> None:
-    """The revision has been derived anew."""
+    """Record that the revision has been derived again."""
     db.execute("UPDATE revision SET is_refreshing = 0 WHERE source = ? AND revision = ?", (at.source, at.revision))
 
 
@@ -443,7 +443,7 @@ class SourceReader(PooledReader):
             return [DefectRow(source, unpack_text(path), *rest) for source, path, *rest in rows]
 
     def event_places(self, source_id: str) -> Iterator[EventPlace]:
-        """Yield where the records of a source's stored events lie, hidden ones too, for `verify`."""
+        """Yield the places of the records of a source's stored events, hidden ones too, for `verify`."""
         with self._reading() as db:
             number = db.execute("SELECT number FROM source WHERE source_id = ?", (source_id,)).get
             if number is None:

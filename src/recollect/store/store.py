@@ -1,4 +1,4 @@
-"""One home's database: readers that share their connections, and the one writer."""
+"""The database of a home: readers with shared connections, and the one writer."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 
 class Store:
-    """What a home's database gives. Everything is loaded and opened when it is first asked for, and closed once.
+    """The database of a home. Everything is loaded and opened on first use, and closed once.
 
-    Reading is safe from many threads. All of it raises SchemaTooNew, StoreCorrupt, StoreLocked and StoreError; an empty
-    memory is made where there is none.
+    Reading is safe from many threads. Every method raises SchemaTooNew, StoreCorrupt, StoreLocked and StoreError;
+    creates an empty memory if there is none.
     """
 
     def __init__(self, home: Path, archive: ChunkReader | None = None, redactor: TextRedactor | None = None) -> None:
@@ -48,7 +48,7 @@ class Store:
         self.close()
 
     def close(self) -> None:
-        """Close every connection of the readers, and the archive if this store opened it. Harmless when done twice."""
+        """Close every connection of the readers, and the archive if this store opened it. Repeating it is harmless."""
         with self._lock:
             if self._opened is not None:
                 self._opened.close()

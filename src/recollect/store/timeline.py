@@ -1,5 +1,5 @@
 # ruff: noqa: S608  statements are put together of our own constants; values are always bound
-"""What happened, in order, and what belongs to an event in its turn."""
+"""Events in order of time, and an event's surroundings in its turn."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def read_outline(
 def _over_sessions(db: apsw.Connection, sessions: list[Any], window: Window) -> tuple[list[int], int]:
     """Walk the sessions from the last to end; stop looking for events once none can be newer than those found.
 
-    A session that lies wholly in the asked range counts with all its events.
+    A session entirely inside the requested range counts with all its events.
     """
     after, before = window.after, window.before
     wanted = window.limit + window.offset

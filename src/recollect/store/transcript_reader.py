@@ -1,4 +1,4 @@
-"""Reads a session part by part, as a person does: from any place on, of long strings a part, and what holds a text."""
+"""Reads a session in parts from any place, with bounded strings, and finds text in it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MARGIN = 16_384
 
 
 class TranscriptReader(EventReader):
-    """An event reader that gives, of each string that lies in the archive, `max_chars` at most."""
+    """An event reader that returns at most `max_chars` of each string stored in the archive."""
 
     def __init__(
         self, db: apsw.Connection, archive: ChunkReader | None, redactor: TextRedactor | None, *, max_chars: int
@@ -25,7 +25,7 @@ class TranscriptReader(EventReader):
         self._max_chars = max_chars
 
     def holds(self, row: EventRow, text: str) -> bool:
-        """Tell whether the searchable text of an event holds a text in small letters."""
+        """Return whether the searchable text of an event contains a lower-case text."""
         entry = self._entry(row)
         plain = text.encode() if text.isascii() and text.isprintable() and not set(text) & {'"', "\\"} else b""
         if plain and plain not in entry.body.lower():

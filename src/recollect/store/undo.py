@@ -1,4 +1,4 @@
-"""Undoing a run: what it added is retired and kept, as far as it is kept in tables of notes and documents."""
+"""Undoes a run: retires what it added to notes and documents."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ class Undone(NamedTuple):
 
 
 def undo_batch(store: NoteStore, batch: Batch, *, at: int) -> Undone:
-    """Retire what a batch added, after noting since when. Harmless when done twice; one that was killed goes on.
+    """Retire what a batch added, after recording the time. Repeating it is harmless; a killed one continues.
 
-    A fact that somebody said since, or retracted, stays as they said. at: UTC microseconds. Learnings of the batch are
-    for who keeps them: what they come to depends on `undone_at`. Raises StoreError and its kinds.
+    A fact that somebody stated since, or retracted, stays so. at: UTC microseconds. Learnings of the batch are left to
+    their own writer: their state depends on `undone_at`. Raises StoreError and its subclasses.
     """
     with store.writing() as notes:
         if batch.undone_at is None:
             add_batch(notes.db, msgspec.structs.replace(batch, undone_at=at))
-        # First, so that no pass over its folder takes in again what goes.
+        # First, so that no pass over its folder ingests again what goes.
         notes.db.execute(
             "DELETE FROM collection WHERE json ->> '$.batch' = ?1 AND NOT EXISTS (SELECT 1 "
             "FROM document AS held WHERE held.collection = collection.name AND held.json ->> '$.batch' <> ?1)",
@@ -87,7 +87,7 @@ def _remove(store: NoteStore, documents: Sequence[tuple[str, str]], batch: str) 
 
 
 def _remove_empty(db: apsw.Connection, collections: set[str]) -> None:
-    """Remove collections of other runs of which nothing is left."""
+    """Remove empty collections of other runs."""
     for name in collections:
         db.execute(
             "DELETE FROM collection WHERE name = ?1 AND NOT EXISTS (SELECT 1 FROM document WHERE collection = ?1)",

@@ -1,5 +1,5 @@
 # ruff: noqa: S608  statements are put together of our own constants; values are always bound
-"""Token usage and cost: every sighting is stored, every response counted once, whatever files repeat it."""
+"""Token usage and cost: stores every sighting, counts every response once."""
 
 from __future__ import annotations
 
@@ -116,15 +116,15 @@ class _KeptPrices(msgspec.Struct):
 class Prices:
     """Rates by model and time. Tiers are cliffs: the tier of a response's whole input sets the rate of all its tokens.
 
-    Pricing is linear inside a tier, so a few probes per model give its rates, and sums can be priced. A model
-    whose price depends on the time of day is priced at the time asked for. What it has found it keeps; two threads
-    may find the same thing twice, which is harmless.
+    Pricing is linear inside a tier, so a few probes per model give its rates, and sums can be priced. A model whose
+    price depends on the time of day is priced at the requested time. Results are cached; two threads may compute the
+    same one twice, which is harmless.
     """
 
     def __init__(self, kept: Path | None = None) -> None:
-        """kept: a file that keeps what was found for other processes: loading the library takes longer than a report.
+        """kept: a file that caches results for other processes: loading the library takes longer than a report.
 
-        It can be made again, and nothing is said where it cannot be read or written.
+        It can be made again; failures to read or write it are ignored.
         """
         self._models: dict[str, Any] = {}
         self._file = kept
@@ -136,7 +136,7 @@ class Prices:
         self._is_new = False
 
     def keep(self) -> None:
-        """Keep what was found since for other processes."""
+        """Store new results for other processes."""
         if self._is_new and self._file is not None:
             self._is_new = False
             write_cache(self._file, msgspec.json.encode(self._found))
@@ -259,7 +259,7 @@ _BY_SESSION = ("session", "repo", "domain", "agent")
 
 
 class UsageQuestion(NamedTuple):
-    """What is asked for. zone: in which days count. model: only of this one, "" for all."""
+    """Which usage. zone: the time zone of days. model: only of this one, "" for all."""
 
     by: UsageBy
     where: EventFilter
@@ -421,7 +421,7 @@ def _unpriced_notes(unpriced: Mapping[str, int]) -> tuple[str, ...]:
 
 
 def _keys(db: apsw.Connection, by: UsageBy, where: EventFilter) -> dict[int, str]:
-    """Return the sessions asked for, by number, with what the report groups them by."""
+    """Return the requested sessions, by number, with their group in the report."""
     column: str
     match by:
         case "repo" | "domain" | "agent":

@@ -1,5 +1,5 @@
 # ruff: noqa: S608  statements are put together of our own constants; values are always bound
-"""What a session's witnesses say is shown only as long as no better lane says it.
+"""Shows what a session's witnesses say only while no better source says it.
 
 A witness (a source of lane `WITNESS_LANE` or higher: what hooks told) says again what the session's own source says, or
 will say, or never will, because it lags or was lost. Which of its events are views of another one is told by marks: of
@@ -117,9 +117,9 @@ class Witnesses:
         self._db.executemany("INSERT OR IGNORE INTO said VALUES (?, ?, ?, ?)", rows)
 
     def _marks(self, payload: Payload, lane: int) -> Marks:
-        """Return the marks of a payload. A call and its result have two: by its id and by what it is about.
+        """Return the marks of a payload. A call and its result have two: by its id and by its subject.
 
-        A witness that knows the agent's own id is told by that alone: its arguments may be of another call too.
+        A witness that knows the agent's own id uses only that: another call may have the same arguments.
         """
         if not isinstance(payload, ToolCall | ToolResult):
             text = without_own_blocks(payload.text).strip() if isinstance(payload, AssistantMessage) else ""

@@ -1,5 +1,5 @@
 # ruff: noqa: S608  statements are put together of our own constants; values are always bound
-"""The one ingester's side of the database: `open_writer` takes the ingest lock and gives a writer."""
+"""Writes the database for the one ingester: `open_writer` takes the ingest lock."""
 
 from __future__ import annotations
 
@@ -84,14 +84,14 @@ def open_writer(
     own_folder: Path | None = None,
     numbers_of: Path | None = None,
 ) -> Writer:
-    """Return the home's writer, with the ingest lock held. Makes and migrates the database where needed.
+    """Return the home's writer, with the ingest lock held. Creates and migrates the database if needed.
 
     Args:
         domains: repository name to domain, from the configuration.
         synchronous: FULL survives a power cut; NORMAL may lose the last transactions then, which the next sync
-            takes in again from the agents' files or the archive.
+            ingests again from the agents' files or the archive.
         own_folder: sessions that begin in it are our own; by default the home.
-        numbers_of: a home of the same memory; an event that its database has gets the number that it has there.
+        numbers_of: a home of the same memory; an event in its database gets the number that it has there.
     Raises:
         StoreLocked: another process is ingesting. SchemaTooNew, StoreCorrupt, DiskFull, StoreError: as named.
     """
@@ -119,7 +119,7 @@ class Writer:
         """Numbers of the sessions of which something was written that can be told again: who adds a method that
         writes such a thing adds to it. See `recollect.ready`."""
         self.withdrawn: bytes | None = None
-        """The stamp of ready blocks that the first transaction took away, b"" where there was none; None before it."""
+        """The stamp of ready blocks that the first transaction took away, b"" if there was none; None before it."""
         self._home = home
         self._db = db
         self._lock = lock
@@ -146,7 +146,7 @@ class Writer:
         self.close()
 
     def close(self) -> None:
-        """Close the database and release the lock. Harmless when done twice.
+        """Close the database and release the lock. Repeating it is harmless.
 
         What the write-ahead log holds is moved into the database first, unless a reader is at it: the log would
         stay as long as it once was.
@@ -173,7 +173,7 @@ class Writer:
         return revision_chunks(self._db, source_id, revision)
 
     def holes(self, source_id: str, revision: int) -> list[Hole]:
-        """Return what was taken away of a revision, in order."""
+        """Return the deleted parts of a revision, in order."""
         number = self._db.execute("SELECT number FROM source WHERE source_id = ?", (source_id,)).get
         return revision_holes(self._db, number, revision) if number is not None else []
 
@@ -244,11 +244,11 @@ class Writer:
         mark_earlier(self._db)
 
     def rewind(self, source_id: str) -> None:
-        """Start the derivation of a source's newest revision anew, inside a transaction.
+        """Restart the derivation of a source's newest revision, inside a transaction.
 
-        The cursor goes back to 0 and what the ledger counted of this revision is forgotten, so that the whole
-        revision can be written again from the archive (`sync --force`, a newer parser). Events keep their seq;
-        what a newer parser says of them replaces the old.
+        The cursor returns to 0 and the ledger's counts of this revision are reset, so that the whole revision can be
+        written again from the archive (`sync --force`, a newer parser). Events keep their seq; what a newer parser says
+        of them replaces the old.
         """
         self._must_be_in_transaction()
         rewind_source(self._db, source_id)
@@ -268,7 +268,7 @@ class Writer:
         return -1 if found is None else int(found)
 
     def mark_journal(self, size_bytes: int) -> None:
-        """Write down how long the archive's journal is, of which everything is stored. Inside a transaction."""
+        """Record the length of the archive's journal up to which everything is stored. Inside a transaction."""
         self._db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (JOURNAL_MARK, size_bytes))
 
     def acknowledge(self, consumer: str, change_id: int) -> None:
@@ -276,7 +276,7 @@ class Writer:
         take_note(self._db, consumer, change_id)
 
     def known_chunks(self, names: Sequence[bytes]) -> dict[bytes, ChunkPlace]:
-        """Return where chunks lie that are stored already, by name (at most some thousand names a call)."""
+        """Return the places of chunks that are stored already, by name (at most some thousand names per call)."""
         if not names:
             return {}
         rows: Iterable[tuple[Any, ...]] = self._db.execute(
@@ -337,8 +337,9 @@ class Writer:
             outcome.sessions.append(session.uid)
 
     def _may_be_undone(self, session: SessionRow, part: SessionPart, at: SliceContext, taken: Taken) -> bool:
-        """Tell whether a part can change what rewinds of its session left behind: it brings one, changes what was
-        there, or its events may stand before others that are stored."""
+        """Return whether a part can change what rewinds of its session undid: it brings a rewind, changes existing
+        events, or its events may come before stored ones.
+        """
         if taken.changed or any(KINDS[event.kind] == REWIND for event in part.events):
             return True
         is_first = at.is_appended and at.revision == 1  # of a rewritten source anything may stand anywhere

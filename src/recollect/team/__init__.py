@@ -1,1 +1,1 @@
-"""The server of a team: what members share, in PostgreSQL; who may read it is enforced there."""
+"""A team's server: what members share, in PostgreSQL, which also decides who may read it."""

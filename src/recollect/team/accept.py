@@ -1,4 +1,4 @@
-"""Takes a machine's batches: each in one transaction, and once."""
+"""Accepts a machine's batches: each in one transaction, and once."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ PutEvents = Callable[[Connection, tuple[int, date], list[tuple[object, ...]]], N
 
 
 def insert_events(db: Connection, session: tuple[int, date], rows: list[tuple[object, ...]]) -> None:
-    """Write events; one that is there already is replaced."""
+    """Write events; one that exists already is replaced."""
     columns = (list(column) for column in zip(*rows, strict=True))
     db.execute(PUT_EVENTS, (session[1], session[0], *columns))
 

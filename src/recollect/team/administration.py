@@ -1,4 +1,4 @@
-"""What an administrator does with the database: teams, members, invitations, roles."""
+"""Administration of the database: teams, members, invitations, roles."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class Administration:
     """One team of a database. Every method raises TeamUnavailable, TeamRefused, UnknownName."""
 
     def __init__(self, database: AdministratorDatabase, team: str = "") -> None:
-        """team: its name; "" where there is one only."""
+        """team: its name; "" if there is one only."""
         self._db = database.connection
         self._database = database
         found = self._db.execute(_TEAMS, (team,)).fetchall()

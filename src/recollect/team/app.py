@@ -1,4 +1,4 @@
-"""The team server over HTTP: JSON in, JSON out. It keeps nothing itself, so any number can run side by side."""
+"""The team server over HTTP: JSON in, JSON out. Stateless, so any number can run side by side."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The team's database: its migrations, and transactions in which the database knows who asks.
+"""The team's database: migrations, and transactions in which the database knows who asks.
 
 The server connects as a role that owns nothing, so that row-level security holds for every statement of it. A role
 that would not be held to it is refused.

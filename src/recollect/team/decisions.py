@@ -63,7 +63,7 @@ class _Row(NamedTuple):
 
 
 def decisions(database: TeamDatabase, token: str, asked: TeamDecisionsQuestion) -> TeamDecisionsAnswer:
-    """Return decisions, the newest first, and note whose sessions they are of. Raises TeamRefused, TeamUnavailable."""
+    """Return decisions, newest first, and note whose sessions they are of. Raises TeamRefused, TeamUnavailable."""
     question = asked.question
     with database.as_asker(token) as (db, _asker):
         rows = _rows(db, question)

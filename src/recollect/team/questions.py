@@ -1,4 +1,4 @@
-"""Answers questions about what a team shares: the query language and the result types of a memory."""
+"""Answers questions about shared data, with the query language and result types of a memory."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def _find(db: Connection, question: Question, asked: TeamQuestion, notes: list[s
 
 
 def _has_meaning(db: Connection, question: Question, asked: TeamQuestion, notes: list[str]) -> bool:
-    """Tell whether a question is one for what events mean, and the team has vectors of its model."""
+    """Return whether a question is one for what events mean, and the team has vectors of its model."""
     if not asked.vector or question.must or question.must_not or len(question.words) < 2:
         return False
     if len(asked.vector) == VECTOR_DIMENSIONS and db.execute(HAS_MODEL, (asked.model,)).fetchone() is not None:

@@ -102,7 +102,7 @@ def show(database: TeamDatabase, token: str, asked: TeamShowQuestion) -> TeamSes
 
 
 def _found(db: Connection, cited: TeamCitation) -> _Row:
-    """Return the session of a citation, whose uid may be cut to a unique beginning. Raises TeamRefused."""
+    """Return the session of a citation, whose uid may be cut to a unique prefix. Raises TeamRefused."""
     wanted = {"person": cited.person, "machine": cited.machine, "uid": beginning(cited.session_uid)}
     rows = _rows(db, FIND, wanted)
     exact = [row for row in rows if row.session_uid == cited.session_uid] or rows

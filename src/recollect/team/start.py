@@ -1,4 +1,4 @@
-"""Starts the team server on an address, until a signal."""
+"""Runs the team server until a signal."""
 
 from __future__ import annotations
 

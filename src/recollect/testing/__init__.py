@@ -1,1 +1,1 @@
-"""Helps you test against Recollect: builders of transcripts, strategies, the conformance suite."""
+"""Test helpers for Recollect: transcript builders, strategies, the conformance suite."""

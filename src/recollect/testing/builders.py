@@ -1,4 +1,4 @@
-"""Builders of small transcripts in the agents' own formats, written as the agents write them: one line at a time."""
+"""Builds small transcripts in agents' own formats, line by line."""
 
 from __future__ import annotations
 

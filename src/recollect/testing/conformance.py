@@ -1,4 +1,4 @@
-"""Checks that hold for every adapter, to be run on your own transcripts: `check_adapter(adapter, info, values)`."""
+"""The checks that every adapter must pass, for your own transcripts: `check_adapter(adapter, info, values)`."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # ruff: noqa: S608  statements are put together of declared names, quoted
-"""Fixtures of the conformance suite, and earlier saves of them.
+"""Fixtures of the conformance suite, and earlier versions of them.
 
 A fixture is a small tree of files as an agent writes them: `FOLDER/<slug>/<version>/<scenario>/…` is what stands below
 the agent's root. A file `NAME.sql` is a script that makes the database `NAME`, so that fixtures stay readable.

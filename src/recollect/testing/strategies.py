@@ -1,4 +1,4 @@
-"""Hypothesis strategies of transcripts: any JSON, any lines, any bytes. They need the package `hypothesis`."""
+"""Hypothesis strategies of transcripts: any JSON, lines or bytes. Needs `hypothesis`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The conformance suite: what every agent's adapter must do with its fixtures, run through a real memory.
+"""The conformance suite: what every adapter must do with its fixtures, through a real memory.
 
 Runnable from outside by `recollect conformance MODULE FIXTURES` and from tests by `check_fixture`. Each rule can fail;
 what it found is a sentence.
@@ -212,7 +212,7 @@ def _counted(
 
 @contextmanager
 def _memory(home: Path, *roots: tuple[str, Path]) -> Iterator[Memory]:
-    """Open a home that takes in folders of agents: (slug, folder)."""
+    """Open a home that ingests folders of agents: (slug, folder)."""
     nobody = home.with_name(f"{home.name}-nobody")
     nobody.mkdir(parents=True, exist_ok=True)
     agents: dict[str, AgentConfig] = {}

@@ -1,4 +1,4 @@
-"""Aider: a whole file in, the events of all its chats out."""
+"""Aider: parses a whole file into the events of all its chats."""
 
 from __future__ import annotations
 
@@ -197,7 +197,7 @@ class Teller:
         return f"{kind}/{number}"
 
     def _start(self, blocks: list[Block]) -> None:
-        """Give the session's start, with what Aider printed before the first prompt."""
+        """Emit the session's start, with what Aider printed before the first prompt."""
         head = blocks[0].text if blocks and blocks[0].kind == "printed" else ""
         version, model = _VERSION.search(head), _MODEL.search(head)
         self._model = model[1] if model else ""
@@ -219,7 +219,7 @@ class Teller:
         self._add(UserMessage(prompt, origin), self._named("user"), "user")
 
     def _said(self, body: str) -> None:
-        """Give an answer, and before it the thoughts that are marked in it."""
+        """Emit an answer, and before it the thoughts that are marked in it."""
         for thought in _THOUGHT.finditer(body):
             text = (thought["tagged"] or thought["shown"] or "").strip()
             if text:
@@ -230,7 +230,7 @@ class Teller:
         self._command = ""
 
     def _printed(self, body: str) -> None:
-        """Give what Aider printed: the output of a command that was run, else a notice; and what single lines tell."""
+        """Emit what Aider printed: the output of a command that was run, else a notice; and what single lines tell."""
         name = self._named("printed")
         if self._command in ("run", "test", "git", "lint"):
             self._add(ToolResult(name=self._command, text=body), name, "tool")
@@ -253,7 +253,7 @@ class Teller:
         return Rewind(kept)
 
     def _changes(self, body: str) -> None:
-        """Give a change of model or folder that a notice tells."""
+        """Emit a change of model or folder that a notice tells."""
         model = _MODEL.search(body)
         if model and model[1] != self._model:
             self._model = model[1]
@@ -278,7 +278,7 @@ class Teller:
             self._add(Lifecycle("interrupted", text=line), self._named("interrupted"))
 
     def _usage(self, line: str) -> None:
-        """Give the tokens of a response, as Aider rounded them. What was sent includes what came from a cache."""
+        """Emit the tokens of a response, as Aider rounded them. What was sent includes what came from a cache."""
         counts = {name: _number(digits, kilo) for digits, kilo, name in _COUNT.findall(line)}
         if not counts:
             return
@@ -310,7 +310,7 @@ def session_of(chat: Chat, blocks: list[Block]) -> str:
 
 
 def read_history(reading: AiderReading, chats: list[Chat]) -> None:
-    """Give the events of all chats of a file. The last one waits for its first prompt, which names it."""
+    """Emit the events of all chats of a file. The last one waits for its first prompt, which names it."""
     seen: dict[str, int] = {}
     for chat in chats:
         blocks = list(blocks_of(chat.body))
@@ -366,7 +366,7 @@ class AiderAdapter(KitAdapter[BaseState]):
         return first_line_name(head)
 
     def read(self, reading: AiderReading) -> None:
-        """Give the events of a whole file."""
+        """Emit the events of a whole file."""
         value = reading.record.value
         if not isinstance(value, str):
             read_odd(reading)
@@ -377,7 +377,7 @@ class AiderAdapter(KitAdapter[BaseState]):
 
 
 def _read_typed(reading: AiderReading, history: str) -> None:
-    """Give what was typed at the prompt, with its time. It names no chat, so it is no message of one."""
+    """Emit what was typed at the prompt, with its time. It names no chat, so it is no message of one."""
     seen: dict[str, int] = {}
     for found in _TYPED.finditer(history):
         said = "\n".join(line[1:].rstrip("\r") for line in found[2].splitlines())

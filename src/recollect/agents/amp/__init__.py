@@ -1,1 +1,1 @@
-"""Amp: threads as its clients keep them on this machine."""
+"""Amp: the threads that its clients keep on this machine."""

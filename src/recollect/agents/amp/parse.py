@@ -1,4 +1,4 @@
-"""Amp: one message of a thread in, its events out. Pure, and never raises on content."""
+"""Amp: parses a message of a thread into events. Pure; never raises on content."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ _MAX_DEPTH = 6
 
 
 def give_call(reading: AmpReading, block: dict[str, Any], message_id: str) -> None:
-    """Give a tool call, and remember it until its result comes."""
+    """Emit a tool call, and remember it until its result comes."""
     call_id, name = reading.text(block, "id"), reading.text(block, "name")
     arguments = block.get("input")
     call = ToolCall(call_id, name, canonical_tool(name), arguments, message_id)
@@ -84,7 +84,7 @@ def give_call(reading: AmpReading, block: dict[str, Any], message_id: str) -> No
 
 
 def give_result(reading: AmpReading, block: dict[str, Any]) -> None:
-    """Give a tool's result and the edits that it proves. A run that still goes on has none yet."""
+    """Emit a tool's result and the edits that it proves. A run that still continues has none yet."""
     call_id = reading.text(block, "toolUseID") or reading.text(block, "tool_use_id")
     if "run" in block:
         _give_run(reading, reading.mapping(block, "run"), call_id)
@@ -181,7 +181,7 @@ _STATES = frozenset(("complete", "streaming", "cancelled", "error"))
 
 
 def read_message(reading: AmpReading) -> None:
-    """Give the events of one message."""
+    """Emit the events of one message."""
     message = reading.value
     role = message.get("role")
     if not isinstance(role, str) or role not in ("user", "assistant"):
@@ -237,7 +237,7 @@ def _read_user(reading: AmpReading, message: dict[str, Any], name: str) -> None:
 
 
 def _read_assistant(reading: AmpReading, message: dict[str, Any], name: str, usage: dict[str, Any]) -> None:
-    """Give an answer: each text and thought that is not blank, the calls, and the usage."""
+    """Emit an answer: each text and thought that is not blank, the calls, and the usage."""
     model = text(usage.get("model"))
     if model and len(model) <= 200:
         reading.set(model=model)
@@ -329,7 +329,7 @@ _PLATFORM = ("client", "clientVersion", "os", "osVersion")
 
 
 def read_thread(reading: AmpReading) -> None:
-    """Give the members of the document that stand before or after the messages."""
+    """Emit the members of the document that stand before or after the messages."""
     value = reading.value
     if not value:
         read_odd(reading)
@@ -383,7 +383,7 @@ def _read_environment(reading: AmpReading, initial: dict[str, Any]) -> None:
 
 
 def _read_relationship(reading: AmpReading, value: dict[str, Any]) -> None:
-    """Give a relative of the thread. `role` is the other's: a handoff's child goes on from its parent's summary."""
+    """Emit a relative of the thread. `role` is the other's: a handoff's child continues from its parent's summary."""
     other = text(value.get("threadID")) or text(value.get("threadId"))
     kind, role = text(value.get("type")), text(value.get("role"))
     if not other:
@@ -430,7 +430,7 @@ class AmpAdapter(KitAdapter[AmpState]):
         return found[1].decode("ascii", "replace") if found else info.stem or first_line_name(head)
 
     def read(self, reading: AmpReading) -> None:
-        """Give the events of one record."""
+        """Emit the events of one record."""
         if reading.at == "messages":
             read_message(reading)
         else:

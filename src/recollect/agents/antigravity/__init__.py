@@ -1,1 +1,1 @@
-"""Antigravity: the plain transcripts and plans that its agent writes beside the encrypted conversations."""
+"""Antigravity: the plain transcripts and plans beside its encrypted conversations."""

@@ -1,4 +1,4 @@
-"""Antigravity: one record in, its events out. Pure, and never raises on content.
+"""Antigravity: parses a record into events. Pure; never raises on content.
 
 Traps are in README.md beside this file.
 """
@@ -40,7 +40,7 @@ class AntigravityState(NamingState, frozen=True, gc=False, omit_defaults=True):
 
     model: str = ""
     waiting: tuple[Waiting, ...] = ()
-    """Calls without a result yet, the oldest first."""
+    """Calls without a result yet, oldest first."""
 
 
 Reading = kit.Reading[AntigravityState]
@@ -104,7 +104,7 @@ def edits_of_call(name: str, arguments: Json) -> tuple[FileEdit, ...]:
 
 
 def read_result(reading: Reading, kind: str, said: str) -> None:
-    """Give a step that is a tool's result. Failures are told by the step's status, or by how the text begins."""
+    """Emit a step that is a tool's result. Failures are told by the step's status, or by how the text begins."""
     call = _answered(reading, kind)
     first = said[:_FIRST_CHARS]
     found = _EXIT.search(first)
@@ -150,7 +150,7 @@ _CANCELLED = ("CANCELED", "CANCELLED")
 
 
 def read_step(reading: Reading) -> None:
-    """Give the events of one step."""
+    """Emit the events of one step."""
     value = reading.value
     kind, source = reading.text(value, "type"), reading.text(value, "source")
     reading.date(value.get("created_at"), "created_at")
@@ -186,7 +186,7 @@ def _name(reading: Reading, kind: str) -> str:
 
 
 def _read_input(reading: Reading) -> None:
-    """Give what the person asked for; what the harness wrapped around it is an event of its own."""
+    """Emit what the person asked for; what the harness wrapped around it is an event of its own."""
     written = reading.text(reading.value, "content")
     request = _REQUEST.search(written)
     asked = request[1] if request is not None else written
@@ -219,7 +219,7 @@ def _read_response(reading: Reading) -> None:
 
 
 def _read_call(reading: Reading, call: dict[str, Any], number: int) -> None:
-    """Give a call; without an id of its own it is called after its step."""
+    """Emit a call; without an id of its own it is called after its step."""
     name = reading.text(call, "name").removeprefix("default_api:")
     call_id = short(reading.text(call, "id")) or f"{reading.native_id}/{number}"
     arguments = decoded_arguments(call.get("args"))
@@ -287,7 +287,7 @@ class AntigravityAdapter(KitAdapter[AntigravityState]):
         return (after[0] if after else info.stem) or first_line_name(head)
 
     def read(self, reading: Reading) -> None:
-        """Give the events of one record, by the kind of source."""
+        """Emit the events of one record, by the kind of source."""
         value = reading.record.value
         if reading.state.role == PLAN and isinstance(value, str):
             name = reading.state.name
@@ -302,7 +302,7 @@ class AntigravityAdapter(KitAdapter[AntigravityState]):
 
 
 def _read_prompt(reading: Reading) -> None:
-    """Give a line of the prompt history, which alone says in which folder a conversation was held."""
+    """Emit a line of the prompt history, which alone says in which folder a conversation was held."""
     value = reading.value
     reading.date(value.get("timestamp"))
     said, session = reading.text(value, "display"), reading.text(value, "conversationId")

@@ -1,4 +1,4 @@
-"""The messages of a conversation, by who wrote them and for whom."""
+"""Parses messages by author and recipient."""
 
 from __future__ import annotations
 
@@ -264,7 +264,7 @@ def structured_of(metadata: dict[str, Any], run: dict[str, Any], said: Said) -> 
 def read_edits(
     reading: Reading[BaseState], key: str, call_id: str, tool: str, asked: dict[str, Any], canvas: dict[str, Any]
 ) -> None:
-    """Give what a call changed in a canvas document. A pattern of `.*` stands for all of it; others are as written."""
+    """Emit what a call changed in a canvas document. A pattern of `.*` stands for all of it; others are as written."""
     path = text(canvas.get("title")) or text(asked.get("name")) or text(canvas.get("textdoc_id"))
     if tool == _CREATE and isinstance(asked.get("content"), str):
         edit = FileEdit(path, "create", after=asked["content"], call_id=call_id)
@@ -311,7 +311,7 @@ class Talk:
         """By node, the native id of the first event that it gave."""
 
     def message(self, key: str) -> dict[str, Any]:
-        """Return the message of a node, an empty one where there is none."""
+        """Return the message of a node, an empty one if there is none."""
         return mapping(mapping(self.nodes.get(key)).get("message"))
 
     def above(self, key: str) -> str | None:
@@ -339,7 +339,7 @@ class Talk:
 
 
 def read_message(reading: Reading[BaseState], key: str, message: dict[str, Any], talk: Talk) -> None:
-    """Give one message."""
+    """Emit one message."""
     stamp(reading, message.get("create_time"), "create_time")
     author = reading.mapping(message, "author")
     metadata = reading.mapping(message, "metadata")
@@ -369,7 +369,7 @@ def read_message(reading: Reading[BaseState], key: str, message: dict[str, Any],
 def _read_rest(
     reading: Reading[BaseState], key: str, message: dict[str, Any], author: dict[str, Any], metadata: dict[str, Any]
 ) -> None:
-    """Give what stands beside the words: sources, an interruption, and fields that are not known."""
+    """Emit what stands beside the words: sources, an interruption, and fields that are not known."""
     references = read_references(metadata, REFERENCES)
     if references:
         reading.add(Lifecycle("references", detail=references), native_id=f"{key}/references")
@@ -387,7 +387,7 @@ def _read_rest(
 
 
 def _read_user(reading: Reading[BaseState], key: str, message: dict[str, Any], said: Said) -> None:
-    """Give what stands in the user's role: words, instructions that go along hidden, or what the page put in."""
+    """Emit what stands in the user's role: words, instructions that go along hidden, or what the page put in."""
     metadata = mapping(message.get("metadata"))
     content = mapping(message.get("content"))
     if content.get("content_type") == "user_editable_context":
@@ -402,7 +402,7 @@ def _read_user(reading: Reading[BaseState], key: str, message: dict[str, Any], s
 
 
 def _read_system(reading: Reading[BaseState], key: str, metadata: dict[str, Any], said: Said) -> None:
-    """Give a prompt; the one that every conversation begins with is empty. Instructions of the user may be metadata."""
+    """Emit a prompt; the one that every conversation begins with is empty. Instructions of the user may be metadata."""
     is_users = metadata.get("is_user_system_message") is True
     context = mapping(metadata.get("user_context_message_data"))
     lines = [said.text, *(text(context.get(name)) for name in ("about_user_message", "about_model_message"))]
@@ -412,7 +412,7 @@ def _read_system(reading: Reading[BaseState], key: str, metadata: dict[str, Any]
 
 
 def _read_assistant(reading: Reading[BaseState], key: str, message: dict[str, Any], said: Said) -> None:
-    """Give what the model said, thought, or asked of a tool: a message to a recipient other than everybody."""
+    """Emit what the model said, thought, or asked of a tool: a message to a recipient other than everybody."""
     metadata = mapping(message.get("metadata"))
     content = mapping(message.get("content"))
     kind = text(content.get("content_type"))
@@ -465,7 +465,7 @@ def decode_object(words: str) -> dict[str, Any] | None:
 
 
 def _read_result(reading: Reading[BaseState], key: str, message: dict[str, Any], said: Said, talk: Talk) -> None:
-    """Give what a tool gave back. Several messages may answer one call, each a page or a picture."""
+    """Emit what a tool gave back. Several messages may answer one call, each a page or a picture."""
     metadata = mapping(message.get("metadata"))
     author = mapping(message.get("author"))
     real = text(mapping(author.get("metadata")).get("real_author"))

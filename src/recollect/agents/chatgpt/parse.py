@@ -1,4 +1,4 @@
-"""ChatGPT: one conversation in, its events out. Pure, and never raises on content."""
+"""ChatGPT: parses a conversation into events. Pure; never raises on content."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _read_node(reading: Reading[BaseState], key: str, talk: Talk) -> None:
 
 
 def _read_start(reading: Reading[BaseState], conversation: dict[str, Any], nodes: dict[str, dict[str, Any]]) -> None:
-    """Give what is said of the conversation as a whole; its flags and its title may change with every export."""
+    """Emit what is said of the conversation as a whole; its flags and its title may change with every export."""
     stamp(reading, conversation.get("create_time"), "create_time")
     model = reading.text(conversation, "default_model_slug")
     start = SessionStart(model="" if model == "auto" else model, originator="chatgpt", forked_from=_origin(nodes))

@@ -1,4 +1,4 @@
-"""The two records of a conversation: what the model said and asked for, and what came back to it."""
+"""Parses the two conversation records: the model's messages with its tool calls, and the user's with results."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def _cut(text: str, tag: str) -> tuple[str, str]:
 
 
 def read_user_content(reading: Reading, content: Any) -> None:
-    """Give the events of a user record's text and images: what the harness wrote first, then what the person wrote."""
+    """Emit the events of a user record's text and images: what the harness wrote first, then what the person wrote."""
     texts: list[str] = []
     parts: list[Part] = []
     if isinstance(content, str):
@@ -204,13 +204,13 @@ def _add_texts(reading: Reading, texts: list[str], parts: tuple[Part, ...], orig
 
 
 def add_rename(reading: Reading, command: str) -> None:
-    """Give a title where a command is `/rename TITLE`."""
+    """Emit a title where a command is `/rename TITLE`."""
     if command.startswith("/rename "):
         reading.add(Lifecycle("title", title=command.removeprefix("/rename ").strip()))
 
 
 def read_queued(reading: Reading, attachment: dict[str, Any]) -> None:
-    """Give a prompt typed while the agent worked; only an attachment holds it. Evidence: trap 5."""
+    """Emit a prompt typed while the agent worked; only an attachment holds it. Evidence: trap 5."""
     prompt = attachment.get("prompt")
     parts: list[Part] = []
     texts: list[str] = []
@@ -239,7 +239,7 @@ _STOP_REASONS = word_set("end_turn tool_use max_tokens stop_sequence pause_turn 
 
 
 def read_user(reading: Reading) -> None:
-    """Give the events of a `user` record: tool results, injected text, human text, and the rewind it may prove."""
+    """Emit the events of a `user` record: tool results, injected text, human text, and the rewind it may prove."""
     content = _content(reading)
     if isinstance(content, list):
         results = [b for b in content if isinstance(b, dict) and b.get("type") == "tool_result"]
@@ -298,7 +298,7 @@ def _is_turn(reading: Reading) -> bool:
 
 
 def read_assistant(reading: Reading) -> None:
-    """Give the events of an `assistant` record: usually one block of a response, and the response's usage."""
+    """Emit the events of an `assistant` record: usually one block of a response, and the response's usage."""
     record = reading.record
     message = reading.mapping(record, "message")
     message_id = reading.text(message, "id")
@@ -354,7 +354,7 @@ def _read_call(reading: Reading, block: dict[str, Any], message_id: str) -> None
 
 
 def _read_other(reading: Reading, block: Any, message: dict[str, Any], *, message_id: str, model: str) -> None:
-    """Give the event of a rarer block: redacted thinking, media, a server tool's result, or an unknown one."""
+    """Emit the event of a rarer block: redacted thinking, media, a server tool's result, or an unknown one."""
     kind = block.get("type") if isinstance(block, dict) else None
     if kind == "redacted_thinking":
         reading.add(Thinking("", message_id, is_encrypted=True), "assistant")

@@ -1,4 +1,4 @@
-"""Claude Code: one record in, its events out. Pure, and never raises on content.
+"""Claude Code: parses a record into events. Pure; never raises on content.
 
 The order of events of one record: session start, change of folder or branch, what the record says, its usage, a rewind.
 What each record becomes is in `messages`, `records` and `sidecars`; traps are in README.md beside this file.
@@ -277,7 +277,7 @@ def _read_record(reading: Reading, kind: Any) -> None:
 
 
 def _see_place(reading: Reading) -> None:
-    """Give the session's start at the first record that carries a message, later each change of folder or branch."""
+    """Emit the session's start at the first record that carries a message, later each change of folder or branch."""
     record = reading.record
     if reading.is_started and record.get("cwd") == reading.cwd and record.get("gitBranch") == reading.branch:
         return

@@ -1,4 +1,4 @@
-"""Recollect as a plug-in of Claude Code: its files, made of the same data as what `recollect setup` writes.
+"""Generates the Claude Code plug-in from the same data that `recollect setup` writes.
 
 For people who install plug-ins and want no `recollect setup`. A plug-in knows neither where the program is nor where
 the memory is: it finds the program on the PATH, and the memory's home as the program does. Where the program is not

@@ -1,4 +1,4 @@
-"""Records around the conversation: system notices, attachments, progress, titles, checkpoints.
+"""Parses the records around the conversation: notices, attachments, progress, titles, checkpoints.
 
 Every string that a person might look for ends up in some event's text; records nobody has described become `unknown`
 with all their text. Evidence: format notes: Claude Code, "known record types".
@@ -54,18 +54,18 @@ def rest_text(record: dict[str, Any]) -> str:
 
 
 def keep_whole(reading: Reading, type_name: str) -> None:
-    """Give a record that has no kind of its own, or says nothing that has: its type as written, and all its text."""
+    """Emit a record that has no kind of its own, or says nothing that has: its type as written, and all its text."""
     reading.add(Unknown(type_name, rest_text(reading.record)))
 
 
 def read_unknown(reading: Reading, type_name: str) -> None:
-    """Give a record that nobody has described as `keep_whole` does, and note its type."""
+    """Emit a record that nobody has described as `keep_whole` does, and note its type."""
     note_type(reading.drift, type_name or _NO_TYPE)
     keep_whole(reading, type_name)
 
 
 def read_system(reading: Reading) -> None:
-    """Give the event of a `system` record, by its subtype."""
+    """Emit the event of a `system` record, by its subtype."""
     record = reading.record
     subtype = reading.text(record, "subtype")
     reader = _SYSTEM.get(subtype)
@@ -116,7 +116,7 @@ def _read_hook_summary(reading: Reading) -> None:
 
 
 def _read_local_command(reading: Reading) -> None:
-    """Give a command that the person typed, or what it printed."""
+    """Emit a command that the person typed, or what it printed."""
     said = content_text(reading.record.get("content"))
     if "<command-name>" in said[:MAX_NAME]:
         command, leftover = command_line(said)
@@ -148,7 +148,7 @@ _SYSTEM: dict[str, Callable[[Reading], None]] = {
 
 
 def read_attachment(reading: Reading) -> None:
-    """Give the event of an `attachment` record, by the attachment's type."""
+    """Emit the event of an `attachment` record, by the attachment's type."""
     attachment = reading.mapping(reading.record, "attachment")
     kind = reading.text(attachment, "type")
     if kind == "queued_command":
@@ -169,7 +169,7 @@ def read_attachment(reading: Reading) -> None:
 
 
 def read_progress(reading: Reading) -> None:
-    """Give the event of a `progress` record: a running command, a subagent at work, a hook, a search."""
+    """Emit the event of a `progress` record: a running command, a subagent at work, a hook, a search."""
     record = reading.record
     data = reading.mapping(record, "data")
     kind = reading.text(data, "type")
@@ -227,7 +227,7 @@ def _message_text(written: Any) -> str:
 
 
 def read_checkpoint(reading: Reading) -> None:
-    """Give one checkpoint per file backup that was not listed before."""
+    """Emit one checkpoint per file backup that was not listed before."""
     record = reading.record
     snapshot = record.get("snapshot")
     holder = snapshot if isinstance(snapshot, dict) else record
@@ -288,7 +288,7 @@ def _title(field: str) -> Callable[[Reading], None]:
 
 
 def _read_summary(reading: Reading) -> None:
-    """Give a summary; it may belong to another session (trap 7), so it sets no title. `leaf` tells whose it is."""
+    """Emit a summary; it may belong to another session (trap 7), so it sets no title. `leaf` tells whose it is."""
     record = reading.record
     leaf = reading.text(record, "leafUuid")
     said = content_text(record.get("summary"))

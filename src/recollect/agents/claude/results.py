@@ -1,4 +1,4 @@
-"""What a tool gave back: the result block, and beside it the agent's own structured `toolUseResult`.
+"""Parses tool results: the result block and the structured `toolUseResult` beside it.
 
 The block is what the model saw; `toolUseResult` adds streams, counts and applied edits. What it repeats of the block or
 of the call's own arguments is left out, so that no text is indexed twice.
@@ -34,7 +34,7 @@ _MAX_LEAVES = 400
 
 
 def read_tool_results(reading: Reading, blocks: list[dict[str, Any]]) -> None:
-    """Give the results of a user record, and the edits that they applied.
+    """Emit the results of a user record, and the edits that they applied.
 
     `toolUseResult` belongs to the record; where a record holds several results it is taken for the first.
     """

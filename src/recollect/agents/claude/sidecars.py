@@ -1,4 +1,4 @@
-"""What Claude Code writes beside its transcripts: prompt history, file backups, spilled output, tasks, titles.
+"""Parses the files beside the transcripts: prompt history, file backups, spilled output, tasks, titles.
 
 Each of these belongs to a session by its path, or says so itself.
 Evidence: format notes: Claude Code, "where files live".
@@ -122,7 +122,7 @@ _STATUSES = frozenset(("pending", "in_progress", "completed"))
 
 
 def read_history(reading: Reading) -> None:
-    """Give one prompt of `history.jsonl`, in the session it names; lines without one are kept by project.
+    """Emit one prompt of `history.jsonl`, in the session it names; lines without one are kept by project.
 
     The folder is said again only when it changes, so that a session without a transcript has one too.
     """
@@ -148,12 +148,12 @@ def read_history(reading: Reading) -> None:
 
 
 def read_backup(reading: Reading, value: str) -> None:
-    """Give the whole text of a file as it was before the agent changed it."""
+    """Emit the whole text of a file as it was before the agent changed it."""
     reading.add(FileEdit(operation="checkpoint", before=value, backup=reading.state.name))
 
 
 def read_spill(reading: Reading, value: str) -> None:
-    """Give the whole output of a tool that the transcript shows only the beginning of."""
+    """Emit the whole output of a tool that the transcript shows only the beginning of."""
     name = reading.state.name
     stem = name.removesuffix(".txt")
     call_id = stem if stem.startswith("toolu_") else ""
@@ -183,7 +183,7 @@ def _read_title(reading: Reading) -> None:
 
 
 def _read_subagent_meta(reading: Reading) -> None:
-    """Give the type of a subagent, where it works, and what it is to do."""
+    """Emit the type of a subagent, where it works, and what it is to do."""
     record = reading.record
     reading.add(
         SessionStart(
@@ -198,7 +198,7 @@ def _read_subagent_meta(reading: Reading) -> None:
 
 
 def _read_desktop_meta(reading: Reading) -> None:
-    """Give what the desktop application says of a session: folder, title, model."""
+    """Emit what the desktop application says of a session: folder, title, model."""
     record = reading.record
     reading.add(
         SessionStart(
@@ -227,7 +227,7 @@ TEXTS: dict[str, Callable[[Reading, str], None]] = {"backup": read_backup, "spil
 
 
 def read_odd(reading: Reading, value: Any) -> None:
-    """Give a record that is not a JSON object: its kind of value and all its text."""
+    """Emit a record that is not a JSON object: its kind of value and all its text."""
     reading.wrong("record")
     reading.add(Unknown(type(value).__name__, flatten(without_opaque(value))))
 

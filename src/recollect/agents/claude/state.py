@@ -1,4 +1,4 @@
-"""What the parser carries from record to record, and the record in hand.
+"""The parser's state between records, and the record being parsed.
 
 The state is bounded whatever the length of a transcript: see the limits below. All texts in it are short marks.
 """
@@ -168,7 +168,7 @@ class Reading(FieldReader):
         replaces: tuple[str, int] | None = None,
         session: str | None = None,
     ) -> None:
-        """Give one more event of this record."""
+        """Emit one more event of this record."""
         self.events.append(
             Draft(
                 payload,
@@ -184,7 +184,7 @@ class Reading(FieldReader):
         )
 
     def add_aside(self, payload: Payload) -> None:
-        """Give an event that depends on what came before this record, not on the record alone.
+        """Emit an event that depends on what came before this record, not on the record alone.
 
         It has no native id, so that the parts of the record's own events are the same wherever the file begins:
         a rewritten file or a fork that copied only some records must not rename them.
@@ -192,7 +192,7 @@ class Reading(FieldReader):
         self.events.append(Draft(payload, "system", self.ts, self.ts_quality, is_sidechain=self.is_sidechain))
 
     def add_rewind(self, rewind: Rewind) -> str:
-        """Give a rewind that this record shows, before the record's own events; return its name."""
+        """Emit a rewind that this record shows, before the record's own events; return its name."""
         name = f"{self.native_id}/rewind"
         draft = Draft(rewind, "system", self.ts, self.ts_quality, name, self.parent_id, self.is_sidechain)
         self.events.insert(0, draft)
@@ -243,7 +243,7 @@ class Reading(FieldReader):
         return ""
 
     def remember_turn(self, turn: Turn, *, since: int = MAX_TURNS) -> None:
-        """Add a human turn to the current branch, which goes on after its first `since` turns."""
+        """Add a human turn to the current branch, which continues after its first `since` turns."""
         self.turns = (*self.turns[:since], turn)[-MAX_TURNS:]
 
     def leave_branch(self) -> None:
@@ -342,7 +342,7 @@ class Usage(msgspec.Struct, gc=False):
 
 
 def read_usage(reading: Reading, message: dict[str, Any], message_id: str, model: str) -> None:
-    """Give the token usage of an assistant record, if it carries any."""
+    """Emit the token usage of an assistant record, if it carries any."""
     written = message.get("usage")
     if written is None or model == SYNTHETIC:
         return

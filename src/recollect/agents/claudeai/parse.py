@@ -1,4 +1,4 @@
-"""Claude.ai: one conversation in, its events out. Pure, and never raises on content."""
+"""Claude.ai: parses a conversation into events. Pure; never raises on content."""
 
 from __future__ import annotations
 
@@ -173,7 +173,7 @@ class Talk:
 
 
 def read_message(reading: Reading[BaseState], name: str, talk: Talk) -> None:
-    """Give one message."""
+    """Emit one message."""
     message = talk.messages[name]
     stamp(reading, message.get("created_at"), "created_at")
     sender = text(message.get("sender"))
@@ -191,7 +191,7 @@ def read_message(reading: Reading[BaseState], name: str, talk: Talk) -> None:
 
 
 def _read_human(reading: Reading[BaseState], name: str, message: dict[str, Any], blocks: list[Any]) -> None:
-    """Give a prompt as one event, with its files; the text of a file is none of the user's words."""
+    """Emit a prompt as one event, with its files; the text of a file is none of the user's words."""
     said: list[str] = []
     parts: list[Part] = []
     begun = len(reading.events)
@@ -367,7 +367,7 @@ def _media(one: dict[str, Any]) -> Part:
 
 
 def _read_other(reading: Reading[BaseState], name: str, block: Any) -> None:
-    """Give a block that is nobody's words: what was put in beside them, a limit, a mark, or one that is not known."""
+    """Emit a block that is nobody's words: what was put in beside them, a limit, a mark, or one that is not known."""
     one = mapping(block)
     kind = text(one.get("type"))
     if kind == "injected_prompt_block":
@@ -434,7 +434,7 @@ class ClaudeAIAdapter(ExportAdapter):
 
 
 def _read_start(reading: Reading[BaseState], conversation: dict[str, Any]) -> None:
-    """Give what is said of the conversation as a whole; its title and summary may change with every export."""
+    """Emit what is said of the conversation as a whole; its title and summary may change with every export."""
     stamp(reading, conversation.get("created_at"), "created_at")
     start = SessionStart(model=reading.text(conversation, "model"), originator="claude.ai")
     reading.add(start, native_id="start")

@@ -1,1 +1,1 @@
-"""Codebuff and Freebuff: a document of messages whose blocks hold texts, tools and whole subagents."""
+"""Codebuff and Freebuff: documents of messages whose blocks hold text, tool calls and whole subagents."""

@@ -1,4 +1,4 @@
-"""Codebuff: one message or document in, its events out. Pure, and never raises on content.
+"""Codebuff: parses a message or document into events. Pure; never raises on content.
 
 Traps are in README.md beside this file.
 """
@@ -84,7 +84,7 @@ class Place(NamedTuple):
 
 
 def read_blocks(reading: Reading, blocks: list[Any], place: Place, *, media: list[Part] | None = None) -> None:
-    """Give the events of blocks in order. media: takes the images instead, where a message of its own has them."""
+    """Emit the events of blocks in order. media: takes the images instead, where a message of its own has them."""
     counts: dict[str, int] = {}
     for block in blocks:
         kind = text(mapping(block).get("type"))
@@ -143,7 +143,7 @@ def _read_text(reading: Reading, block: dict[str, Any], place: Place, name: str)
 
 
 def _read_tool(reading: Reading, block: dict[str, Any], place: Place, name: str) -> None:
-    """Give a call, and its result once there is output. Nothing but the output says how it went."""
+    """Emit a call, and its result once there is output. Nothing but the output says how it went."""
     call_id, tool = reading.text(block, "toolCallId"), reading.text(block, "toolName")
     short_id = short(call_id) or name
     arguments = block.get("input")
@@ -180,7 +180,7 @@ def _outcome(said: str, raw: Json) -> tuple[int | None, bool]:
 
 
 def _read_agent(reading: Reading, block: dict[str, Any], place: Place, name: str) -> None:
-    """Give a subagent: a task here, and a session of its own with everything it did."""
+    """Emit a subagent: a task here, and a session of its own with everything it did."""
     agent_id, kind = reading.text(block, "agentId"), reading.text(block, "agentType")
     short_id = short(agent_id) or content_name(name)
     prompt, said = reading.text(block, "initialPrompt"), reading.text(block, "content")
@@ -223,7 +223,7 @@ def _read_question(reading: Reading, block: dict[str, Any], place: Place, name: 
         _add(reading, place, ToolResult(call_id, _ASKED, True, text=said), f"result:{short_id}")
 
 
-# Messages of a chat: the document is written anew as they grow, so what each gives is named below its id.
+# Messages of a chat: the document is written again as they grow, so what each gives is named below its id.
 #
 # Evidence: `ChatMessage` and `ContentBlock` in Codebuff's `cli/src/types/chat.ts`.
 
@@ -240,7 +240,7 @@ _USD_PER_CREDIT = 0.01
 
 
 def read_message(reading: Reading) -> None:
-    """Give the events of one message."""
+    """Emit the events of one message."""
     value = reading.value
     variant = reading.text(value, "variant")
     _date(reading)
@@ -299,7 +299,7 @@ def _read_user(reading: Reading) -> None:
 
 
 def _read_answer(reading: Reading) -> None:
-    """Give an answer: its blocks in order; the content only where there are none."""
+    """Emit an answer: its blocks in order; the content only if there are none."""
     value = reading.value
     blocks = items(value.get("blocks"))
     said = reading.text(value, "content")
@@ -328,7 +328,7 @@ _META_FIELDS = frozenset(("messageCount", "firstPrompt", "messagesSize", "messag
 
 
 def read_run(reading: Reading) -> None:
-    """Give the folder, the agent and the credits of the run. The rest is context, and the messages again."""
+    """Emit the folder, the agent and the credits of the run. The rest is context, and the messages again."""
     session = reading.mapping(reading.value, "sessionState")
     agent, files = reading.mapping(session, "mainAgentState"), reading.mapping(session, "fileContext")
     kind = text(agent.get("agentType"))
@@ -346,7 +346,7 @@ def read_run(reading: Reading) -> None:
 
 
 def read_meta(reading: Reading) -> None:
-    """Give the title of a chat: its first prompt."""
+    """Emit the title of a chat: its first prompt."""
     reading.entitle(reading.text(reading.value, "firstPrompt"))
     reading.extra(reading.value, _META_FIELDS, "chat-meta", native_id="meta")
 

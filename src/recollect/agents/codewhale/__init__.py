@@ -1,1 +1,1 @@
-"""CodeWhale (before: DeepSeek-TUI): one rewritten JSON document per session, with a journal of its branches."""
+"""CodeWhale (formerly DeepSeek-TUI): one rewritten JSON document per session, with a journal of branches."""

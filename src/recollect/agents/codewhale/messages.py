@@ -1,4 +1,4 @@
-"""One message and its content blocks, as they stand in `messages` and again in the journal.
+"""Parses a message and its content blocks, from `messages` or from the journal.
 
 Blocks are those of the Anthropic API with results as plain text. Evidence: reference: recall and MCP, 5.3.
 """
@@ -35,7 +35,7 @@ from recollect.model.tools import canonical_tool
 
 # What the parser of CodeWhale remembers between the records of one document, and how it names things.
 #
-# Nothing in a document has an id that lasts: journal ids and times are made anew with every save. A thing is named by
+# Nothing in a document has an id that lasts: journal ids and times are made again with every save. A thing is named by
 # what it says; the second equal one is `/2`. A few words ("yes", "continue") are named with the message before them
 # too, because after a compaction the same words are a new message, while what was kept must not be renamed. Evidence:
 # reference: recall and MCP, 5.4 and 5.5.
@@ -163,7 +163,7 @@ def edits_of(name: str, arguments: object) -> tuple[FileEdit, ...]:
 
 
 def give_edits(reading: Reading, call: Waiting, call_id: str, result: str) -> None:
-    """Give the edits of a call that was applied; `result` is the name of the result's event."""
+    """Emit the edits of a call that was applied; `result` is the name of the result's event."""
     for number, edit in enumerate(call.edits, 1):
         given = msgspec.structs.replace(edit, call_id=call_id)
         name = f"{result.replace('result:', 'edit:', 1)}:{number}"
@@ -199,7 +199,7 @@ def chain_of(message: dict[str, Any]) -> str:
 
 
 def read_message(reading: Reading, message: dict[str, Any]) -> None:
-    """Give the events of one message, and remember it for the one after."""
+    """Emit the events of one message, and remember it for the one after."""
     before = len(reading.events)
     role = reading.text(message, "role")
     reading.odd_value("message.role", role, ROLES)
@@ -220,7 +220,7 @@ def read_message(reading: Reading, message: dict[str, Any]) -> None:
 
 
 def _read_framing(reading: Reading, said: str, role: str) -> None:
-    """Give a summary that stands for what was cut off, or instructions."""
+    """Emit a summary that stands for what was cut off, or instructions."""
     if said.startswith(SUMMARY_MARK):
         reading.set(before="", is_past_summary=reading.now("is_again"), is_compacted=True)
         give_compaction(reading, said.removeprefix(SUMMARY_MARK).strip())
@@ -233,7 +233,7 @@ def _read_framing(reading: Reading, said: str, role: str) -> None:
 
 
 def give_compaction(reading: Reading, summary: str, detail: dict[str, Any] | None = None) -> None:
-    """Give a compaction by its summary. The journal's counts come with it, or after it as an event of their own."""
+    """Emit a compaction by its summary. The journal's counts come with it, or after it as an event of their own."""
     name = name_thing(reading, "compaction", spaceless(summary))
     counts = detail or {}
     before, after = whole(counts.get("tokens_before")), whole(counts.get("tokens_after"))
@@ -245,7 +245,7 @@ def give_compaction(reading: Reading, summary: str, detail: dict[str, Any] | Non
 
 
 def give_branch(reading: Reading, summary: str, detail: dict[str, Any] | None) -> None:
-    """Give the summary of a branch that was left."""
+    """Emit the summary of a branch that was left."""
     name = name_thing(reading, "branch", spaceless(summary))
     if name is not None:
         reading.add(Lifecycle("branch_summary", summary, detail), native_id=name)
@@ -298,7 +298,7 @@ def _keep_block(reading: Reading, block: Json, kind: str) -> None:
 
 
 def _give_prompt(reading: Reading, said: str, parts: tuple[Part, ...], role: str) -> None:
-    """Give what the person wrote; the turn's facts that the agent put around it are taken off."""
+    """Emit what the person wrote; the turn's facts that the agent put around it are taken off."""
     human, asides = _without_meta(said)
     for aside in asides:
         name = name_thing(reading, "aside", spaceless(aside))
@@ -356,7 +356,7 @@ def _read_call(reading: Reading, block: dict[str, Any]) -> None:
 
 
 def _read_result(reading: Reading, block: dict[str, Any]) -> None:
-    """Give a result. It succeeded unless it says otherwise."""
+    """Emit a result. It succeeded unless it says otherwise."""
     content = block.get("content")
     said = content if isinstance(content, str) else content_text(content)
     extra = reading.items(block, "content_blocks")
@@ -372,7 +372,7 @@ def _read_result(reading: Reading, block: dict[str, Any]) -> None:
 
 
 def _read_server_result(reading: Reading, block: dict[str, Any]) -> None:
-    """Give the result of a tool that ran at the provider: any JSON, with streams and an exit code of code that ran."""
+    """Emit the result of a tool that ran at the provider: any JSON, with streams and an exit code of code that ran."""
     content = block.get("content")
     value = mapping(content)
     exit_code = whole(value.get("return_code", value.get("exit_code")))
@@ -383,7 +383,7 @@ def _read_server_result(reading: Reading, block: dict[str, Any]) -> None:
 
 
 def _give_result(reading: Reading, block: dict[str, Any], result: ToolResult) -> None:
-    """Give a result under its call's name, and the edits that it says were applied."""
+    """Emit a result under its call's name, and the edits that it says were applied."""
     call_id = reading.text(block, "tool_use_id")
     name = name_thing(reading, "result", call_id, label=call_id)
     if name is None:

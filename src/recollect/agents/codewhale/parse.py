@@ -1,4 +1,4 @@
-"""The adapter of CodeWhale: the pieces of a session's document in, their events out. Pure; never raises on content.
+"""CodeWhale: parses the pieces of a session's document into events. Pure; never raises on content.
 
 A document comes in pieces: members, each message, each entry of the journal, each artifact (see `Place.split`). A
 document that could not be split is read as one. Traps are in README.md beside this file.
@@ -60,7 +60,7 @@ _SUMMARY_END = "<!-- compaction-summary:end -->"
 
 
 def read_members(reading: Reading, value: dict[str, Any]) -> None:
-    """Give the members of the document but its arrays of messages and entries."""
+    """Emit the members of the document but its arrays of messages and entries."""
     if "schema_version" in value:
         reading.odd_value("schema_version", str(value["schema_version"]), frozenset("1"))
     metadata = value.get("metadata")
@@ -119,7 +119,7 @@ def _read_metadata(reading: Reading, metadata: dict[str, Any]) -> None:
 
 
 def _read_usage(reading: Reading, metadata: dict[str, Any]) -> None:
-    """Give the session's spend so far: one cumulative number, without input and output.
+    """Emit the session's spend so far: one cumulative number, without input and output.
 
     A fork begins with a copy of its parent's counters, so both have one key and the family counts once.
     """
@@ -142,7 +142,7 @@ def _read_usage(reading: Reading, metadata: dict[str, Any]) -> None:
 
 
 def _read_system_prompt(reading: Reading, written: object) -> None:
-    """Give the system prompt, without the summary of a compaction that the agent put into it."""
+    """Emit the system prompt, without the summary of a compaction that the agent put into it."""
     said = written if isinstance(written, str) else flatten(written)
     start, end = said.find(_SUMMARY_START), said.find(_SUMMARY_END)
     if 0 <= start < end:
@@ -171,7 +171,7 @@ def _read_reference(reading: Reading, item: dict[str, Any]) -> None:
 
 
 def read_receipt(reading: Reading, receipt: dict[str, Any]) -> None:
-    """Give a question for permission, or its answer: the same in the document and in the file beside it."""
+    """Emit a question for permission, or its answer: the same in the document and in the file beside it."""
     if not receipt:
         reading.wrong("approval_receipts")
         return
@@ -187,7 +187,7 @@ def read_receipt(reading: Reading, receipt: dict[str, Any]) -> None:
 
 
 def read_artifact(reading: Reading, artifact: dict[str, Any]) -> None:
-    """Give what the document says of a tool's output that was written to a file."""
+    """Emit what the document says of a tool's output that was written to a file."""
     reading.date(artifact.get("created_at"), "created_at")
     name = f"artifact:{content_sha256(reading.state.session, artifact.get('id'))}"
     rest = {k: v for k, v in artifact.items() if k in _ARTIFACT and k not in ("preview", "created_at")}
@@ -198,7 +198,7 @@ def read_artifact(reading: Reading, artifact: dict[str, Any]) -> None:
 
 # The journal: a tree of entries whose active branch is `messages`. It gives what the messages lack.
 #
-# Ids and times in it are made anew with every save, so they only say who hangs on whom within one document. An entry
+# Ids and times in it are made again with every save, so they only say who hangs on whom within one document. An entry
 # that the messages hold too is passed over. Any other is a branch that was left (marked as a sidechain), which belongs
 # behind the message that it hangs on, or, where the messages begin with a summary, what stood before it.
 # Evidence: format notes: CodeWhale; reference: recall and MCP, 5.4.
@@ -218,7 +218,7 @@ _JOURNAL_FIELDS = frozenset(("entries", "leaf_id", "schema_version", "spawn_dept
 
 
 def read_entry(reading: Reading, entry: dict[str, Any]) -> None:
-    """Give what one entry adds to the messages."""
+    """Emit what one entry adds to the messages."""
     kind = reading.text(entry, "kind")
     fields = _FIELDS.get(kind)
     if fields is None:
@@ -249,7 +249,7 @@ def read_entry(reading: Reading, entry: dict[str, Any]) -> None:
     elif is_kept and not is_framing:
         _place(reading, first_event, reading.now("history"), is_off=False)
     name = reading.now("first")
-    chain = reading.now("before")  # as in the messages: a summary begins anew, other framing changes nothing
+    chain = reading.now("before")  # as in the messages: a summary begins again, other framing changes nothing
     last = reading.newest() if len(reading.events) > first_event else dict(reading.now("ends")).get(name, name)
     if is_kept and not is_framing:
         reading.set(history=last)
@@ -261,7 +261,7 @@ def read_entry(reading: Reading, entry: dict[str, Any]) -> None:
 
 
 def read_journal(reading: Reading, journal: dict[str, Any]) -> None:
-    """Give the journal's own members: a branch that nothing went on after ends at its leaf."""
+    """Emit the journal's own members: a branch that nothing continued after ends at its leaf."""
     if "leaf_id" in journal:
         for left in reading.now("abandoned"):
             parent = next((e for e in reading.now("entries") if e.mark == left.parent), None)
@@ -287,7 +287,7 @@ def _place(reading: Reading, first_event: int, behind: str | None, *, is_off: bo
 
 
 def _see_branch(reading: Reading, parent: Entry | None, name: str, last: str, *, is_off: bool) -> None:
-    """Remember a branch that was left, and give the way back where the conversation went on from its root."""
+    """Remember a branch that was left, and give the way back where the conversation continued from its root."""
     abandoned: tuple[Abandoned, ...] = reading.now("abandoned")
     if is_off:
         is_first = parent is None or all(a.name != parent.name for a in abandoned)
@@ -363,7 +363,7 @@ class WhaleAdapter(KitAdapter[WhaleState]):
         return _written_id(head) or info.stem or first_line_name(head)
 
     def read(self, reading: Reading) -> None:
-        """Give the events of one piece."""
+        """Emit the events of one piece."""
         role, value = reading.state.role, reading.record.value
         if role == "artifact" and isinstance(value, str):
             _read_artifact_text(reading, value)
@@ -412,7 +412,7 @@ def _read_all(reading: Reading, at: str, items: object) -> None:
 
 
 def _read_message_at(reading: Reading, message: dict[str, Any]) -> None:
-    """Give a message, at a time between the session's start and its last save by its place among the others."""
+    """Emit a message, at a time between the session's start and its last save by its place among the others."""
     index: int = reading.now("index")
     created, updated = reading.now("created"), reading.now("updated")
     if created is not None and updated is not None:
@@ -427,7 +427,7 @@ def _read_message_at(reading: Reading, message: dict[str, Any]) -> None:
 
 
 def _read_artifact_text(reading: Reading, said: str) -> None:
-    """Give the whole output of a tool that the session shows only the beginning of."""
+    """Emit the whole output of a tool that the session shows only the beginning of."""
     name = reading.state.name
     call_id = name.removesuffix(".txt").removeprefix("art_")
     native_id = f"artifact_text:{content_sha256(reading.state.session, name)}"

@@ -1,4 +1,4 @@
-"""What was said: by people, by the model, in its reasoning. Each is written twice; one of the two is given.
+"""Parses user messages, model messages and reasoning. Codex writes each twice; one copy is used.
 
 Canonical is whichever comes first: the texts are the same, and nobody knows whether the other will follow (old and
 trimmed files have one channel only). Evidence: format notes: Codex, representation.
@@ -230,7 +230,7 @@ def _item_user(step: Step, texts: list[str], parts: tuple[Part, ...]) -> None:
 
 
 def ask(step: Step, texts: list[str], parts: tuple[Part, ...], *, channel: int) -> None:
-    """Give a person's message unless its twin was given."""
+    """Emit a person's message unless its twin was given."""
     # The event joins the item's texts without a separator.
     if (texts or parts) and not is_twin(step, "".join(texts), USER, channel):
         step.set(compactions=())
@@ -271,7 +271,7 @@ def completed_agent_message(step: Step, item: dict[str, Json]) -> None:
 
 
 def say(step: Step, texts: list[str], parts: tuple[Part, ...], *, channel: int, message_id: str = "") -> None:
-    """Give the model's texts that were not given yet, as one message. The interface tells one event per text."""
+    """Emit the model's texts that were not given yet, as one message. The interface tells one event per text."""
     fresh = [t for t in texts if not is_twin(step, t, ASSISTANT, channel)]
     if fresh or (parts and not texts):
         text = "\n".join(fresh)
@@ -308,7 +308,7 @@ def completed_reasoning(step: Step, item: dict[str, Json]) -> None:
 
 
 def think(step: Step, texts: list[str], *, channel: int, message_id: str = "") -> None:
-    """Give the parts of the reasoning that were not given yet, as one event."""
+    """Emit the parts of the reasoning that were not given yet, as one event."""
     fresh = [t for t in texts if not is_twin(step, t, THINKING, channel)]
     if fresh:
         step.emit(Thinking(text="\n\n".join(fresh), message_id=message_id), "assistant")
@@ -478,7 +478,7 @@ def compacted(step: Step, payload: dict[str, Json]) -> None:
 
 
 def compact(step: Step, told_by: str, summary: str) -> None:
-    """Give a compaction once, though up to four record types tell of it.
+    """Emit a compaction once, though up to four record types tell of it.
 
     A second telling of the same type is a second compaction; a telling that alone has the summary is given too.
     """

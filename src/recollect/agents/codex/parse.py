@@ -1,4 +1,4 @@
-"""The Codex adapter: recognises rollouts, names their sessions, turns each record into events. Pure.
+"""Codex: recognises rollouts, names sessions and parses records into events. Pure.
 
 A record is `{timestamp, type, payload}`; before 2025-09 the payload stood alone; the oldest rollouts are one JSON
 document. What each type means is in `dialogue` (messages, headers, turns, compactions) and `tools` (calls, patches,
@@ -254,7 +254,7 @@ _CUT_HEADER = re.compile(
     rb'\s*\{\s*"timestamp"\s*:\s*"[^"]{1,40}"\s*,\s*(?:"ordinal"\s*:\s*\d+\s*,\s*)?"type"\s*:\s*"session_meta"\s*,'
     rb'\s*"payload"\s*:\s*\{\s*(?:"session_id"\s*:\s*"[^"]*"\s*,\s*)?"id"\s*:\s*"([^"\\]+)"'
 )
-"""A first line that goes on beyond the head: instructions and tool schemas can be longer than that."""
+"""A first line that continues beyond the head: instructions and tool schemas can be longer than that."""
 _CUT_DOCUMENT = re.compile(rb'\s*\{\s*"session"\s*:\s*\{[^{}]*"id"\s*:\s*"([^"\\]+)"[^{}]*\}\s*,\s*"items"\s*:\s*\[')
 """The oldest form, where the whole document is one record."""
 _HEAD_LINES = 32

@@ -1,4 +1,4 @@
-"""What the parser remembers between records, and the work on one record."""
+"""The parser's state between records, and the parsing of one record."""
 
 from __future__ import annotations
 

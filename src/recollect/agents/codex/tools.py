@@ -1,4 +1,4 @@
-"""Tool calls and their results, from the model's items and from the interface's end events.
+"""Parses tool calls and results, from the model's items and from the interface's end events.
 
 A call is told by an item and its outcome by an output item and, depending on how the session was persisted, by an
 end event or a completed item with the same call id. Where the call is known, an end event adds only what the output
@@ -133,7 +133,7 @@ Counts = tuple[int, int, int, int, int]
 
 
 def token_count(step: Step, payload: dict[str, Json]) -> None:
-    """Give the usage of a response that was not counted yet; a count without `info` says nothing."""
+    """Emit the usage of a response that was not counted yet; a count without `info` says nothing."""
     info = step.mapping(payload.get("info"), "info")
     if not info:
         return
@@ -453,7 +453,7 @@ def _give_edits(step: Step, edits: list[FileEdit], call_id: str) -> None:
 
 
 def _give_outcome(step: Step, result: ToolResult) -> None:
-    """Give the result of an end event where it says anything that was not given yet."""
+    """Emit the result of an end event where it says anything that was not given yet."""
     is_news = result.ok is not None and not step.is_settled(result.call_id)
     if is_news or result.text or result.parts or result.structured:
         if result.ok is not None:

@@ -1,4 +1,4 @@
-"""Whether Codex may run a hook."""
+"""Checks whether Codex may run a hook."""
 
 from __future__ import annotations
 

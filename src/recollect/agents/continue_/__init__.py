@@ -1,1 +1,1 @@
-"""Continue: sessions of the extension and of the `cn` CLI; `continue` is a keyword, hence the underscore."""
+"""Continue: sessions of the extension and of the `cn` CLI; `continue` itself is a Python keyword."""

@@ -1,4 +1,4 @@
-"""Continue: one item of a session's history in, its events out. Pure, and never raises on content."""
+"""Continue: parses an item of a session's history into events. Pure; never raises on content."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ _MAX_ANSWERED = 256
 
 
 def read_calls(reading: ContinueReading, item: dict[str, Any], message: dict[str, Any]) -> None:
-    """Give the calls of an item and the results that its states hold."""
+    """Emit the calls of an item and the results that its states hold."""
     states = {text(mapping(s).get("toolCallId")): mapping(s) for s in reading.items(item, "toolCallStates")}
     written = reading.items(message, "toolCalls")
     calls = [mapping(call) for call in written] or [mapping(state.get("toolCall")) for state in states.values()]
@@ -116,7 +116,7 @@ def _read_state(reading: ContinueReading, call_id: str, state: dict[str, Any]) -
 
 
 def read_tool_message(reading: ContinueReading, message: dict[str, Any]) -> None:
-    """Give the result that a message holds, unless its call's state gave it already."""
+    """Emit the result that a message holds, unless its call's state gave it already."""
     call_id = reading.text(message, "toolCallId")
     if call_id and call_id in reading.now("answered"):
         arrived(reading, call_id)
@@ -173,7 +173,7 @@ _MAX_MODEL_CHARS = 200
 
 
 def read_item(reading: ContinueReading) -> None:
-    """Give the events of one item."""
+    """Emit the events of one item."""
     item = reading.value
     message = mapping(item.get("message"))
     role = message.get("role")
@@ -215,7 +215,7 @@ def read_item(reading: ContinueReading) -> None:
 
 
 def _read_reasoning(reading: ContinueReading, item: dict[str, Any], base: str) -> None:
-    """Give the reasoning beside an answer; its times are the only ones in a session."""
+    """Emit the reasoning beside an answer; its times are the only ones in a session."""
     reasoning = reading.mapping(item, "reasoning")
     reading.date(reasoning.get("startAt"), "reasoning.startAt")
     said = reading.text(reasoning, "text")
@@ -249,7 +249,7 @@ def _read_assistant(reading: ContinueReading, item: dict[str, Any], message: dic
 
 
 def _read_context(reading: ContinueReading, item: dict[str, Any], base: str) -> None:
-    """Give what was put beside a message: files, diffs, terminal output. It is the harness's text, not the person's."""
+    """Emit what was put beside a message: files, diffs, terminal output. It is the harness's text, not the person's."""
     for number, written in enumerate(reading.items(item, "contextItems")):
         value = mapping(written)
         name = f"{base}/context/{number}"
@@ -295,7 +295,7 @@ def _parts(reading: ContinueReading, content: Json) -> tuple[Part, ...]:
 
 
 def read_session(reading: ContinueReading) -> None:
-    """Give what stands around the history: the session's start, title, mode and model, and its total."""
+    """Emit what stands around the history: the session's start, title, mode and model, and its total."""
     value = reading.value
     if not value:
         read_odd(reading)
@@ -321,7 +321,7 @@ def read_session(reading: ContinueReading) -> None:
 
 
 def give_title(reading: ContinueReading, value: dict[str, Any], session: str | None = None) -> None:
-    """Give a session's title; the placeholder of a new one is none."""
+    """Emit a session's title; the placeholder of a new one is none."""
     title = reading.text(value, "title")
     if title and title not in _NO_TITLES:
         name = "index/title" if session else "title"
@@ -382,7 +382,7 @@ class ContinueAdapter(KitAdapter[ContinueState]):
         return (named[1].decode("utf-8", "replace") if named else info.stem) or first_line_name(head)
 
     def read(self, reading: ContinueReading) -> None:
-        """Give the events of one record."""
+        """Emit the events of one record."""
         if reading.state.role == "index":
             _read_index(reading)
         elif reading.at == "history":
@@ -392,7 +392,7 @@ class ContinueAdapter(KitAdapter[ContinueState]):
 
 
 def _read_index(reading: ContinueReading) -> None:
-    """Give an entry of the list of sessions: the only place that says when one began."""
+    """Emit an entry of the list of sessions: the only place that says when one began."""
     entry = reading.value
     session = text(entry.get("sessionId"))
     if not session:

@@ -1,4 +1,4 @@
-"""Copilot CLI: one record in, its events out. Pure, and never raises on content.
+"""Copilot CLI: parses a record into events. Pure; never raises on content.
 
 The stream of session events is read by `kit.copilot_events`, which VS Code shares; here are the files around it.
 """
@@ -51,7 +51,7 @@ class HistoryState(CopilotState, frozen=True, gc=False, omit_defaults=True):
 
 
 def read_history(reading: Reading[HistoryState]) -> None:
-    """Give the events of one element of an old document, or of the members around its arrays."""
+    """Emit the events of one element of an old document, or of the members around its arrays."""
     if not isinstance(reading.record.value, dict):
         read_odd(reading)
     elif reading.at == "chatMessages":
@@ -110,7 +110,7 @@ def _call(reading: Reading[HistoryState], call: dict[str, Any], name: str) -> No
 
 
 def _result(reading: Reading[HistoryState], value: dict[str, Any], said: str) -> None:
-    """Give a result. The API's tool messages don't say how it went, so that edits are taken as made."""
+    """Emit a result. The API's tool messages don't say how it went, so that edits are taken as made."""
     call_id = text(value.get("tool_call_id"))
     call = call_named(reading.now("calls"), call_id)
     name = call.name if call is not None else text(value.get("name"))
@@ -122,7 +122,7 @@ def _result(reading: Reading[HistoryState], value: dict[str, Any], said: str) ->
 
 
 def _shown(reading: Reading[HistoryState], value: dict[str, Any]) -> None:
-    """Give an entry of the timeline: it repeats the messages as the terminal showed them, and has their times."""
+    """Emit an entry of the timeline: it repeats the messages as the terminal showed them, and has their times."""
     reading.date(value.get("timestamp"))
     kind = text(value.get("type"))
     said = text(value.get("text"))
@@ -138,7 +138,7 @@ _MAX_LINES = 200
 
 
 def read_workspace(reading: Reading[HistoryState], body: str) -> None:
-    """Give the session's title, folder and branch of `workspace.yaml`: flat `key: value` lines."""
+    """Emit the session's title, folder and branch of `workspace.yaml`: flat `key: value` lines."""
     told = _flat_yaml(body)
     reading.date(told.get("updated_at") or told.get("created_at"), "updated_at")
     reading.entitle(told.get("name") or told.get("summary") or "", "workspace/title")
@@ -175,12 +175,12 @@ def _unquoted(value: str) -> str:
 
 
 def read_plan(reading: Reading[HistoryState], body: str) -> None:
-    """Give the plan as it stands."""
+    """Emit the plan as it stands."""
     reading.add(Lifecycle("plan", text=body), native_id="plan")
 
 
 def read_checkpoint(reading: Reading[HistoryState], body: str) -> None:
-    """Give what a compaction wrote down of the work so far."""
+    """Emit what a compaction wrote down of the work so far."""
     name = reading.state.name
     reading.add(Lifecycle("checkpoint", text=body, detail={"file": name}), native_id=f"checkpoint/{name}")
 
@@ -235,7 +235,7 @@ class CopilotAdapter(KitAdapter[HistoryState]):
         return in_name[0] if in_name is not None else info.stem or first_line_name(head)
 
     def read(self, reading: Reading[HistoryState]) -> None:
-        """Give the events of one record."""
+        """Emit the events of one record."""
         role = reading.state.role
         read_text = TEXTS.get(role)
         if role == HISTORY:

@@ -1,1 +1,1 @@
-"""Crush, which was a Go tool called OpenCode: one database per project."""
+"""Crush (once a Go tool called OpenCode): one database per project."""

@@ -1,4 +1,4 @@
-"""Crush: one row in, its events out. Pure, and never raises on content.
+"""Crush: parses a row into events. Pure; never raises on content.
 
 Traps are in README.md beside this file.
 """
@@ -79,7 +79,7 @@ _SHELLS = frozenset(("bash", "shell", "job_output"))
 
 
 def read_result(reading: Reading, data: dict[str, Any], name: str) -> None:
-    """Give the result of a call, and what it edited."""
+    """Emit the result of a call, and what it edited."""
     call_id = reading.text(data, "tool_call_id") or name
     tool, path = called(reading, call_id)
     tool = reading.text(data, "name") or tool
@@ -171,7 +171,7 @@ def _give_edit(reading: Reading, tool: str, path: str, facts: dict[str, Any], ca
 
 
 def _see_folder(reading: Reading, facts: dict[str, Any], call_id: str) -> None:
-    """Give the folder that commands run in, when it is another than before."""
+    """Emit the folder that commands run in, when it is another than before."""
     folder = text(mapping(facts).get("working_directory"))
     if folder and short(folder, MAX_PATH_CHARS) != reading.now("cwd"):
         reading.set(cwd=short(folder, MAX_PATH_CHARS))
@@ -214,7 +214,7 @@ class _Message(NamedTuple):
 
 
 def read_message(reading: Reading) -> None:
-    """Give a message row."""
+    """Emit a message row."""
     row = reading.value
     name = text(row.get("id"))
     reading.native_id = name or None
@@ -396,7 +396,7 @@ _CALL_MARK = "$$"
 
 
 def read_session(reading: Reading) -> None:
-    """Give a session: its start and lineage, its title, its to-do list and its counters."""
+    """Emit a session: its start and lineage, its title, its to-do list and its counters."""
     row = reading.value
     reading.date(row.get("created_at"), "created_at")
     parent = reading.text(row, "parent_session_id")
@@ -442,7 +442,7 @@ def _give_todos(reading: Reading, todos: Any) -> None:
 
 
 def read_file(reading: Reading) -> None:
-    """Give a version of a file that the session changed: a copy, not an edit, which the tool's result is."""
+    """Emit a version of a file that the session changed: a copy, not an edit, which the tool's result is."""
     row = reading.value
     name = f"file:{text(row.get('id'))}"
     reading.date(row.get("created_at"), "created_at")
@@ -466,5 +466,5 @@ class CrushAdapter(KitAdapter[CrushState]):
     state_type = CrushState
 
     def read(self, reading: Reading) -> None:
-        """Give the events of one row, by the table it is of."""
+        """Emit the events of one row, by the table it is of."""
         read_row(reading, _TABLES)

@@ -1,1 +1,1 @@
-"""Cursor: the editor's composer store, the command line agent's store, and the transcripts both write."""
+"""Cursor: the editor's composer store, the command-line agent's store, and the transcripts of both."""

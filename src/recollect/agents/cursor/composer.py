@@ -1,4 +1,4 @@
-"""The row of a composer: what the editor knows of a session, the order of its messages, and in old stores these too.
+"""Parses a composer row: the session's facts, the order of its messages and, in old stores, the messages.
 
 It sorts behind the rows of its messages. Evidence: format notes: Cursor, store A.
 """
@@ -89,7 +89,7 @@ def bubble_name(bubble: dict[str, Any], key: str) -> str:
 
 
 def read_bubble(step: Step, bubble: dict[str, Any], name: str) -> None:
-    """Give what a bubble says: thought, words, tool, tokens, and what stands beside them."""
+    """Emit what a bubble says: thought, words, tool, tokens, and what stands beside them."""
     kind = bubble.get("type")
     created = bubble.get("createdAt")
     if created is None or created == "":
@@ -189,7 +189,7 @@ def _read_tool(step: Step, tool: dict[str, Any], name: str) -> None:
 
 
 def _read_result(step: Step, tool: dict[str, Any], *, call_id: str, name: str) -> bool:
-    """Give a tool's result once its status says that it ended; return whether it went well."""
+    """Emit a tool's result once its status says that it ended; return whether it went well."""
     status = step.text(tool, "status").lower()
     step.odd_value("toolFormerData.status", status, _RUNNING | _ENDED)
     has_result = tool.get("result") not in (None, "")
@@ -228,7 +228,7 @@ def decoded_text(value: Json) -> str:
 
 
 def _read_usage(step: Step, bubble: dict[str, Any], name: str) -> None:
-    """Give the tokens of a step where they are counted at all; most bubbles say 0."""
+    """Emit the tokens of a step where they are counted at all; most bubbles say 0."""
     counts = step.mapping(bubble, "tokenCount")
     read, written = step.count(counts, "inputTokens"), step.count(counts, "outputTokens")
     if read or written:
@@ -243,7 +243,7 @@ def _read_summary(step: Step, bubble: dict[str, Any], name: str) -> None:
 
 
 def give_compaction(step: Step, summary: dict[str, Any], name: str) -> None:
-    """Give a compaction: the summary that stands for the messages up to a bubble, and the bubble that follows them."""
+    """Emit a compaction: the summary that stands for the messages up to a bubble, and the bubble that follows them."""
     said = text(summary.get("summary"))
     continues_at = text(summary.get("clientShouldStartSendingFromInclusiveBubbleId"))
     until = text(summary.get("truncationLastBubbleIdInclusive"))
@@ -256,7 +256,7 @@ def give_compaction(step: Step, summary: dict[str, Any], name: str) -> None:
 
 
 def _read_alongside(step: Step, bubble: dict[str, Any], name: str) -> None:
-    """Give what was attached to a message or suggested with it, without the code that its text shows too."""
+    """Emit what was attached to a message or suggested with it, without the code that its text shows too."""
     if bubble.keys() <= _READ:
         return
     said = text(bubble.get("text"))
@@ -297,7 +297,7 @@ _OF_THE_EDITOR = word_set("""
 
 
 def read_composer(step: Step, composer: dict[str, Any]) -> None:
-    """Give the facts of a session. An empty shell (no messages, no name) gives nothing."""
+    """Emit the facts of a session. An empty shell (no messages, no name) gives nothing."""
     inline = _inline(composer)
     headers = step.items(composer, "fullConversationHeadersOnly")
     if not headers and not inline and not composer.get("name") and not step.now("humans"):
@@ -375,7 +375,7 @@ def _read_subagents(step: Step, composer: dict[str, Any]) -> None:
 
 
 def _read_files(step: Step, composer: dict[str, Any]) -> None:
-    """Give the files as they were before the session changed them, where the row holds them whole."""
+    """Emit the files as they were before the session changed them, where the row holds them whole."""
     for address, kept in step.mapping(composer, "originalFileStates").items():
         content = mapping(kept).get("content")
         if isinstance(content, str):
@@ -384,7 +384,7 @@ def _read_files(step: Step, composer: dict[str, Any]) -> None:
 
 
 def _read_totals(step: Step, composer: dict[str, Any]) -> None:
-    """Give what the context held last, and the stated costs: totals that are never added to the tokens of steps."""
+    """Emit what the context held last, and the stated costs: totals that are never added to the tokens of steps."""
     session = step.state.session
     breakdown = step.mapping(composer, "promptTokenBreakdown")
     used = whole(breakdown.get("totalUsedTokens")) or whole(composer.get("contextTokensUsed")) or 0
@@ -408,7 +408,7 @@ def _read_status(step: Step, composer: dict[str, Any], listed: list[Any]) -> Non
 
 
 def _read_rewinds(step: Step, listed: list[str]) -> None:
-    """Give a rewind where the person's messages are in the store and the composer lists them no more.
+    """Emit a rewind where the person's messages are in the store and the composer lists them no more.
 
     A message that is newer than all listed ones may only not be listed yet: it proves nothing.
     """
@@ -432,7 +432,7 @@ def _read_rewinds(step: Step, listed: list[str]) -> None:
 
 
 def _read_rest(step: Step, composer: dict[str, Any]) -> None:
-    """Give the tasks, what is attached to the whole session, and what was typed and not sent."""
+    """Emit the tasks, what is attached to the whole session, and what was typed and not sent."""
     todos = pruned(step.items(composer, "todos"))
     if todos:
         step.add(Lifecycle("todo", text=flatten(todos), detail=todos), native_id="todos")
@@ -445,7 +445,7 @@ def _read_rest(step: Step, composer: dict[str, Any]) -> None:
 
 
 def read_ide_row(step: Step) -> None:
-    """Give a row of the editor's store; its key says what it is. A row without a value is an empty shell."""
+    """Emit a row of the editor's store; its key says what it is. A row without a value is an empty shell."""
     key, value = text(step.value.get("key")), step.value.get("value")
     if value is None:
         return

@@ -1,4 +1,4 @@
-"""Messages of the transcripts and of the command line's store: a role, and content as text or blocks.
+"""Parses messages of the transcripts and of the command line's store.
 
 Neither has ids of messages, so events are named by what they say: the transcript's copy of a message then has the name
 that the store gave it. Transcripts write blocks as Anthropic's API does, the store as the AI SDK.
@@ -126,7 +126,7 @@ def _first(values: dict[str, Any], names: tuple[str, ...]) -> str | None:
 
 
 def give_edits(step: Step, edits: tuple[Edit, ...] | list[Edit], *, result: Json, call_id: str) -> None:
-    """Give the changes that a call made. Where the call names a file only, the result may hold the hunks."""
+    """Emit the changes that a call made. Where the call names a file only, the result may hold the hunks."""
     facts = mapping(result)
     seen: set[str] = set()
     for edit in edits:
@@ -243,7 +243,7 @@ def iso_of(spoken: str) -> str:
 
 
 def give_prompt(step: Step, said: str, parts: tuple[Part, ...] = ()) -> str:
-    """Give a user text of a store without ids: the harness's part first. Return the person's message's name."""
+    """Emit a user text of a store without ids: the harness's part first. Return the person's message's name."""
     prompt = split_prompt(said)
     if prompt.at:
         step.date(iso_of(prompt.at))
@@ -288,7 +288,7 @@ _TOLD = frozenset(
 
 
 def read_message(step: Step, role: str, content: Json, message: dict[str, Any], *, model: str = "") -> None:
-    """Give the events of a message. `message` holds what stands beside the content."""
+    """Emit the events of a message. `message` holds what stands beside the content."""
     blocks: list[Json] = content if isinstance(content, list) else [content]
     if content is None:
         return
@@ -314,7 +314,7 @@ def read_message(step: Step, role: str, content: Json, message: dict[str, Any], 
 
 
 def _read_user(step: Step, blocks: list[Json], message: dict[str, Any]) -> None:
-    """Give the person's message: all texts of it, and its images."""
+    """Emit the person's message: all texts of it, and its images."""
     texts: list[str] = []
     parts: list[Part] = []
     for block in blocks:
@@ -382,7 +382,7 @@ def _read_block(step: Step, role: str, block: dict[str, Any], message: dict[str,
 
 
 def _give_said(step: Step, said: str, model: str) -> None:
-    """Give the words of the assistant. A transcript marks a thought that it leaves out with `[REDACTED]`."""
+    """Emit the words of the assistant. A transcript marks a thought that it leaves out with `[REDACTED]`."""
     rest = said.rstrip()
     is_withheld = rest.endswith(_REDACTED)
     if is_withheld:
@@ -423,7 +423,7 @@ def _read_call(step: Step, block: dict[str, Any]) -> None:
 
 
 def give_call(step: Step, tool: str, arguments: Json, call_id: str) -> str:
-    """Give a call, remember it, and return its id; one without an id is called after what it asks for."""
+    """Emit a call, remember it, and return its id; one without an id is called after what it asks for."""
     key = call_key(call_id)
     name = f"call:{key}" if key else named(step, "use", [tool, arguments])
     key = key or name
@@ -480,7 +480,7 @@ def _read_result(step: Step, block: dict[str, Any], message: dict[str, Any]) -> 
 
 
 def give_result(step: Step, result: ToolResult, facts: dict[str, Any]) -> None:
-    """Give a result and, where it went well, the changes that its call asked for."""
+    """Emit a result and, where it went well, the changes that its call asked for."""
     key = call_key(result.call_id)
     name = f"result:{key}" if key else named(step, "result", result.text)
     tool = result.name or called(step, key)

@@ -1,4 +1,4 @@
-"""Cursor: one record in, its events out. Pure, and never raises on content.
+"""Cursor: parses a record into events. Pure; never raises on content.
 
 The editor is read by `composer`; the command line and transcripts are read here and share `messages`.
 What becomes one session and what is told twice is in README.md beside this file.
@@ -132,7 +132,7 @@ _META = word_set("""
 
 
 def read_blob(step: Step) -> None:
-    """Give a message, or what the newest list of messages left behind. Other protobuf says nothing."""
+    """Emit a message, or what the newest list of messages left behind. Other protobuf says nothing."""
     name = text(step.value.get("id"))[:_ID_CHARS]
     data = decoded(step.value.get("data"))
     step.ts, step.ts_quality = None, "missing"
@@ -191,7 +191,7 @@ def _read_root(step: Step, root: Root) -> None:
 
 
 def read_meta(step: Step) -> None:
-    """Give what the store knows of the session: its start, title, mode and newest model."""
+    """Emit what the store knows of the session: its start, title, mode and newest model."""
     value = step.value.get("value")
     meta = hex_object(value)
     if not meta:
@@ -228,7 +228,7 @@ _ARGUMENT = re.compile(r"([A-Za-z_]\w*)\s*[=:]\s?(.*)")
 
 
 def read_line(step: Step) -> None:
-    """Give a line of a transcript: a message, or the end of a turn."""
+    """Emit a line of a transcript: a message, or the end of a turn."""
     if not isinstance(step.record.value, dict):
         read_odd(step)
         return
@@ -255,7 +255,7 @@ def read_line(step: Step) -> None:
 
 
 def _start(step: Step) -> None:
-    """Give the session's start; one of a subagent names its parent, whatever the better stores say."""
+    """Emit the session's start; one of a subagent names its parent, whatever the better stores say."""
     if step.state.is_started:
         return
     step.set(is_started=True)
@@ -340,7 +340,7 @@ def _indented(rest: str) -> tuple[str, str]:
 
 
 def _arguments(body: str) -> Json:
-    """Return the arguments of a call, written as JSON or as `name=value` lines; a value may go on over lines."""
+    """Return the arguments of a call, written as JSON or as `name=value` lines; a value may continue over lines."""
     if body.lstrip().startswith("{"):
         return decoded_json(body, body)
     found: dict[str, str] = {}
@@ -358,7 +358,7 @@ def _arguments(body: str) -> Json:
 
 
 def _read_prompt(step: Step) -> None:
-    """Give one prompt of the history, which says neither when nor where it was typed."""
+    """Emit one prompt of the history, which says neither when nor where it was typed."""
     said = step.record.value
     if not isinstance(said, str):
         read_odd(step)

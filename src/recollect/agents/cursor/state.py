@@ -1,4 +1,4 @@
-"""What the parser of Cursor remembers, how it names what has no id, and how columns are decoded."""
+"""The parser's state, generated names for records without an id, and column decoding."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def root_of(raw: bytes) -> Root | None:
 
 
 def _fields(raw: bytes) -> Iterator[tuple[int, bytes]]:
-    """Give the length-delimited fields of a protobuf message; what is none ends the walk."""
+    """Emit the length-delimited fields of a protobuf message; what is none ends the walk."""
     at = 0
     while at < len(raw):
         tag, at = _varint(raw, at)
@@ -103,7 +103,7 @@ def _fields(raw: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def _varint(raw: bytes, at: int) -> tuple[int, int]:
-    """Return a number and where it ends; the end is -1 where there is none."""
+    """Return a number and where it ends; the end is -1 if there is none."""
     value = 0
     for shift, byte in enumerate(raw[at : at + _MAX_VARINT_BYTES]):
         value |= (byte & 0x7F) << (7 * shift)
@@ -241,7 +241,7 @@ def short(name: str) -> str:
 
 
 def give_cwd(step: Step, path: str) -> None:
-    """Give the folder that the session works in, where it is another than before."""
+    """Emit the folder that the session works in, where it is another than before."""
     if path != step.now("cwd"):
         step.set(cwd=path if len(path) <= _MAX_PATH_CHARS and is_encodable(path) else short(path))
         step.add(Lifecycle("cwd", cwd=path), native_id=f"cwd:{digest(path)}")

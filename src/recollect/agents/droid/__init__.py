@@ -1,1 +1,1 @@
-"""Factory Droid: transcripts of messages with Anthropic blocks, and a settings file beside each with its totals."""
+"""Factory Droid: transcripts with Anthropic blocks, and a settings file with totals beside each."""

@@ -1,4 +1,4 @@
-"""Messages: one line each, with Anthropic's blocks. The user's role also carries results, reminders and notices."""
+"""Parses messages with Anthropic blocks. The user's role also carries results, reminders and notices."""
 
 from __future__ import annotations
 
@@ -50,14 +50,14 @@ def operation_of(name: str) -> Literal["create", "modify"]:
 
 
 def read_result(reading: Reading, block: dict[str, Any]) -> None:
-    """Give a tool's result and the edits it stands for."""
+    """Emit a tool's result and the edits it stands for."""
     call_id = reading.text(block, "tool_use_id")
     content = block.get("content")
     add_result(reading, call_id, content_text(content), block.get("is_error"), content)
 
 
 def add_result(reading: Reading, call_id: str, body: str, is_error: object, content: object = None) -> None:
-    """Give a result by its text. Old versions mark a failure in the text only: `Error: …`, an exit code, `success`."""
+    """Emit a result by its text. Old versions mark a failure in the text only: `Error: …`, an exit code, `success`."""
     call = arrived(reading, call_id)
     if is_error is not None and not isinstance(is_error, bool):
         reading.wrong("is_error")
@@ -113,7 +113,7 @@ def stream_session(value: dict[str, Any]) -> str:
 
 
 def read_stream(reading: Reading) -> None:
-    """Give the events of one record of saved output."""
+    """Emit the events of one record of saved output."""
     value = reading.value
     kind = reading.text(value, "type")
     reading.date(value.get("timestamp"))
@@ -186,7 +186,7 @@ def _read_result(reading: Reading) -> None:
 
 
 def _read_end(reading: Reading) -> None:
-    """Give the final answer, which no message repeats, and the tokens of the whole run."""
+    """Emit the final answer, which no message repeats, and the tokens of the whole run."""
     value = reading.value
     said = reading.text(value, "finalText")
     if said:
@@ -212,7 +212,7 @@ _FILE = re.compile(r"Contents of [^\n]{1,1000} \(lines \d+-\d+ of \d+\):\n")
 
 
 def read_message(reading: Reading) -> None:
-    """Give the events of a message."""
+    """Emit the events of a message."""
     message = reading.mapping(reading.value, "message")
     role = reading.text(message, "role")
     content = message.get("content")

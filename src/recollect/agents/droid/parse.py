@@ -1,4 +1,4 @@
-"""Factory Droid: one record in, its events out. Pure, and never raises on content.
+"""Factory Droid: parses a record into events. Pure; never raises on content.
 
 Messages and saved output are read by `messages`; traps are in README.md.
 """
@@ -41,7 +41,7 @@ _FAILED = ("error", "failed")
 
 
 def read_record(reading: Reading) -> None:
-    """Give the events of one record of a transcript."""
+    """Emit the events of one record of a transcript."""
     value = reading.value
     kind = reading.text(value, "type")
     reading.native_id = short(reading.text(value, "id")) or None
@@ -55,7 +55,7 @@ def read_record(reading: Reading) -> None:
 
 
 def _read_start(reading: Reading) -> None:
-    """Give the session's start and its title; the title is the first prompt until the agent has found a better one."""
+    """Emit the session's start and its title; the title is the first prompt until the agent has found a better one."""
     value = reading.value
     facts = mapping(value.get("session")) or value
     cwd, version = reading.text(facts, "cwd"), facts.get("version")
@@ -107,7 +107,7 @@ def _read_todos(reading: Reading) -> None:
 
 
 def _read_outcome(reading: Reading) -> None:
-    """Give the end of a turn, which has neither id nor time. What is neither done nor an error was interrupted."""
+    """Emit the end of a turn, which has neither id nor time. What is neither done nor an error was interrupted."""
     value = reading.value
     reason = reading.text(value, "reason")
     name = "turn_ended" if reason in _ENDED else "turn_aborted" if reason in _FAILED else "interrupted"
@@ -118,7 +118,7 @@ def _read_outcome(reading: Reading) -> None:
 
 
 def _read_settings(reading: Reading) -> None:
-    """Give a change of settings, and of the model with it."""
+    """Emit a change of settings, and of the model with it."""
     rest: dict[str, Any] = {k: v for k, v in reading.value.items() if k not in ("type", "id", "timestamp", "parentId")}
     reading.add(Lifecycle("settings", detail=without_opaque(rest) or None, model=text(rest.get("model"))))
 
@@ -156,7 +156,7 @@ def is_settings(value: Any) -> bool:
 
 
 def read_settings(reading: Reading) -> None:
-    """Give the session's settings and its tokens. The only time in it is that of the first request."""
+    """Emit the session's settings and its tokens. The only time in it is that of the first request."""
     value = reading.value
     reading.infer(instant(value.get("providerLockTimestamp")))
     model = reading.text(value, "model")

@@ -1,4 +1,4 @@
-"""DeepSeek Harness: one record in, its events out. Pure, and never raises on content.
+"""DeepSeek Harness: parses a record into events. Pure; never raises on content.
 
 A record is a header, an event `{type, seq, time, data}`, or a row of packed pieces of a stream.
 Traps are in README.md beside this file.
@@ -105,7 +105,7 @@ def drop_streamed(reading: Reading) -> None:
 
 
 def give_streamed(reading: Reading) -> None:
-    """Give what was streamed of a response that never came whole."""
+    """Emit what was streamed of a response that never came whole."""
     streamed: Streamed = reading.now("streamed")
     reading.set(streamed=Streamed())
     name = f"streamed:{streamed.key}"
@@ -161,7 +161,7 @@ def _attachment(kind: str, attachment: dict[str, Any]) -> Part:
 
 
 def read_user(reading: Reading, data: dict[str, Any]) -> None:
-    """Give a message in the user's role; a person's has the source `user`."""
+    """Emit a message in the user's role; a person's has the source `user`."""
     name = short(text(data.get("id"))) or name_of(reading, "user", data)
     source = reading.mapping(data, "source")
     said, parts = content_of(reading, data.get("content"), name)
@@ -172,7 +172,7 @@ def read_user(reading: Reading, data: dict[str, Any]) -> None:
 
 
 def read_system(reading: Reading, data: dict[str, Any]) -> None:
-    """Give a system prompt."""
+    """Emit a system prompt."""
     message = mapping(data.get("message")) or data
     name = short(text(message.get("id"))) or name_of(reading, "system", data)
     said, _ = content_of(reading, message.get("content"), name)
@@ -180,7 +180,7 @@ def read_system(reading: Reading, data: dict[str, Any]) -> None:
 
 
 def read_assistant(reading: Reading, data: dict[str, Any]) -> None:
-    """Give a response: thoughts, text, and the calls it asked for."""
+    """Emit a response: thoughts, text, and the calls it asked for."""
     drop_streamed(reading)
     message = reading.mapping(data, "message")
     name = short(text(message.get("id"))) or name_of(reading, "assistant", message)
@@ -209,7 +209,7 @@ def _usage_in(stream: Json) -> dict[str, Any]:
 
 
 def read_usage(reading: Reading, usage: dict[str, Any], model: str, *, name: str) -> None:
-    """Give a response's tokens: what is cached is no part of the input, what is thought is part of the output."""
+    """Emit a response's tokens: what is cached is no part of the input, what is thought is part of the output."""
     put, got, read, written, thought = (reading.count(usage, field) for field in _COUNTS)
     if put or got or read or written:
         # A fork repeats records with their times; only messages have ids that no other session has.
@@ -220,7 +220,7 @@ def read_usage(reading: Reading, usage: dict[str, Any], model: str, *, name: str
 
 
 def read_call(reading: Reading, data: dict[str, Any]) -> None:
-    """Give a call as it began to run; its response asked for it under the same name."""
+    """Emit a call as it began to run; its response asked for it under the same name."""
     call_id = reading.text(data, "callId")
     _give_call(reading, call_id, reading.text(data, "name"), data.get("arguments"))
     reading.extra(data, _CALL_FIELDS, "tool/call", native_id=f"call:{short(call_id)}")
@@ -239,7 +239,7 @@ def _give_call(reading: Reading, call_id: str, name: str, written: Json) -> None
 
 
 def read_result(reading: Reading, data: dict[str, Any]) -> None:
-    """Give a result. A failure is told by the block, by an error beside the message, or by an exit code."""
+    """Emit a result. A failure is told by the block, by an error beside the message, or by an exit code."""
     message = reading.mapping(data, "message")
     block = next((mapping(b) for b in items(message.get("content")) if mapping(b).get("type") == "tool-result"), {})
     call_id = text(mapping(message.get("source")).get("callId")) or text(block.get("toolCallId"))
@@ -259,7 +259,7 @@ def read_result(reading: Reading, data: dict[str, Any]) -> None:
 
 
 def see_model(reading: Reading, model: str) -> None:
-    """Give a change of model."""
+    """Emit a change of model."""
     before, now = reading.now("model"), short(model)
     if now and now != before:
         reading.set(model=now)
@@ -269,7 +269,7 @@ def see_model(reading: Reading, model: str) -> None:
 
 # The header, and which reader takes which event; what happens around the conversation becomes `lifecycle` events.
 #
-# Events are named for their messages, calls and times, never for `seq`: a migration to the next format counts anew.
+# Events are named for their messages, calls and times, never for `seq`: a migration to the next format counts again.
 
 _ENVELOPE = word_set("type seq time data sourceEventSeqs surfaceOp ignorable seq0 time0 index")
 _HEADER_FIELDS = word_set("""
@@ -297,7 +297,7 @@ _FAILED = ("error", "failed", "max-steps", "step-limit", "output-limit")
 
 
 def read_record(reading: Reading) -> None:
-    """Give the events of one record."""
+    """Emit the events of one record."""
     value = reading.value
     kind = reading.text(value, "type")
     if kind == "session" and "data" not in value:
@@ -321,7 +321,7 @@ def read_record(reading: Reading) -> None:
 
 
 def _read_header(reading: Reading) -> None:
-    """Give the session's start. A session that another one began is its subagent or its fork."""
+    """Emit the session's start. A session that another one began is its subagent or its fork."""
     value = reading.value
     reading.date(value.get("createdAt"), "createdAt")
     parent = text(value.get("parentSession"))
@@ -346,7 +346,7 @@ def _read_title(reading: Reading, data: dict[str, Any]) -> None:
 
 
 def _read_turn_end(reading: Reading, data: dict[str, Any]) -> None:
-    """Give the end of a turn; what is neither done nor failed was interrupted."""
+    """Emit the end of a turn; what is neither done nor failed was interrupted."""
     give_streamed(reading)
     reason = data.get("reason")
     kind = text(mapping(reason).get("kind"))
@@ -360,14 +360,14 @@ def _read_step_end(reading: Reading, data: dict[str, Any]) -> None:
 
 
 def _read_attempt(reading: Reading, data: dict[str, Any]) -> None:
-    """Give an attempt of the model that came to nothing, with what it had said."""
+    """Emit an attempt of the model that came to nothing, with what it had said."""
     rest = {k: v for k, v in data.items() if k != "stream"}
     said = text_of_stream(data.get("stream"))
     reading.add(Lifecycle("attempt", text=said, detail=without_opaque(rest) or None))
 
 
 def _read_request(reading: Reading, data: dict[str, Any]) -> None:
-    """Give what a request was made with: a new model, and a new system prompt."""
+    """Emit what a request was made with: a new model, and a new system prompt."""
     header = reading.mapping(data, "header")
     see_model(reading, text(mapping(header.get("config")).get("model")))
     prompt = header.get("system", header.get("systemPrompt"))
@@ -379,7 +379,7 @@ def _read_request(reading: Reading, data: dict[str, Any]) -> None:
 
 
 def _read_summary(reading: Reading, data: dict[str, Any]) -> None:
-    """Give a compaction: its end only says that it went well."""
+    """Emit a compaction: its end only says that it went well."""
     name = f"compaction:{short(text(data.get('compactionId'))) or content_name(data)}"
     summary, _ = content_of(reading, data.get("summary"), name)
     before = reading.whole(data, "shadowedTokenCount")
@@ -392,7 +392,7 @@ def _read_prune(reading: Reading, data: dict[str, Any]) -> None:
 
 
 def _read_lifecycle(reading: Reading, name: str, data: dict[str, Any]) -> None:
-    """Give what happened around the conversation. Marks of turns and steps without more to say are kept short."""
+    """Emit what happened around the conversation. Marks of turns and steps without more to say are kept short."""
     rest = {k: v for k, v in data.items() if k not in ("turn", "step") and v not in (None, "", [], {})}
     said = next((rest[k] for k in ("text", "title", "kind", "preset", "mode") if isinstance(rest.get(k), str)), "")
     call_id = text(rest.get("callId"))

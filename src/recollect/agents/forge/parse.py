@@ -1,4 +1,4 @@
-"""Forge: one row, which is a whole conversation, in, its events out. Pure, and never raises on content."""
+"""Forge: parses a row, which is a whole conversation, into events. Pure; never raises on content."""
 
 from __future__ import annotations
 
@@ -176,7 +176,7 @@ class Conversation:
         """Calls by their id, with the path that they delete and the agent that they start."""
 
     def read(self, entry: Json) -> None:
-        """Give the events of one entry: `{message: {text: …}, usage}`, in old rows without the wrapping."""
+        """Emit the events of one entry: `{message: {text: …}, usage}`, in old rows without the wrapping."""
         name = self._name(entry)
         message = mapping(entry).get("message", entry)
         kind, body = next(iter(message.items())) if isinstance(message, dict) and message else ("", None)
@@ -296,7 +296,7 @@ class Conversation:
                 reading.add(edit, "tool", native_id=f"{name}/edit/{number}")
 
     def _media(self, body: dict[str, Any], name: str) -> None:
-        """Give an attached image or document: a user's message without words."""
+        """Emit an attached image or document: a user's message without words."""
         part: Part
         if "url" in body:
             part = self._reading.readable(data_url_part("image", text(body.get("url"))), "image.url")

@@ -1,1 +1,1 @@
-"""What is known of every agent, one TOML file each, and what reads records by a description."""
+"""The facts of every agent, one TOML file each, and the parser that reads described records."""

@@ -1,4 +1,4 @@
-"""The blocks of a message's content: those that a description names, and what it adds to those of the AI SDK."""
+"""Parses content blocks as a description names them, in addition to those of the AI SDK."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def is_any(value: Json, conditions: tuple[When, ...]) -> bool:
 
 
 def read_aisdk(reading: Reading[Any], content: Json, speaker: Speaker, form: Format) -> None:
-    """Give the content of a message of the AI SDK, and apart from it what the harness put into it."""
+    """Emit the content of a message of the AI SDK, and apart from it what the harness put into it."""
     name, role = speaker.name, speaker.role
     own = speaker._replace(fields=names(form.extras))
     blocks = [_renamed(block, form) for block in content] if isinstance(content, list) else content
@@ -56,7 +56,7 @@ def read_aisdk(reading: Reading[Any], content: Json, speaker: Speaker, form: For
 
 
 def _read_answer(reading: Reading[Any], content: Json, speaker: Speaker, form: Format) -> None:
-    """Give an answer without the notes in it, then the notes."""
+    """Emit an answer without the notes in it, then the notes."""
     found: list[str] = []
 
     def cut(said: Json) -> Json:
@@ -97,7 +97,7 @@ def _read_added(reading: Reading[Any], block: dict[str, Any], where: str | None,
 
 
 def _read_pieces(reading: Reading[Any], result: dict[str, Any], where: str | None, form: ResultPieces) -> None:
-    """Give what a tool gave back, without what the harness added for the model, and whose session a child's is."""
+    """Emit what a tool gave back, without what the harness added for the model, and whose session a child's is."""
     given = [mapping(piece) for piece in items(result.get("content"))]
     shown = [piece for piece in given if not is_any(piece, form.injected)]
     call_id = reading.text(result, "toolCallId")
@@ -141,7 +141,7 @@ class OwnBlocks:
         self._is_hint = is_hint
 
     def read(self, message: dict[str, Any], path: str, role: str) -> None:
-        """Give the texts and media as one message, the other blocks one by one."""
+        """Emit the texts and media as one message, the other blocks one by one."""
         content = message.get(path)
         blocks = [{"type": "text", "text": content}] if isinstance(content, str) else self._reading.items(message, path)
         is_said = False
@@ -218,7 +218,7 @@ class OwnBlocks:
         give_call(self._reading, ToolCall(call_id, name, canonical_tool(name), asked), where)
 
     def _result(self, given: dict[str, Any], known: BlockType, where: str) -> None:
-        """Give a result, without what the harness added to it."""
+        """Emit a result, without what the harness added to it."""
         reading, content = self._reading, given.get(known.output)
         pieces = items(content)
         added = [mapping(piece) for piece in pieces if is_any(piece, self._form.injected)]

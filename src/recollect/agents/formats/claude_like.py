@@ -1,4 +1,4 @@
-"""Transcripts of agents that copied Claude Code's records: a line with `uuid`, `parentUuid` and an Anthropic message.
+"""Parses transcripts of agents that copied Claude Code's records (`uuid`, `parentUuid`, an Anthropic message).
 
 The relatives write fewer kinds of records than Claude Code does, some in forms of their own (tool results that wrap a
 Google `functionResponse`), so that they don't share its parser. One response may stand on several lines that repeat
@@ -82,7 +82,7 @@ S = TypeVar("S", bound=RelativeState)
 
 
 def read_record(reading: Reading[S], kept: frozenset[str]) -> None:
-    """Give the events of one record. kept: types that the agent is known to write beside the conversation."""
+    """Emit the events of one record. kept: types that the agent is known to write beside the conversation."""
     value = reading.value
     uuid, parent = reading.text(value, "uuid"), reading.text(value, "parentUuid")
     reading.native_id = short_name(uuid) if uuid else None
@@ -108,7 +108,7 @@ def read_record(reading: Reading[S], kept: frozenset[str]) -> None:
 
 
 def _see_place(reading: Reading[S]) -> None:
-    """Give the session's start at the first message, later each change of folder or branch."""
+    """Emit the session's start at the first message, later each change of folder or branch."""
     value = reading.value
     cwd = reading.text(value, "cwd")[:_MAX_PATH_CHARS]
     branch = reading.text(value, "gitBranch")[:MAX_NAME_CHARS]
@@ -212,7 +212,7 @@ def _read_call(reading: Reading[S], block: dict[str, Any], message_id: str) -> N
 
 
 def _read_result(reading: Reading[S], block: dict[str, Any], extra: Json) -> None:
-    """Give a tool's result: the content that the model saw, or a `functionResponse` with what was shown of it."""
+    """Parse a tool's result: the content that the model saw, or a `functionResponse` with the shown part."""
     call_id = reading.text(block, "tool_use_id")
     call = arrived(reading, call_id)
     content, facts = block.get("content"), mapping(extra)
@@ -251,7 +251,7 @@ def _read_result(reading: Reading[S], block: dict[str, Any], extra: Json) -> Non
 
 
 def _edits(call: Waiting | None, display: Json, facts: dict[str, Any], *, call_id: str) -> list[FileEdit]:
-    """Return the edits that were applied: as shown, as the structured result says them, else as they were asked for."""
+    """Return the applied edits: as shown, as in the structured result, else as requested."""
     asked = file_edits(call) if call is not None else []
     if is_edit_display(display):
         shown = edit_of("", {"file_path": asked[0].path} if asked else None, display, call_id)
@@ -295,7 +295,7 @@ def _see_model(reading: Reading[S], model: str) -> None:
 
 
 def _read_usage(reading: Reading[S], message: dict[str, Any], model: str, *, message_id: str) -> None:
-    """Give a response's tokens, under the response's own id: the lines of one response repeat them."""
+    """Emit a response's tokens, under the response's own id: the lines of one response repeat them."""
     usage = reading.mapping(message, "usage")
     names = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
     put, got, read, written = (reading.count(usage, name) for name in names)

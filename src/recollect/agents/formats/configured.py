@@ -1,4 +1,4 @@
-"""From a description in the configuration to the facts of an agent."""
+"""Turns a description in the configuration into an agent's facts."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def facts_of(slug: str, format_: FormatConfig) -> AgentFacts:
 
 
 def version_of(format_: FormatConfig) -> int:
-    """Return a number that changes with what is read out of a record: stored sessions are then derived anew."""
+    """Return a number that changes with the description: stored sessions are then derived again."""
     meaning = msgspec.to_builtins(format_)
     for key in _NO_MEANING:
         del meaning[key]

@@ -1,4 +1,4 @@
-"""Records that are one flat message each, as a configuration describes them: paths of who speaks and what was said.
+"""Parses records that are one flat message each, with the paths that the configuration gives.
 
 What no path names is kept, so that nobody has to know all of a format: a file in this package lists what it knows.
 """
@@ -48,25 +48,25 @@ class Fields:
         self._used: set[str] = set()
 
     def value(self, path: str) -> Json:
-        """Take what stands at a path, None where there is nothing."""
+        """Take the value at a path, None without one."""
         found = at_path(self._value, path) if path else None
         if found is not None:
             self._used.add(path)
         return found
 
     def text(self, path: str) -> str:
-        """Take the text at a path. What is no text is left."""
+        """Take the text at a path. Anything else stays."""
         found = text(at_path(self._value, path)) if path else ""
         if found:
             self._used.add(path)
         return found
 
     def use(self, path: str) -> None:
-        """Leave out what stands at a path."""
+        """Mark the value at a path as used."""
         self._used.add(path)
 
     def give_back(self, path: str) -> None:
-        """Leave what was taken after all."""
+        """Mark a taken value as unused again."""
         self._used.discard(path)
 
     def left(self) -> dict[str, Json]:
@@ -140,7 +140,7 @@ class FlatAdapter(KitAdapter[FlatState]):
         return found[1].decode("utf-8", "replace") if found else ""
 
     def _read_text(self, reading: Reading[FlatState], text: str) -> None:
-        """Give the turns of a file of text; what stands before the first one is kept."""
+        """Parse the turns of a text file; text before the first one is kept."""
         marks: Marks = ()
         for speaker, word, said in turns_of(text, self.speakers):
             name, marks = count_name(marks, content_name(word.lower(), said))
@@ -157,7 +157,7 @@ class FlatAdapter(KitAdapter[FlatState]):
                     reading.kept("text", said, native_id=name)
 
     def _read_around(self, reading: Reading[FlatState]) -> None:
-        """Give what stands around the messages of a document."""
+        """Parse what surrounds the messages of a document."""
         reading.native_id = "document"
         fields = Fields(reading.value)
         fields.text(self.format.session)
@@ -223,7 +223,7 @@ class _Message:
         reading.add(payload, role, native_id=name)
 
     def _say(self, speaker: str, role: str, is_tools: bool) -> None:
-        """Give what was thought and said."""
+        """Emit thoughts and text."""
         fields = self._fields
         thought = fields.value(self._format.thinking)
         if thought not in (None, "", []):
@@ -242,7 +242,7 @@ class _Message:
             self._add(Instructions(said, source=role), "system")
 
     def _tool(self, speaker: str, name: str, result: Json) -> None:
-        """Give a call, a result, or both of one record; an edit where a call of an editor ended well."""
+        """Emit a call, a result, or both of one record; an edit where a call of an editor ended well."""
         reading, fields = self._reading, self._fields
         is_result = result is not None or speaker == "tool"
         call_id = fields.text(self._format.tool_call) or reading.native_id or ""
@@ -286,7 +286,7 @@ def adapter_of(slug: str, described_as: Mapping[str, Any]) -> Adapter:
 
 
 def tell_session(reading: Reading[FlatState], adapter: FlatAdapter, fields: Fields, session: str | None) -> None:
-    """Give the start of a session, and its folder and model where they change."""
+    """Emit the start of a session, and its folder and model where they change."""
     cwd = short(fields.text(adapter.format.cwd), MAX_PATH_CHARS)
     model = short(fields.text(adapter.format.model))
     name = session or reading.state.session
@@ -307,7 +307,7 @@ def tell_session(reading: Reading[FlatState], adapter: FlatAdapter, fields: Fiel
 
 
 def _said(content: Json) -> tuple[str, tuple[Part, ...]]:
-    """Return the text and the images of a content, whatever it is."""
+    """Return the text and images of any content."""
     text, parts, _ = chat_content(without_opaque(content) if isinstance(content, dict) else content)
     return text, parts
 

@@ -1,4 +1,4 @@
-"""Items of the OpenAI Agents SDK for JavaScript: messages, reasoning, calls and results, each a record of its own."""
+"""Parses items of the OpenAI Agents SDK for JavaScript: messages, reasoning, calls and results."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _FIELDS: dict[str, frozenset[str]] = {
 
 
 def read_item(reading: Reading[Any], model: str, extras: frozenset[str]) -> None:
-    """Give what one item says. extras: fields that the agent adds."""
+    """Emit what one item says. extras: fields that the agent adds."""
     item = reading.value
     kind = text(item.get("type"))
     if kind not in _FIELDS:
@@ -72,7 +72,7 @@ def _read_message(reading: Reading[Any], model: str) -> None:
 
 
 def _content(reading: Reading[Any], content: Json) -> tuple[str, tuple[Part, ...]]:
-    """Return a message's text and images; text also stands under the name of its type."""
+    """Return a message's text and images; text may also be under the name of its type."""
     if isinstance(content, str):
         return content, ()
     texts: list[str] = []
@@ -92,7 +92,7 @@ def _content(reading: Reading[Any], content: Json) -> tuple[str, tuple[Part, ...
 
 
 def _read_result(reading: Reading[Any]) -> None:
-    """Give a result. Whether it is one is all that its status says."""
+    """Emit a result. Whether it is one is all that its status says."""
     item = reading.value
     output = item.get("output")
     if isinstance(output, dict) and isinstance(output.get("text"), str):

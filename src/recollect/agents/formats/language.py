@@ -1,4 +1,4 @@
-"""What a description may say of an agent's records. Its words are explained here and nowhere else.
+"""The description language for an agent's records. This module defines and documents all its words.
 
 A path is dotted ("metadata.cwd"; a number is the place in a list); several with blanks between them are tried in order.
 Names of fields stand in one text with blanks between them. A condition names paths: a list is of the values that may
@@ -26,7 +26,7 @@ class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class TextValue(_Table, frozen=True, kw_only=True):
-    """A text of a record that is not simply what stands at a path."""
+    """A text of a record that is not just the value at a path."""
 
     path: str
     pattern: str = ""
@@ -41,7 +41,7 @@ Text = str | TextValue
 
 
 class HeadTest(_Table, frozen=True, kw_only=True):
-    """How the beginning of a file tells that it is this agent's, and of which role. All that is given must hold."""
+    """How the beginning of a file identifies this agent and the role. All conditions must hold."""
 
     role: str
     matches: tuple[str, ...] = ()
@@ -70,7 +70,7 @@ class SessionName(_Table, frozen=True, kw_only=True):
 
 
 class NoteRule(_Table, frozen=True, kw_only=True):
-    """An event of the session's life (`Lifecycle`), or an instruction. It is given where one of its values is there."""
+    """An event of the session's life (`Lifecycle`), or an instruction. Emitted if one of its values exists."""
 
     name: str = ""
     source: str = ""
@@ -231,7 +231,7 @@ class Format(_Table, frozen=True, kw_only=True):
 
 
 def at_path(value: Json, path: str) -> Json:
-    """Return what stands at a path, None where there is nothing."""
+    """Return the value at a path, None without one."""
     for step in _steps(path):
         if isinstance(value, list) and step.isdecimal():
             value = value[int(step)] if int(step) < len(value) else None
@@ -247,13 +247,13 @@ def _steps(path: str) -> tuple[str, ...]:
 
 @cache
 def names(written: str) -> frozenset[str]:
-    """Return the names that stand in one text."""
+    """Return the names in one text."""
     return frozenset(written.split())
 
 
 @cache
 def paths(written: str) -> tuple[str, ...]:
-    """Return the paths that stand in one text, in their order."""
+    """Return the paths in one text, in order."""
     return tuple(written.split())
 
 
@@ -279,7 +279,7 @@ def _fits(found: Json, wanted: tuple[Json, ...] | str) -> bool:
 
 
 def shown(value: Json, said: Text) -> tuple[str, str]:
-    """Return a text of a record, and the path of what stands there but is no text."""
+    """Return a text of a record, and the path of a value there that is no text."""
     asked = said if isinstance(said, TextValue) else TextValue(path=said)
     if not holds(value, asked.when):
         return "", ""

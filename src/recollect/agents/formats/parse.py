@@ -1,4 +1,4 @@
-"""The adapter of an agent that is described by data. Pure, and never raises on content."""
+"""The adapter of agents that are described by data. Pure; never raises on content."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class FormatAdapter(KitAdapter[FormatState]):
         return {"parent": self._parent(info)[: kit.MAX_NAME_CHARS]}
 
     def _parent(self, info: SourceInfo) -> str:
-        """Return the session whose subagent a source is of, told by its folder."""
+        """Return the session whose subagent wrote a source, by its folder."""
         steps = info.path.split("/")
         is_below = info.role == "subagent" and len(steps) > 2 and steps[-2] == self._form.session.below
         return steps[-3] if is_below else ""
@@ -198,7 +198,7 @@ class _Record:
             reading.native_id = name_of(reading, rule.unnamed, self._message)
 
     def _mark(self, marks: list[Any]) -> None:
-        """Give the compaction that ends at the first message which was not put away."""
+        """Emit the compaction that ends at the first message which was not put away."""
         reading, rule = self._reading, self._rule
         for mark in marks:
             reading.odd_value("message.mark", mark, frozenset((rule.compressed, rule.hint)))
@@ -209,7 +209,7 @@ class _Record:
         reading.set(was_compressed=is_compressed)
 
     def _start(self) -> None:
-        """Give the session's start, or where a later record says another folder or branch."""
+        """Emit the session's start, or where a later record says another folder or branch."""
         reading, rule = self._reading, self._rule
         told = {field: self._told(said) for field, said in (rule.start or {}).items()}
         if reading.state.parent and not told.get("parent_session"):
@@ -233,7 +233,7 @@ class _Record:
             reading.set(cwd=kept_cwd or reading.now("cwd"), branch=kept_branch or reading.now("branch"))
 
     def _usage(self, usage: UsageFields) -> None:
-        """Give what a request cost. The parts of the prompt do not overlap."""
+        """Emit what a request cost. The parts of the prompt do not overlap."""
         reading = self._reading
         given = mapping(self._first(usage.at)) if usage.at else self._message
         model = text(at_path(self._message, self._rule.model))
@@ -263,7 +263,7 @@ class _Record:
         reading.add(counted, native_id=f"{name}/usage" if name else None)
 
     def _count(self, given: dict[str, Any], written: str) -> int:
-        """Return the first number that stands at some paths; missing and negative ones read as 0."""
+        """Return the first number at some paths; missing and negative ones count as 0."""
         found = next((n for path in paths(written) if (n := whole(at_path(given, path))) is not None), 0)
         if found < 0:
             self._reading.wrong(written, "number_out_of_range")

@@ -1,4 +1,4 @@
-"""Who speaks: by the word of a role, and in files of text by the lines that begin a turn."""
+"""Finds the speaker: by the role, or in text files by the lines that begin a turn."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _FENCE = re.compile(r"\s{0,3}(`{3,}|~{3,})")
 
 
 class Turn(NamedTuple):
-    """A piece of a text: who says it ("" for what stands before the first turn), by which word, and what."""
+    """A piece of a text: its speaker ("" before the first turn), the word that marks it, and the words."""
 
     speaker: str
     word: str

@@ -1,7 +1,7 @@
-"""A recording's own records: its header, its patches (`$set`, `$rewindTo`) and its messages.
+"""Parses a recording: its header, its patches (`$set`, `$rewindTo`) and its messages.
 
 A line with an id is a message, written again as a whole when more of it is known. `$set.messages` is a checkpoint: the
-agent goes on with these messages only. Most of them were given before and are not given again, as a checkpoint may
+agent continues with these messages only. Most of them were given before and are not given again, as a checkpoint may
 hold them with masked outputs; the others were written by the harness (a summary, the results that the model saw).
 Evidence: format notes: Gemini CLI, "JSONL grammar", "Append / rewrite".
 """
@@ -132,7 +132,7 @@ def find_folder(reading: Reading[GeminiState], paths: Iterator[str]) -> str:
 
 
 def see_folder(reading: Reading[GeminiState], message: dict[str, Any]) -> None:
-    """Give the session's folder once a message proves it."""
+    """Emit the session's folder once a message proves it."""
     if reading.now("cwd") or not reading.now("project_hash"):
         return
     folder = find_folder(reading, paths_in(message))
@@ -176,12 +176,12 @@ def project_session(name: str) -> str:
 
 
 def read_project_root(reading: Reading[GeminiState], value: str) -> None:
-    """Give the folder that `.project_root` names."""
+    """Emit the folder that `.project_root` names."""
     _add_project(reading, value.strip(), reading.state.project, session=None)
 
 
 def read_projects(reading: Reading[GeminiState]) -> None:
-    """Give the folders that `projects.json` names, each in the session of its project."""
+    """Emit the folders that `projects.json` names, each in the session of its project."""
     value = reading.value
     for folder, name in reading.mapping(value, "projects").items():
         if isinstance(name, str) and name:
@@ -206,7 +206,7 @@ _MAX_PATH_CHARS = 4096
 
 
 def read_record(reading: Reading[GeminiState]) -> None:
-    """Give the events of one line of a recording."""
+    """Emit the events of one line of a recording."""
     value = reading.value
     if isinstance(value.get("$rewindTo"), str):
         _read_rewind(reading, value["$rewindTo"])
@@ -224,7 +224,7 @@ def read_record(reading: Reading[GeminiState]) -> None:
 
 
 def read_header(reading: Reading[GeminiState], value: dict[str, Any]) -> None:
-    """Give the session's start and what else its metadata say. A snapshot's header comes in two halves."""
+    """Emit the session's start and what else its metadata say. A snapshot's header comes in two halves."""
     reading.date(value.get("startTime"), "startTime")
     project_hash = reading.text(value, "projectHash")[:MAX_NAME_CHARS]
     if project_hash and project_hash.isprintable():
@@ -244,7 +244,7 @@ def read_header(reading: Reading[GeminiState], value: dict[str, Any]) -> None:
 
 
 def read_one_message(reading: Reading[GeminiState], message: dict[str, Any], *, is_synthetic: bool = False) -> None:
-    """Give a message; remember that it was given, and what its calls are called."""
+    """Emit a message; remember that it was given, and what its calls are called."""
     message_id = message["id"]
     before, stood = len(reading.events), reading.newest()
     read_message(reading, message, is_synthetic=is_synthetic)
@@ -264,7 +264,7 @@ def read_one_message(reading: Reading[GeminiState], message: dict[str, Any], *, 
 
 
 def read_snapshot_record(reading: Reading[GeminiState]) -> None:
-    """Give one message of a whole-file recording, or the members around its messages."""
+    """Emit one message of a whole-file recording, or the members around its messages."""
     value = reading.record.value
     if reading.at == "messages":
         _read_element(reading, value)
@@ -319,7 +319,7 @@ def _read_changes(reading: Reading[GeminiState], changes: dict[str, Any]) -> Non
 
 
 def _read_title(reading: Reading[GeminiState], value: dict[str, Any], *, native_id: str | None) -> None:
-    """Give the session's title, which is a summary that the agent makes of it."""
+    """Emit the session's title, which is a summary that the agent makes of it."""
     title = reading.text(value, "summary")
     if title and title[:MAX_NAME_CHARS] != reading.now("title"):
         reading.set(title=title[:MAX_NAME_CHARS] if title.isprintable() else "")
@@ -327,7 +327,7 @@ def _read_title(reading: Reading[GeminiState], value: dict[str, Any], *, native_
 
 
 def _read_rest(reading: Reading[GeminiState], value: dict[str, Any], *, native_id: str | None) -> None:
-    """Give the folders that were added to the workspace, the notes, and fields that are not known."""
+    """Emit the folders that were added to the workspace, the notes, and fields that are not known."""
     directories = [d for d in reading.items(value, "directories") if isinstance(d, str)]
     if directories:
         reading.add(
@@ -346,7 +346,7 @@ def _read_rest(reading: Reading[GeminiState], value: dict[str, Any], *, native_i
 
 
 def _read_rewind(reading: Reading[GeminiState], target: str) -> None:
-    """Give a rewind: the message and all after it are gone; with an id that is not known, all of them."""
+    """Emit a rewind: the message and all after it are gone; with an id that is not known, all of them."""
     live: tuple[str, ...] = reading.now("live")
     at = max(position(live, target), 0)
     reading.add(rewind_to(reading, live, at))
@@ -354,7 +354,7 @@ def _read_rewind(reading: Reading[GeminiState], target: str) -> None:
 
 
 def _read_checkpoint(reading: Reading[GeminiState], messages: list[Any]) -> None:
-    """Give what a checkpoint says that was not said before, and what it replaces.
+    """Emit what a checkpoint says that was not said before, and what it replaces.
 
     One that keeps the first messages and drops the turns behind them is a rewind (the user restored it, or edited a
     prompt); any other is a compaction.
@@ -395,7 +395,7 @@ def _kept(was: tuple[str, ...], names: list[str]) -> int:
 
 
 def _read_synthetic(reading: Reading[GeminiState], message: dict[str, Any]) -> None:
-    """Give a message that only the checkpoint has, without the calls and results that were given before."""
+    """Emit a message that only the checkpoint has, without the calls and results that were given before."""
     content = message.get("content")
     if isinstance(content, list):
         content = [part for part in content if not _repeats(reading, part)]
@@ -423,7 +423,7 @@ def _summary_of(message: dict[str, Any]) -> str:
 
 
 def _see_model(reading: Reading[GeminiState], message: dict[str, Any]) -> None:
-    """Give a change of the model, from its second on: the first is the session's own."""
+    """Emit a change of the model, from its second on: the first is the session's own."""
     model = text(message.get("model"))[:MAX_NAME_CHARS]
     if not model or not model.isprintable() or text(message.get("type")) not in MODEL_TYPES:
         return

@@ -1,4 +1,4 @@
-"""Gemini CLI: one record in, its events out. Pure, and never raises on content."""
+"""Gemini CLI: parses a record into events. Pure; never raises on content."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ class GeminiAdapter(KitAdapter[GeminiState]):
         return {"project": project_of(info)[:MAX_NAME_CHARS], "parent": parent_of(info)[:MAX_NAME_CHARS]}
 
     def read(self, reading: Reading[GeminiState]) -> None:
-        """Give the events of one record."""
+        """Emit the events of one record."""
         value, role = reading.record.value, reading.state.role
         if role == "project" and isinstance(value, str):
             read_project_root(reading, value)
@@ -133,7 +133,7 @@ class GeminiAdapter(KitAdapter[GeminiState]):
 
 
 def _read_saved(reading: Reading[GeminiState], value: dict[str, Any]) -> None:
-    """Give a conversation saved by `/chat save`: a list of turns, later inside an object."""
+    """Emit a conversation saved by `/chat save`: a list of turns, later inside an object."""
     if "history" not in value:
         read_saved_turn(reading, value)
         return

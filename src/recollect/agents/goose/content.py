@@ -1,4 +1,4 @@
-"""The blocks of one goose message, in a row of the database or a line of an older file.
+"""Parses the blocks of a goose message, from a database row or a line of an older file.
 
 Evidence: format notes: goose, "content_json"; the agent's published types.
 """
@@ -257,7 +257,7 @@ class Visibility:
 
 
 def read_content(reading: Reading, role: str, content: Json, seen: Visibility, mid: str) -> None:
-    """Give the events of a message's blocks: its texts as one message, the rest one by one."""
+    """Emit the events of a message's blocks: its texts as one message, the rest one by one."""
     blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
     if not isinstance(blocks, list):
         reading.wrong("content")
@@ -293,7 +293,7 @@ def _said(reading: Reading, blocks: list[Any]) -> tuple[str, tuple[Part, ...]]:
 
 
 def _add_said(reading: Reading, role: str, said: str, parts: tuple[Part, ...], seen: Visibility, mid: str) -> None:
-    """Give a message's text: a person's, the model's, the harness's, or the summary of what was put away."""
+    """Emit a message's text: a person's, the model's, the harness's, or the summary of what was put away."""
     if not seen.is_seen_by_user:
         if reading.now("put_away") and said:
             reading.set(put_away=False)
@@ -330,7 +330,7 @@ def _read_thinking(reading: Reading, block: dict[str, Any], name: str) -> None:
 
 
 def _read_request(reading: Reading, block: dict[str, Any], mid: str) -> None:
-    """Give a call. One that the model wrote so that it could not be read is no call."""
+    """Emit a call. One that the model wrote so that it could not be read is no call."""
     call_id = reading.text(block, "id")
     native_id = f"{mid}/call:{short_name(call_id)}"
     asked = reading.mapping(block, "toolCall")
@@ -395,7 +395,7 @@ def _read_notification(reading: Reading, block: dict[str, Any], name: str) -> No
 
 
 def _read_compacted(reading: Reading, block: dict[str, Any], name: str) -> None:
-    """Give the mark of older versions; it says in a sentence that there was a compaction."""
+    """Emit the mark of older versions; it says in a sentence that there was a compaction."""
     reading.set(put_away=False)
     reading.add(Compaction(summary=text(block.get("msg"))), native_id=name)
 

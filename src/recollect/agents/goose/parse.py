@@ -1,4 +1,4 @@
-"""goose: one row or line in, its events out. Pure, and never raises on content."""
+"""goose: parses a row or line into events. Pure; never raises on content."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _NO_TITLES = frozenset(("CLI Session", "ACP Session", "New Chat", "New Session")
 
 
 def read_session(reading: Reading) -> None:
-    """Give what a row of `sessions` says: start and lineage, title, mode, recipe, and usage beyond the ledger."""
+    """Emit what a row of `sessions` says: start and lineage, title, mode, recipe, and usage beyond the ledger."""
     row = reading.value
     reading.date(row.get("created_at"), "created_at")
     kind = reading.text(row, "session_type")
@@ -64,7 +64,7 @@ def read_session(reading: Reading) -> None:
 
 
 def _read_recipe(reading: Reading, recipe: dict[str, Any]) -> None:
-    """Give what a recipe tells the model; its prompt comes as the first message too."""
+    """Emit what a recipe tells the model; its prompt comes as the first message too."""
     words = [text(recipe.get(k)) for k in ("title", "description", "instructions", "prompt")]
     said = "\n\n".join(w for w in words if w)
     if said:
@@ -72,7 +72,7 @@ def _read_recipe(reading: Reading, recipe: dict[str, Any]) -> None:
 
 
 def read_ledger(reading: Reading) -> None:
-    """Give one row of the ledger: one request, or what a session spent before the ledger began."""
+    """Emit one row of the ledger: one request, or what a session spent before the ledger began."""
     row = reading.value
     reading.date(row.get("created_timestamp"), "created_timestamp")
     reading.odd_value("usage_ledger.cost_source", row.get("cost_source"), _COST_SOURCES)
@@ -99,9 +99,9 @@ def read_ledger(reading: Reading) -> None:
 
 
 def add_totals(reading: Reading, row: dict[str, Any], model: str) -> None:
-    """Give the session's own counters. They count as far as the ledger has not got them, which is never negative.
+    """Emit the session's own counters. They count as far as the ledger has not got them, which is never negative.
 
-    The event is there whenever there are counters, so that an older version of it does not go on counting.
+    The event is there whenever there are counters, so that an older version of it does not continue counting.
     """
     total = _counts(reading, row, "accumulated_")
     if total.input_tokens == total.output_tokens == 0:
@@ -189,7 +189,7 @@ def _read_facts(reading: Reading) -> None:
 
 
 def _read_row(reading: Reading) -> None:
-    """Give a row of `messages`."""
+    """Emit a row of `messages`."""
     row = reading.value
     reading.date(row.get("created_timestamp"), "created_timestamp")
     content = row.get("content_json")
@@ -199,7 +199,7 @@ def _read_row(reading: Reading) -> None:
 
 
 def _read_line(reading: Reading) -> None:
-    """Give a message of an older session file."""
+    """Emit a message of an older session file."""
     line = reading.value
     reading.date(line.get("created"), "created")
     content = line.get("content")
@@ -221,7 +221,7 @@ def _read_message(reading: Reading, content: Any, metadata: dict[str, Any], name
 
 
 def _read_header(reading: Reading) -> None:
-    """Give the first line of an older session file, which is written again whenever the session goes on."""
+    """Emit the first line of an older session file, which is written again whenever the session continues."""
     facts = reading.value
     if "working_dir" not in facts and "description" not in facts:
         reading.unknown("line")

@@ -1,4 +1,4 @@
-"""gptme: one message in, its events out. Pure, and never raises on content.
+"""gptme: parses a message into events. Pure; never raises on content.
 
 Traps are in README.md beside this file.
 """
@@ -44,7 +44,7 @@ class GptmeState(NamingState, frozen=True, gc=False, omit_defaults=True):
     has_prompt: bool = False
     """A person has said something: system messages before that are instructions."""
     waiting: tuple[Waiting, ...] = ()
-    """Calls that ran for certain, the oldest first."""
+    """Calls that ran for certain, oldest first."""
     possible: tuple[Waiting, ...] = ()
     """Code blocks of the last message that may have been run: their language is a tool's and an example's alike."""
     model: str = ""
@@ -276,7 +276,7 @@ _MAX_POSSIBLE = 8
 
 
 def read_message(reading: Reading) -> None:
-    """Give the events of one message."""
+    """Emit the events of one message."""
     value = reading.value
     role = reading.text(value, "role")
     said = reading.text(value, "content")
@@ -371,7 +371,7 @@ def _keep_possible(reading: Reading, call: Call, number: int) -> None:
 
 
 def _read_system(reading: Reading, said: str, metadata: dict[str, Any]) -> None:
-    """Give what was said in the system's role: instructions, a tool's result, or a notice."""
+    """Emit what was said in the system's role: instructions, a tool's result, or a notice."""
     value = reading.value
     if said.strip() == _INTERRUPTED:
         reading.add(Lifecycle("interrupted", text=said))
@@ -416,7 +416,7 @@ def _give_result(reading: Reading, call: Waiting, said: str) -> None:
 
 
 def _read_usage(reading: Reading, metadata: dict[str, Any], model: str) -> None:
-    """Give a response's tokens; the oldest logs have them without a `usage` around."""
+    """Emit a response's tokens; the oldest logs have them without a `usage` around."""
     nested = mapping(metadata.get("usage"))
     usage = nested or metadata
     put, got, read, written, thought = (reading.count(usage, name) for name in _COUNTS)

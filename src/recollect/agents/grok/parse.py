@@ -1,4 +1,4 @@
-"""The adapter of Grok Build: one record in, its events out. Pure, and never raises on content.
+"""Grok Build: parses a record into events. Pure; never raises on content.
 
 What each kind becomes is in `updates` (the stream, with `turns`) and `sidecars` (the model's own copy too);
 traps are in README.md beside this file.
@@ -155,7 +155,7 @@ class GrokAdapter(KitAdapter[GrokState]):
         return {"document": parent_of(info) if info.role == "updates" else "", "cwd": folder_of(info)}
 
     def read(self, reading: Reading) -> None:
-        """Give the events of one record."""
+        """Emit the events of one record."""
         state = reading.state
         said = reading.record.value
         if state.role == "system_prompt" and isinstance(said, str):

@@ -1,4 +1,4 @@
-"""What stands beside the stream in a session's folder: summary, telemetry, setup, file copies, settings.
+"""Parses the files beside the stream: summary, telemetry, setup, file copies, settings.
 
 Evidence: format notes: Grok Build, sections 1, 5 and 6.
 """
@@ -28,7 +28,7 @@ from recollect.model.payloads import (
 )
 from recollect.model.text import flatten
 
-# The model's history, `chat_history.jsonl`: a cache that is written anew after a rewind or a compaction; no times.
+# The model's history, `chat_history.jsonl`: a cache that is written again after a rewind or a compaction; no times.
 #
 # What the update stream says too has the same names here, so that it is given once: messages and thoughts by their
 # prompt and number, calls and results by their id. Between a compaction and the next prompt numbers don't fit, and what
@@ -52,7 +52,7 @@ _BACKEND_FIELDS = frozenset(("tool_type", "id", "status", "action", "code", "inp
 
 
 def read_item(reading: Reading) -> None:
-    """Give the events of one line of the model's history."""
+    """Emit the events of one line of the model's history."""
     value = reading.value
     kind = value.get("type")
     if not isinstance(kind, str):
@@ -70,7 +70,7 @@ def read_item(reading: Reading) -> None:
 
 
 def give_instructions(reading: Reading, said: str, source: str) -> None:
-    """Give a system prompt or a loaded file, the same one only once in a session."""
+    """Emit a system prompt or a loaded file, the same one only once in a session."""
     if said:
         name = f"instructions:{content_sha256(reading.state.session, spaceless(said))}"
         reading.add(Instructions(said, source), native_id=name)
@@ -154,7 +154,7 @@ def _read_call(reading: Reading, call: dict[str, Any]) -> None:
 
 
 def _read_result(reading: Reading, value: dict[str, Any]) -> None:
-    """Give a result; the history doesn't say whether it was a success."""
+    """Emit a result; the history doesn't say whether it was a success."""
     call_id = reading.text(value, "tool_call_id")
     said, parts = _content(reading, value.get("content"))
     for image in reading.items(value, "images"):
@@ -184,7 +184,7 @@ def _give_thought(reading: Reading, said: str) -> None:
 
 
 def _read_backend_call(reading: Reading, value: dict[str, Any]) -> None:
-    """Give a call of a tool that ran at the model's provider; its sources are all that it gives back."""
+    """Emit a call of a tool that ran at the model's provider; its sources are all that it gives back."""
     kind = reading.mapping(value, "kind")
     tool = reading.text(kind, "tool_type")
     call_id = reading.text(kind, "id") or content_sha256(value)
@@ -243,7 +243,7 @@ _CONTEXT_TEXTS = ("content", "text", "body")
 
 
 def _read_summary(reading: Reading) -> None:
-    """Give the facts of the session that its summary states. It is written again with every update."""
+    """Emit the facts of the session that its summary states. It is written again with every update."""
     value = reading.value
     info = reading.mapping(value, "info")
     reading.date(value.get("created_at", value.get("createdAt")), "created_at")
@@ -285,7 +285,7 @@ def _read_summary(reading: Reading) -> None:
 
 
 def _read_event(reading: Reading) -> None:
-    """Give a line of telemetry. Tools are reported twice: once by the workspace, which is left to the archive."""
+    """Emit a line of telemetry. Tools are reported twice: once by the workspace, which is left to the archive."""
     value = reading.value
     reading.date(value.get("ts"), "ts")
     kind = value.get("type")
@@ -316,7 +316,7 @@ def _see_model(reading: Reading, model: str) -> None:
 
 
 def _read_prompt_history(reading: Reading) -> None:
-    """Give one prompt of the folder's history, in the session that it names."""
+    """Emit one prompt of the folder's history, in the session that it names."""
     value = reading.value
     reading.date(value.get("timestamp"))
     session = reading.text(value, "session_id")
@@ -331,7 +331,7 @@ def _read_prompt_history(reading: Reading) -> None:
 
 
 def _read_rewind_point(reading: Reading) -> None:
-    """Give the copies of files that were kept before a prompt. They are no edits of their own."""
+    """Emit the copies of files that were kept before a prompt. They are no edits of their own."""
     value = reading.value
     reading.date(value.get("created_at"), "created_at")
     before, after = reading.mapping(value, "file_snapshots"), reading.mapping(value, "after_snapshots")
@@ -360,7 +360,7 @@ def _path(snapshot: object) -> str:
 
 
 def _read_checkpoint(reading: Reading) -> None:
-    """Give what a compaction kept, which is what the model went on with."""
+    """Emit what a compaction kept, which is what the model continued with."""
     value = reading.value
     reading.date(value.get("created_at"), "created_at")
     name = f"checkpoint:{text(value.get('checkpoint_id')) or reading.state.name}"
@@ -373,7 +373,7 @@ def _read_checkpoint(reading: Reading) -> None:
 
 
 def _read_prompt_context(reading: Reading) -> None:
-    """Give the instruction files that were loaded, wherever in the document they stand, and the rest."""
+    """Emit the instruction files that were loaded, wherever in the document they stand, and the rest."""
     rest = {k: _without_files(reading, v) for k, v in reading.value.items()}
     detail = {k: v for k, v in rest.items() if v not in (None, "", [], {})}
     if detail:
@@ -396,7 +396,7 @@ def _without_files(reading: Reading, value: Any) -> Any:
 
 
 def _read_state(reading: Reading) -> None:
-    """Give a document of settings or counters, whole."""
+    """Emit a document of settings or counters, whole."""
     name = reading.state.name.removesuffix(".json").removesuffix(".jsonl") or "state"
     entries = items(reading.value.get("entries")) or items(reading.value.get("todos"))
     kind = "todo" if name == "plan" and entries else "goal" if name == "state" else name

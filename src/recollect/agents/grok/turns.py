@@ -1,4 +1,4 @@
-"""The state, messages in chunks, and what the update stream says of turns: usage, end, rewinds, subagents.
+"""The parser's state, chunked messages, and turn updates: usage, end, rewinds, subagents.
 
 Evidence: format notes: Grok Build, section 3 (xAI kinds, usage), traps 2, 6 and 7.
 """
@@ -82,7 +82,7 @@ def _without_block(text: str, asides: list[str]) -> str | None:
 # What the parser of Grok Build remembers between records, and its limits.
 
 MAX_SPEECH_CHARS = 48_000
-"""A message that grows beyond this goes on as a message of its own."""
+"""A message that grows beyond this continues as a message of its own."""
 MAX_PARTS = 16
 MAX_OPEN = 32
 MAX_OUTPUT_CHARS = 2048
@@ -173,7 +173,7 @@ Reading = kit.Reading[GrokState]
 
 # Messages that come in chunks: put together, and given as they grow.
 #
-# A chunk goes on with the message before it while speaker, prompt and kind stay the same; records around the
+# A chunk continues with the message before it while speaker, prompt and kind stay the same; records around the
 # conversation (commands, plans, hooks) don't cut it. Every version replaces the one before: a half-written turn is
 # searchable at once. Long messages are given when they grew by an eighth, and to their end when something else begins,
 # so that what is written stays within a few times the message. Evidence: format notes: Grok Build, section 7.
@@ -316,7 +316,7 @@ def _begin_turn(reading: Reading, index: int | None, *, is_command: bool) -> boo
 
 
 def _give(reading: Reading, speech: Speech) -> Speech:
-    """Give the message as far as it is known, in the place of what was given of it before."""
+    """Emit the message as far as it is known, in the place of what was given of it before."""
     if not speech.text and not speech.parts:
         return speech
     payload: Payload
@@ -362,7 +362,7 @@ _ABORTED = frozenset(("cancelled", "interrupted"))
 
 
 def read_turn_end(reading: Reading, update: dict[str, Any]) -> None:
-    """Give the usage and the end of a turn."""
+    """Emit the usage and the end of a turn."""
     reading.extra(update, _TURN_FIELDS, "turn_completed")
     reason = reading.text(update, "stop_reason")
     reading.odd_value("turn_completed.stop_reason", reason, STOP_REASONS)
@@ -384,7 +384,7 @@ def read_turn_end(reading: Reading, update: dict[str, Any]) -> None:
 
 
 def _read_usage(reading: Reading, usage: dict[str, Any], prompt: str) -> None:
-    """Give one sighting per model. With one model the totals are its own, and say more than its entry does."""
+    """Emit one sighting per model. With one model the totals are its own, and say more than its entry does."""
     reading.extra(usage, _USAGE_FIELDS, "usage", native_id=f"turn:{prompt}")
     models = {k: v for k, v in reading.mapping(usage, "modelUsage").items() if isinstance(v, dict)}
     if len(models) <= 1:
@@ -426,7 +426,7 @@ def _cost(usage: dict[str, Any]) -> float | None:
 
 
 def read_rewind(reading: Reading, update: dict[str, Any]) -> None:
-    """Give a rewind to before a prompt; the stream keeps what it leaves behind."""
+    """Emit a rewind to before a prompt; the stream keeps what it leaves behind."""
     target = whole(update.get("target_prompt_index"))
     if target is None:
         reading.wrong("target_prompt_index")
@@ -441,13 +441,13 @@ def read_rewind(reading: Reading, update: dict[str, Any]) -> None:
 
 
 def read_compaction_start(reading: Reading, update: dict[str, Any]) -> None:
-    """Give the start of a compaction, and remember its reason."""
+    """Emit the start of a compaction, and remember its reason."""
     reading.set(shrink=None, trigger=short(text(update.get("reason"))))
     _give_kept(reading, "compaction_started", update)
 
 
 def read_checkpoint(reading: Reading, update: dict[str, Any]) -> None:
-    """Give a compaction by its checkpoint, which says where; the token counts come in the record after it."""
+    """Emit a compaction by its checkpoint, which says where; the token counts come in the record after it."""
     checkpoint = text(update.get("checkpoint_id"))
     shrink: Shrink | None = reading.now("shrink")
     if shrink is None or shrink.has_checkpoint:
@@ -460,7 +460,7 @@ def read_checkpoint(reading: Reading, update: dict[str, Any]) -> None:
 
 
 def read_compaction_end(reading: Reading, update: dict[str, Any]) -> None:
-    """Give a compaction's token counts: of the checkpoint just before, else a compaction of its own."""
+    """Emit a compaction's token counts: of the checkpoint just before, else a compaction of its own."""
     shrink: Shrink | None = reading.now("shrink")
     if shrink is None or shrink.tokens_after is not None:
         name = f"compaction:{content_sha256(reading.ts, update)}"
@@ -490,7 +490,7 @@ def _give_shrink(reading: Reading, shrink: Shrink, summary: str = "") -> None:
 
 
 def read_subagent_start(reading: Reading, update: dict[str, Any]) -> None:
-    """Give the start of a subagent here, and in its own session whose child it is."""
+    """Emit the start of a subagent here, and in its own session whose child it is."""
     child = reading.text(update, "child_session_id") or reading.text(update, "subagent_id")
     parent = reading.text(update, "parent_session_id") or reading.state.session
     reading.add(
@@ -505,7 +505,7 @@ def read_subagent_start(reading: Reading, update: dict[str, Any]) -> None:
 
 
 def read_subagent_end(reading: Reading, update: dict[str, Any]) -> None:
-    """Give the end of a subagent with its output."""
+    """Emit the end of a subagent with its output."""
     output = update.get("output")
     said = output if isinstance(output, str) else ""
     reading.add(Lifecycle("subagent", said, _rest(update, ("output",) if said else ())))

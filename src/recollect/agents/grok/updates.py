@@ -1,4 +1,4 @@
-"""The update stream: the envelope of a line, and which function reads which kind of update.
+"""Parses the envelope of an update line and selects the function for its kind.
 
 The set of kinds is open. Those around the conversation become lifecycle events with all that they say; unknown ones
 are kept and counted. Evidence: format notes: Grok Build, section 3.
@@ -60,7 +60,7 @@ def canonical_of(name: str, arguments: object) -> str:
 
 
 def give_call(reading: Reading, call_id: str, name: str, arguments: Json) -> None:
-    """Give a call and remember it until it ends."""
+    """Emit a call and remember it until it ends."""
     native_id = f"call:{call_id}" if call_id else None
     reading.add(ToolCall(call_id, name, canonical_of(name, arguments), arguments), "assistant", native_id=native_id)
     if native_id is not None and is_storable(call_id):
@@ -82,14 +82,14 @@ def close_call(reading: Reading, call_id: str) -> Open | None:
 
 
 def read_call(reading: Reading, update: dict[str, Any]) -> None:
-    """Give a new call; one that is written as ended already has its result too."""
+    """Emit a new call; one that is written as ended already has its result too."""
     reading.extra(update, _FIELDS, "tool_call")
     _begin(reading, update)
     _go_on(reading, update)
 
 
 def read_call_update(reading: Reading, update: dict[str, Any]) -> None:
-    """Give what an update adds to a call: late arguments, output so far, or its end."""
+    """Emit what an update adds to a call: late arguments, output so far, or its end."""
     reading.extra(update, _FIELDS, "tool_call_update")
     call_id = reading.text(update, "toolCallId")
     arguments = update.get("rawInput")
@@ -169,7 +169,7 @@ def _end(
 
 
 def give_edits(reading: Reading, call_id: str, known: Open | None, diffs: list[FileEdit]) -> None:
-    """Give the edits of a call that succeeded: the agent's own diffs, else what its arguments asked for."""
+    """Emit the edits of a call that succeeded: the agent's own diffs, else what its arguments asked for."""
     edits = diffs or list(known.call.edits if known is not None else ())
     has_diff = bool(diffs) or (known is not None and known.has_diff)
     counts: dict[str, int] = {}
@@ -354,7 +354,7 @@ _TEXTS = ("summary", "text", "recap", "message", "reason", "description", "argum
 
 
 def read_line(reading: Reading) -> None:
-    """Give the events of one line of `updates.jsonl`, in a wrapper or, as old builds wrote it, bare."""
+    """Emit the events of one line of `updates.jsonl`, in a wrapper or, as old builds wrote it, bare."""
     value = reading.value
     params = value
     if "params" in value:
@@ -405,7 +405,7 @@ def _read_update(reading: Reading, kind: str, update: dict[str, Any], meta: dict
 
 
 def _read_known(reading: Reading, name: str, update: dict[str, Any]) -> None:
-    """Give an update around the conversation: its text, what it changes of the session, and everything else it says."""
+    """Emit an update around the conversation: its text, what it changes of the session, and everything else it says."""
     rest = {k: v for k, v in update.items() if k != "sessionUpdate" and v not in (None, "", [], {})}
     title = _take(rest, _TITLES) if name == "title" else ""
     model = _take(rest, _MODELS) if name == "model" else ""

@@ -1,4 +1,4 @@
-"""Messages in the OpenAI form: rows of the table `messages`, and the messages of older session files.
+"""Parses OpenAI-shaped messages, from the table `messages` or from older session files.
 
 The name of a message is made of its content and its time: a compaction copies rows under new ids, and a repair of the
 database renumbers them, and both leave content and time alone.
@@ -145,7 +145,7 @@ _TEXTS = ("output", "content", "result")
 
 
 def read_result(reading: Reading, row: dict[str, Any], content: Json, mid: str) -> None:
-    """Give the result of a call, and the edits of files that it says were made."""
+    """Emit the result of a call, and the edits of files that it says were made."""
     call_id = reading.text(row, "tool_call_id")
     call = arrived(reading, call_id)
     name = text(row.get("tool_name")) or text(row.get("name")) or (call.name if call is not None else "")
@@ -237,7 +237,7 @@ def content_of(row: dict[str, Any]) -> Json:
 
 
 def read_message(reading: Reading, row: dict[str, Any], mid: str) -> bool:
-    """Give the events of one message; say whether it is a person's turn."""
+    """Emit the events of one message; say whether it is a person's turn."""
     role = row.get("role")
     content = content_of(row)
     is_turn = False
@@ -295,7 +295,7 @@ def _read_system(reading: Reading, row: dict[str, Any], content: Json, mid: str)
 
 
 def _add_compaction(reading: Reading, summary: str, mid: str) -> None:
-    """Give the summary that replaces what was said before; the session goes on at the message that holds it."""
+    """Emit the summary that replaces what was said before; the session continues at the message that holds it."""
     trigger = "compacted" if reading.now("has_compacted") else ""
     reading.add(Compaction(trigger, summary, continues_at=mid), native_id=f"{mid}/compaction")
 
@@ -327,7 +327,7 @@ def _codex_text(row: dict[str, Any]) -> str:
 
 
 def _read_thinking(reading: Reading, row: dict[str, Any], mid: str) -> None:
-    """Give the reasoning once: it stands in up to four columns, as text, as blocks and encrypted."""
+    """Emit the reasoning once: it stands in up to four columns, as text, as blocks and encrypted."""
     thoughts: list[str] = []
     for column in ("reasoning", "reasoning_content"):
         thought = reading.text(row, column).strip()
@@ -353,7 +353,7 @@ def _thought(item: dict[str, Any]) -> str:
 
 
 def _read_call(reading: Reading, call: Json, mid: str, number: int) -> None:
-    """Give a call: `{id, function: {name, arguments}}`, or flat."""
+    """Emit a call: `{id, function: {name, arguments}}`, or flat."""
     if not isinstance(call, dict):
         reading.unknown("tool_call", call, native_id=f"{mid}/call/{number}")
         return

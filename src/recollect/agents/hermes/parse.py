@@ -1,4 +1,4 @@
-"""Hermes Agent: one row, document member or line in, its events out. Pure, and never raises on content."""
+"""Hermes Agent: parses a row, document member or line into events. Pure; never raises on content."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def take_local_time(reading: Reading, written: object) -> None:
 
 
 def read_document(reading: Reading) -> None:
-    """Give the members of a session document: those around the messages, or one message."""
+    """Emit the members of a session document: those around the messages, or one message."""
     if reading.at == "messages":
         read_file_message(reading, reading.value)
         return
@@ -101,7 +101,7 @@ def _read_header(reading: Reading, value: dict[str, Any]) -> None:
 
 
 def read_line(reading: Reading) -> None:
-    """Give one line of an older session: its facts, or a message."""
+    """Emit one line of an older session: its facts, or a message."""
     value = reading.value
     if value.get("role") != "session_meta":
         take_local_time(reading, value.get("timestamp"))
@@ -122,7 +122,7 @@ def read_line(reading: Reading) -> None:
 
 
 def read_file_message(reading: Reading, message: dict[str, Any]) -> None:
-    """Give one message without an id of its own. An empty `session_meta` closes some documents and says nothing."""
+    """Emit one message without an id of its own. An empty `session_meta` closes some documents and says nothing."""
     if message.get("role") == "session_meta":
         if len(message) > 1:
             reading.kept("session_meta", message, native_id=content_name(message))
@@ -132,7 +132,7 @@ def read_file_message(reading: Reading, message: dict[str, Any]) -> None:
 
 
 def read_trajectory(reading: Reading) -> None:
-    """Give one line of a batch run, which is a session of its own: `conversations` of {from, value}."""
+    """Emit one line of a batch run, which is a session of its own: `conversations` of {from, value}."""
     value = reading.value
     turns = value.get("conversations")
     if not isinstance(turns, list):
@@ -268,7 +268,7 @@ def take_time(reading: Reading, written: object, field: str) -> None:
 
 
 def read_session(reading: Reading) -> None:
-    """Give what the row of `sessions` says: start and lineage, title, system prompt, usage, end."""
+    """Emit what the row of `sessions` says: start and lineage, title, system prompt, usage, end."""
     row = reading.value
     parent = reading.text(row, "parent_session_id")
     config = mapping(row.get("model_config"))
@@ -322,14 +322,14 @@ def _read_end(reading: Reading, row: dict[str, Any]) -> None:
 
 
 def _add_totals(reading: Reading, row: dict[str, Any]) -> None:
-    """Give the session's own counters; they count only where no row per model says the same."""
+    """Emit the session's own counters; they count only where no row per model says the same."""
     usage = _usage(reading, row, f"hermes:{reading.state.session}", is_additive=not reading.now("usage_rows"))
     if usage.input_tokens or usage.output_tokens or usage.cache_read_tokens or usage.cache_write_5m_tokens:
         reading.add(usage, native_id="usage")
 
 
 def read_model_usage(reading: Reading) -> None:
-    """Give one row of `session_model_usage`: what a session spent on one model and task so far.
+    """Emit one row of `session_model_usage`: what a session spent on one model and task so far.
 
     The row grows; its event keeps its name, so that the newest version is the one that counts.
     """
@@ -368,7 +368,7 @@ def read_prompt(reading: Reading) -> None:
 
 
 def read_prompted_session(reading: Reading) -> None:
-    """Give a session the shared prompt that its row names."""
+    """Emit a session the shared prompt that its row names."""
     row = reading.value
     session = reading.text(row, "id")
     name = reading.text(row, "system_prompt_hash")
@@ -431,7 +431,7 @@ class HermesAdapter(KitAdapter[HermesState]):
 
 
 def _read_row(reading: Reading) -> None:
-    """Give a row of `messages`, and what its flags say of the conversation."""
+    """Emit a row of `messages`, and what its flags say of the conversation."""
     row = reading.value
     take_time(reading, row.get("timestamp"), "timestamp")
     name = name_of(row)
@@ -451,7 +451,7 @@ def _read_row(reading: Reading) -> None:
 
 
 def _close_rewind(reading: Reading) -> None:
-    """Give the rewind that ends at this message: the messages before it were taken back."""
+    """Emit the rewind that ends at this message: the messages before it were taken back."""
     first = reading.now("rewound")
     if first:
         rewind = Rewind(reading.now("kept"), reading.now("rewound_turns") or None)

@@ -1,4 +1,4 @@
-"""Whether Hermes may run a hook."""
+"""Checks whether Hermes may run a hook."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from recollect.model.own import SERVER
 
 
 def is_allowed(document: Mapping[str, Any], _path: str, event: str, _number: int) -> bool:
-    """Tell whether a command of ours is approved for an event: it names our program and this agent."""
+    """Return whether a command of ours is approved for an event: it names our program and this agent."""
     approvals = document.get("approvals")
     return isinstance(approvals, list) and any(
         isinstance(one, Mapping)

@@ -1,1 +1,1 @@
-"""What `setup` writes into agents' configurations: the commands that they run, the plan, the edits."""
+"""What `setup` writes into agents' configurations: the commands, the plan and the edits."""

@@ -1,4 +1,4 @@
-"""What `recollect setup` knows of an agent: what it declares, the commands it runs, and the list of such agents."""
+"""The contract of a set-up: what an agent declares, the commands it runs, and the list of supported agents."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from recollect.wire import INTERNAL_VARIABLE, LOST_SUFFIX, MAX_EVENT_BYTES, PART
 
 AnswerEvent = Literal["start", "compact", "prompt", "flush", "end"]
 ANSWER_EVENTS: tuple[AnswerEvent, ...] = ("start", "compact", "prompt", "flush", "end")
-"""start: a session begins or goes on. compact: it goes on after a compaction. prompt: the user said something.
+"""start: a session begins or continues. compact: it continues after a compaction. prompt: the user said something.
 flush: a compaction is about to begin. end: it is over. There is nothing to answer then: the daemon is told, or a sync
 is started apart, so that what was said is there when it is asked for."""
 
@@ -93,7 +93,7 @@ def answer_command(program: Program, agent: str, event: AnswerEvent) -> tuple[st
 Platform = Literal["linux", "macos", "windows"]
 HookRole = Literal["spool", "start", "compact", "prompt", "flush", "end"]
 """What an event is to us. spool: only kept, needs no answer. start, compact, prompt: we answer with context, where the
-agent takes it. flush: what was said so far is about to be dropped, so it is taken in now. end: the session is over.
+agent takes it. flush: what was said so far is about to be dropped, so it is ingested now. end: the session is over.
 The last two get no context, but the answer must be valid."""
 
 
@@ -151,10 +151,10 @@ class Command(msgspec.Struct, frozen=True):
 
 
 class InstallContext(msgspec.Struct, frozen=True):
-    """What an install needs to know to write its values.
+    """What an install needs to write its values.
 
-    version: the agent's, as its program tells (`""` where there is none to ask). commands: by role; `prompt` is the
-    spooling command unless context per prompt is turned on. writes: the server's tools that write are turned on.
+    version: the agent's, from its program (`""` without one). commands: by role; `prompt` is the spooling command
+    unless context per prompt is turned on. writes: the server's writing tools are turned on.
     """
 
     platform: Platform
@@ -166,11 +166,11 @@ class InstallContext(msgspec.Struct, frozen=True):
 
 
 class ConfigFile(msgspec.Struct, frozen=True):
-    """A configuration file of the agent's in which something is ours.
+    """An agent's configuration file that contains something of ours.
 
-    frame: what a file that we make must hold besides (`{"version": 1}`); not added to one that is there, and a file
-    that we made goes away once only its frame is left. other_names: a first key of our edits, and another name that the
-    agent takes for it; where the file has that one, it is used, because both at once would be an error there.
+    frame: what a new file of ours must hold besides (`{"version": 1}`); not added to an existing one, and a file that
+    we created is deleted once only its frame is left. other_names: a first key of our edits, and another name that the
+    agent accepts for it; if the file has that one, it is used, because both at once would be an error.
     """
 
     place: FilePlace
@@ -203,7 +203,7 @@ class McpCommand(msgspec.Struct, frozen=True):
 
 
 class Mcp(msgspec.Struct, frozen=True):
-    """How our server is registered: the file it stands in, and the agent's own command where it has one."""
+    """How our server is registered: the file, and the agent's own command if it has one."""
 
     file: ConfigFile
     command: McpCommand | None = None
@@ -242,9 +242,9 @@ class Switch(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Hooks(msgspec.Struct, frozen=True):
-    """What we register for events. part: the one place where it stands. note: what its answers cannot do.
+    """What we register for events. part: its one place. note: what its answers cannot do.
 
-    switches: settings that would keep the agent from running them; never changed, only told.
+    switches: settings that would keep the agent from running them; only reported, never changed.
     """
 
     events: tuple[HookEvent, ...]
@@ -294,12 +294,12 @@ class Plugins(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Install(msgspec.Struct, frozen=True, kw_only=True):
-    """All that `recollect setup` knows of one agent.
+    """All set-up facts of one agent.
 
-    folders, executables: the agent is installed if one of these is there. version_args: what makes the first
-    executable found print its version; empty: it is not asked. steps: what the person must do afterwards.
-    is_graphical: the agent doesn't have the shell's PATH (commands are absolute for all of them). depends_on_version:
-    what is written is not the same for every version. verified_version: the agent's that the facts were read for.
+    folders, executables: the agent is installed if one of these exists. version_args: make the first executable found
+    print its version; empty: it is not asked. steps: what the person must do afterwards. is_graphical: the agent lacks
+    the shell's PATH (commands are absolute for all of them). depends_on_version: the written values differ between
+    versions. verified_version: the agent's version for which the facts were read.
     """
 
     slug: str

@@ -1,4 +1,4 @@
-"""From the table `[install]` of an agent's file to what `recollect setup` knows of it.
+"""Turns the table `[install]` of an agent's file into set-up data.
 
 A place of a file is `FOLDER:NAME|NAME`, the folder being one of `paths`. Entries, commands and handlers are templates:
 `{command}`, `{args}`, `{env}` and `{entry}` are our MCP server; `{line}`, `{text}`, `{powershell}`, `{words}`,
@@ -86,9 +86,9 @@ class WrittenTrust(_Table, frozen=True, kw_only=True):
 class WrittenHooks(_Table, frozen=True, kw_only=True):
     """What is registered for which events (name, role, perhaps a matcher).
 
-    shape: how hooks stand in the file below `hooks`: by event in groups, by event, or in one list. Without a format
-    the file is ours alone. handlers: by platform, `all` for the others. shim: a file of this package that is
-    written instead, for agents that load a module.
+    shape: the layout below `hooks`: by event in groups, by event, or in one list. Without a format the file is ours
+    alone. handlers: by platform, `all` for the others. shim: a file of this package that is written instead, for agents
+    that load a module.
     """
 
     place: FilePlace

@@ -1,4 +1,4 @@
-"""Edits of a settings file of any form: put in, taken out, each checked before anybody writes.
+"""Edits a settings file of any format: inserts and removes entries, and checks each before anything is written.
 
 A change is accepted only when the new text says exactly what it should (every other key as before) and taking it out
 again gives the old text, byte for byte. Else it is refused, and the file stays as it is.
@@ -51,7 +51,7 @@ def patch_between(old: str, new: str) -> Patch:
 
 
 def taken_back(text: str, patch: Patch) -> str | None:
-    """Return the text with a change taken back, None where it does not stand there once and only once."""
+    """Return the text with a change reverted, None unless the change occurs exactly once."""
     whole = patch.left + patch.after + patch.right
     if text.count(whole) == 1:
         return text.replace(whole, patch.left + patch.before + patch.right)
@@ -80,7 +80,7 @@ class Applied(NamedTuple):
 
 
 class TakenOut(NamedTuple):
-    """A text without edits. lost: those of which nothing was left to take out."""
+    """A text without edits. lost: those of which nothing was left to remove."""
 
     text: str
     lost: tuple[Edit, ...]
@@ -106,7 +106,7 @@ def _loaded(text: str, form: Format) -> Any:
 
 
 def new_document(frame: Mapping[str, Any], form: Format) -> str:
-    """Return the text of a file that is not there yet."""
+    """Return the text of a new file."""
     if form == "toml":
         return toml_text.new_document(frame)
     return yaml_text.new_document(frame) if form == "yaml" else json_text.new_document(frame)
@@ -119,7 +119,7 @@ def states_of(text: str, form: Format, edits: Sequence[Edit]) -> tuple[State, ..
 
 
 def apply_edits(text: str, form: Format, edits: Sequence[Edit]) -> Applied:
-    """Put in every edit that is not there. Raises SettingsInvalid, SettingsRefused; then nothing of it counts."""
+    """Insert every missing edit. Raises SettingsInvalid, SettingsRefused; then none of them counts."""
     undos: list[Undo] = []
     for edit in edits:
         data = load(text, form)

@@ -1,4 +1,4 @@
-"""JSON and JSONC: a member is spliced into the text, or out of it; nothing else is written anew.
+"""Edits JSON and JSONC text: splices one member in or out and leaves the rest unchanged.
 
 A new member stands after the last one, in the file's own indentation and line ends, behind a comment at the end of the
 last one's line; a file that ends its lists with a comma gets one after ours too.
@@ -61,7 +61,7 @@ def skip_trivia(text: str, at: int) -> int:
 
 
 def comments_in(text: str, start: int, end: int) -> bool:
-    """Tell whether a stretch between two tokens holds a comment."""
+    """Return whether the text between two tokens contains a comment."""
     return "/" in text[start:end]
 
 
@@ -180,7 +180,7 @@ def _refuse(word: str) -> Any:
 
 
 def is_blank(text: str) -> bool:
-    """Tell whether a file holds nothing yet."""
+    """Return whether a file is still empty."""
     return not text.removeprefix(BOM).strip()
 
 
@@ -239,7 +239,7 @@ def _find(node: Node, key: str) -> Member | None:
 
 
 def _nested(edit: Edit, depth: int) -> Any:
-    """Return what the key at a depth of the path must hold where nothing is there."""
+    """Return the value of a missing key at a depth of the path."""
     value = [edit.value] if isinstance(edit, AppendItem) else edit.value
     for key in reversed(edit.path[depth + 1 :]):
         value = {key: value}

@@ -1,4 +1,4 @@
-"""What several agents take alike: entries and hooks in settings, files of JavaScript, and the recall skill."""
+"""What several agents share: entries and hooks in settings, JavaScript files and the recall skill."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def hooks_document(
 ) -> Callable[[InstallContext], str]:
     """Return the text of a JSON file of our own with these hooks, for agents that read a folder of such files.
 
-    frame: what stands before the hooks (`version=1`). The edits may only append.
+    frame: the part before the hooks (`version=1`). The edits may only append.
     """
 
     def text(given: InstallContext) -> str:
@@ -48,10 +48,10 @@ const SETTINGS = {settings}
 
 
 def shim_text(agent: str, package: str, name: str) -> Callable[[InstallContext], str]:
-    """Return what makes the text of a shim: settings, the shared part, then the file `name` of a package.
+    """Return a function that makes the text of a shim: settings, the shared part, then the file `name` of a package.
 
-    The settings are the spool's folder and, by event, the command that answers it. A prompt is asked for only where
-    context per prompt is turned on, else it is only kept.
+    The settings are the spool's folder and, by event, the command that answers it. A prompt is answered only if context
+    per prompt is turned on; else it is only spooled.
     """
 
     def text(given: InstallContext) -> str:

@@ -1,4 +1,4 @@
-"""TOML: a table of ours is written at the end of the file, a single pair into its table; lines of ours are cut out.
+"""Edits TOML text: appends our table, adds single keys to their table, and cuts our lines out.
 
 What stands in an inline table or array goes through tomlkit, if that gives the rest back as it was (it moves tables
 that are not in one piece). The standard decoder is the judge of every text.
@@ -30,12 +30,13 @@ if TYPE_CHECKING:
 
 # Where the statements of a TOML document stand: tables, arrays of tables, and pairs, each with its full path.
 #
-# The standard decoder decides where a statement ends: a pair goes on over as many lines as it takes to be valid.
+# The standard decoder decides where a statement ends: a pair continues over as many lines as it takes to be valid.
 
 
 class Statement(NamedTuple):
     """A statement and its place `[start, end)`, whole lines. kind: `table` is `[a.b]`, `item` is `[[a.b]]`; `blank`
-    also stands for a comment. path: the full one. nth: of an item, its number in its array."""
+    includes comments. path: the full one. nth: of an item, its number in its array.
+    """
 
     kind: Literal["table", "item", "pair", "blank"]
     start: int
@@ -112,7 +113,7 @@ def _parses_to(text: str, value: Any) -> bool:
 
 
 def _key_end(stretch: str) -> int:
-    """Return the place of the equals sign: the first before which a valid key stands."""
+    """Return the place of the equals sign: the first one after a valid key."""
     at = stretch.find("=")
     while at >= 0 and not _is_complete(stretch[:at] + "= 0"):
         at = stretch.find("=", at + 1)
@@ -214,7 +215,7 @@ def _end_of_table(found: Sequence[Statement], place: int) -> int:
 
 
 def _with_pair(text: str, edit: Edit) -> str | None:
-    """Return the text with a pair in the table that is there, or with the value of the pair that is there."""
+    """Return the text with a pair added to the existing table, or with a new value in the existing pair."""
     if not isinstance(edit, SetKey):
         return None
     mark = BOM if text.startswith(BOM) else ""

@@ -1,4 +1,4 @@
-"""Edits of a configuration file: what they ask for, what is there now, and what a text must say after them."""
+"""Edits of a configuration file: the requested value, the present one, and the expected result."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ Format = Literal["json", "jsonc", "toml", "yaml"]
 
 
 class SetKey(msgspec.Struct, frozen=True, tag="set", tag_field="edit"):
-    """The key `path[-1]` in the table `path[:-1]` has `value` (what JSON can hold, without null).
+    """The key `path[-1]` in the table `path[:-1]` gets `value` (any JSON without null).
 
-    Tables on the way are made where missing. overwrites: a value that is there is replaced, and put back when the edit
-    is taken out. Else another value that is there belongs to somebody else: the edit is refused and the file stays as
-    it is. A table that has more keys than ours counts as ours: people add settings to an entry.
+    Creates missing tables on the way. overwrites: replaces an existing value, and restores it when the edit is removed.
+    Otherwise another existing value belongs to somebody else: the edit is refused and the file stays unchanged. A table
+    with more keys than ours counts as ours: people add settings to an entry.
     """
 
     path: tuple[str, ...]
@@ -40,7 +40,7 @@ Edit = SetKey | AppendItem
 
 
 class Patch(msgspec.Struct, frozen=True):
-    """One place of a text that changed: what stood there, what stands there now, and what is on either side."""
+    """One changed place of a text: the old and the new text, and what is on either side."""
 
     left: str
     before: str
@@ -49,8 +49,9 @@ class Patch(msgspec.Struct, frozen=True):
 
 
 class Undo(msgspec.Struct, frozen=True):
-    """What takes one edit out again. made: how many tables (and the array) were made for it. replaced: the value that
-    it replaced, if any, as its only element. patch: the exact change of the text, for as long as it stands there."""
+    """How to remove one edit. made: how many tables (and the array) were created for it. replaced: the value that it
+    replaced, if any, as its only element. patch: the exact change of the text, while it still exists.
+    """
 
     edit: Edit
     made: int
@@ -63,8 +64,9 @@ State = Literal["absent", "present", "other"]
 
 
 def state_of(data: Any, edit: Edit) -> State:
-    """Return whether a document says what an edit asks for. Raises SettingsRefused where a table is expected and
-    something else is there."""
+    """Return whether a document already has an edit. Raises SettingsRefused if something other than a table is on
+    the way.
+    """
     container = _reached(data, edit.path[:-1])
     if container is None or edit.path[-1] not in container or container[edit.path[-1]] is None:
         return "absent"
@@ -77,14 +79,14 @@ def state_of(data: Any, edit: Edit) -> State:
 
 
 def covers(found: Any, wanted: Any) -> bool:
-    """Tell whether a value is the one wanted; a table may hold more."""
+    """Return whether a value is the wanted one; a table may hold more."""
     if isinstance(wanted, Mapping) and isinstance(found, Mapping):
         return all(key in found and covers(found[key], value) for key, value in wanted.items())
     return bool(found == wanted) and isinstance(found, bool) == isinstance(wanted, bool)
 
 
 def levels_made(data: Any, edit: Edit) -> int:
-    """Return how many keys of tables and arrays an edit has to make; one that is there with nothing stays."""
+    """Return how many keys of tables and arrays an edit must create; an existing empty one stays."""
     steps = edit.path if isinstance(edit, AppendItem) else edit.path[:-1]
     here = data
     for done, key in enumerate(steps):
@@ -97,7 +99,7 @@ def levels_made(data: Any, edit: Edit) -> int:
 
 
 def value_at(data: Any, path: tuple[str, ...]) -> Any:
-    """Return the value at a path, None where there is none."""
+    """Return the value at a path, None without one."""
     for key in path:
         if not isinstance(data, Mapping) or key not in data:
             return None
@@ -121,8 +123,9 @@ def with_edit(data: Any, edit: Edit) -> Any:
 
 
 def without_edit(data: Any, undo: Undo) -> Any:
-    """Return a copy of a document's value without an edit: the value back that it replaced, else without the key or
-    item, and without what was made for it where that is empty now. The same value where nothing of it is left."""
+    """Return a copy of a document's value without an edit: with the replaced value restored, else without the key or
+    item, and without empty containers created for it. The same value if nothing of it is left.
+    """
     made = copy.deepcopy(data)
     chain = list(_chain(made, undo.edit.path))
     if len(chain) < len(undo.edit.path):
@@ -148,8 +151,9 @@ def without_edit(data: Any, undo: Undo) -> Any:
 
 
 def is_still_ours(found: Any, undo: Undo) -> bool:
-    """Tell whether the value of a key is ours: a table always (the key bears our name), a replaced value while it is
-    as we set it."""
+    """Return whether a key's value is ours: a table always (the key has our name), a replaced value while it is as
+    we set it.
+    """
     return isinstance(undo.edit.value, Mapping) or covers(found, undo.edit.value)
 
 
@@ -180,7 +184,7 @@ def named_as_in(data: Any, edits: Sequence[Edit], other_names: Mapping[str, str]
 
 
 def holds(found: Any, texts: Sequence[str]) -> bool:
-    """Tell whether a value says all of these texts somewhere, in whatever form."""
+    """Return whether a value contains all of these texts somewhere."""
     return set(texts) <= set(_texts(found))
 
 
@@ -203,7 +207,7 @@ def _reached(data: Any, path: tuple[str, ...]) -> Mapping[str, Any] | None:
 
 
 def _chain(data: Any, path: tuple[str, ...]) -> Iterator[dict[str, Any]]:
-    """Yield the tables on the way to a path's last key, as far as they are there."""
+    """Yield the existing tables on the way to a path's last key."""
     here = data
     for key in path:
         if not isinstance(here, dict):

@@ -1,4 +1,4 @@
-"""YAML: lines of ours are put in and cut out; ruamel.yaml only says where things stand, it never writes.
+"""Edits YAML text by lines. ruamel.yaml only locates entries; it never writes.
 
 Written is the plainest YAML: block mappings and lists, texts in double quotes as JSON writes them.
 """
@@ -135,7 +135,7 @@ def _into_flow(text: str, node: Any, what: tuple[Edit, int]) -> str:
 
 
 def _into_empty(text: str, found: tuple[Any, Any], what: tuple[Edit, int]) -> str:
-    """Put what a key must hold where nothing, `{}` or `[]` is written."""
+    """Insert a key's value where nothing, `{}` or `[]` is written."""
     key, value = found
     edit, depth = what
     lines = _value_lines(_nested_value(edit, depth))

@@ -1,4 +1,4 @@
-"""Kimi: one record in, its events out. kimi-cli's stream is read by `wire`."""
+"""Kimi: parses a record into events. `wire` reads kimi-cli's stream."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ _ASIDES = {
 
 
 def read_code(reading: KimiReading) -> None:
-    """Give the events of one record of the second generation's wire."""
+    """Emit the events of one record of the second generation's wire."""
     value = reading.value
     reading.date(value.get("timestamp") or value.get("time") or value.get("created_at"), "time")
     start(reading)
@@ -104,7 +104,7 @@ def _metadata(reading: KimiReading) -> None:
 
 
 def _config(reading: KimiReading) -> None:
-    """Give what a configuration record sets: instructions, model, folder, and the profile of a subagent."""
+    """Emit what a configuration record sets: instructions, model, folder, and the profile of a subagent."""
     value, state = reading.value, reading.state
     add_system_prompt(reading, value.get("systemPrompt"))
     model = reading.text(value, "modelAlias")
@@ -130,7 +130,7 @@ def _config(reading: KimiReading) -> None:
 
 
 def _prompt(reading: KimiReading) -> None:
-    """Give a prompt. Its copy in the context comes later and is left out then; without input, the copy is all."""
+    """Emit a prompt. Its copy in the context comes later and is left out then; without input, the copy is all."""
     value = reading.value
     said, parts = content_of(reading, value.get("input"))
     if said or parts:
@@ -152,7 +152,7 @@ def _origin(reading: KimiReading, written: Any, said: str) -> Origin:
 
 
 def _message(reading: KimiReading) -> None:
-    """Give a message that was put into the context, unless it is the copy of a prompt."""
+    """Emit a message that was put into the context, unless it is the copy of a prompt."""
     message = reading.mapping(reading.value, "message")
     role = text(message.get("role"))
     said, parts = content_of(reading, message.get("content"))
@@ -174,7 +174,7 @@ def _message(reading: KimiReading) -> None:
 
 
 def _loop(reading: KimiReading) -> None:
-    """Give the event of the agent's loop."""
+    """Emit the event of the agent's loop."""
     event = reading.mapping(reading.value, "event")
     kind = text(event.get("type"))
     uuid = text(event.get("uuid"))
@@ -231,7 +231,7 @@ def _step_end(reading: KimiReading, event: dict[str, Any], uuid: str) -> None:
 
 
 def _usage_record(reading: KimiReading) -> None:
-    """Give a usage that no step stated: compactions have only this. The copy of a step's usage may add the model."""
+    """Emit a usage that no step stated: compactions have only this. The copy of a step's usage may add the model."""
     value, last = reading.value, reading.state.spent
     usage = reading.mapping(value, "usage")
     model = reading.text(value, "model")
@@ -324,7 +324,7 @@ _CONTEXT_CALL = frozenset(("type", "id", "function", "extras"))
 
 
 def read_context(reading: KimiReading) -> None:
-    """Give the events of one row of a context."""
+    """Emit the events of one row of a context."""
     value, state = reading.value, reading.state
     role = text(value.get("role"))
     if state.role == "old_context" and not state.is_started:
@@ -404,7 +404,7 @@ _SETTINGS = ("approval", "additional_dirs", "dynamic_subagents", "todos")
 
 
 def read_state(reading: KimiReading) -> None:
-    """Give what `state.json` knows of a session and its wire doesn't: title and folder."""
+    """Emit what `state.json` knows of a session and its wire doesn't: title and folder."""
     value = reading.value
     reading.date(value.get("createdAt"), "createdAt")
     reading.entitle(text(value.get("custom_title")) or reading.text(value, "title"), "state/title")
@@ -418,7 +418,7 @@ def read_state(reading: KimiReading) -> None:
 
 
 def read_folders(reading: KimiReading) -> None:
-    """Give the folder of each session that `kimi.json` names: sessions lie under a hash of it only."""
+    """Emit the folder of each session that `kimi.json` names: sessions lie under a hash of it only."""
     value = reading.value
     for entry in reading.items(value, "work_dirs"):
         found = mapping(entry)
@@ -480,7 +480,7 @@ class KimiAdapter(KitAdapter[KimiState]):
         )
 
     def read(self, reading: KimiReading) -> None:
-        """Give the events of one record."""
+        """Emit the events of one record."""
         if not isinstance(reading.record.value, dict):
             read_odd(reading)
             return

@@ -1,4 +1,4 @@
-"""The wire of kimi-cli: `{timestamp, message: {type, payload}}`, one line per event.
+"""Parses kimi-cli's stream: one `{timestamp, message: {type, payload}}` per line.
 
 Evidence: format notes: Kimi CLI, "wire.jsonl v1"; kimi_cli/wire/types.py.
 """
@@ -156,7 +156,7 @@ def origin_of(said: str) -> Origin:
 
 
 def add_call(reading: KimiReading, call_id: str, tool: str, arguments: Any, message_id: str = "") -> str:
-    """Give a tool call and remember it until its result comes; return the name it was given under."""
+    """Emit a tool call and remember it until its result comes; return the name it was given under."""
     name = named(reading, "call", call_id)
     expect(reading, call_id, tool, edits_asked(tool, arguments))
     call = ToolCall(call_id, tool, canonical_tool(tool), arguments, message_id)
@@ -165,7 +165,7 @@ def add_call(reading: KimiReading, call_id: str, tool: str, arguments: Any, mess
 
 
 def add_result(reading: KimiReading, call_id: str, told: dict[str, Any], *, ok: bool | None) -> None:
-    """Give a tool result and the edits it applied.
+    """Emit a tool result and the edits it applied.
 
     told: `output` (text or parts), `message` (what the tool says about it), `display` (blocks for people), and others.
     """
@@ -213,7 +213,7 @@ def exit_code(tool: str, body: str, *, ok: bool | None) -> int | None:
 
 
 def add_system_prompt(reading: KimiReading, prompt: object) -> None:
-    """Give a system prompt; every repetition of the same one is the same event."""
+    """Emit a system prompt; every repetition of the same one is the same event."""
     said = text(prompt)
     if said:
         reading.add(Instructions(said, "system"), native_id=f"system:{content_sha256(said)}")
@@ -268,7 +268,7 @@ _ASIDES = {
 
 
 def start(reading: KimiReading) -> None:
-    """Give the session's start, once: with the first record of a wire."""
+    """Emit the session's start, once: with the first record of a wire."""
     if reading.now("is_started"):
         return
     state = reading.state
@@ -283,7 +283,7 @@ def start(reading: KimiReading) -> None:
 
 
 def read_wire(reading: KimiReading) -> None:
-    """Give the events of one record of the first generation's wire."""
+    """Emit the events of one record of the first generation's wire."""
     value = reading.value
     reading.date(value.get("timestamp"))
     start(reading)
@@ -316,7 +316,7 @@ def _turn(reading: KimiReading, payload: dict[str, Any]) -> None:
 
 
 def _steer(reading: KimiReading, payload: dict[str, Any]) -> None:
-    """Give what the person typed while the agent worked."""
+    """Emit what the person typed while the agent worked."""
     said, parts = content_of(reading, payload.get("user_input"))
     reading.add(UserMessage(said, "queued", parts), "user", native_id=named_text(reading, "user", said))
     reading.extra(payload, frozenset(("user_input",)), "SteerInput")
@@ -353,7 +353,7 @@ def _call(reading: KimiReading, payload: dict[str, Any]) -> None:
 
 
 def _call_part(reading: KimiReading, payload: dict[str, Any]) -> None:
-    """Give the last call again with one more piece of its arguments: a longer version of the same event."""
+    """Emit the last call again with one more piece of its arguments: a longer version of the same event."""
     before = reading.state.open_call
     piece = text(payload.get("arguments_part"))
     raw = before.arguments + piece
@@ -404,7 +404,7 @@ def _request(reading: KimiReading, payload: dict[str, Any]) -> None:
 
 
 def _response(reading: KimiReading, payload: dict[str, Any]) -> None:
-    """Give a decision; what the person told the model with it is a message of theirs."""
+    """Emit a decision; what the person told the model with it is a message of theirs."""
     rest = {k: v for k, v in payload.items() if k not in ("response", "feedback") and v}
     reading.add(Lifecycle("permission", text=flatten(payload.get("response")), detail=without_opaque(rest) or None))
     feedback = text(payload.get("feedback"))

@@ -1,1 +1,1 @@
-"""Kiro: the CLI (once Amazon Q) and the IDE."""
+"""Kiro: the CLI (formerly Amazon Q) and the IDE."""

@@ -1,4 +1,4 @@
-"""The CLI's lines `{version, kind, data}` and the file beside them.
+"""Parses the CLI's lines `{version, kind, data}` and the file beside them.
 
 Evidence: format notes: Kiro; synthetic files of other readers.
 """
@@ -54,7 +54,7 @@ _EXIT = ("exit_status", "exitStatus", "exit_code", "exitCode")
 
 
 def give_call(reading: KiroReading, call_id: str, name: str, arguments: Json, message_id: str) -> None:
-    """Give a tool call, and remember it until its result comes."""
+    """Emit a tool call, and remember it until its result comes."""
     call = ToolCall(call_id, name, "mcp" if name.startswith("@") else canonical_tool(name), arguments, message_id)
     reading.add(
         call, "assistant", native_id=f"call:{call_id}" if call_id else name_of(reading, "call", name, arguments)
@@ -73,7 +73,7 @@ def _asked_edits(name: str, arguments: Json) -> tuple[FileEdit, ...]:
 
 
 def give_result(reading: KiroReading, value: dict[str, Any], tool: Json = None) -> None:
-    """Give a result: `{toolUseId | tool_use_id, content, status}`; tool: what the agent says of the tool itself."""
+    """Emit a result: `{toolUseId | tool_use_id, content, status}`; tool: what the agent says of the tool itself."""
     call_id = reading.text(value, "toolUseId") or reading.text(value, "tool_use_id")
     status = reading.text(value, "status").lower()
     reading.odd_value("toolResult.status", status, frozenset(_OK))
@@ -135,7 +135,7 @@ _USE = frozenset(("id", "name", "orig_name", "args", "orig_args"))
 
 
 def read_row(reading: KiroReading) -> None:
-    """Give the events of a conversation."""
+    """Emit the events of a conversation."""
     row = reading.value
     value = row.get("value")
     if not isinstance(value, dict):
@@ -166,7 +166,7 @@ def read_row(reading: KiroReading) -> None:
 
 
 def _rename(reading: KiroReading, before: int, session: str) -> None:
-    """Give the events to the conversation that the value names: a row of the old table is overwritten by the next."""
+    """Emit the events to the conversation that the value names: a row of the old table is overwritten by the next."""
     if not session or session == reading.state.session:
         return
     events = reading.events[before:]
@@ -277,7 +277,7 @@ _USER_MARKS = ("--- USER MESSAGE BEGIN ---\n", "--- USER MESSAGE END ---")
 
 
 def read_line(reading: KiroReading) -> None:
-    """Give the events of one line."""
+    """Emit the events of one line."""
     line = reading.value
     kind = line.get("kind")
     data = mapping(line.get("data"))
@@ -405,7 +405,7 @@ def _line_image(data: dict[str, Any]) -> Part:
 
 
 def read_sidecar(reading: KiroReading) -> None:
-    """Give the session's folder, title, agent and model, and what each turn cost."""
+    """Emit the session's folder, title, agent and model, and what each turn cost."""
     value = reading.value
     if not value:
         read_odd(reading)
@@ -430,7 +430,7 @@ def read_sidecar(reading: KiroReading) -> None:
 
 
 def _read_turn(reading: KiroReading, turn: dict[str, Any], index: int, model: str) -> None:
-    """Give a turn's tokens, which may all be 0, and its credits, which are no money."""
+    """Emit a turn's tokens, which may all be 0, and its credits, which are no money."""
     loop = turn.get("loop_id")
     name = f"turn:{content_name(loop)}" if loop else f"turn:{index}"
     reading.date(turn.get("end_timestamp"), "end_timestamp")

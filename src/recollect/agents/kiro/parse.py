@@ -1,4 +1,4 @@
-"""Kiro: one record in, its events out. Pure, and never raises on content."""
+"""Kiro: parses a record into events. Pure; never raises on content."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _NO_TITLES = frozenset(("New Session", "Untitled Session"))
 
 
 def read_item(reading: KiroReading) -> None:
-    """Give one item of a session's history."""
+    """Emit one item of a session's history."""
     item = reading.value
     message = mapping(item.get("message"))
     role = message.get("role")
@@ -75,7 +75,7 @@ def read_item(reading: KiroReading) -> None:
 
 
 def read_chat(reading: KiroReading) -> None:
-    """Give one message of an execution, named by its content: the history that each execution repeats is one."""
+    """Emit one message of an execution, named by its content: the history that each execution repeats is one."""
     message = reading.value
     if not message:
         read_odd(reading)
@@ -144,7 +144,7 @@ def _images(reading: KiroReading, content: Json) -> tuple[Part, ...]:
 
 
 def read_session(reading: KiroReading) -> None:
-    """Give what stands around a session's history: its folder and its title."""
+    """Emit what stands around a session's history: its folder and its title."""
     value = reading.value
     if not value:
         read_odd(reading)
@@ -161,7 +161,7 @@ def read_session(reading: KiroReading) -> None:
 
 
 def read_index(reading: KiroReading) -> None:
-    """Give an entry of a workspace's list of sessions: the only place that says when one began."""
+    """Emit an entry of a workspace's list of sessions: the only place that says when one began."""
     entry = reading.value
     session = text(entry.get("sessionId"))
     if not session:
@@ -187,7 +187,7 @@ def _give_title(reading: KiroReading, value: dict[str, Any], session: str | None
 
 
 def read_execution(reading: KiroReading) -> None:
-    """Give what stands around the messages of an execution: its ids, model and times."""
+    """Emit what stands around the messages of an execution: its ids, model and times."""
     value = reading.value
     if not value:
         read_odd(reading)

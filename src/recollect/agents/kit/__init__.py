@@ -1,1 +1,1 @@
-"""The parts that several parsers share: records, calls, edits, usage and times."""
+"""What several parsers share: records, calls, edits, usage and times."""

@@ -1,4 +1,4 @@
-"""What most adapters do alike; a new one names its facts, its state and how it reads one record."""
+"""The base adapter: a new one adds its facts, its state and its reading of one record."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class FieldReader:
         self.defects.append(Defect(code, detail=field[:MAX_NAME_CHARS], record_index=self.index))
 
     def readable(self, found: tuple[T, bool], field: str) -> T:
-        """Return what was made of encoded bytes; those that could not be decoded are a defect of the field."""
+        """Return decoded bytes; undecodable ones are a defect of the field."""
         if not found[1]:
             self.wrong(field, "bad_base64")
         return found[0]
@@ -134,7 +134,7 @@ class Reading(FieldReader, Generic[S]):
         self._changes: dict[str, Any] = {}
 
     def date(self, written: object, field: str = "timestamp") -> None:
-        """Take the record's time (ISO text, or a number of s, ms or us). Without one the last stands, inferred."""
+        """Set the record's time (ISO text, or a number of s, ms or us). Without one the last time holds, inferred."""
         at = instant(written)
         if at is not None:
             self.ts = self.last_ts = at
@@ -158,7 +158,7 @@ class Reading(FieldReader, Generic[S]):
         replaces: tuple[str, int] | None = None,
         follows: str | None = None,
     ) -> None:
-        """Give one more event, at the record's time. native_id: names this event alone, see `native_id`."""
+        """Emit one more event, at the record's time. native_id: names this event alone, see `native_id`."""
         self.events.append(
             Draft(
                 payload,
@@ -175,27 +175,27 @@ class Reading(FieldReader, Generic[S]):
         )
 
     def below(self, name: str) -> str | None:
-        """Return the name of an event that the record gives besides: below its own name, None where it has none."""
+        """Return a second event name of the record, below its own name, None without one."""
         return f"{self.native_id}/{name}" if self.native_id else None
 
     def entitle(self, title: str, native_id: str = "title", session: str | None = None) -> None:
-        """Give the session's title, if there is one."""
+        """Emit the session's title, if there is one."""
         if title:
             self.add(Lifecycle("title", title=title), native_id=native_id, session=session)
 
     def unknown(self, kind: str, value: Any = None, *, native_id: str | None = None) -> None:
-        """Give a record or block of a type that this version does not know: searchable, and counted as drift."""
+        """Emit a record or block of a type that this version does not know: searchable, and counted as drift."""
         note_type(self.drift, kind)
         body = self.record.value if value is None else value
         self.add(Unknown(kind, body if isinstance(body, str) else flatten(body)), native_id=native_id)
 
     def kept(self, kind: str, value: Any = None, *, native_id: str | None = None) -> None:
-        """Give a record that is known but has no kind of its own: searchable as `unknown`, no drift."""
+        """Emit a record that is known but has no kind of its own: searchable as `unknown`, no drift."""
         body = self.record.value if value is None else value
         self.add(Unknown(kind, body if isinstance(body, str) else flatten(body)), native_id=native_id)
 
     def extra(self, value: dict[str, Any], known: Set[str], where: str, *, native_id: str | None = None) -> None:
-        """Give the fields of an object that this version does not know, if they say anything; counted as drift.
+        """Emit the fields of an object that this version does not know, if they say anything; counted as drift.
 
         where: the object's type as people would name it ("message", "tool_call.state").
         """
@@ -209,11 +209,11 @@ class Reading(FieldReader, Generic[S]):
         note_value(self.drift, where, value, known)
 
     def money(self, source: dict[str, Any], name: str) -> float | None:
-        """Return an amount of money, None where there is none."""
+        """Return an amount of money, None without one."""
         return number(source.get(name))
 
     def newest(self) -> str:
-        """Return the name of the newest event so far: what stands before the next one. "" where it has none."""
+        """Return the name of the newest event so far, which the next one follows. "" without one."""
         if not self.events:
             return self.state.newest
         return _named(self.events, self.state.newest)
@@ -239,7 +239,7 @@ class Reading(FieldReader, Generic[S]):
 
 
 def _named(events: list[Draft], before: str) -> str:
-    """Return the name of the last of some events of the session itself, `before` where none is of it."""
+    """Return the name of the last of some events in the session itself, `before` without one."""
     for draft in reversed(events):
         if draft.session is None:
             name = draft.native_id or ""
@@ -328,7 +328,7 @@ class KitAdapter(Generic[S]):
         return reading.finish()
 
     def read(self, reading: Reading[S]) -> None:
-        """Give the events of one record: an object as `readers` says, anything else as odd."""
+        """Emit the events of one record: an object as `readers` says, anything else as odd."""
         read = self.readers.get(reading.state.role) or self.readers.get("")
         if read is None or not isinstance(reading.record.value, dict):
             read_odd(reading)
@@ -337,14 +337,14 @@ class KitAdapter(Generic[S]):
 
 
 def read_odd(reading: Reading[Any]) -> None:
-    """Give a record that is not what its source should hold: the type of its value and all its text."""
+    """Emit a record that is not what its source should hold: the type of its value and all its text."""
     value = reading.record.value
     reading.wrong("record")
     reading.add(Unknown(type(value).__name__, value if isinstance(value, str) else flatten(value)))
 
 
 def read_row(reading: Reading[S], readers: Mapping[str, Callable[[Reading[S]], None]]) -> None:
-    """Give the events of one row by the table it is of; one of another table is unknown."""
+    """Emit the events of one row by the table it is of; one of another table is unknown."""
     if not isinstance(reading.record.value, dict):
         read_odd(reading)
         return

@@ -1,4 +1,4 @@
-"""Calls that wait for their result, and the edits they will have made if it is a good one.
+"""Pending tool calls, and the edits that they make if they succeed.
 
 An edit is told by the result, so that a denied or failed one is none; what it changes stands only in the call. The
 bodies of long edits are let go: the call's own arguments keep them.
@@ -48,7 +48,7 @@ def path_of(arguments: Json) -> str:
 
 
 def edits_asked(name: str, arguments: Json) -> tuple[FileEdit, ...]:
-    """Return the edits that a call asks for, told by its tool's name; none unless the tool edits files."""
+    """Return the edits that a call requests, by its tool's name; none unless the tool edits files."""
     return edits_of(arguments) if canonical_tool(name) == "edit" else ()
 
 
@@ -98,7 +98,7 @@ def edits_of_patch(patch: str) -> tuple[FileEdit, ...]:
 
 
 def _pieces(value: Json) -> list[dict[str, Any]]:
-    """Return the replacements of a list, or the one that stands there alone."""
+    """Return the replacements of a list, or the only one."""
     return [piece for piece in (value if isinstance(value, list) else [value]) if isinstance(piece, dict)]
 
 
@@ -109,7 +109,7 @@ def _replacement(path: str, edit: dict[str, Any]) -> FileEdit:
 
 
 def _of_blocks(path: str, diff: str) -> FileEdit:
-    """Return an edit of SEARCH/REPLACE blocks: one block as before and after, several as they stand."""
+    """Return an edit of SEARCH/REPLACE blocks: one block as before and after, several as they are."""
     starts = list(_SEARCH.finditer(diff))
     if len(starts) == 1:
         divider = _DIVIDER.search(diff, starts[0].end())
@@ -168,7 +168,7 @@ def arrived(reading: Reading[Any], call_id: str) -> Waiting:
 
 
 def give_edits(reading: Reading[Any], edits: Iterable[FileEdit], call_id: str) -> None:
-    """Give the edits of a call that went well, one id for each: `edit:<call>:<path>`."""
+    """Emit the edits of a call that went well, one id for each: `edit:<call>:<path>`."""
     counts: dict[str, int] = {}
     for edit in edits:
         count = counts[edit.path] = counts.get(edit.path, 0) + 1
@@ -198,7 +198,7 @@ def with_call(
 
 
 def without_call(waiting: tuple[Waiting, ...], call_id: str) -> tuple[Waiting | None, tuple[Waiting, ...]]:
-    """Return the waiting call of an id, if there is one, and the calls that go on waiting."""
+    """Return the waiting call with an id, if any, and the calls that continue waiting."""
     call = next((call for call in waiting if call.call_id == call_id), None)
     return call, tuple(other for other in waiting if other is not call)
 
@@ -252,7 +252,7 @@ class TurnState(NamingState, frozen=True, gc=False, omit_defaults=True):
 
 
 def decoded_arguments(arguments: Json) -> Json:
-    """Return a call's arguments decoded where they are JSON in a text; any other text as it is."""
+    """Return a call's arguments decoded if they are JSON in a text; any other text unchanged."""
     if not isinstance(arguments, str):
         return arguments
     return decoded_json(arguments, arguments) if arguments.strip() else None
@@ -261,7 +261,7 @@ def decoded_arguments(arguments: Json) -> Json:
 def give_call(
     reading: Reading[Any], call: ToolCall, where: str | None, edits: Iterable[FileEdit] | None = None
 ) -> None:
-    """Give a call and remember it. where: names it if it has no id. edits: else those that its arguments ask for."""
+    """Emit a call and remember it. where: names it if it has no id. edits: else those that its arguments ask for."""
     reading.add(call, "assistant", native_id=_name("call", call.call_id, where))
     asked = edits if edits is not None else edits_of(call.arguments) if call.canonical == "edit" else ()
     expect(reading, call.call_id, call.name, asked)
@@ -270,7 +270,7 @@ def give_call(
 def give_result(
     reading: Reading[Any], result: ToolResult, where: str | None, edits: Iterable[FileEdit] | None = None
 ) -> None:
-    """Give a result, with the name of its call, and the edits unless it failed. edits: else those of the call."""
+    """Emit a result, with the name of its call, and the edits unless it failed. edits: else those of the call."""
     call = arrived(reading, result.call_id)
     if not result.name and call.name:
         result = msgspec.structs.replace(result, name=call.name)

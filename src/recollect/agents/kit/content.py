@@ -1,4 +1,4 @@
-"""Messages of the AI SDK (`ModelMessage`), as several agents write them: text, reasoning, tool-call, tool-result.
+"""Parses AI SDK messages (`ModelMessage`): text, reasoning, tool calls and tool results.
 
 Tolerant: any decoded JSON. Evidence: the AI SDK's published types, versions 4 to 6.
 """
@@ -101,7 +101,7 @@ def without_opaque(value: Json, depth: int = 0) -> Json:
 
 
 def block_text(block: Json) -> str:
-    """Return all readable text of one content block: said, thought, asked of a tool or given back by it."""
+    """Return all readable text of one content block: text, thoughts, tool arguments and results."""
     if isinstance(block, str):
         return block
     if not isinstance(block, dict):
@@ -198,9 +198,9 @@ _NONE: dict[str, Any] = {}
 def arguments_of(
     reading: Reading[Any], written: Any, field: str = "arguments", *, empty: Any = _NONE, errors: str = "strict"
 ) -> Any:
-    """Return a call's arguments, which are written as text; a text that is no JSON as it is, with a defect.
+    """Return a call's arguments, which are written as text; invalid JSON unchanged, with a defect.
 
-    empty: what no text means. errors: how halves of surrogate pairs are encoded.
+    empty: the meaning of no text. errors: how halves of surrogate pairs are encoded.
     """
     if not isinstance(written, str):
         return written
@@ -243,7 +243,7 @@ class Speaker(NamedTuple):
 
 
 def read_content(reading: Reading[Any], content: Json, speaker: Speaker) -> None:
-    """Give what a message holds: its texts, images and files as one message, the other blocks one by one."""
+    """Emit what a message holds: its texts, images and files as one message, the other blocks one by one."""
     blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
     if blocks is None:
         return

@@ -1,4 +1,4 @@
-"""Which function reads which type of Copilot session event, and the envelope around all of them.
+"""Parses the envelope of Copilot session events and selects the function for each type.
 
 Evidence: format notes: GitHub Copilot CLI; recorded event streams of Copilot CLI 0.0.420 to 1.0.77 and of VS Code 1.109
 to 1.119. The set of types is open: what is known to exist but says nothing of the conversation is a `lifecycle` event
@@ -116,7 +116,7 @@ _RESULT_FIELDS = frozenset((
 def read_call(
     reading: Reading[S], request: dict[str, Any], *, message_id: str, session: str | None, is_start: bool = False
 ) -> None:
-    """Give a tool call, unless it was given already; the start of one adds which MCP server runs it."""
+    """Emit a tool call, unless it was given already; the start of one adds which MCP server runs it."""
     call_id = reading.text(request, "toolCallId")
     name = reading.text(request, "toolName" if is_start else "name") or reading.text(request, "name")
     is_mcp = bool(text(request.get("mcpServerName")))
@@ -142,13 +142,13 @@ def read_call(
 
 
 def read_start(reading: Reading[S], data: dict[str, Any], session: str | None) -> None:
-    """Give a call that its start is the first to tell of; also one that the user asked for."""
+    """Emit a call whose start is its first record; also one that the user requested."""
     read_call(reading, data, message_id="", session=session, is_start=True)
     reading.extra(data, _START_FIELDS, "tool.execution_start")
 
 
 def read_complete(reading: Reading[S], data: dict[str, Any], session: str | None) -> None:
-    """Give a tool's result, and the edits of its call if it succeeded."""
+    """Emit a tool's result, and the edits of its call if it succeeded."""
     call_id = reading.text(data, "toolCallId")
     call = call_named(reading.now("calls"), call_id)
     name = call.name if call is not None else text(data.get("toolName"))
@@ -204,7 +204,7 @@ def _exit_code(body: str, data: dict[str, Any]) -> int | None:
 
 
 def _contents(reading: Reading[S], found: dict[str, Any]) -> tuple[list[Part], int | None, list[Json]]:
-    """Return the images, the exit code and whatever else the blocks of a result in its native form hold."""
+    """Return the images, the exit code and anything else in the blocks of a result in its native form."""
     parts: list[Part] = []
     exit_code: int | None = None
     rest: list[Json] = []
@@ -261,7 +261,7 @@ _ASSISTANT_FIELDS = word_set("""
 
 
 def read_user(reading: Reading[S], data: dict[str, Any], session: str | None) -> None:
-    """Give a message in the user's role, and the context that was written around it.
+    """Emit a message in the user's role, and the context that was written around it.
 
     `content` is what the user typed, `transformedContent` what the model got.
     """
@@ -310,7 +310,7 @@ def _attachments(reading: Reading[S], data: dict[str, Any]) -> list[Part]:
 
 
 def read_assistant(reading: Reading[S], data: dict[str, Any], session: str | None) -> None:
-    """Give a reply: what the model thought, said and asked for, and the output that this alone took."""
+    """Emit a reply: the model's thoughts, text and calls, and the output tokens of this reply alone."""
     message_id = reading.text(data, "messageId")
     model = reading.text(data, "model") or ("" if session is not None else reading.now("model"))
     thought = reading.text(data, "reasoningText")
@@ -333,7 +333,7 @@ def read_assistant(reading: Reading[S], data: dict[str, Any], session: str | Non
 
 
 def read_reasoning(reading: Reading[S], data: dict[str, Any], session: str | None) -> None:
-    """Give reasoning that stands alone; its message will repeat it."""
+    """Emit separate reasoning; its message will repeat it."""
     thought = reading.text(data, "content")
     if thought:
         reading.set(reasonings=remember(reading.now("reasonings"), content_sha256(thought), MAX_REASONINGS))
@@ -341,13 +341,13 @@ def read_reasoning(reading: Reading[S], data: dict[str, Any], session: str | Non
 
 
 def read_system(reading: Reading[S], data: dict[str, Any], session: str | None) -> None:
-    """Give a system or developer prompt."""
+    """Emit a system or developer prompt."""
     role = text(data.get("role")) or "system"
     reading.add(Instructions(reading.text(data, "content"), f"{role} message"), session=session)
 
 
 def read_notification(reading: Reading[S], data: dict[str, Any], session: str | None) -> None:
-    """Give what the harness told the model in the user's role: a background task ended, an agent is done."""
+    """Emit what the harness told the model in the user's role: a background task ended, an agent is done."""
     reading.add(UserMessage(reading.text(data, "content"), "injected"), "user", session=session)
     kind = data.get("kind")
     if kind:
@@ -356,7 +356,7 @@ def read_notification(reading: Reading[S], data: dict[str, Any], session: str | 
 
 
 def read_skill(reading: Reading[S], data: dict[str, Any], session: str | None) -> None:
-    """Give the use of a skill, and its text as instructions."""
+    """Emit the use of a skill, and its text as instructions."""
     rest = {k: v for k, v in data.items() if k not in ("content", "name") and v not in (None, "", [])}
     reading.add(Lifecycle("skill", text=text(data.get("name")), detail=rest or None), session=session)
     body = reading.text(data, "content")
@@ -440,7 +440,7 @@ FINGERPRINT = frozenset((*_HANDLERS, "assistant.turn_start", "assistant.turn_end
 
 
 def read_event(reading: Reading[S], without: frozenset[str] = frozenset()) -> None:
-    """Give the events of one record. without: types that this agent's streams never hold."""
+    """Emit the events of one record. without: types that this agent's streams never hold."""
     value = reading.value
     if not isinstance(reading.record.value, dict):
         read_odd(reading)

@@ -1,4 +1,4 @@
-"""Everything around the conversation in a stream of Copilot session events: start, context, compaction, rewind, end.
+"""Parses the Copilot events around the conversation: start, context, compaction, rewind, end.
 
 Copilot CLI and the Copilot extension of VS Code write the same stream: one envelope, an open set of types.
 """
@@ -50,7 +50,7 @@ class Call(msgspec.Struct, frozen=True, gc=False):
 
 
 class Turn(msgspec.Struct, frozen=True, gc=False):
-    """A message of the user: its event's id, how many events stood before it, and the last of them."""
+    """A message of the user: its event's id, how many events came before it, and the last of them."""
 
     event: str
     ordinal: int
@@ -87,7 +87,7 @@ class CopilotState(BaseState, frozen=True, gc=False, omit_defaults=True):
 
 
 def storable(value: str, limit: int = MAX_NAME_CHARS) -> str:
-    """Return text as it may stand in the state: of at most `limit` bytes, and text that can be encoded."""
+    """Return text for the state: of at most `limit` bytes, and encodable."""
     if len(value) <= limit and value.isascii():
         return value
     return value.encode("utf-8", "replace")[:limit].decode("utf-8", "ignore")
@@ -134,7 +134,7 @@ _METRIC_FIELDS = frozenset(("requests", "usage", "totalNanoAiu", "tokenDetails")
 
 
 def read_metrics(reading: Reading[S], data: dict[str, Any], session: str | None) -> None:
-    """Give what each model took since the shutdown before.
+    """Emit what each model took since the shutdown before.
 
     The counters run through one process. A counter that fell says that another one wrote them: all of it is new.
     """
@@ -205,7 +205,7 @@ _COMPACTION_FIELDS = frozenset(("success", "error", "summaryContent", "preCompac
 
 
 def read_start(reading: Reading[S], data: dict[str, Any], session: str | None) -> None:
-    """Give the session's start, or what its resumption says of it anew. A resumed session starts new counters."""
+    """Emit the session's start, or what its resumption states again. A resumed session starts new counters."""
     context = reading.mapping(data, "context")
     is_resumed = "resumeTime" in data or "eventCount" in data
     model = reading.text(data, "selectedModel")
@@ -242,7 +242,7 @@ def _remote(context: dict[str, Any]) -> str:
 
 
 def read_model_change(reading: Reading[S], data: dict[str, Any], session: str | None) -> None:
-    """Give a change of the model."""
+    """Emit a change of the model."""
     model = reading.text(data, "newModel")
     rest = {k: v for k, v in data.items() if k != "newModel" and v not in (None, "")}
     reading.add(Lifecycle("model", model=model, detail=rest or None), session=session)
@@ -251,7 +251,7 @@ def read_model_change(reading: Reading[S], data: dict[str, Any], session: str | 
 
 
 def read_context(reading: Reading[S], data: dict[str, Any], session: str | None) -> None:
-    """Give a change of folder or branch."""
+    """Emit a change of folder or branch."""
     found = mapping(data.get("context")) or data
     cwd, branch = reading.text(found, "cwd"), reading.text(found, "branch")
     if cwd and cwd != reading.now("cwd"):
@@ -265,12 +265,12 @@ def read_context(reading: Reading[S], data: dict[str, Any], session: str | None)
 
 
 def read_title(reading: Reading[S], data: dict[str, Any], session: str | None) -> None:
-    """Give the session's title."""
+    """Emit the session's title."""
     reading.add(Lifecycle("title", title=reading.text(data, "title")), session=session)
 
 
 def read_notice(name: str, reading: Reading[S], data: dict[str, Any], session: str | None) -> None:
-    """Give a notice, a warning or an error of the harness."""
+    """Emit a notice, a warning or an error of the harness."""
     if name == "error" and "statusCode" in data:
         name = "api_error"
     rest = {k: v for k, v in data.items() if k != "message" and v not in (None, "")}
@@ -278,12 +278,12 @@ def read_notice(name: str, reading: Reading[S], data: dict[str, Any], session: s
 
 
 def read_abort(reading: Reading[S], data: dict[str, Any], session: str | None) -> None:
-    """Give the interruption of a turn."""
+    """Emit the interruption of a turn."""
     reading.add(Lifecycle("interrupted", text=reading.text(data, "reason")), session=session)
 
 
 def read_truncation(reading: Reading[S], data: dict[str, Any], session: str | None) -> None:
-    """Give a context that was cut to fit, with everything that is said of it."""
+    """Emit a context that was cut to fit, with everything that is said of it."""
     before = reading.whole(data, "preTruncationTokensInMessages")
     after = reading.whole(data, "postTruncationTokensInMessages")
     reading.add(Compaction("truncation", tokens_before=before, tokens_after=after), session=session)
@@ -291,13 +291,13 @@ def read_truncation(reading: Reading[S], data: dict[str, Any], session: str | No
 
 
 def read_compaction_start(reading: Reading[S], data: dict[str, Any], session: str | None) -> None:
-    """Give the beginning of a compaction, and remember why it began."""
+    """Emit the beginning of a compaction, and remember why it began."""
     reading.set(trigger=storable(reading.text(data, "trigger")))
     reading.add(Lifecycle("compaction_started", detail=data or None), session=session)
 
 
 def read_compaction(reading: Reading[S], data: dict[str, Any], session: str | None) -> None:
-    """Give a compaction that was made; one that failed is written the same way."""
+    """Emit a compaction that was made; one that failed is written the same way."""
     rest = {k: v for k, v in data.items() if k not in _COMPACTION_FIELDS and v not in (None, "")}
     if data.get("success") is False:
         failed = Lifecycle("compaction_failed", text=reading.text(data, "error"), detail=rest or None)
@@ -319,18 +319,18 @@ def read_compaction(reading: Reading[S], data: dict[str, Any], session: str | No
 
 
 def read_cleared(reading: Reading[S], data: dict[str, Any], session: str | None) -> None:
-    """Give a context that the user emptied."""
+    """Emit a context that the user emptied."""
     reading.add(Compaction("cleared"), session=session)
     if data:
         reading.add(Lifecycle("context_cleared", detail=data), native_id=reading.below("detail"), session=session)
 
 
 def read_rewind(reading: Reading[S], data: dict[str, Any], session: str | None) -> None:
-    """Give a rewind that was written down, which newer builds never do.
+    """Emit a recorded rewind; newer builds never record one.
 
-    By one revision of the schema the named event is itself removed, by an older one only what follows it; the number
-    of removed events tells which. A third form lists the removed events. Where an event between two turns is named, or
-    a removed turn stands before one that is kept, what was left behind is not told.
+    In one revision of the schema the named event itself is removed, in an older one only what follows it; the number of
+    removed events shows which. A third form lists the removed events. If an event between two turns is named, or a
+    removed turn comes before a kept one, the undone part is unknown.
     """
     target = reading.text(data, "upToEventId")
     turns = reading.now("turns")
@@ -352,7 +352,7 @@ def read_rewind(reading: Reading[S], data: dict[str, Any], session: str | None) 
 
 
 def read_shutdown(reading: Reading[S], data: dict[str, Any], session: str | None) -> None:
-    """Give the session's end, and the tokens that were spent since the last one of this segment."""
+    """Emit the session's end, and the tokens that were spent since the last one of this segment."""
     read_metrics(reading, data, session)
     rest = {k: v for k, v in data.items() if k not in _SHUTDOWN_FIELDS and v not in (None, "", [], {})}
     if rest:
@@ -364,7 +364,7 @@ def read_shutdown(reading: Reading[S], data: dict[str, Any], session: str | None
 
 
 def read_subagent_start(reading: Reading[S], data: dict[str, Any], session: str | None) -> None:
-    """Give a subagent's start: a session of its own, opened by the task that its call gave it."""
+    """Emit a subagent's start: a session of its own, opened by the task that its call gave it."""
     call_id = reading.text(data, "toolCallId")
     name = reading.text(data, "agentName") or reading.text(data, "agentDisplayName")
     agent = text(reading.value.get("agentId"))
@@ -389,7 +389,7 @@ def read_subagent_start(reading: Reading[S], data: dict[str, Any], session: str 
 
 
 def read_subagent(name: str, reading: Reading[S], data: dict[str, Any], session: str | None) -> None:
-    """Give a later event of a subagent's life, in the session that started it."""
+    """Emit a later event of a subagent's life, in the session that started it."""
     del session
     call_id = text(data.get("toolCallId"))
     detail = {"state": name, **data}

@@ -1,4 +1,4 @@
-"""Exports: the first conversation of a file, the record of one, and the times and branches in it."""
+"""Reads conversation exports: the first conversation, its record, its times and branches."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _raw_decode = json.JSONDecoder(strict=False).raw_decode
 def first_element(head: bytes) -> dict[str, Any] | None:
     """Return the first object of a list, of `{"conversations": [...]}`, or the object that the file is.
 
-    Members that the head cuts off hold what of them is there; None where there is no object.
+    Members that the head cuts off keep their existing part; None without an object.
     """
     text = head.decode("utf-8", "ignore").lstrip(_BLANK + "\ufeff")
     wrapper = _WRAPPED.match(text)
@@ -58,7 +58,7 @@ def _members(text: str, depth: int) -> dict[str, Any]:
 
 
 def _cut(text: str, depth: int) -> Any:
-    """Return what is there of a value that is cut off."""
+    """Return the existing part of a cut value."""
     if depth < _MAX_DEPTH and text.startswith("{"):
         return _members(text, depth)
     if depth < _MAX_DEPTH and text.startswith("["):
@@ -91,12 +91,12 @@ class Step(NamedTuple):
 
 
 class Left(NamedTuple):
-    """A branch is over: its first message, and the message at which the conversation went on otherwise."""
+    """An abandoned branch: its first message, and the message after which the conversation continued otherwise."""
 
     begin: str
     parent: str
     is_branch: bool = False
-    """What went on otherwise is itself part of a branch."""
+    """What continued otherwise is itself part of a branch."""
 
 
 class Tree:
@@ -119,7 +119,7 @@ class Tree:
         self._main = frozenset(self._line)
 
     def ancestry(self, key: str, limit: int = 1_000_000) -> Iterator[str]:
-        """Yield a message and those that led to it, the newest first; each at most once."""
+        """Yield a message and those that led to it, newest first; each at most once."""
         seen: set[str] = set()
         while key in self._parents and key not in seen and len(seen) < limit:
             seen.add(key)
@@ -127,7 +127,7 @@ class Tree:
             key = self._parents[key]
 
     def walk(self) -> Iterator[Step | Left]:
-        """Yield every message once, parents before children: a branch stands before the line that replaced it."""
+        """Yield every message once, parents before children: a branch comes before the line that replaced it."""
         seen: set[str] = set()
         yield from self._run(self._next(ROOT, seen, is_branch=False), seen)
         # A ring of parents hangs on nothing; the one that the conversation is in begins where its line does.
@@ -191,7 +191,7 @@ def conversation_of(reading: Reading[S]) -> dict[str, Any] | None:
 
 
 def stamp(reading: Reading[S], written: object, field: str) -> None:
-    """Take the time of one of the things in a record; without one the last stands, inferred."""
+    """Set the time from one of the fields of a record; without one the last time holds, inferred."""
     is_exact = instant(written) is not None
     reading.date(written, field)
     if not is_exact:
@@ -216,7 +216,7 @@ class Branches:
             self._begun.setdefault(step.key, begun)
 
     def leave(self, left: Left) -> None:
-        """End a branch: the conversation went on otherwise behind the event that stood before it."""
+        """End a branch: the conversation continued otherwise after the event before it."""
         events, turns, before = self._begun.pop(left.begin, (len(self._reading.events), 0, ""))
         self._reading.is_sidechain = left.is_branch
         if len(self._reading.events) > events:
@@ -248,7 +248,7 @@ def read_tree(
     above: Callable[[str], str | None],
     read: Callable[[str], None],
 ) -> None:
-    """Give the messages of a conversation and the branches left behind.
+    """Emit the messages of a conversation and the branches left behind.
 
     given: is filled with the first event of each message by its key. above: the event that a message hangs on.
     read: gives the events of one message.
@@ -268,12 +268,12 @@ def read_tree(
 
 
 class ExportAdapter(KitAdapter[BaseState]):
-    """An adapter of exports of whole conversations, each of which is one record."""
+    """An adapter of exports whose records are whole conversations."""
 
     state_type = BaseState
 
     def source_key(self, info: SourceInfo) -> str:
-        """See `Adapter.source_key`: the conversation, in whichever file of an export it stands."""
+        """See `Adapter.source_key`: the conversation, in whichever file of an export it is."""
         return f"{info.role}/{info.document}" if info.document else info.place
 
     def identify(self, info: SourceInfo, head: bytes) -> str:

@@ -1,4 +1,4 @@
-"""Messages as Gemini CLI records them; Qwen Code's first generation wrote the same.
+"""Parses messages as Gemini CLI and the first Qwen Code record them.
 
 A message has an id, and is written again as a whole, under that id, when more of it is known. So everything that it
 gives has one stable name: the text `<id>`, its thoughts `<id>/thinking/<n>`, its tokens `<id>/usage`, a call
@@ -76,7 +76,7 @@ N = TypeVar("N", bound=ChatState)
 
 
 def read_message(reading: Reading[S], message: dict[str, Any], *, is_synthetic: bool = False) -> None:
-    """Give the events of one message. is_synthetic: the harness wrote it, so what the user says in it is no human's."""
+    """Emit the events of one message. is_synthetic: the harness wrote it, so its user text is no person's."""
     message_id = reading.text(message, "id")
     reading.native_id = short_name(message_id) if message_id else None
     reading.date(message.get("timestamp"))
@@ -111,7 +111,7 @@ def split_references(texts: list[str]) -> tuple[list[str], list[str]]:
 
 
 def read_call(reading: Reading[S], call: dict[str, Any], message_id: str) -> str:
-    """Give a call that stands in a content as a `functionCall`; return its id."""
+    """Emit a call in a content's `functionCall`; return its id."""
     call_id = text(call.get("id"))
     name = text(call.get("name"))
     native_id = f"call:{short_name(call_id)}" if call_id else reading.below(f"call/{content_sha256(call)}")
@@ -122,7 +122,7 @@ def read_call(reading: Reading[S], call: dict[str, Any], message_id: str) -> str
 
 
 def read_response(reading: Reading[S], response: dict[str, Any]) -> None:
-    """Give a result that stands in a content as a `functionResponse`, without anything said of it elsewhere."""
+    """Emit a result in a content's `functionResponse`, without other sources."""
     call_id = text(response.get("id"))
     name = text(response.get("name"))
     said = response_text(response)
@@ -141,9 +141,9 @@ def read_response(reading: Reading[S], response: dict[str, Any]) -> None:
 
 
 def read_saved_turn(reading: Reading[N], turn: dict[str, Any]) -> None:
-    """Give one turn of a conversation saved by name: `{role, parts}`, without id or time.
+    """Emit one turn of a conversation saved by name: `{role, parts}`, without id or time.
 
-    It is named by its content, as the file is written anew each time.
+    It is named by its content, because the file is rewritten each time.
     """
     if not reading.now("is_started"):
         reading.set(is_started=True)
@@ -158,7 +158,7 @@ def read_saved_turn(reading: Reading[N], turn: dict[str, Any]) -> None:
 
 
 def read_logged_prompt(reading: Reading[S]) -> None:
-    """Give a prompt of `logs.json`, in the session that it names."""
+    """Emit a prompt of `logs.json`, in the session that it names."""
     value = reading.value
     reading.date(value.get("timestamp"))
     said = reading.text(value, "message")
@@ -173,7 +173,7 @@ def read_logged_prompt(reading: Reading[S]) -> None:
 
 
 def read_tokens(reading: Reading[S], tokens: dict[str, Any], model: str, key: str) -> None:
-    """Give the tokens of a message: the input includes the cached ones, thoughts are counted beside the output."""
+    """Emit the tokens of a message: the input includes the cached ones, thoughts are counted beside the output."""
     counts = Counts(
         *(reading.count(tokens, name) for name in ("input", "output", "cached", "thoughts", "tool", "total"))
     )
@@ -250,7 +250,7 @@ def _read_thoughts(reading: Reading[S], thoughts: list[Any], message_id: str) ->
 
 
 def _read_recorded_call(reading: Reading[S], call: dict[str, Any], message_id: str) -> None:
-    """Give a call of `toolCalls`, and its result and edit once it has ended."""
+    """Emit a call of `toolCalls`, and its result and edit once it has ended."""
     call_id, name = reading.text(call, "id"), reading.text(call, "name")
     short = short_name(call_id) if call_id else f"{reading.native_id}/{content_sha256([name, call.get('args')])}"
     native_id = f"call:{short}"
@@ -274,7 +274,7 @@ def _read_recorded_call(reading: Reading[S], call: dict[str, Any], message_id: s
 
 
 def _read_result(reading: Reading[S], call: dict[str, Any], name: str, *, native_id: str) -> bool:
-    """Give what a call gave back, to the model and beyond that to the user. Return whether it succeeded."""
+    """Emit what a call gave back, to the model and beyond that to the user. Return whether it succeeded."""
     pieces = read_content(call.get("result"))
     said = "\n".join(t for t in (*map(response_text, pieces.responses), *pieces.texts) if t)
     shown, beyond = display_of(call.get("resultDisplay"), said)

@@ -1,4 +1,4 @@
-"""Content in Google's "Part" shape, as Gemini CLI, Qwen Code and their relatives write it into their transcripts.
+"""Parses content in Google's "Part" form, which Gemini CLI, Qwen Code and relatives write.
 
 A content is text, a part, or a list of both; a part is text, a thought, a call, a response or media. Also here: the
 form in which these agents show a shell command's result, an applied edit, and their token counts.
@@ -116,7 +116,7 @@ def media_part(part: dict[str, Any]) -> tuple[Part, bool]:
 
 
 def content_text(content: Json) -> str:
-    """Return all readable text of a content: what is said, thought, asked of tools and given back by them."""
+    """Return all readable text of a content: text, thoughts, tool arguments and results."""
     pieces = read_content(content)
     asked = [f"{text(c.get('name'))}\n{flatten(c.get('args'))}" for c in pieces.calls]
     given = [response_text(r) for r in pieces.responses]
@@ -258,7 +258,7 @@ def usage_of(counts: Counts, model: str, dedupe_key: str, *, thoughts_are_apart:
 
 
 def _code_of(part: dict[str, Any]) -> str:
-    """Return the code that a model ran at its provider, or what came of it."""
+    """Return the code that a model ran at its provider, or its output."""
     for key, names in _CODE.items():
         code = part.get(key)
         if isinstance(code, dict):

@@ -1,4 +1,4 @@
-"""Payloads of hooks in, events out: the adapter of the files that `ingest.spooled_events` writes. Pure.
+"""Parses hook payloads that `ingest.spooled_events` stored into events. Pure.
 
 A record is `{"drop", "agent", "host", "session", "at_us", "again"?, "payload"}`: what a hook was given, and when. Names
 are made of the agent's own ids where it has some (`call:<id>`, `prompt:<id>:<text>`), so that a payload that came twice
@@ -319,7 +319,7 @@ class HookReader:
         step.add(result, "tool", native_id=f"result:{short_name(call_id)}")
 
     def _give_call(self, step: Step, payload: dict[str, Any], *, is_after: bool) -> tuple[str, str]:
-        """Give the call of a payload before or after it, under one name for both; return its id and tool."""
+        """Emit the call of a payload before or after it, under one name for both; return its id and tool."""
         tool = tool_of(payload)
         arguments = without_opaque(arguments_of(payload))
         given = first_text(payload, CALL_ID)

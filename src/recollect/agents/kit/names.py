@@ -1,4 +1,4 @@
-"""Names: made of content for things without an id, numbered among equal ones, and fit to be stored.
+"""Names records without an id by their content, numbers equal ones, and makes names fit to store.
 
 A thing that an agent gives no id is called after what it says, never after where it stands: written again, from
 another file or after a cut it has the same name. Equal ones are told apart by counting; the second is `name/2`. What
@@ -15,7 +15,7 @@ from recollect.agents.kit.adapter import MAX_NAME_CHARS, BaseState, Reading
 from recollect.model.payloads import Json
 
 MAX_MARKS = 2048
-"""Names remembered for counting; a thing that was named before that many others is counted anew."""
+"""Names remembered for counting; a thing that was named before that many others is counted again."""
 MAX_PATH_CHARS = 1000
 _MAX_ID_CHARS = 120
 _DIGITS = 16
@@ -31,7 +31,7 @@ class NamingState(BaseState, frozen=True, gc=False, omit_defaults=True):
 
 
 def content_sha256(*pieces: Json) -> str:
-    """Return the first 16 hex digits of the SHA-256 of decoded JSON, whatever the order of its keys."""
+    """Return the first 16 hex digits of the SHA-256 of decoded JSON, independent of the order of its keys."""
     written = json.dumps(pieces, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(written.encode("ascii")).hexdigest()[:_DIGITS]
 
@@ -76,7 +76,7 @@ def short_name(name: str) -> str:
 
 
 def short(text: str, limit: int = MAX_NAME_CHARS) -> str:
-    """Return the start of a text, with halves of surrogate pairs replaced. Compare with it what was kept so."""
+    """Return the start of a text, with halves of surrogate pairs replaced. Compare stored values with it."""
     kept = text[:limit]
     return kept if kept.isascii() else kept.encode("utf-8", "replace").decode("utf-8")
 

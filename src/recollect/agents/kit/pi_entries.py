@@ -1,4 +1,4 @@
-"""The adapter that pi and its relatives share: whose a file is, its header, and what stands between messages."""
+"""The adapter of pi and its relatives: file recognition, the header and the entries between messages."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _TARGETS = ("targetId", "entryId", "messageId", "parentId")
 
 
 def read_entry(reading: PiReading) -> None:
-    """Give the events of one entry."""
+    """Emit the events of one entry."""
     value = reading.value
     if not isinstance(reading.record.value, dict):
         read_odd(reading)
@@ -138,7 +138,7 @@ def _details(reading: PiReading, kind: str) -> None:
 
 
 def _branch_summary(reading: PiReading) -> None:
-    """Give the summary of a branch that was left; that it was left is a rewind, also where no jump shows it."""
+    """Emit the summary of a branch that was left; that it was left is a rewind, also where no jump shows it."""
     value = reading.value
     if not reading.events and text(value.get("fromId")):
         reading.give(Rewind(text(value.get("parentId"))), suffix="/rewind")
@@ -174,7 +174,7 @@ def _session_info(reading: PiReading) -> None:
 
 
 def _child_usage(reading: PiReading) -> None:
-    """Give the usage of a message again, now with what its subagents spent: the last one counts.
+    """Emit the usage of a message again, now with what its subagents spent: the last one counts.
 
     It takes the name and the key of the message's own usage, whose place it takes.
     """
@@ -223,9 +223,9 @@ SUBAGENT = "subagent"
 
 
 class PiMember(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How an agent's loose files are told from its relatives': by names in their path or first entries.
+    """How to tell an agent's loose files from its relatives': by names in their path or first entries.
 
-    names: one of them stands there; empty: of the agent that takes what has none of the `foreign_names`.
+    names: one of them occurs; empty: the agent that takes files without any of the `foreign_names`.
     """
 
     names: tuple[str, ...] = ()
@@ -278,7 +278,7 @@ class PiFamilyAdapter(KitAdapter[PiState]):
 
 
 def parent_of(info: SourceInfo) -> str:
-    """Return the session whose subagent wrote a file, told by the folder it lies in; "" for a session of its own.
+    """Return the session whose subagent wrote a file, by its folder; "" for a session of its own.
 
     Oh My Pi: `sessions/<project>/<timestamp>_<id>/<agent>.jsonl`. Prime: `session-artifacts/<id>/**/sub-*/*.jsonl`.
     """

@@ -1,4 +1,4 @@
-"""The messages of a pi session: what was said, thought, called and given back, and what it cost.
+"""Parses messages of a pi session: text, reasoning, calls, results and usage.
 
 Evidence: format notes: pi, "AgentMessage roles"; packages/coding-agent/docs/session.md.
 """
@@ -48,7 +48,7 @@ ASIDE, MESSAGE, TURN = 0, 1, 2
 
 
 class Entry(msgspec.Struct, frozen=True, gc=False, array_like=True):
-    """One entry of the tree: its id, its parent's, what it weighs, and the event that stood before it."""
+    """One entry of the tree: its id, its parent's, its weight, and the event before it."""
 
     name: str
     parent: str
@@ -81,7 +81,7 @@ class PiReading(Reading[PiState]):
         self.parent_id = text(self.value.get("parentId")) or None
 
     def give(self, payload: Payload, role: Role = "system", suffix: str = "") -> None:
-        """Give an event of the entry, named by its id and a suffix.
+        """Emit an event of the entry, named by its id and a suffix.
 
         Old files are rewritten with ids when pi opens them: their events replace those named by a hash.
         """
@@ -101,11 +101,11 @@ def content_name(entry: dict[str, Any]) -> str:
 
 
 def follow(reading: PiReading, weight: int) -> None:
-    """Take the entry as the new leaf; give a rewind where it hangs on an entry before the last one.
+    """Make the entry the new leaf; emit a rewind if its parent is not the last one.
 
-    The entries are a tree in one file: whoever goes back appends an entry whose parent is older. Only what leaves
-    messages behind is a rewind; labels and the like hang anywhere. A parent that is no entry (OpenClaw writes the ids
-    of sessions and calls there) says nothing.
+    The entries are a tree in one file: going back appends an entry with an older parent. It is a rewind only if it
+    abandons messages; labels and the like may be anywhere. A parent that is no entry (OpenClaw writes ids of sessions
+    and calls there) means nothing.
     """
     name = text(reading.value.get("id"))
     if not name or len(name) > _MAX_ID_CHARS or not is_storable(name):
@@ -125,7 +125,7 @@ def follow(reading: PiReading, weight: int) -> None:
 
 
 def _left_behind(known: dict[str, Entry], leaf: str, target: str) -> list[Entry]:
-    """Return the entries above `leaf` that are not above `target`, the newest first."""
+    """Return the entries above `leaf` that are not above `target`, newest first."""
     kept = {entry.name for entry in _branch(known, target)}
     return [entry for entry in _branch(known, leaf) if entry.name not in kept]
 
@@ -154,7 +154,7 @@ _TAIL_CHARS = 80
 
 
 def read_message(reading: PiReading, message: dict[str, Any]) -> None:
-    """Give the events of an agent message, by its role."""
+    """Emit the events of an agent message, by its role."""
     role = text(message.get("role"))
     reader = _READERS.get(role)
     if reader is None:
@@ -261,9 +261,9 @@ def _call(reading: PiReading, block: dict[str, Any], response_id: str, nth: str)
 
 
 def _usage(reading: PiReading, usage: dict[str, Any], model: str, message: dict[str, Any]) -> None:
-    """Give what a response cost. The key is the response's own, so that a copy of the entry in a fork is no spend.
+    """Emit a response's cost. The key is the response's own, so that a copy of the entry in a fork costs nothing.
 
-    `input` holds no cached tokens. An aborted response that counted nothing gives nothing.
+    `input` holds no cached tokens. An aborted response without counts emits nothing.
     """
     spent = usage_of(reading, usage, model, _response_key(reading, model, message))
     if spent is None:
@@ -323,7 +323,7 @@ def _result(reading: PiReading, message: dict[str, Any]) -> None:
 
 
 def _bash(reading: PiReading, message: dict[str, Any]) -> None:
-    """Give a command that the person ran with `!`: what they typed, the call and its output."""
+    """Emit a command that the person ran with `!`: what they typed, the call and its output."""
     command = reading.text(message, "command")
     call_id = f"bash:{reading.native_id}"
     reading.give(UserMessage(f"!{command}", "command"), "user")
@@ -339,7 +339,7 @@ def _bash(reading: PiReading, message: dict[str, Any]) -> None:
 
 
 def read_custom(reading: PiReading, message: dict[str, Any]) -> None:
-    """Give a message that an extension put into the context."""
+    """Emit a message that an extension put into the context."""
     said, parts = content_of(reading, message.get("content"))
     reading.give(UserMessage(said, "injected", parts), "user")
     details = message.get("details")

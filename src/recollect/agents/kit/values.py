@@ -1,4 +1,4 @@
-"""Values of decoded JSON, read tolerantly: types, times, addresses of files."""
+"""Reads decoded JSON tolerantly: types, times, file addresses."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def decoded_json(written: str | bytes, otherwise: Any = None) -> Any:
 
 
 def head_objects(head: bytes, most: int) -> Iterator[dict[str, Any]]:
-    """Give the JSON objects among the first `most` lines of a file; lines that are none are passed over."""
+    """Emit the JSON objects among the first `most` lines of a file; lines that are none are passed over."""
     for line in head.split(b"\n", most)[:most]:
         value = decoded_json(line)
         if isinstance(value, dict):
@@ -138,7 +138,7 @@ _DRIVE = re.compile(r"/[A-Za-z]:")
 
 
 def path_of_address(address: str) -> str:
-    """Return the path of a `file://` address (`file:///c%3A/x` is `c:/x`); anything else as it is written."""
+    """Return the path of a `file://` address (`file:///c%3A/x` is `c:/x`); anything else unchanged."""
     if not address.startswith(_SCHEME):
         return address
     path = unquote(address.removeprefix(_SCHEME))

@@ -1,1 +1,1 @@
-"""OpenClaude: Claude Code's format in a home of its own."""
+"""OpenClaude: Claude Code's format in its own home."""

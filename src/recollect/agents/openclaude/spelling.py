@@ -1,4 +1,4 @@
-"""What OpenClaude spells unlike Claude Code, whose parser reads its transcripts."""
+"""Where OpenClaude's spelling differs from Claude Code, whose parser reads its transcripts."""
 
 from __future__ import annotations
 

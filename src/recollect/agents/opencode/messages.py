@@ -1,4 +1,4 @@
-"""Message rows: who speaks, with which model, and how it ended. What was said is in the parts that follow."""
+"""Parses message rows: role, model and how the message ended. The parts that follow hold the content."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ _PROVIDERS = frozenset(("openai", "anthropic", "google", "openrouter", "bedrock"
 
 
 def read_part(reading: Reading) -> None:
-    """Give a part row, or the file of a part."""
+    """Emit a part row, or the file of a part."""
     row = reading.value
     if "data" in row:
         data = row["data"]
@@ -144,7 +144,7 @@ def read_part(reading: Reading) -> None:
 
 
 def read_part_of(reading: Reading, data: dict[str, Any], name: str) -> None:
-    """Give a part. `name` is its native id."""
+    """Emit a part. `name` is its native id."""
     reading.native_id = name or None
     kind = reading.text(data, "type")
     times = reading.mapping(data, "time")
@@ -164,7 +164,7 @@ def read_part_of(reading: Reading, data: dict[str, Any], name: str) -> None:
 
 
 def read_metadata(reading: Reading, holder: dict[str, Any], name: str) -> None:
-    """Give the facts beside a part. Objects among them belong to the providers: signatures and encrypted reasoning."""
+    """Emit the facts beside a part. Objects among them belong to the providers: signatures and encrypted reasoning."""
     facts = {k: v for k, v in reading.mapping(holder, "metadata").items() if not isinstance(v, dict | list)}
     facts = {k: v for k, v in facts.items() if k not in _PROVIDERS and v not in (None, "")}
     if facts:
@@ -245,7 +245,7 @@ def _read_step_finish(reading: Reading, data: dict[str, Any], name: str) -> None
 
 
 def _see_snapshot(reading: Reading, data: dict[str, Any], name: str) -> None:
-    """Give the copy of the work tree that a step begins or ends with, when it is another than before."""
+    """Emit the copy of the work tree that a step begins or ends with, when it is another than before."""
     snapshot = data.get("snapshot")
     if snapshot is None or snapshot == "":
         return
@@ -329,7 +329,7 @@ _MAIN_AGENT = "main"
 
 
 def read_message(reading: Reading) -> None:
-    """Give what a message row says; its parts come after it, or, in the oldest files, inside."""
+    """Emit what a message row says; its parts come after it, or, in the oldest files, inside."""
     give_pending(reading)
     row = reading.value
     if "data" in row:
@@ -431,7 +431,7 @@ def _read_summary(reading: Reading, summary: dict[str, Any], name: str) -> None:
 
 
 def _see_agent(reading: Reading, data: dict[str, Any], name: str) -> None:
-    """Give a change of the agent ("build", "plan") that the person talks to."""
+    """Emit a change of the agent ("build", "plan") that the person talks to."""
     agent = short(reading.text(data, "agent"))
     if agent and agent != reading.now("agent"):
         if reading.now("agent"):
@@ -463,7 +463,7 @@ def _read_assistant(reading: Reading, data: dict[str, Any], name: str) -> None:
 
 
 def _see_place(reading: Reading, path: Any, name: str) -> None:
-    """Give the folder the model works in, when it is another than before."""
+    """Emit the folder the model works in, when it is another than before."""
     place = mapping(path)
     cwd = path if isinstance(path, str) else text(place.get("cwd"))
     if cwd and short(cwd, MAX_PATH_CHARS) != reading.now("cwd"):
@@ -475,7 +475,7 @@ def _see_place(reading: Reading, path: Any, name: str) -> None:
 
 
 def read_error(reading: Reading, error: Any, name: str, ended: Any = None) -> None:
-    """Give how a response failed: the person stopped it, or the provider did. ended: when, which its parts precede."""
+    """Emit how a response failed: the person stopped it, or the provider did. ended: when, which its parts precede."""
     data = mapping(mapping(error).get("data"))
     kind = text(mapping(error).get("name")) or text(mapping(error).get("type"))
     said = text(data.get("message")) or text(mapping(error).get("message")) or (error if isinstance(error, str) else "")

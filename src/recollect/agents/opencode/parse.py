@@ -1,4 +1,4 @@
-"""opencode: one row or small file in, its events out. Pure, and never raises on content.
+"""opencode: parses a row or small file into events. Pure; never raises on content.
 
 Messages and parts are read by `messages` and `tools`; traps are in README.md beside this.
 """
@@ -85,7 +85,7 @@ _OUTCOMES = frozenset(("succeeded", "failed", "interrupted"))
 
 
 def read_projected(reading: Reading) -> None:
-    """Give a row of `session_message`, unless the rows of messages and parts said the same."""
+    """Emit a row of `session_message`, unless the rows of messages and parts said the same."""
     give_pending(reading)
     reading.set(message="", edited=(), is_repeat=False, is_side=False)
     row = reading.value
@@ -356,7 +356,7 @@ _COUNTS = ("summary_additions", "summary_deletions", "summary_files")
 
 
 def read_session(reading: Reading) -> None:
-    """Give a session: its start and lineage, its title, an undo, its totals, and that it was put away."""
+    """Emit a session: its start and lineage, its title, an undo, its totals, and that it was put away."""
     value = reading.value
     row = _columns_of(value) if "time" in value or "projectID" in value else value
     if row is value:
@@ -434,7 +434,7 @@ def _give_title(reading: Reading, title: str) -> None:
 
 
 def _give_totals(reading: Reading, row: dict[str, Any]) -> None:
-    """Give the session's counters. They repeat what the messages say, so they are never added up."""
+    """Emit the session's counters. They repeat what the messages say, so they are never added up."""
     counts = {key: n for key in _COUNTS if (n := reading.whole(row, key))}
     if counts:
         reading.add(Lifecycle("changes", detail=counts), native_id="changes")
@@ -454,7 +454,7 @@ def _give_totals(reading: Reading, row: dict[str, Any]) -> None:
 
 
 def read_undo(reading: Reading) -> None:
-    """Give an undo, from the row of the session that stands behind its messages.
+    """Emit an undo, from the row of the session that stands behind its messages.
 
     It names the first message (or part) that is hidden. The next prompt deletes all from there on, and this mark with
     them; a redo takes the mark away.
@@ -466,7 +466,7 @@ def read_undo(reading: Reading) -> None:
 
 
 def _give_revert(reading: Reading, revert: Any) -> None:
-    """Give what an undo says beside the message that it names. That it is a rewind, the messages' own source tells."""
+    """Emit what an undo says beside the message that it names. That it is a rewind, the messages' own source tells."""
     if not isinstance(revert, dict):
         reading.wrong("revert")
         reading.kept("revert", revert, native_id="revert")
@@ -482,7 +482,7 @@ def _give_revert(reading: Reading, revert: Any) -> None:
 
 
 def read_todo(reading: Reading) -> None:
-    """Give one line of the session's to-do list as it is now."""
+    """Emit one line of the session's to-do list as it is now."""
     row = reading.value
     position = reading.whole(row, "position")
     name = f"todo:{text(row.get('id')) or position}"
@@ -511,7 +511,7 @@ class OpencodeAdapter(KitAdapter[OpencodeState]):
     state_type = OpencodeState
 
     def read(self, reading: Reading) -> None:
-        """Give the events of one row, by the table it is of."""
+        """Emit the events of one row, by the table it is of."""
         if reading.state.role != TRANSCRIPT:
             read_row(reading, _TABLES)
         elif reading.at in _SESSIONS:

@@ -1,4 +1,4 @@
-"""How our server is written for opencode 1 and 2. opencode 2 reads both forms, and for it the entry has its own."""
+"""Writes our MCP server entry for opencode 1 and 2. opencode 2 reads both forms."""
 
 from __future__ import annotations
 

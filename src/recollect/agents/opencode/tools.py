@@ -1,4 +1,4 @@
-"""Calls of tools, their results and the edits they made. A call and its result share one row that changes.
+"""Parses tool calls, results and their edits. A call and its result share one changing row.
 
 A command that failed is still `completed`: its exit code is in the metadata. A call that the agent could not read is
 one of the tool `invalid`, which succeeds. What the metadata repeat of the output, the call or an edit is left out.
@@ -176,7 +176,7 @@ def usage_of(reading: Reading, holder: dict[str, Any], model: str, created: int 
 
 
 def give_pending(reading: Reading) -> None:
-    """Give the tokens of the last message, which turned out to have no steps."""
+    """Emit the tokens of the last message, which turned out to have no steps."""
     pending: TokenUsage | None = reading.now("pending")
     if pending is not None:
         reading.set(pending=None)
@@ -216,7 +216,7 @@ class Call(NamedTuple):
 
 
 def read_tool(reading: Reading, data: dict[str, Any], name: str) -> None:
-    """Give a tool part: the call as soon as it is there, the result once it is settled."""
+    """Emit a tool part: the call as soon as it is there, the result once it is settled."""
     state = reading.mapping(data, "state")
     times = reading.mapping(state, "time")
     facts = dict(reading.mapping(state, "metadata"))
@@ -250,7 +250,7 @@ def read_tool(reading: Reading, data: dict[str, Any], name: str) -> None:
 
 
 def give_call(reading: Reading, call: Call) -> None:
-    """Give a call and, if it is settled, its result, what it edited and whom it asked."""
+    """Emit a call and, if it is settled, its result, what it edited and whom it asked."""
     reading.odd_value("tool.state.status", call.status, _STATUSES | _DONE)
     if call.start is not None:
         reading.date(call.start, "time.start")

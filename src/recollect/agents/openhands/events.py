@@ -1,4 +1,4 @@
-"""The events of a conversation, one file each; told apart by their `kind`.
+"""Parses the events of a conversation, one file each, by `kind`.
 
 Evidence: format notes: OpenHands, "Event"; openhands/sdk/event.
 """
@@ -174,7 +174,7 @@ _BULKY = frozenset(("log_data", "prompt_token_ids", "response_token_ids"))
 
 
 def read_event(reading: OpenHandsReading) -> None:
-    """Give the events of one event file."""
+    """Emit the events of one event file."""
     value = reading.value
     reading.native_id = text(value.get("id")) or None
     reading.date(value.get("timestamp"))
@@ -210,7 +210,7 @@ def _prompt(reading: OpenHandsReading) -> None:
 
 
 def _message(reading: OpenHandsReading) -> None:
-    """Give a message; what the agent's own context added to a person's is no words of theirs."""
+    """Emit a message; what the agent's own context added to a person's is no words of theirs."""
     value = reading.value
     message = reading.mapping(value, "llm_message")
     said, parts = content_of(reading, message.get("content"))
@@ -249,7 +249,7 @@ def _think(reading: OpenHandsReading, holder: dict[str, Any], response_id: str) 
 
 
 def _action(reading: OpenHandsReading) -> None:
-    """Give an action: what the model thought and said with it, and the call itself.
+    """Emit an action: what the model thought and said with it, and the call itself.
 
     Calls of one response share `llm_response_id`; the thought stands only in the first.
     """
@@ -278,7 +278,7 @@ def _action(reading: OpenHandsReading) -> None:
 
 
 def _finish(reading: OpenHandsReading, action: dict[str, Any], arguments: Any, response_id: str) -> None:
-    """Give the last message and the end: the model says its answer through a tool."""
+    """Emit the last message and the end: the model says its answer through a tool."""
     said = text(action.get("message")) or text(mapping(arguments).get("message"))
     if said:
         answer = AssistantMessage(said, stop_reason="finish", message_id=response_id)
@@ -334,7 +334,7 @@ def _condensation(reading: OpenHandsReading) -> None:
 
 
 def _state_update(reading: OpenHandsReading) -> None:
-    """Give a change of the conversation's state: its name, and its value where that is a word or a number.
+    """Emit a change of the conversation's state: its name, and its value where that is a word or a number.
 
     The whole state holds the settings of the model and with them its key.
     """
@@ -351,7 +351,7 @@ def _state_update(reading: OpenHandsReading) -> None:
 
 
 def _acp_call(reading: OpenHandsReading) -> None:
-    """Give the call of an agent that OpenHands drives over ACP, and its result once it has one."""
+    """Emit the call of an agent that OpenHands drives over ACP, and its result once it has one."""
     value = reading.value
     call_id = reading.text(value, "tool_call_id")
     name = text(value.get("tool_kind")) or text(value.get("title"))

@@ -1,4 +1,4 @@
-"""OpenHands: one record in, its events out. Files of one event are read by `events`."""
+"""OpenHands: parses a record into events. `events` parses files of one event."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def session_of(head: bytes) -> str:
 
 
 def read_log(reading: OpenHandsReading) -> None:
-    """Give the events of one message of the context, or of the members around it: the response and its cost."""
+    """Emit the events of one message of the context, or of the members around it: the response and its cost."""
     if reading.at == "messages":
         _message(reading, reading.value)
     elif not reading.state.is_started or "response" in reading.value:
@@ -177,7 +177,7 @@ _TOTALS = ("prompt_tokens", "completion_tokens", "cache_read_tokens", "cache_wri
 
 
 def read_old_event(reading: OpenHandsReading) -> None:
-    """Give the events of one action or observation."""
+    """Emit the events of one action or observation."""
     value = reading.value
     number_ = value.get("id")
     reading.native_id = f"e{number_}" if isinstance(number_, int | str) and number_ != "" else None
@@ -272,7 +272,7 @@ def _observation(reading: OpenHandsReading, observation: str) -> None:
 
 
 def _usage(reading: OpenHandsReading) -> None:
-    """Give what was spent since the last event that says so: its counts are running totals."""
+    """Emit what was spent since the last event that says so: its counts are running totals."""
     metrics = reading.mapping(reading.value, "llm_metrics")
     total = mapping(metrics.get("accumulated_token_usage"))
     if not total:
@@ -317,7 +317,7 @@ _COUNTS = ("prompt_tokens", "completion_tokens", "cache_read_tokens", "cache_wri
 
 
 def read_state(reading: OpenHandsReading) -> None:
-    """Give what the state says. Of the agent's settings only names are taken: they hold keys."""
+    """Emit what the state says. Of the agent's settings only names are taken: they hold keys."""
     value = reading.value
     agent = reading.mapping(value, "agent")
     workspace = reading.mapping(value, "workspace")
@@ -348,7 +348,7 @@ def read_state(reading: OpenHandsReading) -> None:
 
 
 def _metrics(reading: OpenHandsReading, name: str, metrics: dict[str, Any]) -> None:
-    """Give the usage of each response of one purpose ("agent", "condenser"); where only totals are kept, those.
+    """Emit the usage of each response of one purpose ("agent", "condenser"); where only totals are kept, those.
 
     Costs stand in a list beside the usages; they are taken where both are equally long.
     """
@@ -389,7 +389,7 @@ def _spend(reading: OpenHandsReading, usage: dict[str, Any], model: str, key: st
 
 
 def read_metadata(reading: OpenHandsReading) -> None:
-    """Give what the old generation's `metadata.json` says: title, model, repository."""
+    """Emit what the old generation's `metadata.json` says: title, model, repository."""
     value = reading.value
     reading.date(value.get("created_at"), "created_at")
     start = SessionStart(
@@ -404,7 +404,7 @@ def read_metadata(reading: OpenHandsReading) -> None:
 
 
 def read_tasks(reading: OpenHandsReading) -> None:
-    """Give the list of tasks that the agent keeps."""
+    """Emit the list of tasks that the agent keeps."""
     value = reading.record.value
     reading.add(Lifecycle("todo", text=flatten(value)), native_id=f"tasks:{reading.index}")
 
@@ -444,7 +444,7 @@ class OpenHandsAdapter(KitAdapter[OpenHandsState]):
         return (folders[-1] if folders else "") or info.stem or first_line_name(head)
 
     def read(self, reading: OpenHandsReading) -> None:
-        """Give the events of one record."""
+        """Emit the events of one record."""
         role = reading.state.role
         if role == "tasks":
             read_tasks(reading)

@@ -1,1 +1,1 @@
-"""OpenTelemetry GenAI: spans and logs that agents send or write, in OTLP's JSON, as protobuf or flat."""
+"""OpenTelemetry GenAI: spans and logs that agents send or write, as OTLP JSON, protobuf or flat records."""

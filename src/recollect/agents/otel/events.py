@@ -1,4 +1,4 @@
-"""One item as events: its session, messages, calls, results and tokens.
+"""Turns one item into events: session, messages, calls, results and tokens.
 
 Only calls of a model count tokens; what agents and tools above them state is a sum of theirs.
 """
@@ -85,7 +85,7 @@ class Telling:
         return text(self.says.get(name))
 
     def add(self, payload: Payload, role: Role, name: str, at: int | None, *, is_exact: bool = True) -> None:
-        """Give an event of the item's session at a time; without one, at the newest time known, inferred."""
+        """Emit an event of the item's session at a time; without one, at the newest time known, inferred."""
         reading = self.reading
         reading.ts, reading.ts_quality = reading.last_ts, "missing" if reading.last_ts is None else "inferred"
         if at is not None:
@@ -112,7 +112,7 @@ class Telling:
 
 
 def tell_input(telling: Telling, found: Messages, *, is_leaf: bool, attribute: str) -> Counter[str]:
-    """Give the messages that went into a model; return how often each text stands among them."""
+    """Emit the messages that went into a model; return how often each text stands among them."""
     messages = found.messages
     counts: Counter[str] = Counter()
     last_answer = max((i for i, m in enumerate(messages) if m.role in _ASSISTANTS), default=-1)
@@ -132,7 +132,7 @@ def tell_input(telling: Telling, found: Messages, *, is_leaf: bool, attribute: s
 
 
 def tell_output(telling: Telling, found: Messages, before: Counter[str], *, is_leaf: bool, attribute: str) -> None:
-    """Give what a model answered. before: how often each text stands in the history that led to it."""
+    """Emit what a model answered. before: how often each text stands in the history that led to it."""
     turn = _Turn(
         telling, Counter(before), at=telling.item.end, is_exact=True, is_leaf=is_leaf, has_history=bool(before)
     )
@@ -145,7 +145,7 @@ def tell_output(telling: Telling, found: Messages, before: Counter[str], *, is_l
 
 
 def tell_call(telling: Telling, asked: MessageCall, at: int | None, *, is_exact: bool = True) -> None:
-    """Give a tool call, and remember it for its result. One that was given with its arguments is not given again."""
+    """Emit a tool call, and remember it for its result. One that was given with its arguments is not given again."""
     call_id, memory = asked.call_id, telling.memory
     name = f"call:{call_id}"
     has_arguments = asked.arguments not in (None, "", {}, [])
@@ -165,7 +165,7 @@ def tell_result(
     telling: Telling, given: MessageAnswer, *, at: int | None, ok: bool | None = None, duration_ms: int | None = None,
     arguments: Json = None,
 ) -> None:  # fmt: skip
-    """Give a tool's result, and the edits that its call asked for where it did not fail."""
+    """Emit a tool's result, and the edits that its call asked for where it did not fail."""
     memory, call_id = telling.memory, given.call_id or telling.key
     waiting, memory.waiting = without_call(memory.waiting, _waiting(telling, call_id))
     tool = given.name or (waiting.name if waiting else "")
@@ -213,7 +213,7 @@ class _Turn:
         self._has_history = has_history
 
     def tell(self, message: Message) -> None:
-        """Give a message, without the results in it."""
+        """Emit a message, without the results in it."""
         telling, role = self._telling, message.role
         if not message.are_media_readable:
             telling.reading.wrong("parts", "bad_base64")
@@ -247,7 +247,7 @@ class _Turn:
             self._say(Unknown("fields", result_text(message.extra)), "system", "fields", message.extra)
 
     def _say(self, payload: Payload, role: Role, kind: str, content: Json) -> None:
-        """Give a text under its name, unless it was given. What nobody says (instructions) has no number."""
+        """Emit a text under its name, unless it was given. What nobody says (instructions) has no number."""
         telling = self._telling
         base = f"{kind}-{content_sha256(_plain(content))}"
         name = self.numbered(base) if kind in _SPOKEN else base
@@ -286,7 +286,7 @@ def _number_in_logs(telling: Telling, base: str) -> int:
 
 
 def _tell_earlier(telling: Telling, given: MessageAnswer, *, is_new: bool, has_id: bool) -> None:
-    """Give a result that stands in a history. Its own span says more (how it went), so that one is never replaced.
+    """Emit a result that stands in a history. Its own span says more (how it went), so that one is never replaced.
 
     What came before anything else that is known of the session may have been given from another file; it is kept as
     unknown, under a name of its own.
@@ -334,7 +334,7 @@ NAMES = (_INPUT, _OUTPUT, _READ, _WRITTEN, _THOUGHT, *_COSTS)
 
 
 def tell_usage(telling: Telling, model: str, *, is_additive: bool, excludes_cached: bool = False) -> None:
-    """Give the tokens that an item states, if it does.
+    """Emit the tokens that an item states, if it does.
 
     The conventions count cached tokens in the input; a sender whose input is smaller than its cached tokens does not.
     The response's id names the call, so that a framework's span around a client's span counts once with it.

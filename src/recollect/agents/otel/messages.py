@@ -1,4 +1,4 @@
-"""Messages of a model's input and output, in every shape that senders give them.
+"""Parses input and output messages in all the shapes that senders use.
 
 As parts (`{"role", "parts": [{"type": "text", "content"}]}`), as OpenAI's or Anthropic's content, as plain text; as
 structured attributes or as JSON in a string, which a limit on the length of attributes may have cut.

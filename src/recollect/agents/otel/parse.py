@@ -1,4 +1,4 @@
-"""OpenTelemetry GenAI: one request or flat record in, its events out. Pure, and never raises on content.
+"""OpenTelemetry GenAI: parses a request or flat record into events. Pure; never raises on content.
 
 The items of a record are told by the time at which they ended, an agent's beginning at its start: that is the order in
 which things were said. What each kind of item becomes is in `spans` and here; traps are in README.md beside it.
@@ -84,7 +84,7 @@ _PROMPTS = ("prompt", "prompt_text")
 
 
 def tell_log(telling: Telling) -> None:
-    """Give a log record."""
+    """Emit a log record."""
     item = telling.item
     name = _name_of(telling)
     vendor = next((v for v in VENDORS if name.startswith(v)), "")
@@ -251,7 +251,7 @@ def _items_in(reading: Reading, value: dict[str, Any]) -> list[Item]:
 
 
 def _tell(reading: Reading, found: list[Item]) -> None:
-    """Give the events of some items, in the order in which things happened."""
+    """Emit the events of some items, in the order in which things happened."""
     memory = Memory(reading)
     attributes = [dialects.canonical(item) for item in found]
     named = [_named_session(item, says) for item, says in zip(found, attributes, strict=True)]

@@ -1,4 +1,4 @@
-"""What each kind of span becomes, told by its operation: a call of a model, a tool's run, an agent's turn."""
+"""Maps spans by operation: model calls, tool runs and agent turns."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ _FAILED = frozenset(("error", "failed", "failure"))
 
 
 def begin(telling: Telling) -> None:
-    """Give the session's start where it is met for the first time, and see whose agent speaks."""
+    """Emit the session's start where it is met for the first time, and see whose agent speaks."""
     memory, item = telling.memory, telling.item
     if telling.session is None:
         return
@@ -98,7 +98,7 @@ def begin(telling: Telling) -> None:
 
 
 def tell_leaf(telling: Telling) -> None:
-    """Give a call of a model: what went in, what came out, its tokens, and the call itself."""
+    """Emit a call of a model: what went in, what came out, its tokens, and the call itself."""
     item, operation = telling.item, telling.text(OPERATION)
     _take_notes(telling)
     begin(telling)
@@ -117,7 +117,7 @@ def tell_leaf(telling: Telling) -> None:
 
 
 def tell_tool(telling: Telling) -> None:
-    """Give a tool's run: its call, where the model's answer did not give it, its result and its edits."""
+    """Emit a tool's run: its call, where the model's answer did not give it, its result and its edits."""
     item, says = telling.item, telling.says
     _take_notes(telling)
     begin(telling)
@@ -148,7 +148,7 @@ def tell_tool(telling: Telling) -> None:
 
 
 def tell_agent_start(telling: Telling) -> None:
-    """Give what an agent was asked, at the start of its span."""
+    """Emit what an agent was asked, at the start of its span."""
     _take_notes(telling)
     begin(telling)
     _tell_instructions(telling)
@@ -156,7 +156,7 @@ def tell_agent_start(telling: Telling) -> None:
 
 
 def tell_agent_end(telling: Telling) -> None:
-    """Give what an agent answered, at the end of its span. Its tokens are those of the calls inside."""
+    """Emit what an agent answered, at the end of its span. Its tokens are those of the calls inside."""
     item = telling.item
     if telling.says.get(OUTPUT) not in (None, ""):
         found = messages_of(telling.says[OUTPUT], "assistant")
@@ -172,7 +172,7 @@ def tell_agent_end(telling: Telling) -> None:
 
 
 def tell_other(telling: Telling) -> None:
-    """Give an operation without messages of its own, one that is not known, or a span that is none of GenAI's."""
+    """Emit an operation without messages of its own, one that is not known, or a span that is none of GenAI's."""
     operation, says, item = telling.text(OPERATION), telling.says, telling.item
     _take_notes(telling)
     if operation == "session.start":
@@ -205,7 +205,7 @@ def tell_other(telling: Telling) -> None:
 
 
 def tell_message_event(telling: Telling, note: Note) -> None:
-    """Give one message that is a log record of its own."""
+    """Emit one message that is a log record of its own."""
     begin(telling)
     found = Messages([message_of(note.says, MESSAGE_EVENTS[note.name])])
     if note.name == CHOICE:
@@ -281,7 +281,7 @@ _OF_EVENTS = frozenset(("gen_ai.system", "gen_ai.provider.name", "event.name", "
 
 
 def _tell_span(telling: Telling, name: str, error: str, *, model: str = "", call_id: str = "") -> None:
-    """Give the span itself: its name, how long it took, and every attribute that has no event of its own."""
+    """Emit the span itself: its name, how long it took, and every attribute that has no event of its own."""
     item = telling.item
     detail: dict[str, Any] = {"operation": telling.text(OPERATION)} if telling.text(OPERATION) else {}
     duration = _duration_ms(telling)
@@ -301,7 +301,7 @@ def _tell_span(telling: Telling, name: str, error: str, *, model: str = "", call
 
 
 def _tell_fields(telling: Telling) -> None:
-    """Give the fields of an item that no version of the protocol has."""
+    """Emit the fields of an item that no version of the protocol has."""
     found = {k: v for k, v in unknown_fields_of(telling.item).items() if v not in (None, "", [], {})}
     for name in found:
         telling.drifted("field", f"{'span' if telling.item.is_span else 'log'}.{name}")

@@ -1,4 +1,4 @@
-"""From what stands in a record to items: spans and log records in one form, whoever wrote them and in which shape.
+"""Turns records into items: spans and log records in one form, whoever wrote them.
 
 OTLP's JSON nests items below resources and scopes and wraps every value; SDKs' own exporters write flat spans with
 plain attributes; some write nothing but attributes. All of them become `Item`s.
@@ -388,7 +388,7 @@ _OPEN = (
     "gen_ai.request.", "gen_ai.usage.", "gen_ai.prompt.", "gen_ai.completion.", "gen_ai.openai.", "gen_ai.azure.",
     "gen_ai.evaluation.", "gen_ai.retrieval.", "gen_ai.anthropic.", "gen_ai.response.", "gen_ai.memory.",
 )  # fmt: skip
-"""Groups of names that go on growing."""
+"""Groups of names that continue growing."""
 
 
 def is_known(name: str) -> bool:

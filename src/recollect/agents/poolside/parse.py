@@ -1,4 +1,4 @@
-"""Poolside: one record in, its events out. Pure, and never raises on content.
+"""Poolside: parses a record into events. Pure; never raises on content.
 
 A record is `{id, step_id, timestamp, type}` and one payload, under its type with underscores.
 Traps are in README.md beside this file.
@@ -67,7 +67,7 @@ _TYPED = "_tool_result"
 
 
 def read_call(reading: Reading, payload: dict[str, Any]) -> None:
-    """Give a call. One that did not pass validation never ran, and nothing else follows: that is its result."""
+    """Emit a call. One that did not pass validation never ran, and nothing else follows: that is its result."""
     call_id, name = reading.text(payload, "id"), reading.text(payload, "name")
     arguments = _arguments(reading, payload)
     native_id = f"call:{short(call_id)}" if call_id else None
@@ -82,7 +82,7 @@ def read_call(reading: Reading, payload: dict[str, Any]) -> None:
 
 
 def read_approval(reading: Reading, payload: dict[str, Any]) -> None:
-    """Give the person's verdict; no result follows a denied call."""
+    """Emit the person's verdict; no result follows a denied call."""
     call_id, said = reading.text(payload, "tool_call_id"), reading.text(payload, "reason")
     is_denied = payload.get("denied") is True
     reading.add(Lifecycle("permission", text=said, detail={"denied": is_denied}, call_id=call_id))
@@ -92,7 +92,7 @@ def read_approval(reading: Reading, payload: dict[str, Any]) -> None:
 
 
 def read_result(reading: Reading, payload: dict[str, Any]) -> None:
-    """Give a result. How it went stands in a part of the tool's own; read, write and edit have only `is_error`."""
+    """Emit a result. How it went stands in a part of the tool's own; read, write and edit have only `is_error`."""
     call_id = reading.text(payload, "id")
     call = arrived(reading, call_id)
     typed = {k: v for k, v in payload.items() if k.endswith(_TYPED) and v}
@@ -150,7 +150,7 @@ _MARKERS = frozenset((
 
 
 def read_event(reading: Reading) -> None:
-    """Give the events of one record."""
+    """Emit the events of one record."""
     value = reading.value
     kind = reading.text(value, "type")
     reading.native_id = short(reading.text(value, "id")) or None
@@ -171,7 +171,7 @@ def read_event(reading: Reading) -> None:
 
 
 def _read_start(reading: Reading, payload: dict[str, Any]) -> None:
-    """Give the session's start; a further one is the session going on."""
+    """Emit the session's start; a further one is the session going on."""
     folders = [f for f in reading.items(payload, "working_directories") if isinstance(f, str)]
     cwd = next(filter(None, folders), "") or reading.text(payload, "workspace")
     prompt = reading.text(payload, "prompt")
@@ -202,7 +202,7 @@ def _read_message(reading: Reading, payload: dict[str, Any]) -> None:
 
 
 def _read_inference(reading: Reading, payload: dict[str, Any]) -> None:
-    """Give the model that a step is inferred with, where it is another, and a system prompt, where it is another."""
+    """Emit the model that a step is inferred with, where it is another, and a system prompt, where it is another."""
     request = reading.mapping(payload, "chat_completion_request")
     model = reading.text(request, "model")
     steps: tuple[Step, ...] = reading.now("steps")
@@ -226,7 +226,7 @@ def _read_inference(reading: Reading, payload: dict[str, Any]) -> None:
 
 
 def _read_tokens(reading: Reading, payload: dict[str, Any]) -> None:
-    """Give an inference's tokens. `input_tokens` includes those read from the cache: sums of both were compared."""
+    """Emit an inference's tokens. `input_tokens` includes those read from the cache: sums of both were compared."""
     names = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_write_input_tokens")
     put, got, read, written = (reading.count(payload, name) for name in names)
     if put or got or read or written:

@@ -1,4 +1,4 @@
-"""The conversation: what people and the harness wrote, what the model said and asked for, and what came back.
+"""Parses the conversation: user and harness messages, model messages, calls and results.
 
 Evidence: format notes: Qwen Code, "Record", "Notes".
 """
@@ -93,7 +93,7 @@ _FAILED = ("error", "cancelled", "failed")
 
 
 def read_user(reading: Reading[QwenState], subtype: str) -> None:
-    """Give a record in the user's role: a person's prompt, or what the harness put there."""
+    """Emit a record in the user's role: a person's prompt, or what the harness put there."""
     value = reading.value
     pieces = _parts(reading)
     for response in pieces.responses:
@@ -115,7 +115,7 @@ def read_user(reading: Reading[QwenState], subtype: str) -> None:
 
 
 def read_assistant(reading: Reading[QwenState]) -> None:
-    """Give one step of the model: its thoughts, its text, its calls, and what it cost."""
+    """Emit one step of the model: its thoughts, its text, its calls, and what it cost."""
     value = reading.value
     model = reading.text(value, "model")
     message_id = text(value.get("uuid"))
@@ -134,7 +134,7 @@ def read_assistant(reading: Reading[QwenState]) -> None:
 
 
 def read_result(reading: Reading[QwenState]) -> None:
-    """Give what tools gave back. What the agent says beyond the responses belongs to one of them."""
+    """Emit what tools gave back. What the agent says beyond the responses belongs to one of them."""
     value = reading.value
     pieces = _parts(reading)
     recorded = reading.mapping(value, "toolCallResult")
@@ -193,7 +193,7 @@ def _read_call(reading: Reading[QwenState], call: dict[str, Any], message_id: st
 
 
 def _read_recorded(reading: Reading[QwenState], response: dict[str, Any], recorded: dict[str, Any]) -> None:
-    """Give the result that `toolCallResult` speaks of; a response without an id is called after its record."""
+    """Emit the result that `toolCallResult` speaks of; a response without an id is called after its record."""
     call_id = text(recorded.get("callId")) or text(response.get("id")) or text(reading.value.get("uuid"))
     call = arrived(reading, call_id)
     name = text(response.get("name")) or text(recorded.get("name")) or (call.name if call else "")
@@ -236,7 +236,7 @@ def _ok(reading: Reading[QwenState], response: dict[str, Any], recorded: dict[st
 
 
 def _read_edit(reading: Reading[QwenState], call: Waiting | None, display: Json, *, call_id: str) -> None:
-    """Give the edits that were applied: as shown, else as the call asked for them.
+    """Emit the edits that were applied: as shown, else as the call asked for them.
 
     The agent shortens what it shows of a large file; then the call's own text is the better one.
     """
@@ -253,7 +253,7 @@ def _read_edit(reading: Reading[QwenState], call: Waiting | None, display: Json,
 
 
 def _read_usage(reading: Reading[QwenState], model: str) -> None:
-    """Give the tokens of a step. Forks copy records with their ids, so the id names the response over all files."""
+    """Emit the tokens of a step. Forks copy records with their ids, so the id names the response over all files."""
     tokens = reading.mapping(reading.value, "usageMetadata")
     if not tokens:
         return
@@ -310,7 +310,7 @@ _REPEATED = frozenset(("function_args", "prompt", "response_text"))
 
 
 def read_system(reading: Reading[QwenState], subtype: str) -> None:
-    """Give the events of a system record."""
+    """Emit the events of a system record."""
     payload = reading.mapping(reading.value, "systemPayload")
     if subtype in _METADATA:
         _name_alike(reading, subtype, payload)
@@ -344,7 +344,7 @@ def _name_alike(reading: Reading[QwenState], subtype: str, payload: dict[str, An
 
 
 def _read_compression(reading: Reading[QwenState], payload: dict[str, Any]) -> None:
-    """Give a compaction. The turns that it carries over repeat what stands above; only a summary is new."""
+    """Emit a compaction. The turns that it carries over repeat what stands above; only a summary is new."""
     info = reading.mapping(payload, "info")
     history = reading.items(payload, "compressedHistory")
     first = content_text(mapping(history[0]).get("parts")) if history else ""
@@ -361,13 +361,13 @@ def _read_compression(reading: Reading[QwenState], payload: dict[str, Any]) -> N
 
 
 def _read_rewind(reading: Reading[QwenState], payload: dict[str, Any]) -> None:
-    """Give a rewind: the record hangs below the one where the session goes on. What it counts are rows on a screen."""
+    """Emit a rewind: the record hangs below the one where the session goes on. What it counts are rows on a screen."""
     target = text(payload.get("targetUuid")) or reading.parent_id or ""
     reading.add(Rewind(to_event=target))
 
 
 def _read_command(reading: Reading[QwenState], payload: dict[str, Any]) -> None:
-    """Give a /command as it was typed, or what came of it."""
+    """Emit a /command as it was typed, or what came of it."""
     command = reading.text(payload, "rawCommand")
     output = flatten(without_opaque(items(payload.get("outputHistoryItems"))))
     if payload.get("phase") == "invocation" and payload.get("hiddenInvocation") is not True:
@@ -386,7 +386,7 @@ def _read_references(reading: Reading[QwenState], payload: dict[str, Any]) -> No
 
 
 def _read_telemetry(reading: Reading[QwenState], payload: dict[str, Any]) -> None:
-    """Give an error of the model's API or what else was measured; its token counts repeat those of the records."""
+    """Emit an error of the model's API or what else was measured; its token counts repeat those of the records."""
     event = reading.mapping(payload, "uiEvent")
     name = text(event.get("event.name")) or text(event.get("name"))
     detail = {k: v for k, v in event.items() if k not in _REPEATED and v not in (None, "", [], {})}
@@ -418,7 +418,7 @@ def _read_mode(reading: Reading[QwenState], payload: dict[str, Any]) -> None:
 
 
 def _read_turn(reading: Reading[QwenState], payload: dict[str, Any]) -> None:
-    """Give how a turn ended; what was asked and answered stands above."""
+    """Emit how a turn ended; what was asked and answered stands above."""
     state = reading.text(payload, "state")
     reading.odd_value("turn_result.state", state, _TURN_STATES)
     error = text(reading.mapping(payload, "error").get("message"))
@@ -428,7 +428,7 @@ def _read_turn(reading: Reading[QwenState], payload: dict[str, Any]) -> None:
 
 
 def _read_bootstrap(reading: Reading[QwenState], payload: dict[str, Any]) -> None:
-    """Give the instructions a subagent was started with, and that it inherited a history; which is its parent's."""
+    """Emit the instructions a subagent was started with, and that it inherited a history; which is its parent's."""
     instruction = payload.get("systemInstruction")
     said = content_text(mapping(instruction).get("parts")) if isinstance(instruction, dict) else text(instruction)
     if said:

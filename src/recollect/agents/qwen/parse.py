@@ -1,4 +1,4 @@
-"""Qwen Code: one record in, its events out. Pure, and never raises on content.
+"""Qwen Code: parses a record into events. Pure; never raises on content.
 
 What the records become is in `messages`.
 """
@@ -146,7 +146,7 @@ class QwenAdapter(KitAdapter[QwenState]):
         return {"parent": parent_of(info)[:MAX_NAME_CHARS]}
 
     def read(self, reading: Reading[QwenState]) -> None:
-        """Give the events of one record."""
+        """Emit the events of one record."""
         value, role = reading.record.value, reading.state.role
         if not isinstance(value, dict):
             read_odd(reading)
@@ -189,7 +189,7 @@ def _read_record(reading: Reading[QwenState]) -> None:
 
 
 def _see_place(reading: Reading[QwenState]) -> None:
-    """Give the session's start at the first record, later each change of folder or branch."""
+    """Emit the session's start at the first record, later each change of folder or branch."""
     value = reading.value
     cwd = reading.text(value, "cwd")[:_MAX_PATH_CHARS]
     branch = reading.text(value, "gitBranch")[:MAX_NAME_CHARS]
@@ -226,7 +226,7 @@ def _read_start(reading: Reading[QwenState], cwd: str, branch: str) -> None:
 
 
 def _read_meta(reading: Reading[QwenState]) -> None:
-    """Give what stands beside a subagent's transcript: who started it, what it is, and how it ended."""
+    """Emit what stands beside a subagent's transcript: who started it, what it is, and how it ended."""
     value = reading.value
     reading.date(value.get("createdAt"), "createdAt")
     parent = reading.text(value, "parentSessionId")
@@ -253,7 +253,7 @@ def _read_meta(reading: Reading[QwenState]) -> None:
 
 
 def _read_snapshot(reading: Reading[QwenState], value: dict[str, Any]) -> None:
-    """Give a record of the first generation: a message, or the members around the messages."""
+    """Emit a record of the first generation: a message, or the members around the messages."""
     if reading.at == "messages":
         read_message(reading, value)
         return

@@ -1,1 +1,1 @@
-"""Reasonix: an event log of messages per session, a checkpoint of them, and what is known of the session beside it."""
+"""Reasonix: an event log of messages per session, a checkpoint, and the session's facts beside it."""

@@ -1,4 +1,4 @@
-"""Reasonix: one event, line or sidecar in, its events out. Pure, and never raises on content."""
+"""Reasonix: parses an event, line or sidecar into events. Pure; never raises on content."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def base_name(message: dict[str, Any]) -> str:
 
 
 def read_message(reading: Reading, message: dict[str, Any], *, is_known: bool = False) -> None:
-    """Give a message. is_known: it was given before, only the memory is brought up to date."""
+    """Emit a message. is_known: it was given before, only the memory is brought up to date."""
     name = numbered(reading, base_name(message))
     role = text(message.get("role"))
     if _is_human(message):
@@ -177,7 +177,7 @@ def _read_tool(reading: Reading, message: dict[str, Any], name: str) -> None:
 
 
 def _read_local(reading: Reading, message: dict[str, Any], name: str) -> None:
-    """Give what only the user saw: mostly an answer that was stopped."""
+    """Emit what only the user saw: mostly an answer that was stopped."""
     words = "\n\n".join(t for t in (text(message.get("reasoning_content")), _said(message)) if t)
     kind = "interrupted" if message.get("interrupted_turn") else "local_note"
     if words or kind == "interrupted":
@@ -247,7 +247,7 @@ class ReasonixAdapter(KitAdapter[ReasonixState]):
 
 
 def _read_event(reading: Reading) -> None:
-    """Give an event's messages: new ones, or the whole transcript again after it was changed."""
+    """Emit an event's messages: new ones, or the whole transcript again after it was changed."""
     event = reading.value
     kind = text(event.get("type"))
     name = short_name(f"event:{reading.whole(event, 'revision')}:{text(event.get('content_digest'))[:16]}")
@@ -278,7 +278,7 @@ def _read_messages(reading: Reading, messages: list[Any], known: Counter[bytes])
 
 
 def _replace(reading: Reading, messages: list[Any], reason: str, name: str) -> None:
-    """Take the transcript anew. What it has no more was taken back, unless the agent made it shorter by itself."""
+    """Take the transcript again. What it has no more was taken back, unless the agent made it shorter by itself."""
     before: tuple[str, ...] = reading.now("turns")
     stood = dict(zip(before, reading.now("befores"), strict=False))
     known: Counter[bytes] = Counter(reading.now("marks"))
@@ -298,7 +298,7 @@ def _replace(reading: Reading, messages: list[Any], reason: str, name: str) -> N
 
 
 def _read_meta(reading: Reading) -> None:
-    """Give what stands beside a session: where it runs, its title and what it was branched from."""
+    """Emit what stands beside a session: where it runs, its title and what it was branched from."""
     meta = reading.value
     reading.date(meta.get("created_at"), "created_at")
     start = SessionStart(

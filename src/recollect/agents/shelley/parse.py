@@ -1,4 +1,4 @@
-"""Shelley: one row in, its events out. Pure, and never raises on content."""
+"""Shelley: parses a row into events. Pure; never raises on content."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def said_in(reading: Reading, blocks: list[Any]) -> tuple[str, tuple[Part, ...]]
 
 
 def read_blocks(reading: Reading, blocks: list[Any], name: str, display: Json, say: Callable[[], None]) -> None:
-    """Give the blocks of a message. display: what the tools of the row showed, by their call. say: gives the texts."""
+    """Emit the blocks of a message. display: what the tools of the row showed, by their call. say: gives the texts."""
     shown = {text(mapping(d).get("tool_use_id")): mapping(d).get("display") for d in items(display)}
     is_said = all(whole(mapping(block).get("Type")) != _TEXT for block in blocks)
     if is_said:
@@ -231,7 +231,7 @@ class ShelleyAdapter(KitAdapter[ShelleyState]):
 
 
 def _read_conversation(reading: Reading) -> None:
-    """Give what the conversation's row says: where it runs, its lineage and its title."""
+    """Emit what the conversation's row says: where it runs, its lineage and its title."""
     row = reading.value
     reading.date(row.get("created_at"), "created_at")
     parent = reading.text(row, "parent_conversation_id")
@@ -291,7 +291,7 @@ class _Message(NamedTuple):
 
 
 def _say(reading: Reading, kind: str, message: _Message) -> None:
-    """Give the words of a message: a person's, the model's or the agent's own."""
+    """Emit the words of a message: a person's, the model's or the agent's own."""
     _, llm, about, name, said, _ = message
     if kind == "user" and about.get("distilled") == "true":
         reading.set(is_copying=True)
@@ -328,7 +328,7 @@ def _is_copy(reading: Reading, kind: str, llm: dict[str, Any]) -> bool:
 
 
 def _add_user(reading: Reading, message: _Message) -> None:
-    """Give what a person wrote. A row of nothing but results is none."""
+    """Emit what a person wrote. A row of nothing but results is none."""
     is_waiting = message.row.get("excluded_from_context") in (1, True)
     words = message.said or text(message.about.get("text"))
     if words or message.parts:
@@ -351,7 +351,7 @@ def _add_agent(reading: Reading, message: _Message) -> None:
 
 
 def _add_git(reading: Reading, about: dict[str, Any], said: str, name: str) -> None:
-    """Give a change of branch or commit, as the agent saw it."""
+    """Emit a change of branch or commit, as the agent saw it."""
     detail = {k: about[k] for k in ("worktree", "commit", "subject") if about.get(k)}
     branch = text(about.get("branch"))
     words = text(about.get("text")) or said
@@ -359,7 +359,7 @@ def _add_git(reading: Reading, about: dict[str, Any], said: str, name: str) -> N
 
 
 def _add_usage(reading: Reading, row: dict[str, Any], name: str) -> None:
-    """Give what a response cost; rows of people and tools have counts of nothing."""
+    """Emit what a response cost; rows of people and tools have counts of nothing."""
     usage = reading.mapping(row, "usage_data")
     if not usage:
         return

@@ -1,4 +1,4 @@
-"""Slack: one day of a channel in, its events out. Pure, and never raises on content."""
+"""Slack: parses one day of a channel into events. Pure; never raises on content."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def is_stamp(value: object) -> bool:
 
 
 def read_message(reading: Reading[BaseState], message: dict[str, Any]) -> None:
-    """Give one message. It is called after its time; an answer in a thread names the message that began it."""
+    """Emit one message. It is called after its time; an answer in a thread names the message that began it."""
     written = text(message.get("ts"))
     name = written if is_stamp(written) else f"h-{content_sha256(message)}"
     thread = text(message.get("thread_ts"))
@@ -75,7 +75,7 @@ def read_message(reading: Reading[BaseState], message: dict[str, Any]) -> None:
 
 
 def _read_words(reading: Reading[BaseState], name: str, subtype: str, message: dict[str, Any]) -> None:
-    """Give what somebody wrote, and behind it what Slack or an app attached: previews, forms, quoted messages."""
+    """Emit what somebody wrote, and behind it what Slack or an app attached: previews, forms, quoted messages."""
     is_posted = bool(message.get("bot_id")) or subtype in _POSTED or message.get("user") in (None, "", "USLACKBOT")
     origin: Origin = "injected" if is_posted else "human"
     words = text(message.get("text")) or _words_of(message.get("blocks"))
@@ -94,7 +94,7 @@ def _read_words(reading: Reading[BaseState], name: str, subtype: str, message: d
 
 
 def _read_change(reading: Reading[BaseState], name: str, subtype: str, message: dict[str, Any]) -> None:
-    """Give what happened in a channel. Exports with a log of edits have the old and the new message inside."""
+    """Emit what happened in a channel. Exports with a log of edits have the old and the new message inside."""
     who = text(message.get("user"))
     words = text(message.get("text"))
     lines = [f"<@{who}>: {words}" if who and words else words or (f"<@{who}>" if who else "")]

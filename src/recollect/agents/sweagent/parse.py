@@ -1,4 +1,4 @@
-"""SWE-agent: one record in, its events out."""
+"""SWE-agent: parses a record into events."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def canonical_of(name: str, arguments: Any) -> str:
 
 
 def add_result(reading: SweAgentReading, acting: Acting, said: str) -> None:
-    """Give the result of an action, and the edit it applied. Only of edits it is known that they failed."""
+    """Emit the result of an action, and the edit it applied. Only of edits it is known that they failed."""
     canonical = canonical_tool(acting.tool)
     is_refused = canonical == "edit" and _REFUSED.search(said) is not None
     is_applied = canonical == "edit" and not is_refused and _APPLIED.search(said) is not None
@@ -218,7 +218,7 @@ def _state(written: Any) -> dict[str, Any]:
 
 
 def give_waiting(reading: SweAgentReading) -> None:
-    """Give the steps that the history did not repeat, and of the last one it may lack only the result."""
+    """Emit the steps that the history did not repeat, and of the last one it may lack only the result."""
     acting = reading.now("acting")
     for step in reading.now("steps"):
         if step.name == acting.name:
@@ -251,7 +251,7 @@ def _give_step(reading: SweAgentReading, step: Step) -> None:
 
 
 def read_item(reading: SweAgentReading) -> None:
-    """Give the events of one message of the history."""
+    """Emit the events of one message of the history."""
     value = reading.value
     role = text(value.get("role"))
     said = _words(value.get("content"))
@@ -279,7 +279,7 @@ def _words(content: Any) -> str:
 
 
 def _answer(reading: SweAgentReading, role: str, said: str) -> None:
-    """Give what came back: the result of the last action; before any action, the task; else a word of the harness.
+    """Emit what came back: the result of the last action; before any action, the task; else a word of the harness.
 
     Without function calls, results stand in the user's role.
     """
@@ -337,7 +337,7 @@ def _think(reading: SweAgentReading, name: str) -> None:
 
 
 def _calls(reading: SweAgentReading, name: str, action: str, step: Step | None, *, is_given: bool) -> None:
-    """Give the calls of an answer: functions, else the line of shell that it asked for."""
+    """Emit the calls of an answer: functions, else the line of shell that it asked for."""
     acting = Acting()
     calls = [mapping(call) for call in reading.items(reading.value, "tool_calls")]
     for i, call in enumerate(calls):
@@ -393,7 +393,7 @@ _VIEWS = ("edited_files70", "edited_files50", "edited_files30")
 
 
 def read_around(reading: SweAgentReading) -> None:
-    """Give the members beside the lists. They may come in two records, before and after the lists."""
+    """Emit the members beside the lists. They may come in two records, before and after the lists."""
     value = reading.value
     config = _config(value.get("replay_config"))
     info = reading.mapping(value, "info")
@@ -454,7 +454,7 @@ def _info(reading: SweAgentReading, info: dict[str, Any], model: str) -> None:
 
 
 def _spend(reading: SweAgentReading, stats: dict[str, Any], model: str) -> None:
-    """Give the totals of the run. The file is written again after each step: the newest ones take the place."""
+    """Emit the totals of the run. The file is written again after each step: the newest ones take the place."""
     sent, received = reading.count(stats, "tokens_sent"), reading.count(stats, "tokens_received")
     cost = number(stats.get("instance_cost"))
     if sent or received or cost:
@@ -492,7 +492,7 @@ class SweAgentAdapter(KitAdapter[SweAgentState]):
         return "/".join((*folders[-2:], task)) or first_line_name(head)
 
     def read(self, reading: SweAgentReading) -> None:
-        """Give the events of one record."""
+        """Emit the events of one record."""
         if not isinstance(reading.record.value, dict):
             read_odd(reading)
             return

@@ -1,1 +1,1 @@
-"""Mistral Vibe: rows of a conversation, and a file with the session's facts beside them."""
+"""Mistral Vibe: rows of a conversation, with the session's facts in a file beside them."""

@@ -1,4 +1,4 @@
-"""Mistral Vibe: one record in, its events out. Pure, and never raises on content.
+"""Mistral Vibe: parses a record into events. Pure; never raises on content.
 
 Traps are in README.md beside this file.
 """
@@ -44,7 +44,7 @@ class VibeState(NamingState, frozen=True, gc=False, omit_defaults=True):
 Reading = kit.Reading[VibeState]
 
 
-# The file of a session's facts: written anew after every turn.
+# The file of a session's facts: written again after every turn.
 #
 # Its `config` may hold what authorises MCP servers; only the model's name is taken from it.
 
@@ -72,7 +72,7 @@ def is_meta(value: Any) -> bool:
 
 
 def read_meta(reading: Reading) -> None:
-    """Give the session's start, title, system prompt and tokens."""
+    """Emit the session's start, title, system prompt and tokens."""
     value, state = reading.value, reading.state
     reading.date(value.get("start_time"), "start_time")
     model = text(value.get("model")) or text(mapping(value.get("config")).get("active_model"))
@@ -104,7 +104,7 @@ def read_meta(reading: Reading) -> None:
 
 
 def _read_stats(reading: Reading, stats: dict[str, Any], model: str) -> None:
-    """Give the running total. Cached tokens are part of the prompt's.
+    """Emit the running total. Cached tokens are part of the prompt's.
 
     A compaction or rewind goes on in a new session whose total includes the old one's. Such sessions share the end of
     their ids, so one key names them all, and one of them counts.
@@ -139,7 +139,7 @@ _EXIT_CHARS = 65_536
 
 
 def read_message(reading: Reading) -> None:
-    """Give the events of one row."""
+    """Emit the events of one row."""
     value = reading.value
     role = reading.text(value, "role")
     said, parts, are_readable = chat_content(value.get("content"))
@@ -217,7 +217,7 @@ def _edits(name: str, arguments: Json) -> tuple[FileEdit, ...]:
 
 
 def _read_result(reading: Reading, said: str) -> None:
-    """Give a tool's result. Failures and refusals are told by a tag around the text, never by a field."""
+    """Emit a tool's result. Failures and refusals are told by a tag around the text, never by a field."""
     value = reading.value
     call_id = reading.text(value, "tool_call_id")
     call = arrived(reading, call_id)
@@ -283,7 +283,7 @@ class VibeAdapter(KitAdapter[VibeState]):
         )
 
     def read(self, reading: Reading) -> None:
-        """Give the events of one record, by the kind of source."""
+        """Emit the events of one record, by the kind of source."""
         if not isinstance(reading.record.value, dict):
             read_odd(reading)
         elif reading.state.role == META:

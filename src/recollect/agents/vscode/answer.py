@@ -1,4 +1,4 @@
-"""The pieces of an answer. Markdown and the references set into it are one text; the rest are events of their own.
+"""Parses the pieces of an answer. Markdown and its inline references form one text; the rest are separate events.
 
 A mutation log tells of one piece at a time, and again when it has grown: the text that a piece belongs to is remembered
 and given as a new version under the same id, which is the place where it begins.
@@ -134,7 +134,7 @@ def _same_file(one: str, other: str) -> bool:
 
 
 def give_told(reading: Reading[VSCodeState], call: Call, item: dict[str, Any] | None = None) -> None:
-    """Give a call of the metadata, its result and its edits. item: what the answer shows of it, if that is at hand."""
+    """Emit a call of the metadata, its result and its edits. item: what the answer shows of it, if that is at hand."""
     shown = call.invocation
     name = shown.call_id if shown is not None else call.call_id
     tool = call.name or (shown.name if shown is not None else "")
@@ -194,7 +194,7 @@ def _is_denied(confirmed: Json) -> bool:
 def give_shown(
     reading: Reading[VSCodeState], asked: OpenRequest, shown: Invocation, item: dict[str, Any], call: Call | None
 ) -> None:
-    """Give a call that the answer shows: as the metadata tells it where that is known, else as shown."""
+    """Emit a call that the answer shows: as the metadata tells it where that is known, else as shown."""
     reading.is_sidechain = bool(item.get("subAgentInvocationId")) or item.get("fromSubAgent") is True
     if call is not None:
         give_told(reading, call, item)
@@ -353,7 +353,7 @@ def forget(reading: Reading[VSCodeState], asked: OpenRequest, place: int) -> Non
 def read_answer(
     reading: Reading[VSCodeState], asked: OpenRequest, response: list[Any], metadata: dict[str, Any]
 ) -> None:
-    """Give a whole answer, with the calls as the metadata tells them, in the order in which they are shown."""
+    """Emit a whole answer, with the calls as the metadata tells them, in the order in which they are shown."""
     scan(asked, response)
     calls = calls_of(asked, metadata)
     shown_in_full = claimed(asked, calls)
@@ -386,7 +386,7 @@ def read_answer(
 def _read_call(
     reading: Reading[VSCodeState], asked: OpenRequest, place: int, item: dict[str, Any], waiting: list[Call]
 ) -> None:
-    """Give a call where it is shown, and before it those of the metadata that are not shown at all."""
+    """Emit a call where it is shown, and before it those of the metadata that are not shown at all."""
     asked.at_answer(reading)
     if is_internal(text(item.get("toolId"))):
         name = f"{asked.request}/part/{place}"
@@ -402,7 +402,7 @@ def _read_call(
 
 
 def read_piece(reading: Reading[VSCodeState], asked: OpenRequest, place: int, found: Any) -> None:
-    """Give one piece of an answer that a log tells of, or what it makes of the text that it belongs to."""
+    """Emit one piece of an answer that a log tells of, or what it makes of the text that it belongs to."""
     item = mapping(found)
     kind = _kind(reading, item, found)
     _note(asked, place, item)

@@ -1,4 +1,4 @@
-"""A chat session as a document: its members, its requests, and what a line of the mutation log changed of it."""
+"""A chat session as a document: its members, its requests, and the changes of the mutation log."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ _CALL = frozenset(("id", "name", "arguments"))
 
 
 def read_full(reading: Reading[VSCodeState], asked: OpenRequest, value: dict[str, Any]) -> None:
-    """Give the answer and the result of a request that is at hand as a whole."""
+    """Emit the answer and the result of a request that is at hand as a whole."""
     result = reading.mapping(value, "result")
     metadata = reading.mapping(result, "metadata")
     read_answer(reading, asked, items(value.get("response")), metadata)
@@ -60,7 +60,7 @@ def read_full(reading: Reading[VSCodeState], asked: OpenRequest, value: dict[str
 
 
 def read_result(reading: Reading[VSCodeState], asked: OpenRequest, result: dict[str, Any]) -> None:
-    """Give a result that a log tells of after the pieces of the answer: the calls once more, now in full."""
+    """Emit a result that a log tells of after the pieces of the answer: the calls once more, now in full."""
     metadata = reading.mapping(result, "metadata")
     asked.model = model_of({"result": result}) if not asked.model else asked.model
     for call in calls_of(asked, metadata):
@@ -101,7 +101,7 @@ def _summaries(metadata: dict[str, Any]) -> list[Any]:
 
 
 def _read_prompt(reading: Reading[VSCodeState], asked: OpenRequest, metadata: dict[str, Any]) -> None:
-    """Give the prompt as the model got it, and what is sent once per session."""
+    """Emit the prompt as the model got it, and what is sent once per session."""
     sent, parts, is_readable = rendered(metadata.get("renderedUserMessage"))
     if not is_readable:
         reading.wrong("renderedUserMessage", "bad_base64")
@@ -117,7 +117,7 @@ def _read_prompt(reading: Reading[VSCodeState], asked: OpenRequest, metadata: di
 
 
 def _read_round(reading: Reading[VSCodeState], asked: OpenRequest, n: int, one: dict[str, Any]) -> None:
-    """Give what a round says beyond its calls; its `response` is the answer's text again."""
+    """Emit what a round says beyond its calls; its `response` is the answer's text again."""
     name = f"{asked.request}/round/{n}"
     thought = mapping(one.get("thinking")).get("text")
     if isinstance(thought, list):
@@ -141,7 +141,7 @@ def _read_round(reading: Reading[VSCodeState], asked: OpenRequest, n: int, one: 
 def _read_usage(
     reading: Reading[VSCodeState], asked: OpenRequest, result: dict[str, Any], metadata: dict[str, Any]
 ) -> None:
-    """Give the tokens of a request: the prompt of its last call, cached tokens not told apart.
+    """Emit the tokens of a request: the prompt of its last call, cached tokens not told apart.
 
     The same numbers may stand in `metadata` and in `usage`.
     """
@@ -171,7 +171,7 @@ def _read_error(reading: Reading[VSCodeState], asked: OpenRequest, result: dict[
 
 
 def read_end(reading: Reading[VSCodeState], asked: OpenRequest, value: dict[str, Any]) -> None:
-    """Give how a request ended, where it did not end well, and that it was undone."""
+    """Emit how a request ended, where it did not end well, and that it was undone."""
     asked.at_answer(reading)
     state = whole(mapping(value.get("modelState")).get("value"))
     if value.get("isCanceled") is True or state == _CANCELED:
@@ -181,7 +181,7 @@ def read_end(reading: Reading[VSCodeState], asked: OpenRequest, value: dict[str,
 
 
 def read_undone(reading: Reading[VSCodeState], asked: OpenRequest, before: str, mark: Any) -> None:
-    """Give the rewind of a request that was undone and will be removed with the next one that is sent.
+    """Emit the rewind of a request that was undone and will be removed with the next one that is sent.
 
     An undo that is taken back stands in the place of the rewind: nothing was left behind.
     """
@@ -223,7 +223,7 @@ _UNDONE = ("shouldBeRemovedOnSend", "isHidden")
 
 
 def read_document(reading: Reading[VSCodeState], document: dict[str, Any]) -> None:
-    """Give a whole session."""
+    """Emit a whole session."""
     read_members(reading, document)
     reading.set(order=())
     for index, request in enumerate(items(document.get("requests"))):
@@ -231,7 +231,7 @@ def read_document(reading: Reading[VSCodeState], document: dict[str, Any]) -> No
 
 
 def read_members(reading: Reading[VSCodeState], value: dict[str, Any]) -> None:
-    """Give what the members around the requests say. Drafts of the next message are no part of the session."""
+    """Emit what the members around the requests say. Drafts of the next message are no part of the session."""
     if ("creationDate" in value or "sessionId" in value) and not reading.now("is_started"):
         reading.set(is_started=True)
         reading.date(value.get("creationDate"), "creationDate")
@@ -260,7 +260,7 @@ def _read_repository(reading: Reading[VSCodeState], found: dict[str, Any]) -> No
 
 
 def read_request(reading: Reading[VSCodeState], index: int, found: Any) -> None:
-    """Give a request with its answer."""
+    """Emit a request with its answer."""
     if not isinstance(found, dict):
         if found is not None:
             reading.wrong("requests")
@@ -313,8 +313,8 @@ def _read_aside(reading: Reading[VSCodeState], asked: OpenRequest, name: str, va
 
 
 def read_changes(reading: Reading[VSCodeState], changes: tuple[Changed, ...]) -> None:
-    """Give what a line of the mutation log changed. What it took away comes first, so that a text that was cut and
-    goes on is read in its new form."""
+    """Emit what a line of the mutation log changed. What it took away comes first, so that a text that was cut and
+    continues is read in its new form."""
     _read_removed(reading, changes)
     members: dict[str, Any] = {}
     for change in changes:
@@ -334,7 +334,7 @@ def read_changes(reading: Reading[VSCodeState], changes: tuple[Changed, ...]) ->
 
 
 def _read_removed(reading: Reading[VSCodeState], changes: tuple[Changed, ...]) -> None:
-    """Give the rewind of requests that were removed; forget the pieces of answers that were."""
+    """Emit the rewind of requests that were removed; forget the pieces of answers that were."""
     back = {text(mapping(c.value).get("requestId")) for c in changes if not c.is_gone and len(c.path) == 2}
     removed: list[tuple[int, str]] = []
     for change in changes:
@@ -366,7 +366,7 @@ def _named(reading: Reading[VSCodeState], index: int) -> str:
 
 
 def _read_changed_request(reading: Reading[VSCodeState], path: tuple[str | int, ...], value: Any) -> None:
-    """Give what changed of the requests. path: below `requests`."""
+    """Emit what changed of the requests. path: below `requests`."""
     if not path:
         reading.set(order=())
         for place, request in enumerate(items(value)):
@@ -389,7 +389,7 @@ def _read_changed_request(reading: Reading[VSCodeState], path: tuple[str | int, 
 def _read_member(
     reading: Reading[VSCodeState], asked: OpenRequest, index: int, path: tuple[str | int, ...], value: Any
 ) -> None:
-    """Give a member of a request that changed by itself."""
+    """Emit a member of a request that changed by itself."""
     name = str(path[0])
     reader = _MEMBERS.get(name)
     if name in _UNDONE:
@@ -448,6 +448,6 @@ _MEMBERS: dict[str, Callable[[Reading[VSCodeState], OpenRequest, Any], None]] = 
 
 
 def in_session(reading: Reading[VSCodeState], since: int, session: str) -> None:
-    """Give the events from one on to another session than the source's."""
+    """Emit the events from one on to another session than the source's."""
     for n in range(since, len(reading.events)):
         reading.events[n] = msgspec.structs.replace(reading.events[n], session=session)

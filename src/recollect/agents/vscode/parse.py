@@ -1,4 +1,4 @@
-"""VS Code Copilot Chat: one record in, its events out. Pure, and never raises on content.
+"""VS Code Copilot Chat: parses a record into events. Pure; never raises on content.
 
 `document` reads sessions, whole or by their changes; `answer` what a request got; the extension's
 own transcripts are the event stream of `kit.copilot_events`.
@@ -91,7 +91,7 @@ class VSCodeAdapter(KitAdapter[VSCodeState]):
         return _named_in(info.role, head) or info.stem or first_line_name(head)
 
     def read(self, reading: Reading[VSCodeState]) -> None:
-        """Give the events of one record."""
+        """Emit the events of one record."""
         record, role = reading.record, reading.state.role
         if role == TRANSCRIPT:
             read_event(reading, _NOT_HERE)
@@ -121,7 +121,7 @@ class VSCodeAdapter(KitAdapter[VSCodeState]):
 
 
 def _read_line(reading: Reading[VSCodeState]) -> None:
-    """Give what a line of the log changed. A first line that is at hand only as written is a whole session."""
+    """Emit what a line of the log changed. A first line that is at hand only as written is a whole session."""
     record = reading.record
     if record.changed:
         read_changes(reading, record.changed)
@@ -135,7 +135,7 @@ def _read_line(reading: Reading[VSCodeState]) -> None:
 
 
 def _read_workspace(reading: Reading[VSCodeState]) -> None:
-    """Give the folder that the sessions beside this file were held in."""
+    """Emit the folder that the sessions beside this file were held in."""
     value = reading.value
     folder = text(value.get("folder")) or text(value.get("workspace")) or text(value.get("configuration"))
     if folder:
@@ -145,7 +145,7 @@ def _read_workspace(reading: Reading[VSCodeState]) -> None:
 
 
 def _read_state(reading: Reading[VSCodeState]) -> None:
-    """Give the sessions of an old state database: one row with all of them."""
+    """Emit the sessions of an old state database: one row with all of them."""
     sessions = reading.value.get("value")
     for n, found in enumerate(items(sessions)):
         since = len(reading.events)

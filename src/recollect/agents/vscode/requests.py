@@ -1,4 +1,4 @@
-"""A request while it is read: what the user asked, values, names of tools, and what is known to read its answer."""
+"""Parses a request: the user's question, values, tool names and the context for its answer."""
 
 from __future__ import annotations
 
@@ -310,7 +310,7 @@ def model_of(value: dict[str, Any]) -> str:
 
 
 def read_question(reading: Reading[VSCodeState], asked: OpenRequest, value: dict[str, Any]) -> None:
-    """Give what the user asked, with the files, images and selections that belong to it."""
+    """Emit what the user asked, with the files, images and selections that belong to it."""
     message = value.get("message")
     asked.at_question(reading)
     if isinstance(message, str):

@@ -1,1 +1,1 @@
-"""Windsurf: transcripts and payloads of Cascade's hooks, and the older chat in the workspaces' stores."""
+"""Windsurf: Cascade's hook transcripts and payloads, and the older chat in the workspaces' stores."""

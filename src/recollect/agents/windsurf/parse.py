@@ -1,4 +1,4 @@
-"""Windsurf: one record in, its events out. Pure, and never raises on content.
+"""Windsurf: parses a record into events. Pure; never raises on content.
 
 Transcripts, payloads of hooks, and the older chat. Traps: README.md.
 """
@@ -180,7 +180,7 @@ def _read_bubble(step: Step, session: str, bubble: Json) -> None:
 
 
 def _read_request(step: Step, session: str, request: Json) -> None:
-    """Give a question and the words of its answer, as VS Code's own chat writes them."""
+    """Emit a question and the words of its answer, as VS Code's own chat writes them."""
     fields = mapping(request)
     message = fields.get("message")
     asked = message if isinstance(message, str) else text(mapping(message).get("text"))
@@ -222,7 +222,7 @@ _BODIES = ("mcp_result", "result", "output", "stdout", "error")
 
 
 def read_payload(step: Step) -> None:
-    """Give a payload, in the session that it names."""
+    """Emit a payload, in the session that it names."""
     if not isinstance(step.record.value, dict):
         read_odd(step)
         return
@@ -248,7 +248,7 @@ def read_payload(step: Step) -> None:
 
 
 def _see_session(step: Step, session: str, info: dict[str, Any], *, is_start: bool) -> None:
-    """Give a session's start at its first payload, and each change of model or folder."""
+    """Emit a session's start at its first payload, and each change of model or folder."""
     model = step.text(step.value, "model_name")
     cwd = text(info.get("cwd")) or (text(info.get("worktree_path")) if is_start else "")
     if begins(step, session):
@@ -304,7 +304,7 @@ def _read_tool(step: Step, session: str, turn: str, *, is_after: bool, kind: str
 
 
 def _give_result(step: Step, info: dict[str, Any], call_id: str, tool: str) -> None:
-    """Give the result; of most actions a payload says only that they are over."""
+    """Emit the result; of most actions a payload says only that they are over."""
     written = next((info[name] for name in _BODIES if info.get(name) not in (None, "")), None)
     exit_code = whole(info.get("exit_code"))
     ok: bool | None = None
@@ -365,7 +365,7 @@ _SHAPES = {
 
 
 def read_step(step: Step) -> None:
-    """Give a step of a transcript."""
+    """Emit a step of a transcript."""
     if not isinstance(step.record.value, dict):
         read_odd(step)
         return
@@ -393,7 +393,7 @@ def read_step(step: Step) -> None:
 
 
 def _read_said(step: Step, body: dict[str, Any], field: str) -> None:
-    """Give the words of the person or of the model."""
+    """Emit the words of the person or of the model."""
     said = step.text(body, field)
     name = ""
     if said and field == "user_response":
@@ -440,7 +440,7 @@ def _canonical(kind: str) -> str:
 
 
 def _give_edit(step: Step, body: dict[str, Any], call_id: str) -> None:
-    """Give a change: the file before and after it, both whole."""
+    """Emit a change: the file before and after it, both whole."""
     before, after = body.get("original_content"), body.get("new_content")
     edit = FileEdit(
         path_of_address(step.text(body, "path")),

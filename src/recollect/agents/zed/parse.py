@@ -1,4 +1,4 @@
-"""Zed: one row in, the events of its whole thread out. Pure, and never raises on content.
+"""Zed: parses a row into the events of its whole thread. Pure; never raises on content.
 
 A thread is rewritten with every change, so that every event has an id that stays when the thread grows: users' messages
 have ids of their own, everything else is named after the message it follows.
@@ -55,7 +55,7 @@ def calls_in(content: list[Any]) -> dict[str, dict[str, Any]]:
 
 
 def read_call(reading: Reading[BaseState], use: dict[str, Any], at: str) -> None:
-    """Give a tool call. at: its name if it has no id."""
+    """Emit a tool call. at: its name if it has no id."""
     call_id, name = reading.text(use, "id"), reading.text(use, "name")
     arguments = use.get("input")
     if arguments is None and text(use.get("raw_input")):
@@ -66,7 +66,7 @@ def read_call(reading: Reading[BaseState], use: dict[str, Any], at: str) -> None
 
 
 def read_results(reading: Reading[BaseState], found: Json, calls: dict[str, dict[str, Any]], at: str) -> None:
-    """Give the results of a message: a map by call, a list, or a list of bare ids, which says nothing."""
+    """Emit the results of a message: a map by call, a list, or a list of bare ids, which says nothing."""
     if isinstance(found, dict):
         results = [(key, value) for key, value in found.items()]
     else:
@@ -201,7 +201,7 @@ class Thread:
 
 
 def read_message(reading: Reading[BaseState], thread: Thread, found: Any) -> None:
-    """Give one message."""
+    """Emit one message."""
     if found == "Resume":
         reading.add(Lifecycle("resumed"), native_id=f"{thread.next_name()}/resume")
         return
@@ -220,7 +220,7 @@ def read_message(reading: Reading[BaseState], thread: Thread, found: Any) -> Non
 
 
 def _read_user(reading: Reading[BaseState], thread: Thread, body: dict[str, Any]) -> None:
-    """Give what the user said. Mentions are context: a part of the message, and their text as injected."""
+    """Emit what the user said. Mentions are context: a part of the message, and their text as injected."""
     content = body.get("content")
     name = thread.begin_turn(body.get("id"), content)
     texts: list[str] = []
@@ -272,7 +272,7 @@ def _image(reading: Reading[BaseState], found: Any) -> Part:
 
 
 def read_request_usage(reading: Reading[BaseState], name: str, usage: dict[str, Any]) -> None:
-    """Give what one request took; the thread's total has it already."""
+    """Emit what one request took; the thread's total has it already."""
     if any(usage.values()):
         counted = TokenUsage(
             input_tokens=reading.count(usage, "input_tokens"),
@@ -286,7 +286,7 @@ def read_request_usage(reading: Reading[BaseState], name: str, usage: dict[str, 
 
 
 def _read_agent(reading: Reading[BaseState], thread: Thread, body: dict[str, Any]) -> None:
-    """Give what the model said, thought and asked for, and what came back to it."""
+    """Emit what the model said, thought and asked for, and what came back to it."""
     name = thread.next_name()
     content = _segments(body.get("content"))
     thread.calls.update(calls_in(content))
@@ -320,7 +320,7 @@ def _read_thinking(reading: Reading[BaseState], at: str, inner: Any) -> None:
 
 
 def _read_old(reading: Reading[BaseState], thread: Thread, value: dict[str, Any]) -> None:
-    """Give a message of a thread before 0.3.0: a role, segments, and the calls and results beside them."""
+    """Emit a message of a thread before 0.3.0: a role, segments, and the calls and results beside them."""
     role = text(value.get("role"))
     identity = value.get("id")
     if role == "user":
@@ -394,7 +394,7 @@ class ZedAdapter(KitAdapter[BaseState]):
     state_type = BaseState
 
     def read(self, reading: Reading[BaseState]) -> None:
-        """Give the events of one row: the whole thread as it stands."""
+        """Emit the events of one row: the whole thread as it stands."""
         row = reading.value
         if not isinstance(reading.record.value, dict):
             read_odd(reading)
@@ -449,7 +449,7 @@ def _at_row_time(reading: Reading[BaseState], row: dict[str, Any], data: dict[st
 
 
 def _read_start(reading: Reading[BaseState], row: dict[str, Any], data: dict[str, Any], first: int | None) -> None:
-    """Give the thread's start: its folder, the repository as it stood, and whose subagent it is."""
+    """Emit the thread's start: its folder, the repository as it stood, and whose subagent it is."""
     if row.get("created_at"):
         reading.date(row.get("created_at"), "created_at")
     else:
@@ -496,7 +496,7 @@ def _summary(data: dict[str, Any]) -> tuple[str, str]:
 
 
 def _read_usage(reading: Reading[BaseState], data: dict[str, Any]) -> None:
-    """Give what the whole thread took. The counters only grow, also when messages are edited away."""
+    """Emit what the whole thread took. The counters only grow, also when messages are edited away."""
     usage = reading.mapping(data, "cumulative_token_usage")
     counted = TokenUsage(
         _model(data),
@@ -521,7 +521,7 @@ def _read_title(reading: Reading[BaseState], row: dict[str, Any], data: dict[str
 
 
 def _read_settings(reading: Reading[BaseState], data: dict[str, Any]) -> None:
-    """Give the thread's model and the settings that it has now; drafts and places on the screen are left out."""
+    """Emit the thread's model and the settings that it has now; drafts and places on the screen are left out."""
     model = _model(data)
     if model:
         provider = text(mapping(data.get("model")).get("provider"))

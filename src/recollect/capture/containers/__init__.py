@@ -1,1 +1,1 @@
-"""Reads each way in which agents write: lines, whole files of text or JSON, databases, exports."""
+"""Readers for each storage format: lines, whole files, databases and exports."""

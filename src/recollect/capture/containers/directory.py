@@ -1,4 +1,4 @@
-"""A folder of small JSON files that make one logical document: each file one record, in an order of their names."""
+"""Reads a folder of small JSON files as one document; each file is a record."""
 
 from __future__ import annotations
 
@@ -51,9 +51,9 @@ def glob_of(pattern: str) -> str:
 
 
 def documents_of(members: Sequence[Member], files: Iterable[tuple[str, str, int, int]]) -> list[DirectoryDocument]:
-    """Group files (relative path, absolute path, size, mtime_ns) into documents; files of no document are left out.
+    """Group files (relative path, absolute path, size, mtime_ns) into documents; omits files of no document.
 
-    Members are taken in order of declaration, so that what binds a name stands before what joins by it.
+    Members are processed in order of declaration, so that a name is bound before another member joins by it.
     """
     waiting = sorted(files)
     found: dict[str, list[tuple[_Order, DirectoryFile]]] = {}

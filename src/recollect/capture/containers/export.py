@@ -1,4 +1,4 @@
-"""A conversation export: one JSON array of whole conversations, as large as a life; each element is a document.
+"""Reads a conversation export: one JSON array, of any size, whose elements are documents.
 
 Read in steps, so that memory is bounded by the longest conversation, not by the file.
 """
@@ -36,9 +36,9 @@ class Element(NamedTuple):
 
 
 def elements_of(path: str, keys: tuple[str, ...]) -> list[Element]:
-    """Return the conversations of an export. Raises SourceRefused for what is none, SourceUnavailable.
+    """Return the conversations of an export. Raises SourceRefused for anything else, SourceUnavailable.
 
-    A conversation that stands there twice counts once; another one of the same name is `name#2`.
+    A conversation that occurs twice counts once; another one of the same name is `name#2`.
     """
     found: dict[str, Element] = {}
     marks: set[bytes] = set()
@@ -57,7 +57,7 @@ def elements_of(path: str, keys: tuple[str, ...]) -> list[Element]:
 
 
 def lines_of_element(path: str, element: Element) -> Iterator[bytes]:
-    """Yield one conversation as a line. Raises SourceChanged when the file is no longer what it was."""
+    """Yield one conversation as a line. Raises SourceChanged when the file has changed."""
     try:
         with open(path, "rb") as handle:
             handle.seek(element.offset_bytes)
@@ -126,7 +126,7 @@ def _bytes(text: str) -> bytes:
 
 
 def _end_of(text: str, start: int, is_over: bool) -> int:
-    """Return where the value at `start` ends, 0 if it is not whole. A number may go on after the text."""
+    """Return where the value at `start` ends, 0 if it is incomplete. A number may continue after the text."""
     if start >= len(text):
         return 0
     try:

@@ -1,4 +1,4 @@
-"""Append-only lines. A record is one JSON value: its exact bytes without the line's end.
+"""Reads append-only lines. A record is one JSON value: its exact bytes without the line end.
 
 Two objects glued on one line are two records, so that where a record ends never depends on what follows
 (corpus notes: a real writer defect). A last line without its newline is a record as soon as it is a whole

@@ -1,4 +1,4 @@
-"""Files of OTLP requests as protobuf: each request one row, `{"request": …}` in the table of its signal.
+"""Reads files of OTLP protobuf requests as rows `{"request": …}`, one table per signal.
 
 The collector's file exporter (`format: proto`) writes each message behind its length, four bytes, the largest first. A
 file may also be one bare message. A message that is cut off at the end is taken when the rest has come. What the
@@ -38,7 +38,7 @@ def mark_of_file(size: int, mtime_ns: int, inode: int) -> bytes:
 def lines_of_requests(path: str, mark: bytes) -> Iterator[bytes]:
     """Yield each request of a file as a line, with its end.
 
-    Raises SourceChanged when the file is no longer what it was, SourceRefused for a message that is too large.
+    Raises SourceChanged when the file has changed, SourceRefused for a message that is too large.
     """
     try:
         with open(path, "rb") as handle:

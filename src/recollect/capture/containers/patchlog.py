@@ -1,4 +1,4 @@
-"""A patch log: append-only lines, each of which changes one document. Folded here, so that a parser sees elements.
+"""Reads a patch log, whose lines each change one document, and gives the parser its elements.
 
 The dialect is that of VS Code's chat sessions: `kind` 0 the whole document, 1 set a path, 2 cut an array at `i` and
 push, 3 remove a path. Evidence: format notes: VS Code Copilot Chat, "mutation log".
@@ -24,16 +24,15 @@ _MAX_GAP = 1000
 
 
 class PatchFold:
-    """Folds the lines of one revision in order. Tolerant: a path that leads nowhere is made or left alone."""
+    """Folds the lines of one revision in order. Tolerant: a missing path is created or ignored."""
 
     def __init__(self) -> None:
         self._document: Json = None
 
     def take(self, line: Json) -> tuple[Changed, ...]:
-        """Apply a line and return the elements that it changed, as they are now; none for what is no change.
+        """Apply a line and return the present state of the elements that it changed; none if nothing changed.
 
-        What is returned is a copy, as is what the document is made of: later lines change neither what was given out
-        nor the lines before them.
+        The result is a copy, like the document's parts: later lines change neither earlier results nor earlier lines.
         """
         return tuple(change._replace(value=_copy(change.value)) for change in self._apply(line))
 
@@ -104,7 +103,7 @@ class PatchFold:
         return (Changed(element, self.at(element)),)
 
     def at(self, path: Path) -> Json:
-        """Return what stands at a path of the folded document, None where nothing does."""
+        """Return the value at a path of the folded document, None without one."""
         node = self._document
         for step in path:
             if isinstance(node, dict) and isinstance(step, str):
@@ -156,7 +155,7 @@ def _fits(node: Any, step: str | int) -> bool:
 
 
 def _is_far(steps: Path) -> bool:
-    """Tell whether a path leads too far into arrays that are not there yet."""
+    """Return whether a path points too far beyond the end of an array."""
     return any(isinstance(step, int) and step > _MAX_GAP for step in steps)
 
 

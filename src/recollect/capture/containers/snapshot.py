@@ -1,4 +1,4 @@
-"""Whole-file JSON that is rewritten: its records are the elements of its arrays, or the document.
+"""Reads rewritten JSON files. Records are the elements of their arrays, or the document.
 
 Which arrays are split is declared (`Place.split`). The members around a split array are records too, as many as stand
 together: their bytes are `"a": 1, "b": 2`, their value `{"a": 1, "b": 2}`. So a rewrite that changed one message

@@ -1,5 +1,5 @@
 # ruff: noqa: S608  statements are put together of declared names, quoted; values are always bound
-"""Agents' live databases, read beside the running agent: only declared tables and columns, nothing written or left.
+"""Reads agents' live databases without disturbing them: declared tables and columns only, nothing written.
 
 A logical document (usually a session) is the rows of the declared tables that name it, merged into one order, each
 row one line in the encoding of `model.rows`. How a database is opened depends on what stands beside it:
@@ -80,12 +80,12 @@ class Database:
 
     @property
     def is_known(self) -> bool:
-        """False where none of the declared tables is there: an unknown generation of the agent's schema."""
+        """False if none of the declared tables exists: an unknown generation of the agent's schema."""
         return bool(self._tables)
 
     @property
     def familiar_columns(self) -> int:
-        """How many columns are there that the tables name one by one, see `_Readable.familiar`."""
+        """How many of the columns that the tables name exist; see `_Readable.familiar`."""
         return sum(readable.familiar for readable in self._tables)
 
     def marks(self, only: str | None = None) -> dict[str, bytes]:
@@ -117,7 +117,7 @@ class Database:
                 yield b"\n"
 
     def _columns(self, table: Table) -> list[str] | None:
-        """Return the columns that are there, None where the table is not (or is a view, which could read others)."""
+        """Return the existing columns, None if the table does not exist (or is a view, which could read others)."""
         kind = self._run("SELECT type FROM sqlite_master WHERE name = ?", (table.name,)).fetchone()
         if kind is None or kind[0] != "table":
             return None
@@ -203,7 +203,7 @@ class _LargeValue(NamedTuple):
 
 
 class _Readable:
-    """A declared table that is there, and what of it may be read."""
+    """An existing declared table, and its readable part."""
 
     def __init__(self, table: Table, columns: list[str]) -> None:
         self.table = table
@@ -243,7 +243,7 @@ class _Readable:
 
     @property
     def familiar(self) -> int:
-        """How many columns are there that the table names one by one; 0 where one lacks by which rows are sorted."""
+        """How many of the columns that the table names exist; 0 if one that orders its rows is missing."""
         table = self.table
         sorting = {name for name in (table.document, *table.order) if name and ":" not in name and name not in ROWID}
         named = sorting.union(table.json, table.zstd_json, table.only, (table.stamp,))
@@ -345,7 +345,7 @@ def open_connection(path: str) -> Iterator[apsw.Connection]:
 
 
 def confine(db: apsw.Connection, wanted: dict[str, frozenset[str]]) -> None:
-    """Let statements read these columns, by table, and nothing else, whatever the schema says."""
+    """Let statements read only these columns, by table, whatever the schema says."""
     db.authorizer = _authorizer(wanted)
 
 
@@ -384,7 +384,7 @@ def _has_hot_journal(path: str) -> bool:
 
 
 def _authorizer(wanted: dict[str, frozenset[str]]) -> Callable[..., int]:
-    """Let statements read the declared columns and nothing else, whatever the schema says."""
+    """Let statements read only the declared columns, whatever the schema says."""
 
     def allow(op: int, first: str | None, second: str | None, *_: str | None) -> int:
         if op == apsw.SQLITE_READ:

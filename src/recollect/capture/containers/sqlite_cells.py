@@ -1,5 +1,5 @@
 # ruff: noqa: S608  statements are put together of our own constants and declared names, quoted; values are always bound
-"""The cells of agents' databases: small ones come with their row, large ones are read in pieces, never held whole."""
+"""Reads cells of agents' databases: small ones with their row, large ones in pieces."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class Cells:
 
 
 def quoted(name: str) -> str:
-    """Return a name as SQL; that of a rowid as it is."""
+    """Return a name as SQL; a rowid's name unchanged."""
     if name.lower() in ROWID:
         return name
     escaped = name.replace('"', '""')

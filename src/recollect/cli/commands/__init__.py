@@ -1,1 +1,1 @@
-"""The commands, in modules that are loaded when you use one of them; `recollect.verbs` says which has which."""
+"""The commands, in modules that load on first use; `recollect.verbs` maps verbs to modules."""

@@ -1,4 +1,4 @@
-"""`recollect help`: the pages of the documentation in the terminal."""
+"""`recollect help`: documentation pages in the terminal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`recollect parse`, `replay` and `watch`: on files and pipes, and what they share."""
+"""`recollect parse`, `replay` and `watch`: commands on files and pipes."""
 
 from __future__ import annotations
 
@@ -198,7 +198,7 @@ def parse(
                 found = found or bool(items)
                 out.write(Changes(out.given(), groups=groups_of(**meant)).take(items, reading.events), {})
             elif is_plain:
-                # All of it at once: a second run finds by the offset that it is there already.
+                # All of it at once: a second run finds by the offset that it exists already.
                 name, size = str(path.resolve()), reading.bytes
                 if out.offsets().get(name) != size:
                     start = out.offsets().get(name, 0)

@@ -1,1 +1,1 @@
-"""Prints results as text for people; each module takes the typed result that `--json` prints."""
+"""Renders results as text for people; each module takes the typed result that `--json` prints."""

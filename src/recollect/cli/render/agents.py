@@ -1,4 +1,4 @@
-"""The agents: where they are, what of their records is not known, their fixtures, and how they are set up, as text."""
+"""Renders agents: where they are, unknown records, fixtures and set-up."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Collections of documents, and a MemPalace directory that is taken over, as text."""
+"""Renders document collections and the import of a MemPalace directory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was ingested, exported, embedded and verified, as text."""
+"""Renders what was ingested, exported, embedded and verified."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _print_imported(out: Console, report: SyncReport, *, all_of_them: bool = Fal
 
 
 def print_rebuilt(out: Console, report: SyncReport, *, what: str) -> None:
-    """Print that it was done, and what was taken in after it."""
+    """Print that it was done, and what was ingested after it."""
     out.print(f"rebuilt {_REBUILT[what]}")
     if report.state in STATES:
         out.print(Text(STATES[report.state], style="yellow"), soft_wrap=True)

@@ -1,4 +1,4 @@
-"""What sessions mean, as text: decisions, digests, blame."""
+"""Renders insights: decisions, digests, blame."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _FOLLOWED = {"supersedes": "superseded by", "reverses": "reversed by", "contradi
 
 
 def print_decisions(out: Console, answer: DecisionsAnswer) -> None:
-    """Print decisions, the newest first, then how many more there are."""
+    """Print decisions, newest first, then how many more there are."""
     for view in answer.decisions:
         print_decision(out, view)
     if not answer.decisions:

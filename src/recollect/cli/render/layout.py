@@ -1,4 +1,4 @@
-"""Times, prices, notes, blocks and tables, the same in every result. rich is loaded by what needs it."""
+"""Times, prices, notes, blocks and tables, the same in every result. Loads rich only where needed."""
 
 from __future__ import annotations
 

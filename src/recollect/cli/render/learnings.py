@@ -1,4 +1,4 @@
-"""What was learned and noted, and what agents were given of it, as text."""
+"""Renders learnings, notes and what agents were given of them."""
 
 from __future__ import annotations
 
@@ -218,7 +218,7 @@ _WHY = {"single_valued": "can have only one value at a time", "opposite": "says 
 
 
 def print_diary(out: Console, answer: DiaryAnswer) -> None:
-    """Print entries, the newest first, then how many there are."""
+    """Print entries, newest first, then how many there are."""
     for entry in answer.entries:
         print_entry(out, entry)
     if not answer.entries:
@@ -303,7 +303,7 @@ def print_tags(out: Console, tags: Sequence[Tagged]) -> None:
 
 
 def print_batches(out: Console, batches: Sequence[Batch]) -> None:
-    """Print runs that can be undone, the newest first."""
+    """Print runs that can be undone, newest first."""
     if not batches:
         out.print("no run can be undone")
         return
@@ -344,7 +344,7 @@ _USE_STYLES = {"opened": "green", "cited": "green", "repeated": "green"}
 
 
 def print_given(out: Console, blocks: Sequence[ShownBlock]) -> None:
-    """Print blocks, the newest first: to whom and when, of what use, and what each of their lines cites."""
+    """Print blocks, newest first: to whom and when, of what use, and what each of their lines cites."""
     for block in blocks:
         facts = (stamp(block.at), block.agent, block.event, block.session or "no session", block.repo)
         line = Text(" · ".join(safe_line(fact) for fact in facts if fact), style="bold")

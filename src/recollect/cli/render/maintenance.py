@@ -1,4 +1,4 @@
-"""What keeps the memory well, as text: health, copies, erasure, keys, the service and the daemon."""
+"""Renders maintenance: health, backups, erasure, keys, the service and the daemon."""
 
 from __future__ import annotations
 

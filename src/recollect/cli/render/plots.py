@@ -1,4 +1,4 @@
-"""The plots of a retrospective, see `recollect.serve.web.plots`."""
+"""The plots of a retrospective; see `recollect.serve.web.plots`."""
 
 from __future__ import annotations
 

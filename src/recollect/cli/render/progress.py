@@ -1,4 +1,4 @@
-"""How far work is, on stderr: a bar or a line on a terminal, else a line per stage or nothing."""
+"""Shows progress on stderr: a bar or line on a terminal, else one line per stage or nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A retrospective as one page of HTML, and how it is written to files.
+"""Renders a retrospective as one HTML page and writes it to files.
 
 The page loads nothing, runs no script, and no text of a transcript is markup in it. Light and dark follow the reader's
 system. Where there is little room, as on a phone, the cells of a row stand below each other with their names."""

@@ -1,4 +1,4 @@
-"""A retrospective as sections of tables, which Markdown and HTML share, and as Markdown. No text is markup."""
+"""Renders a retrospective as sections of tables, for Markdown and HTML. Escapes all text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A retrospective for a terminal: tables that fit, short citations, and each command that shows a figure said once."""
+"""Renders a retrospective for a terminal: tables that fit, short citations, each command named once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A search answer as text."""
+"""Renders a search answer."""
 
 from __future__ import annotations
 

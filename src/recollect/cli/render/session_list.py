@@ -1,4 +1,4 @@
-"""Lists of sessions, as text."""
+"""Renders lists of sessions."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def print_sessions(out: Console | Plain, page: SessionPage, *, offset: int) -> N
 
 
 def _is_plain(page: SessionPage) -> bool:
-    """Tell whether rich, which takes long to load, would print nothing else: other letters may be wider than long."""
+    """Return whether rich, which takes long to load, would print nothing else: other letters may be wider than long."""
     titles = (safe_line(title_of(s)) for s in page.sessions)
     return pipe_width() < TABLE_WIDTH and all(title.isascii() and title == title.rstrip() for title in titles)
 

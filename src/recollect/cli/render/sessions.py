@@ -1,4 +1,4 @@
-"""One session with its turns, timelines, and one entry with its parts, as text."""
+"""Renders a session with its turns, timelines, and an entry with its parts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the memory holds, what it takes and what it cost, as text."""
+"""Renders contents, storage and cost of the memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a sync did, as text. Without rich, which takes as long to load as a sync that finds nothing new."""
+"""Renders a sync. Works without rich, which takes as long to load as a sync without changes."""
 
 from __future__ import annotations
 

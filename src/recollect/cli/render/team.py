@@ -1,4 +1,4 @@
-"""What a team's commands say, as text."""
+"""Renders the results of team commands."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def print_push(out: Console | Plain, report: PushReport) -> None:
 
 
 def print_audit(out: Console | Plain, page: AuditPage) -> None:
-    """Print who asked what, the newest first."""
+    """Print who asked what, newest first."""
     now = now_us()
     for line in page.lines:
         what = line.session_uid or "list of sessions"

@@ -1,4 +1,4 @@
-"""The program: three views, the transcript of a session on top of them, and the help."""
+"""The application: three views, a session's transcript above them, and the help."""
 
 from __future__ import annotations
 
@@ -180,7 +180,7 @@ class SessionScreen(Screen[None]):
             self.app.push_screen(EventScreen(self._memory.browse.event(self._session, event.seq)[0]))
 
     def action_resume(self) -> None:
-        """Show how the session's agent goes on with it."""
+        """Show how the session's agent continues with it."""
         from recollect.memory import command_line
 
         try:

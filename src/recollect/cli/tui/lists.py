@@ -1,4 +1,4 @@
-"""Lists and tables that `j`, `k` and Enter move through, as on the web page. Nothing in them is read as markup."""
+"""Lists and tables with the keys `j`, `k` and Enter. Their content is never markup."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The start: a search while you type, its hits by session; without a query, the newest sessions."""
+"""The start view: search while you type, hits by session; without a query, the newest sessions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All sessions, newest first. More are fetched before the end is reached."""
+"""All sessions, newest first, loaded as you scroll."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class SessionsView(Vertical):
 
     @work(exclusive=True)
     async def fetch(self, filters: str, offset: int) -> None:
-        """Show the sessions that filters allow, from one on; from 0 on anew."""
+        """Show the sessions that filters allow, from one on; from 0 on again."""
         told, rows = self.query_one("#counted", Static), self.query_one(RowTable)
         try:
             asked = await asyncio.to_thread(self._memory.recall.filtered, filters)

@@ -1,4 +1,4 @@
-"""One session as a person reads it, however long: a window of its events, which follows whoever reads.
+"""A session's transcript of any length, through a window of events that follows the reader.
 
 Only the lines of some hundred events are kept; the next ones are fetched before the reader is there, and those far
 behind go. Everything that an agent wrote is shown by `safe`: nothing in it reaches the terminal as a command.

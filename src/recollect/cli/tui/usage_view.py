@@ -1,4 +1,4 @@
-"""Tokens and cost of a period, by agent, model, repository or day."""
+"""Tokens and cost of a period by agent, model, repository or day."""
 
 from __future__ import annotations
 

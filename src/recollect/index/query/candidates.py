@@ -1,4 +1,4 @@
-"""From units to candidate events: two rounds of engine queries over the shards.
+"""Finds candidate events for a question: two rounds of engine queries over the shards.
 
 First the best of each shard by BM25, with idf rescaled to the whole index so that scores of shards can be compared.
 Then, for the best of all and their neighbours in their sessions, which units each has and in which form.
@@ -95,7 +95,10 @@ class Candidate(msgspec.Struct):
 
 
 class QueryPlan(msgspec.Struct, frozen=True, dict=True):
-    """Units to score, groups of which one must match, units that must not match."""
+    """Units to score, groups of which one must match, units that must not match.
+
+    has_text_pattern: True for a pattern over several words: the index only knows that its pieces occur.
+    """
 
     units: tuple[Unit, ...]
     must: tuple[tuple[Unit, ...], ...] = ()
@@ -250,7 +253,7 @@ class CandidateSearch:
         return found
 
     def newest(self) -> list[Candidate]:
-        """Return the newest events that the filters allow, where nothing else is asked. Raises as `run` does."""
+        """Return the newest events that the filters allow, for a query without words. Raises as `run`."""
         pool = self._first_round()
         placed = sorted(pool.items(), key=lambda item: (-item[1].ts, item[0]))
         return [Candidate(key, key >> SEQ_BITS, 0.0, ts=first.ts) for key, first in placed[: self._pool]]
@@ -274,10 +277,10 @@ class CandidateSearch:
         return list(_threads().map(checked, numbers))
 
     def _give_scores(self, found: Mapping[int, Candidate], scores: Mapping[int, float]) -> None:
-        """The pool has its BM25 from the first round, its neighbours and what is near in meaning from the second.
+        """The pool has its BM25 from the first round, its neighbours and nearness in meaning from the second.
 
-        None of these has more than the last of the pool: it did not get in. What is asked for beyond POOL, because
-        many hits are wanted, changes nothing of the order of the first. scores: best first.
+        No other event scores above the last of the pool, which it did not enter. Hits requested beyond POOL do not
+        change the order of the first. scores: best first.
         """
         first = dict(islice(scores.items(), POOL))
         last = min(first.values(), default=0.0)
@@ -359,8 +362,10 @@ class CandidateSearch:
     def _second_round(
         self, shard: Shard, keys: Sequence[int], scores: Mapping[int, float]
     ) -> tuple[dict[int, Candidate], set[int]]:
-        """Return, of events of a shard, those that have any unit or are near in meaning, by key, and the keys of all
-        that are there. scores: those that are known from the first round."""
+        """Return the events of a shard with any unit or near in meaning, by key, and the keys of all existing ones.
+
+        scores: those known from the first round.
+        """
         among = unscored(_among(keys))
         confined = self._wanted.confinement.clauses(shard)
         events = Query.boolean_query([(Occur.Must, among), *confined]) if confined else among
@@ -485,7 +490,7 @@ class CandidateSearch:
         return asked_besides(restricted, scored) if self._wanted.must else restricted
 
     def _any(self) -> list[tuple[Occur, Query]]:
-        """Return what filters alone ask for: every event, instructions where they are asked for."""
+        """Return what filters alone select: every event, instructions only on request."""
         refused = (
             [] if self._wanted.confinement.with_instructions else [(Occur.MustNot, term_query(KIND, "instructions"))]
         )
@@ -500,7 +505,7 @@ class CandidateSearch:
 
 
 def _bits_of(notes: Sequence[_Note], mask: int) -> tuple[int, int, int]:
-    """Return what a score tells: which units there are, which of them as typed, and how many pairs stand together."""
+    """Return what a score encodes: which units occur, which of them as typed, and how many pairs are adjacent."""
     has = exact = together = 0
     while mask:
         low = mask & -mask

@@ -1,4 +1,4 @@
-"""The engine queries of one unit in one shard: what finds it, what finds it as typed, what scores it."""
+"""Builds the engine queries of one unit in one shard: for finding, for exact matches and for scoring."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _RARE_DOCUMENTS = 1_000
 
 
 class UnitClauses:
-    """Makes queries; None stands for what nothing in the shard can match.
+    """Builds queries; None means that nothing in the shard can match.
 
-    fields: of text, to look into. given: units that every candidate has, being required alone.
+    fields: the text fields to search. given: units that every candidate has, because they alone are required.
     """
 
     def __init__(self, fields: Sequence[str], given: Collection[Unit]) -> None:
@@ -112,7 +112,7 @@ class UnitClauses:
         yield from ((False, q) for q in (self._also(shard, unit),) if q is not None)
 
     def as_typed(self, shard: Shard, unit: Unit) -> Query | None:
-        """Return what has the unit, which is no sequence, as typed."""
+        """Return the query for a unit, not a sequence, as typed."""
         if unit.terms:
             typed = [term for term, quality in unit.terms if quality == 1.0]
             return either([self._term(shard, name, t) for t in typed for name in (*self._fields, PATHS, IDENT)])
@@ -144,7 +144,7 @@ class UnitClauses:
         return either(names)
 
     def _score_terms(self, shard: Shard, unit: Unit) -> list[Query]:
-        """A sequence that every candidate has: by how much of the text its terms are, the whole as rare as it is."""
+        """Score a sequence that every candidate has, by its terms' share of the text; the whole is as rare as it is."""
         rareness = {t: idf(n, shard.documents) for t in unit.sequence if (n := shard.document_frequency(TEXT, t))}
         boost = unit.idf / max(sum(rareness.values()), 1e-9)
         return [Query.boost_query(term_query(TEXT, term), boost) for term in rareness]
@@ -214,7 +214,7 @@ def term_query(name: str, term: str) -> Query:
 
 
 def either(queries: Iterable[Query | None]) -> Query | None:
-    """Return what matches any of the queries that are there."""
+    """Return a query that matches any of the existing queries."""
     present = [query for query in queries if query is not None]
     if len(present) < 2:
         return present[0] if present else None

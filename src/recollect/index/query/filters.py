@@ -1,4 +1,4 @@
-"""What confines a question to sessions, times, kinds, tools and paths, as engine clauses. None of it gives scores."""
+"""Builds engine clauses for the filters: sessions, times, kinds, tools and paths. They add no score."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Confinement(msgspec.Struct, frozen=True, dict=True):
 
     @property
     def with_instructions(self) -> bool:
-        """Instructions are searched only when asked for."""
+        """Instructions are searched only on request."""
         return "instructions" in self.kinds
 
     def clauses(self, shard: Shard) -> Clauses:

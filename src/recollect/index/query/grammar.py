@@ -1,4 +1,4 @@
-"""The query language: text to a typed question. Never raises: what cannot be understood is taken as plain words.
+"""Parses the query language. Never raises: what it cannot parse becomes plain words.
 
     words "a phrase" -not "x" OR "y" +must *infix* /regex/ agent:codex -repo:old after:7d path:"src/my file.py"
 
@@ -79,7 +79,7 @@ _TOKEN = late_pattern(
 
 
 class Clause(msgspec.Struct, frozen=True):
-    """One thing asked for. kind: word (scored), exact (word or phrase as quoted), pattern."""
+    """One element of a query. kind: word (scored), exact (word or phrase as quoted), pattern."""
 
     text: str
     kind: str = "word"
@@ -87,13 +87,13 @@ class Clause(msgspec.Struct, frozen=True):
 
 
 class Question(msgspec.Struct, frozen=True):
-    """A query, understood.
+    """A parsed query.
 
-    words: scored, none required. either: groups of them with OR between; one that is nowhere is not missed where
-    another of its group is somewhere. must: each group needs one of its clauses. must_not: none may match.
-    period: strict, from after/before/on. around: said in passing, preferred only. unknown: names that nobody knows,
-    with or without "-". lost: the filter that names nothing that is known, "" for none: nothing can be found then,
-    whatever is stored. Field names are as in EventFilter.
+    words: scored, none required. either: groups with OR; an absent one does not count as missing if another of its
+    group occurs. must: each group needs one of its clauses. must_not: none may match. period: strict, from
+    after/before/on. around: mentioned in passing, only preferred. unknown: unknown names, with or without "-". lost:
+    the filter that names only unknown things, "" for none: then nothing can be found. Field names are as in
+    EventFilter.
     """
 
     text: str
@@ -118,7 +118,7 @@ class Question(msgspec.Struct, frozen=True):
 
     @property
     def asks_something(self) -> bool:
-        """True when there is anything to look for besides filters."""
+        """True when there is anything to search for besides filters."""
         return bool(self.words or self.must)
 
     @property
@@ -139,7 +139,7 @@ class Question(msgspec.Struct, frozen=True):
 
 
 def as_written(field: str, name: str) -> str:
-    """Return a name in a filter as it is looked for, where nobody says which there are."""
+    """Return a filter's name in its normal form, when the existing names are not available."""
     return name.lower() if field == "agent" else name
 
 

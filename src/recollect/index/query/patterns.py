@@ -1,4 +1,4 @@
-"""Infix patterns and regular expressions, taken apart into what single terms must match and what the text must match.
+"""Splits infix patterns and regular expressions into term conditions and a condition on the text.
 
 The index knows terms (runs of letters and digits), so `/fetch_\\w+\\(timeout/` becomes the pieces `fetch$` and
 `^timeout`, whose terms come from the vocabulary; events that have all pieces are then verified against their text.
@@ -55,7 +55,7 @@ class TermPattern(msgspec.Struct, frozen=True):
 
 
 def from_wildcard(text: str) -> tuple[TermPattern | None, str]:
-    """Return (pattern, note) of words with `*`. A star stands for any letters and digits within one word."""
+    """Return (pattern, note) of words with `*`. A star matches any letters and digits within one word."""
     pieces: list[Piece] = []
     parts = [part for part in re.split(r"[^\w*]+|_", text) if any(c.isalnum() for c in part)]
     for part in parts:
@@ -166,7 +166,7 @@ def _role(found: re.Match[str], inner: str, quantifier: str) -> tuple[str, bool]
 
 
 def _pieces(elements: list[_Element]) -> tuple[Piece, ...]:
-    """The pieces that say something; where none has a literal to look for, all of them (a slower scan)."""
+    """The pieces that narrow the search; if none has a literal to look up, all of them (a slower scan)."""
     pieces: list[Piece] = []
     run: list[_Element] = []
     before = "g"

@@ -1,4 +1,4 @@
-"""The order of candidates: every number that decides it is in `Weights`.
+"""Orders candidates. All numbers that decide the order are in `Weights`.
 
 Evidence for the values, what was tried and what lost: docs/development/recall-tuning.md. They were chosen on the
 development sets
@@ -40,7 +40,7 @@ _COMMAND = late_pattern(
 
 
 def is_question(text: str) -> bool:
-    """Tell whether a query is put as a question, by its mark or its first word."""
+    """Return whether a query is phrased as a question, by its mark or its first word."""
     return text.rstrip().endswith("?") or _ASKING.match(text) is not None
 
 

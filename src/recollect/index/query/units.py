@@ -1,4 +1,4 @@
-"""Words that the glossary says mean the same: which of them a question's words also stand for. Pure."""
+"""The units of a question: each word or phrase with the index terms that it stands for."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ MAX_ALTERNATIVES = 8
 
 
 def alternatives_of(words: Sequence[Clause], glossary: Mapping[str, tuple[str, ...]]) -> Alternatives:
-    """Return what else a question's words may be called. Each word of a name of several stands for the other name.
+    """Return the synonyms of a question's words. Each word of a longer name stands for the other name.
 
-    glossary: by name in normal form (`model.learnings.names`), the names that mean the same.
+    glossary: by name in normal form (`model.learnings.names`), the synonyms.
     """
     if not glossary:
         return {}
@@ -270,7 +270,7 @@ class UnitReader:
         return count if unit.is_camel else count or 1
 
     def _form_frequency(self, term: str) -> int:
-        """`github` stands in the text as such, or as the whole of `GitHub` among the identifiers."""
+        """`github` occurs in the text as such, or as the whole of `GitHub` among the identifiers."""
         return self.frequency(term) + sum(shard.document_frequency(IDENT, term) for shard in self._shards)
 
 

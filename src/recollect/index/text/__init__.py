@@ -1,1 +1,1 @@
-"""Words of stored texts: how they are cut into terms, written to shards, and read again."""
+"""The word index: terms of stored texts, written to shards and read again."""

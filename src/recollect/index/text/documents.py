@@ -1,4 +1,4 @@
-"""Index documents, made by workers: JSON that the ingester only has to prefix with the keys."""
+"""Index documents as JSON, made by workers. The ingester only adds the keys."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The one place where the engine's failures become ours, and where shards are opened, made and set aside."""
+"""Opens, creates and sets aside shards, and translates the engine's errors."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def shard_stamps(folder: Path) -> dict[str, Stamp]:
 
 
 def check_format(folder: Path) -> bool:
-    """Tell whether the folder's shards were made by this version of the schema. An empty folder is fine."""
+    """Return whether this version's schema made the folder's shards. An empty folder is fine."""
     return _is_current(folder) or (not (folder / _FORMAT_FILE).is_file() and not shard_names(folder))
 
 
@@ -148,10 +148,10 @@ def open_shard(path: Path) -> tantivy.Index:
 
 
 def open_unwritable(path: Path) -> tuple[tantivy.Index, TemporaryDirectory[str]]:
-    """Open a shard in a folder where nothing can be written, and return it with what must live as long as it does.
+    """Open a shard in a read-only folder; return it with an object that must live as long.
 
-    The engine wants to make a lock file beside what it reads. So it reads from a folder of links to the shard's files;
-    where the system has no links, of copies. Raises IndexUnavailable.
+    The engine wants to create a lock file beside the files it reads. So it reads from a folder of links to them; on
+    systems without links, of copies. Raises IndexUnavailable.
     """
     from tempfile import TemporaryDirectory
 
@@ -224,10 +224,10 @@ def bound_heaps() -> None:
 
 
 def give_back_memory() -> None:
-    """Let the system have what the engine freed.
+    """Return the memory that the engine freed to the system.
 
-    The C library keeps it: after taking in 500 MB 64 MB of 128, to which what comes next (analysing, learning) would be
-    added. Nothing happens where there is no such call (macOS, Windows, musl).
+    The C library keeps it: after ingesting 500 MB it kept 64 of 128 MB, and later stages (analysis, learning) would add
+    to that. Does nothing without such a call (macOS, Windows, musl).
     """
     if sys.platform == "linux":
         import ctypes

@@ -1,4 +1,4 @@
-"""Text made ready for the engine's plain tokenizer.
+"""Prepares text for the engine's plain tokenizer.
 
 The engine only splits at everything that is not a letter or digit: each filter behind that costs it a tenth of its
 time, and its regular-expression tokenizer does the rest of what is wanted at 4 MB/s. So camelCase is taken apart by
@@ -39,7 +39,7 @@ _TOO_LONG = re.compile(rb"[^ ]{%d,}" % (MAX_TERM_BYTES + 1))
 
 
 class Prepared(NamedTuple):
-    """One prepared text: what goes into its field, safe inside a JSON string, and its identifiers. All lower case."""
+    """One prepared text: its field's content, safe inside a JSON string, and its identifiers. All lower case."""
 
     text: str
     identifiers: str

@@ -1,4 +1,4 @@
-"""Brings the search index in step with the store: what a crash left out, and shards that were lost."""
+"""Brings the search index up to date with the store: after a crash, or when shards are lost."""
 
 from __future__ import annotations
 
@@ -106,9 +106,9 @@ T = TypeVar("T")
 
 
 def index_entries(writer: Writer, reader: Reader, index: IndexWriterSet) -> int:
-    """Take what changed of entries into the index; return how many entries that were. One look where nothing did.
+    """Index changed entries; return how many. One look if nothing changed.
 
-    The caller holds the ingest lock. Raises IndexUnavailable, StoreError: what was not taken is taken the next time.
+    The caller holds the ingest lock. Raises IndexUnavailable, StoreError: the next call indexes the rest.
     """
     entries = reader.entries
     if not entries.has_changes():

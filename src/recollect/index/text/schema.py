@@ -1,4 +1,4 @@
-"""The fields of an index document and how they are cut into terms. Nothing is stored: text lives in the store."""
+"""The fields of an index document and their tokenizers. The index stores no text; the store does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading the text index: the shards as they are now, their statistics, their vocabularies. Safe from many threads."""
+"""Reads the text index: present shards, statistics, vocabularies. Safe from many threads."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ class TextIndex:
         self._left_out: dict[str, Stamp] = {}
         self._mirrors: dict[str, TemporaryDirectory[str]] = {}
         self.damaged: tuple[str, ...] = ()
-        """Shards that could not be read at the last look; searches go on without them and say so."""
+        """Shards that could not be read at the last look; searches continue without them and say so."""
 
     @classmethod
     def open(cls, folder: Path) -> TextIndex:
@@ -246,7 +246,7 @@ class ShardContents:
             yield IDENT, idents.split()[:limit]
 
     def has(self, key: int, field: str, term: str) -> bool:
-        """Tell whether a document of an event has a term. Raises IndexUnavailable."""
+        """Return whether a document of an event has a term. Raises IndexUnavailable."""
         wanted = [
             (Occur.Must, Query.term_query(schema(), KEY, key, "basic")),
             (Occur.Must, Query.term_query(schema(), field, term, "basic")),

@@ -1,4 +1,4 @@
-"""Words of a question as the index knows them: its terms, stop words, Snowball inflections, unspaced scripts."""
+"""Turns words into index terms: stop words, Snowball inflections, scripts without spaces."""
 
 from __future__ import annotations
 

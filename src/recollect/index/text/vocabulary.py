@@ -1,4 +1,4 @@
-"""The flat vocabulary of a shard: every term, one a line, for infix patterns and regular expressions.
+"""The vocabulary of a shard, one term per line, for infix patterns and regular expressions.
 
 The engine walks its automaton 660 ms for a leading wildcard over 3 million terms; a flat scan of the same terms
 takes 18 ms. Files in the shard's folder, all of them a cache:
@@ -22,7 +22,7 @@ from recollect.files import write_file
 from recollect.index.text.schema import IDENT, MAX_TERM_BYTES, PATHS, TEXT_FIELDS
 
 NEW_TERMS_BYTES = 4_000_000
-"""When the appended terms outgrow this, the vocabulary is made anew."""
+"""When the appended terms outgrow this, the vocabulary is made again."""
 
 TermsWithPrefix = Callable[[str, str], list[tuple[str, int]]]
 """(field, prefix) -> the terms and their document counts."""
@@ -82,10 +82,10 @@ class ShardVocabulary:
                 out.write(data)
             self._write_cover(cover.new_bytes + len(data))
         except OSError:
-            return  # stays stale; the next infix question makes it anew
+            return  # stays stale; the next infix question makes it again
 
     def build(self, terms: TermsWithPrefix) -> bytes | None:
-        """Make the files anew from the engine's terms; return the terms where they cannot be written, else None."""
+        """Write the files from the engine's terms; return the terms if they cannot be written, else None."""
         commit = commit_id(self._shard)
         try:
             write_file(self._base, _listed(terms), durable=False)
@@ -96,7 +96,7 @@ class ShardVocabulary:
         return None
 
     def load(self) -> bytes:
-        """Return all terms, each line between line breaks; empty where nothing was made."""
+        """Return all terms, each between line breaks; empty if nothing was written."""
         cover = self._covered()
         if cover is None:
             return b"\n"

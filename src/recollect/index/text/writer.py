@@ -1,4 +1,4 @@
-"""Writing the index: only the ingester does it, one shard a month, at most two shards open.
+"""Writes the index. Only the ingester does, one shard per month, at most two open.
 
 Order of use: add and delete as documents come, `commit` before the change log is acknowledged. What was added and
 not committed is lost by a crash and added again by the replay of the change log, with `fresh=False`.
@@ -40,7 +40,7 @@ HEAP_BYTES = 30_000_000
 BUFFER_CHARS = 16_000_000
 """Documents of closed shards wait up to this size, so that sources of mixed months do not open and close shards."""
 SMALL_COMMIT_CHARS = 2_000_000
-"""Up to here a commit's words are appended to the shard's vocabulary; above, it is made anew when next asked for."""
+"""Up to here a commit's words are appended to the shard's vocabulary; above, it is made again when next asked for."""
 
 _SHARD_NAME = re.compile(r"[A-Za-z0-9_-]{1,32}")
 _WORD = re.compile(r"[^\W_]+")
@@ -150,8 +150,8 @@ class IndexWriterSet:
 
     @contextmanager
     def making(self, names: Iterable[str]) -> Iterator[None]:
-        """Make whole shards inside the block, and commit. Killed before its end, they are gone at the next opening:
-        what is there of a shard does not show how much is not.
+        """Build whole shards inside the block, and commit. If killed before its end, the next opening removes them: an
+        incomplete shard does not show what is missing.
 
         Raises:
             IndexUnavailable: the folder cannot be written.
@@ -166,7 +166,7 @@ class IndexWriterSet:
         note_made(self._folder)
 
     def make(self, names: Iterable[str]) -> None:
-        """Make shards that are not there, with nothing in them: all that belongs there is hidden, and that is whole.
+        """Create missing shards, empty: everything that belongs there is hidden, so they are complete.
 
         Raises:
             IndexUnavailable: a shard cannot be written.
@@ -176,7 +176,7 @@ class IndexWriterSet:
             self._writer(name)
 
     def is_whole(self, shard: str) -> bool:
-        """Tell whether a shard is there and can be opened. A damaged one is set aside."""
+        """Return whether a shard exists and can be opened. Sets a damaged one aside."""
         if shard in self._open or shard in self._waiting:
             return True
         if not (self._folder / shard / "meta.json").exists():
@@ -214,7 +214,7 @@ class IndexWriterSet:
                 self._write_waiting(max(self._waiting, key=lambda name: sum(len(d.json) for d in self._waiting[name])))
 
     def delete(self, keys: Iterable[int]) -> None:
-        """Remove all documents of these keys, whatever their shard; unknown keys are no error."""
+        """Remove all documents of these keys, in any shard; ignores unknown keys."""
         gone = set(keys)
         if not gone:
             return
@@ -225,7 +225,7 @@ class IndexWriterSet:
                 self._delete_from(name, present)
 
     def delete_all_of(self, shard: str, numbers: Collection[int]) -> None:
-        """Remove all documents of sessions or entries from one shard, by the number that stands for a session.
+        """Remove all documents of sessions or entries from one shard, by session number.
 
         Raises:
             IndexUnavailable: the shard cannot be written.

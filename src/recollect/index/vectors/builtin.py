@@ -1,4 +1,4 @@
-"""The embedding that comes with the package: a table of token vectors, summed. No network, no model code.
+"""The bundled static embedding: a table of token vectors that are summed. No network, no model code.
 
 A text's vector is the sum of the vectors of its distinct tokens, brought to unit length. How the table was made, from
 what and under which licences: `static/README.md`, `scripts/build_embedding.py`. numpy comes with the first text.
@@ -110,7 +110,7 @@ def directions(vectors: Vectors) -> list[bytes]:
 MAX_WORD_CHARS = 100
 """BERT's own limit: a longer word is one unknown token. Here it has none at all: hashes and base64 mean nothing."""
 KEPT_WORDS = 200_000
-"""Distinct words kept worked out; past that they are forgotten and begun anew (about 30 MB)."""
+"""Distinct words kept worked out; past that they are forgotten and begun again (about 30 MB)."""
 
 _RUN = re.compile(r"[^\s!-/:-@\[-`{-~]+|[!-/:-@\[-`{-~]")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")

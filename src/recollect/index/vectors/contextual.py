@@ -1,4 +1,4 @@
-"""The contextual model: all-MiniLM-L6-v2 in int8, from the package that carries its weights. Nothing is downloaded.
+"""The contextual model: all-MiniLM-L6-v2 in int8, from an installed package. Downloads nothing.
 
 The packages of the extra `models` bring onnxruntime, tokenizers and the weights (23 MB, Apache-2.0). Where they are
 missing, a search goes by words and static vectors, and says so.
@@ -65,7 +65,7 @@ class ContextualModel:
         try:
             self._session: Any = open_session(graph_of(path), threads=1)
             self._tokenizer = _tokenizer()
-        except Exception as error:  # whatever the runtime raises: a search goes on without it
+        except Exception as error:  # whatever the runtime raises: a search continues without it
             raise EmbeddingUnavailable(f"the contextual model cannot be used: {error}", hint=_HINT) from error
 
     def embed(self, texts: Sequence[str]) -> Vectors:

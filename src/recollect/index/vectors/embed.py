@@ -1,6 +1,6 @@
-"""Makes the vectors that are missing: first a pass over everything stored, then what the change log says.
+"""Makes missing vectors: first for everything stored, then for what the change log names.
 
-Never part of taking in. Interruptible anywhere: a commit every few seconds says how far it came, and the next run goes
+Never part of ingesting. Interruptible anywhere: a commit every few seconds says how far it came, and the next run goes
 on there. Memory is bounded by a batch of texts.
 """
 
@@ -34,7 +34,7 @@ BATCH_EVENTS = 512
 BATCH_CHARS = 200_000
 COMMIT_EVERY_S = 2.0
 GROUP_EVENTS = 2_000
-"""Changes are taken in groups of about this many events, each with a commit of its own."""
+"""Changes are ingested groups of about this many events, each with a commit of its own."""
 
 EmbedState = Literal["done", "interrupted", "busy", "off", "removed"]
 EmbedProgress = Callable[[int, int], None]
@@ -42,13 +42,13 @@ EmbedProgress = Callable[[int, int], None]
 
 
 class EmbedReport(msgspec.Struct):
-    """What a run did.
+    """The result of a run.
 
-    state: done; interrupted (time or a signal; the next run goes on); busy (another process is at it);
-    off (by configuration); removed (on request). events, entries (what was learned, noted and documented): looked at;
-    chunks, chars: embedded, all in this run. covered, total: events that have vectors now, and that should;
-    entries_covered, entries_total: the same of entries. passages: that the contextual model read in this run;
-    passages_total: that have its vectors now.
+    state: done; interrupted (time or a signal; the next run continues); busy (another process does it); off (by
+    configuration); removed (on request). events, entries (learnings, notes and documents): examined; chunks, chars:
+    embedded, all in this run. covered, total: events with vectors now, and all that should have them; entries_covered,
+    entries_total: the same for entries. passages: read by the contextual model in this run; passages_total: those with
+    its vectors now.
     """
 
     state: EmbedState
@@ -89,8 +89,10 @@ class EventEmbedding:
         self.report = report
 
     def run(self) -> bool:
-        """Embed until nothing is missing; False when it should stop before. Raises EmbeddingUnavailable,
-        IndexUnavailable, StoreError; what was committed by then stays."""
+        """Embed until nothing is missing; False when told to stop earlier.
+
+        Raises EmbeddingUnavailable, IndexUnavailable, StoreError; what was committed by then stays.
+        """
         is_whole = self._scan() and self._follow()
         if is_whole:
             self._writer.compact()
@@ -176,8 +178,9 @@ class EventEmbedding:
         return commit
 
     def _acknowledge(self, commit: VectorCommit) -> None:
-        """Let the change log forget what is in. A database that was swapped meanwhile is another run's business; one
-        that is busy is told at the next commit: the position that counts is in our own files."""
+        """Let the change log drop what is embedded. A database replaced meanwhile concerns another run; a busy one
+        is informed at the next commit: the position that counts is in our own files.
+        """
         with suppress(StoreLocked):
             self._feed.acknowledge(CONSUMER, commit.position, derivation_id=self._derivation_id)
 
@@ -222,8 +225,10 @@ class EntryEmbedding:
         self._committed_at = time.monotonic()
 
     def run(self) -> bool:
-        """Bring the vectors in step; False when it should stop before. Raises EmbeddingUnavailable, IndexUnavailable,
-        StoreError; what was committed by then stays."""
+        """Bring the vectors up to date; False when told to stop earlier.
+
+        Raises EmbeddingUnavailable, IndexUnavailable, StoreError; what was committed by then stays.
+        """
         from recollect.index.vectors.rows import differences
 
         position = self._feed.last_change()  # before anything is read: what is written meanwhile is for the next run
@@ -241,8 +246,9 @@ class EntryEmbedding:
         return is_whole
 
     def _take_all(self, missing: list[tuple[int, int]]) -> bool:
-        """Write the vectors of (number, mark); False when it should stop before. Marks are older than the texts that
-        are read now: what was written in between is told apart again by the next run."""
+        """Write the vectors of (number, mark); False when told to stop earlier. Marks are older than the texts read
+        now: the next run detects what was written in between.
+        """
         for first in range(0, len(missing), ENTRIES_AT_A_TIME):
             if self._should_stop():
                 return False

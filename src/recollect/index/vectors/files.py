@@ -1,4 +1,4 @@
-"""The files of one embedder's vectors: append-only columns, and a log of commits that says how much of them counts.
+"""The vector files of one embedder: append-only columns, and a commit log that says how much is valid.
 
     <folder>/manifest.json   whose vectors these are, and which generation is in force; replaced as a whole
     <folder>/g<N>/codes      int8 rows, each a vector divided by its scale
@@ -43,7 +43,7 @@ GONE_BYTES = 24
 
 
 class EmbedderIdentity(NamedTuple):
-    """Whose vectors they are: another embedder, or another way of cutting texts, starts anew."""
+    """The owner of vectors: another embedder, or another way of splitting texts, starts again."""
 
     name: str
     version: str
@@ -70,10 +70,10 @@ class Generation(NamedTuple):
 
 
 class VectorCommit(NamedTuple):
-    """How much of a generation counts, and how far in the store it reaches.
+    """The valid part of a generation, and its position in the store.
 
-    rows, gone: counted of the columns and of `gone`. position: last entry of the change log that is in. next_key: where
-    the first pass over the store goes on, SCANNED when it is done. derivation_id: of the database that the keys are of.
+    rows, gone: counts of the columns and of `gone`. position: last processed entry of the change log. next_key: where
+    the first pass over the store continues, SCANNED when it is done. derivation_id: of the database that has the keys.
     """
 
     rows: int = 0
@@ -105,7 +105,7 @@ class Files:
         self._seen: tuple[tuple[int, int, int], Generation] | None = None
 
     def generation(self) -> Generation | None:
-        """Return the generation in force; None where nothing was made yet.
+        """Return the generation in force; None if nothing was made yet.
 
         Raises:
             IndexUnavailable: the manifest cannot be read or belongs to another embedder or format.
@@ -173,7 +173,7 @@ REMAKE_HINT = "run `recollect embed --anew`"
 
 
 def last_commit(generation: Generation) -> VectorCommit:
-    """Return the last whole commit whose rows are all there; an empty one where there is none.
+    """Return the last whole commit whose rows all exist; an empty one without any.
 
     Raises:
         IndexUnavailable: the log cannot be read, or the columns are shorter than it says.

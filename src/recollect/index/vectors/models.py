@@ -1,4 +1,4 @@
-"""Vectors of another model: one in a folder on this machine, or one that a server has. Brings numpy.
+"""Embedders other than ours: a model folder on this machine, or a server.
 
 Two layouts of a folder are known: model2vec's (`model.safetensors`, `tokenizer.json`, `config.json`), and that of
 sentence-transformers with an ONNX file (`onnx/model.onnx` or `model.onnx`, `tokenizer.json`, `1_Pooling/config.json`).
@@ -132,7 +132,7 @@ def _is_model2vec(folder: Path) -> bool:
 
 
 def _takes_first(folder: Path) -> bool:
-    """Return whether the first token stands for the text; else the mean of all does."""
+    """Return whether the first token represents the text; else the mean of all does."""
     try:
         pooling = json.loads((folder / "1_Pooling" / "config.json").read_bytes())
     except (OSError, ValueError):

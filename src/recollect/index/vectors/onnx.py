@@ -1,4 +1,4 @@
-"""The graph that the contextual model runs: the package's weights in int8, multiplied as int8.
+"""Builds the contextual model's graph: the package's weights, multiplied in int8.
 
 The file of the package keeps its weights in int8 and multiplies in floats. Here activations are rounded to a byte too,
 one scale a matrix, which takes half the time and moves a cosine by .010 on average
@@ -158,9 +158,9 @@ def _layer(graph: _Graph, layer: int, state: str) -> str:
 
 
 def open_session(graph: Path | bytes, *, threads: int = 0) -> Any:
-    """Return what runs a graph, a file or its bytes, on the processor. threads: 0 leaves the number to onnxruntime.
+    """Return a session that runs a graph, a file or its bytes, on the processor. threads: 0: onnxruntime decides.
 
-    Raises ImportError, and whatever onnxruntime raises for a file that it cannot use.
+    Raises ImportError, and whatever onnxruntime raises for an unusable file.
     """
     os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # read when the library is loaded, so before the import
     import onnxruntime

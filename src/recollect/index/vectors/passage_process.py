@@ -1,4 +1,4 @@
-"""Asks the process that reads passages, and starts it where it doesn't run. See `process.py`."""
+"""Asks the process that embeds passages, and starts it if needed. See `process.py`."""
 
 from __future__ import annotations
 
@@ -43,7 +43,9 @@ class PassageReader:
     """One caller. Safe from many threads; a process that was killed is started again by the next question."""
 
     def __init__(self, folder: Path, *, may_start: bool = True) -> None:
-        """folder: where the process keeps its address, `index/vectors` of a home. may_start: where none is at work."""
+        """folder: where the process keeps its address, `index/vectors` of a home. may_start: start one if none is
+        running.
+        """
         self._may_start = may_start
         self._folder = folder
         self._lock = threading.Lock()
@@ -93,8 +95,7 @@ class PassageReader:
         return self._connection
 
     def _reach(self) -> Connection | None:
-        """Return a connection to the process; None where there is none. Raises EmbeddingUnavailable where one is there
-        and does not answer."""
+        """Return a connection to the process; None without one. Raises EmbeddingUnavailable if it does not answer."""
         found: list[Connection] = []
         # The handshake has no time limit of its own: a process that was stopped would hold the question for ever.
         greeting = threading.Thread(target=self._greet, args=(found,), daemon=True)
@@ -169,7 +170,7 @@ class PassageServer:
         self._asked_at = time.monotonic()
 
     def run(self) -> None:
-        """Serve until nobody has asked for a while, or another process has taken the place."""
+        """Serve until nobody has asked for a while, or another process has replaced this one."""
         import secrets
         from multiprocessing.connection import Listener
 

@@ -50,8 +50,10 @@ class PassageBuild:
         self._to_do = 0
 
     def run(self) -> bool:
-        """Embed until nothing is missing; False when it should stop before. Raises EmbeddingUnavailable,
-        IndexUnavailable, StoreError; what was noted by then stays."""
+        """Embed until nothing is missing; False when told to stop earlier.
+
+        Raises EmbeddingUnavailable, IndexUnavailable, StoreError; what was noted by then stays.
+        """
         is_done = self._run()
         if not self._store.is_talk_complete():
             from recollect.index.vectors.talk import write_talk

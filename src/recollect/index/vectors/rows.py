@@ -1,4 +1,4 @@
-"""One commit of an embedder's vectors, mapped into memory, and the exact search over it. Brings numpy."""
+"""Maps one commit of an embedder's vectors into memory and searches it exactly."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ class Rows:
         return {"codes": self._codes, "scales": self._scales, "signs": self._signs, "keys": self.keys, **marks}
 
     def marks_by_session(self) -> tuple[Int64, Int64]:
-        """Return (the numbers that stand where events have their session's, in order; the mark of each), of live rows.
+        """Return (the numbers in the place of an event's session, in order; the mark of each), of live rows.
 
         All live rows of one number have the same mark.
         """
@@ -161,7 +161,7 @@ class Rows:
         return at if chosen is None else chosen[at]
 
     def _rows_of_sessions(self, sessions: frozenset[int]) -> Int64:
-        """Return the rows of sessions, in order. Sessions lie in runs, so that few comparisons are needed."""
+        """Return the rows of sessions, in order. Sessions form runs, so that few comparisons are needed."""
         with self._lock:
             if self._runs is None:
                 numbers = self.keys >> SEQ_BITS
@@ -262,7 +262,7 @@ class Differences(NamedTuple):
 
 
 def differences(rows: Rows | None, feed: EntryFeed) -> Differences:
-    """Compare what is kept with what is stored. Some 30 bytes of memory an entry. Raises StoreError."""
+    """Compare vectors with what is stored. Some 30 bytes of memory per entry. Raises StoreError."""
     empty = np.empty(0, np.int64)
     numbers, marks = rows.marks_by_session() if rows is not None else (empty, empty)
     numbers = numbers - ENTRY_BASE

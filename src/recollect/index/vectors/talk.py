@@ -1,4 +1,4 @@
-"""The talk nearest to a question, of all talk that has vectors: by the signs of vectors first, then by their codes.
+"""Finds the messages nearest to a question: by the signs of the vectors, then by their codes.
 
 The signs of all talk stand in one file, a row a passage: six words of 64 signs beside the key of the event. A look at
 every row takes a millisecond for twenty thousand passages.
@@ -75,7 +75,7 @@ def nearest_talk(
         return []
     try:
         rows = np.load(path, mmap_mode="r")
-    except FileNotFoundError:  # made anew meanwhile
+    except FileNotFoundError:  # made again meanwhile
         return []
     keys = rows[:, 0]
     apart = np.bitwise_count(rows[:, 1:].view(np.uint64) ^ signs_of(vector)).sum(axis=1, dtype=np.int32)

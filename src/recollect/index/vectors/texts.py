@@ -1,4 +1,4 @@
-"""Which events have vectors, and how a long text is cut for them."""
+"""Selects the events that get vectors, and splits long texts."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MAX_CHUNKS = 64
 """Of one event; what is beyond them (51,200 characters) is found by its words only."""
 MIN_CHARS = 3
 CUTTING = 1
-"""Number of these rules; vectors made by others are made anew."""
+"""Number of these rules; vectors made by others are made again."""
 ENTRY_CUTTING = 1
 """The same of what was learned, noted and documented, the places of kinds in marks (`store.entries`) included."""
 
@@ -56,7 +56,7 @@ def chunks(text: str) -> list[str]:
 
 
 def _pieces(text: str, size: int, marks: Sequence[str]) -> Iterator[Passage]:
-    """Yield the pieces of a text, each cut behind the first of these marks that stands in its second half."""
+    """Yield the pieces of a text, each cut after the first of these marks in its second half."""
     start = 0
     while start < len(text):
         end = min(start + size, len(text))
@@ -75,7 +75,7 @@ MIN_PASSAGE_CHARS = 12
 TEXT_CHARS = 65_536
 """So much of a text is cut: what a search reads of it."""
 PASSAGE_CUTTING = 2
-"""Number of these rules; vectors made by others are made anew."""
+"""Number of these rules; vectors made by others are made again."""
 MOST: dict[TextClass, int] = {"talk": 64, "thinking": 16, "tool_input": 8, "tool_output": 8}
 """Passages of one text that have vectors, by class; a class that is missing has none."""
 _ENDS = 2

@@ -1,4 +1,4 @@
-"""What makes vectors of texts, whatever stands behind it."""
+"""The contract of an embedder, and the index of its vectors."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ if TYPE_CHECKING:
 
 
 class Embedder(Protocol):
-    """Makes vectors. Two of the same `name` and `version` give comparable vectors, others never do.
+    """Makes vectors. Only those of the same `name` and `version` are comparable.
 
-    name: a short word for people, also the beginning of the folder's name. version: whatever tells its content (a hash
-    of the weights, the address and name of a served model). dimensions: length of every vector.
+    name: a short word for people, also the prefix of the folder's name. version: identifies its content (a hash of the
+    weights, the address and name of a served model). dimensions: length of every vector.
     """
 
     @property
@@ -120,11 +120,11 @@ class VectorIndex:
 
     @classmethod
     def open(cls, folder: Path, embedder: Embedder, *, store: TextFeed | None = None) -> VectorIndex:
-        """Open for reading; nothing is read before the first question.
+        """Open for reading; reads nothing before the first question.
 
         Args:
             folder: `index/vectors` of a home; need not exist.
-            store: tells what is not covered yet and whether the keys still mean the same; None: all is taken as it is.
+            store: reports what has no vectors yet and whether the keys still mean the same; None: accept all.
         """
         return cls(folder, embedder, store)
 
@@ -133,7 +133,8 @@ class VectorIndex:
     ) -> list[Near]:
         """Return the events nearest in meaning, best first, at most `limit`; with `sessions`, only of those numbers.
 
-        Nothing where nothing is made yet, or the question says nothing to the model. classes: see `Rows.nearest`.
+        Nothing if no vectors exist yet, or the question means nothing to the model. classes: see `Rows.nearest`.
+
         Raises:
             IndexUnavailable: the files are damaged or of another model.
             EmbeddingUnavailable: the question cannot be embedded.
@@ -170,13 +171,13 @@ class VectorIndex:
         return known[2]
 
     def is_missing(self) -> bool:
-        """Tell whether nothing has a vector, though something should. Nothing is counted. Raises IndexUnavailable."""
+        """Return whether nothing has a vector, though something should. Nothing is counted. Raises IndexUnavailable."""
         rows = self.rows()
         is_empty = rows is None or not len(rows.live_keys())
         return is_empty and self._store is not None and self._store.has_of_kinds(KINDS)
 
     def rows(self) -> Rows | None:
-        """Return the rows of the last commit; None where there are none for this database. Raises IndexUnavailable."""
+        """Return the rows of the last commit; None if there are none for this database. Raises IndexUnavailable."""
         with self._lock:
             generation = self._files.generation()
             if generation is None:

@@ -1,4 +1,4 @@
-"""The writing side: rows are added and retired, then a commit makes them count. One writer a home (`EmbedLock`).
+"""Writes vectors: adds and retires rows, then commits. One writer per home (`EmbedLock`).
 
 A kill at any instruction leaves the last commit readable; what came after it is written over. Brings numpy.
 """
@@ -51,12 +51,12 @@ class VectorWriter:
     def __init__(
         self, files: Files, derivation_id: bytes, *, dimensions: Callable[[], int], anew: bool = False
     ) -> None:
-        """Open where the last commit left off, or begin anew: without files, of another database, or asked to.
+        """Continue after the last commit, or start again: without files, for another database, or on request.
 
-        dimensions: of the vectors to come; asked only where it begins anew.
+        dimensions: of the vectors to come; needed only at a start.
 
         Raises:
-            IndexUnavailable: the files cannot be written. Damaged ones are begun anew.
+            IndexUnavailable: the files cannot be written. Damaged ones are made again.
         """
         self._files = files
         self._columns: dict[str, BinaryIO] = {}
@@ -97,14 +97,14 @@ class VectorWriter:
         self.close()
 
     def close(self) -> None:
-        """Let go of the files; what was not committed does not count."""
+        """Release the files; uncommitted rows do not count."""
         for file in (*self._columns.values(), self._log):
             if file is not None:
                 file.close()
         self._columns, self._log = {}, None
 
     def retire(self, ranges: Iterable[tuple[int, int]]) -> None:
-        """Let every row written so far whose key lies in a range (first and last included) be dead."""
+        """Mark every row written so far whose key is in a range (first and last included) as dead."""
         wanted = np.array(list(ranges), np.int64).reshape(-1, 2)
         known = self._sorted_keys()
         if not len(wanted) or not len(known):

@@ -1,1 +1,1 @@
-"""Keeps a memory fresh in one long-lived process, and lets other processes ask it."""
+"""Keeps a memory fresh in one long-running process and answers other processes."""

@@ -1,4 +1,4 @@
-"""Watches the folders of project documents: which collections a changed path is of, and what is to be watched now.
+"""Watches folders of project documents and finds the collections of changed paths.
 
 Folders are watched one by one, and only those that a walk enters: what is ignored (packages, output of builds) changes
 all the time and has more folders than a system watches. They have a watcher of their own, so that too many of them

@@ -1,4 +1,4 @@
-"""What a daemon does while nothing changes: analyse, learn, make ready, embed, keep the memory within its bounds."""
+"""The daemon's work while nothing changes: analyse, learn, prepare blocks, embed, apply retention."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 READY_AFTER_S = 1.0
 """After a change a session's start has an answer again this soon."""
 DISTILL_AFTER_S = 5.0
-"""A session whose end was taken in is analysed this soon."""
+"""A session whose end was ingested is analysed this soon."""
 DISTILL_EVERY_S = 30.0
 """While sessions are under way: how often is looked whether one has ended."""
 DISTILL_FOR_S = 20.0
@@ -100,7 +100,7 @@ class IdleWork:
         return min(attempts.next_at() for attempts in self.attempts)
 
     def work(self, *, should_stop: Callable[[], bool]) -> None:
-        """Do what is due. should_stop: asked between steps; what is left is done the next time."""
+        """Do what is due. should_stop: checked between steps; the rest waits for the next time."""
         if self._ready.is_due():
             with self._ready.one():
                 self._home.ready().make()
@@ -122,7 +122,7 @@ class IdleWork:
                 self._sweep(should_stop)
 
     def stop(self) -> None:
-        """Have the embedding end after the batch it is at, and asking after its answer. Any thread may say so."""
+        """End embedding after its present batch, and asking after its answer. From any thread."""
         self._ending.set()
         self._home.embedding.stop()
 
@@ -261,11 +261,11 @@ class Attempts:
         """Called once when a failure has come `PERSISTENT_TIMES` in a row. Must not raise."""
 
     def may_try(self) -> bool:
-        """Tell whether it may be tried now: it has not failed just before."""
+        """Return whether it may be tried now: it has not just failed."""
         return time.monotonic() >= self._again_at
 
     def is_due(self) -> bool:
-        """Tell whether it is to be done, and may be tried, now."""
+        """Return whether it is due, and may be tried, now."""
         return self.due_at <= time.monotonic() and self.may_try()
 
     def next_at(self) -> float:
@@ -278,7 +278,7 @@ class Attempts:
 
     @contextmanager
     def one(self) -> Iterator[None]:
-        """Try once. What fails inside is kept as the failure and goes no further: the loop must go on."""
+        """Try once. Records a failure and does not propagate it: the loop must continue."""
         self.was_busy = False
         try:
             yield

@@ -1,4 +1,4 @@
-"""The loop of a daemon: notices what agents write, takes it in at once, and does the rest of the work in between.
+"""The daemon's loop: notices what agents write, ingests it at once, and does the rest in between.
 
 One thread does all that writes, so that nothing waits for anything but itself and an append is never far behind. What
 fails is tried again and told; nothing that fails ends the loop.
@@ -90,7 +90,7 @@ class Keeper:
         self._thread.start()
 
     def ask_to_stop(self) -> None:
-        """Have the work under way end after the slice or the session it is at. Returns at once."""
+        """End the present work after its slice or session. Returns at once."""
         self._phase = "stopping"
         self._ending.set()
         self._notices.end()
@@ -104,10 +104,10 @@ class Keeper:
         return not self._thread.is_alive()
 
     def settle(self, seconds: float = SETTLE_S) -> tuple[str, ...]:
-        """Wait a moment until what was noticed is searchable; return notes on what is missing.
+        """Wait a moment until noticed changes are searchable; return notes on what is missing.
 
-        What the system has not told of yet is noticed too where it changed the files that changed last. What was
-        learned or noted by another process is made searchable here.
+        Also notices changes that the system has not reported yet in the most recently changed files, and makes
+        learnings and notes of other processes searchable.
         """
         if changed := self._latest.changed():
             self._notices.add(changed)
@@ -152,7 +152,7 @@ class Keeper:
         )  # fmt: skip
 
     def _last_sweep_at(self) -> int | None:
-        """Return when the memory was last looked after, by whatever process; what this one did where unknown."""
+        """Return the time of the last maintenance by any process; this process's own if unknown."""
         try:
             return swept_at(self._home.home)
         except RecollectError:  # whose work it holds up says so among the failures
@@ -298,7 +298,7 @@ class Clocks:
         self._last = (wall(), forward())
 
     def has_jumped(self) -> bool:
-        """Tell whether, since the last question, the machine slept or somebody set its clock."""
+        """Return whether, since the last call, the machine slept or somebody set its clock."""
         wall, forward = self._wall(), self._forward()
         passed, waited = wall - self._last[0], forward - self._last[1]
         self._last = (wall, forward)

@@ -1,4 +1,4 @@
-"""What was noticed and waits to be taken in: paths that changed, or everything. Any thread adds, one takes."""
+"""Changes that wait for ingest: paths, or everything. Any thread adds; one thread takes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MOST_PATHS = 2_000
 
 
 class Noticed(NamedTuple):
-    """What one pass takes in. since: when the first of it was noticed, on the clock of `time.monotonic`."""
+    """What one pass ingests. since: when the first of it was noticed, on the clock of `time.monotonic`."""
 
     paths: frozenset[str]
     is_everything: bool
@@ -77,13 +77,13 @@ class Notices:
             return found
 
     def taken(self) -> None:
-        """Say that what was taken is searchable."""
+        """Record that the taken changes are searchable."""
         with self._changed:
             self._taken_since = None
             self._changed.notify_all()
 
     def put_back(self, noticed: Noticed, *, seconds: float) -> None:
-        """Give back what could not be taken in; nothing is taken again for so long."""
+        """Return what could not be ingested; nothing is taken again for this long."""
         with self._changed:
             self._paths |= noticed.paths
             self._is_everything = self._is_everything or noticed.is_everything
@@ -93,7 +93,7 @@ class Notices:
             self._changed.notify_all()
 
     def is_waiting(self) -> bool:
-        """Tell whether something could be taken now."""
+        """Return whether something could be taken now."""
         with self._changed:
             return self._has_any() and time.monotonic() >= self._held_until
 
@@ -131,10 +131,10 @@ class Notices:
 
 
 class LatestPaths:
-    """What changed last, and how it was when it was looked at. Any thread asks, one adds.
+    """The most recently changed paths and their state. Any thread reads, one adds.
 
-    The system tells of a change some 50 ms later. Who asks meanwhile looks at these himself, since what was written
-    just now was written, as a rule, to a file that was written to before, or beside it.
+    The system reports a change after about 50 ms. A reader in that time examines these paths itself, because new text
+    usually goes to a file that was written before, or beside one.
     """
 
     def __init__(self) -> None:
@@ -180,7 +180,7 @@ class SecondLooks:
         self._looks: dict[str, int] = {}
 
     def after(self, paths: Iterable[str], report: SyncReport) -> None:
-        """Take note of a pass over some paths and of what came of it."""
+        """Record a pass over some paths and its result."""
         troubled = {one.path for line in report.agents.values() for one in line.skipped}
         now = time.monotonic()
         for path in paths:

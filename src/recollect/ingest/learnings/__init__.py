@@ -1,1 +1,1 @@
-"""Learns from the sessions that are due, by rules and, if configured, by asking a model, and stores the result."""
+"""Learns from due sessions, by rules and, if configured, with a model, and stores the result."""

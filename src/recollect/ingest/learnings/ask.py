@@ -1,4 +1,4 @@
-"""Asks a model about the turns that wait: claim, ask, keep. Without the ingest lock: an answer may take a minute.
+"""Asks a model about waiting turns: claim, ask, store. Without the ingest lock, as answers may take a minute.
 
 Claiming is one transaction, results with the end of the job another; between them nothing is held but a lease. Several
 workers may be at it, in any number of processes.
@@ -228,7 +228,7 @@ class Asking:
             self._relate()
 
     def _relate(self) -> None:
-        """Compare what came with what is known, which is quick; what is left the next run of the rules does."""
+        """Compare new learnings with known ones while that is quick; the next run of the rules does the rest."""
         with self._store.transaction():
             job = self._queue.claim("relate", holder=self._holder, now_us=self._now_us(), lease_us=self._lease_us)
             if job is not None:
@@ -301,7 +301,7 @@ def begin_asking(store: LearningStore, fingerprint: str, now_us: int) -> None:
 
 
 def end_waits(store: LearningStore, now_us: int) -> None:
-    """Somebody wants it asked now: a pause and what was put off after failures end. The budget holds as ever."""
+    """Ask now, on request: ends a pause and delays after failures. The budget still applies."""
     pause = unpack_pause(store.note(NOTE))
     with store.transaction():
         for kind in QUESTIONS:
@@ -323,14 +323,14 @@ def asking_since(store: LearningStore, config: LearningConfig, now_us: int) -> i
 
 
 def switched_off(store: LearningStore) -> None:
-    """Learning is switched off: a pause of asking a model holds nobody up, and nobody is told of it any more."""
+    """Learning is switched off: a pause delays nobody, and nobody is told of it any more."""
     if store.note(NOTE):
         with store.transaction():
             _end_asking(store)
 
 
 def _end_asking(store: LearningStore) -> None:
-    """Forget what kept a model from being asked; what was parked for it is asked where asking begins again."""
+    """Clear what kept a model from being asked; parked jobs are asked when asking resumes."""
     keep_pause(store, None)
     store.set_note(FINGERPRINT_NOTE, b"")
 

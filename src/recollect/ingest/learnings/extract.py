@@ -1,6 +1,6 @@
-"""Has the extractor read the sessions that are due, one transaction each, then compares what is known of a repository.
+"""Extracts learnings from due sessions, one transaction each, then settles them per repository.
 
-Killed anywhere, the next run goes on: what a session gives is kept with the end of its job, or neither is.
+Killed anywhere, the next run continues: what a session gives is kept with the end of its job, or neither is.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 LEASE_US = 60_000_000
 """Of `rules` and `relate` jobs, which nobody but the one ingester takes: it counts for nothing but a clock set back."""
 ONE_BY_ONE_US = 30_000_000
-"""Beside agents at work a session is read at most this often while a turn goes on."""
+"""Beside agents at work a session is read at most this often while a turn continues."""
 EXTRACTOR_NOTE = "extractor"
 """Keeps the version that the sessions were read by."""
 PROGRAM_NOTE = "program"
@@ -48,12 +48,12 @@ LearnProgress = Callable[[int, int], None]
 
 
 class LearnReport(msgspec.Struct):
-    """What a run did.
+    """The result of a run.
 
-    state: done; interrupted (time or a signal; the next run goes on); busy (another process is ingesting); off.
-    sessions: read by the rules. turns: batches of turns that a model was asked about. new, changed: learnings.
-    next_at: when there is work again, UTC microseconds, None: not before sessions change. batch: what `recollect undo`
-    takes back, "" where nothing is new. notes: what could not be learned from, and why.
+    state: done; interrupted (time or a signal; the next run continues); busy (another process is ingesting); off.
+    sessions: read by the rules. turns: batches of turns that a model was asked about. new, changed: learnings. next_at:
+    when there is work again, UTC microseconds, None: not before sessions change. batch: what `recollect undo` takes
+    back, "" if nothing is new. notes: what could not be learned from, and why.
     """
 
     state: LearnState = "done"
@@ -77,8 +77,9 @@ class Read(msgspec.Struct, frozen=True):
 
 
 class ModelJobs(NamedTuple):
-    """What a model is to be asked about a session. again_at: when the session may have come to rest, so that its last
-    turns can be asked about, None where nothing is left."""
+    """Questions for a model about a session. again_at: when the session may be idle, so that its last turns can be
+    asked about, None if nothing is left.
+    """
 
     jobs: Sequence[Job]
     last_turn: int
@@ -111,10 +112,10 @@ class Extracting:
         self, *, is_patient: bool = False, should_stop: Callable[[], bool] = lambda: False,
         progress: LearnProgress | None = None,
     ) -> LearnReport:  # fmt: skip
-        """Read the sessions that are due.
+        """Read the due sessions.
 
-        is_patient: beside agents at work, a session is read no more than every 30 s while a turn goes on, at once when
-        it is over. Raises StoreError; what was kept by then stays.
+        is_patient: beside working agents, read a session at most every 30 s during a turn, at once when it is over.
+        Raises StoreError; what was stored by then stays.
         """
         started = time.perf_counter()
         try:
@@ -127,7 +128,7 @@ class Extracting:
         return self.report
 
     def tell_kept(self) -> None:
-        """Have the report say what was kept so far."""
+        """Add what was stored so far to the report."""
         self.report.new, self.report.changed = self._keeping.added, self._keeping.changed
         self.report.batch = self._keeping.batch
 
@@ -143,9 +144,9 @@ class Extracting:
         return self._queue.due_sessions("rules", now_us=self._now_us())
 
     def take(self, uid: str, extraction: Extraction | None) -> None:
-        """Take what a session gives that was read elsewhere, and learn from the session whose turn it is.
+        """Accept what another process read of a session, and learn from the session whose turn it is.
 
-        Which one that is the queue says, in whatever order sessions are read. Raises StoreError.
+        The queue decides whose turn it is, in whatever order sessions are read. Raises StoreError.
         """
         if extraction is not None:
             self._extractions[uid] = extraction
@@ -236,7 +237,7 @@ class Extracting:
             )
 
     def _add_model_jobs(self, job: Job, source: AnalysisInput, event_count: int) -> tuple[Read, int | None]:
-        """Have a model asked about the turns that are finished; return what is noted of the session."""
+        """Queue questions to a model about the finished turns; return the session's new note."""
         now = self._now_us()
         last = msgspec.json.decode(job.data, type=Read).last_turn
         if self.make_model_jobs is None:
@@ -246,7 +247,7 @@ class Extracting:
         return Read(now, event_count, found.last_turn), found.again_at
 
     def _found(self, source: AnalysisInput, extraction: Extraction) -> list[Sighting]:
-        """Return what a session says now, as it is kept."""
+        """Return what a session says now, as stored."""
         uid = source.session.session_uid
         said = [Sighting(uid, BY_RULES, learning) for learning in self._as_judged(extraction.learnings)]
         asked = {s.learning.id: s.learning for s in said if _is_pending(s)}
@@ -258,8 +259,7 @@ class Extracting:
         return [*said, *(Sighting(uid, BY_CLOSING, one) for one in closed)]
 
     def _as_judged(self, learnings: Sequence[Learning]) -> list[Learning]:
-        """Return learnings where a preference of which a person said something stays under the id that they saw, and
-        holds everywhere as it did then."""
+        """Return learnings such that a preference with a person's verdict keeps its id and its scope."""
         former = {
             x.id: id_everywhere(x.kind, x.text) for x in learnings if x.kind == "preference" and x.scope == "repo"
         }
@@ -319,19 +319,18 @@ def _note_changes(store: LearningStore, now_us: int, least_wait_us: int) -> None
 
 
 def _is_still_there(sighting: Sighting, source: AnalysisInput) -> bool:
-    """Tell whether the session still has all events that a sighting rests on."""
+    """Return whether the session still has all events that a sighting rests on."""
     events = {(event.event_id, event.part) for event in source.events}
     return all((e.event_id, e.part) in events for e in sighting.learning.evidence)
 
 
 def _is_pending(sighting: Sighting) -> bool:
-    """Tell whether a session asks for something to be done, and did not take it back."""
+    """Return whether a session asks for something to be done, and did not take it back."""
     return sighting.learning.kind == "action" and sighting.learning.state != "undone"
 
 
 def _as_they_stand(before: Iterable[Sighting], source: AnalysisInput) -> list[Sighting]:
-    """Return what models said of a session, where it rests on something else now: on what was not undone alone, or on
-    nothing but what was."""
+    """Return what models said of a session whose basis changed: only on what was not undone, or only on what was."""
     said = [sighting for sighting in before if is_models(sighting)]
     undone = {(event.event_id, event.part) for event in source.events if event.is_undone} if said else set()
     found = []
@@ -349,7 +348,7 @@ def _as_they_stand(before: Iterable[Sighting], source: AnalysisInput) -> list[Si
 
 
 def _is_of_evicted(sighting: Sighting, source: AnalysisInput) -> bool:
-    """Tell whether a sighting rests on events that were taken away to save space: what they gave stays."""
+    """Return whether a sighting rests on events deleted to save space: what they gave stays."""
     if source.base is None:
         return False
     return any(evidence.seq < source.base.through_seq for evidence in sighting.learning.evidence)

@@ -1,4 +1,4 @@
-"""What an extractor gives of one session, in whichever process that is read."""
+"""The result of extracting from one session, in whichever process it ran."""
 
 from __future__ import annotations
 

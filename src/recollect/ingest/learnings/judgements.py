@@ -1,4 +1,4 @@
-"""A person's word on what was learned: small writes straight to the database, without the ingest lock."""
+"""A person's verdict on learnings: small writes without the ingest lock."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ WRITTEN_DOWN = "written down"
 
 
 class Judgements:
-    """Keeps verdicts. They outlive whatever is derived anew; the newest of a learning counts."""
+    """Stores verdicts. They survive every derivation; the newest one of a learning counts."""
 
     def __init__(self, home: OpenHome, now_us: Callable[[], int]) -> None:
         self._home = home
@@ -111,7 +111,7 @@ class Judgements:
             return reader.learnings(LearningFilter(kinds=("preference",), scopes=("user",), states=GIVEN_STATES))
 
     def settle_batch(self, batch: str) -> int:
-        """Compute what a batch added anew, after it was undone."""
+        """Recompute the learnings of a batch after it was undone."""
         with closing(LearningReader(self._home.home)) as reader:
             ids = [one.id for one in reader.learnings(LearningFilter(batch=batch)) if one.state != "retired"]
         with open_learning_store(self._home.home) as store, store.transaction():
@@ -125,7 +125,7 @@ class Judgements:
         return self._kept(learning.id)
 
     def _settle(self, store: LearningStore, ids: Collection[str]) -> None:
-        """Compute learnings anew, and compare what else is known of their repositories, in the same transaction."""
+        """Recompute learnings, and compare the rest of their repositories, in the same transaction."""
         from recollect.ingest.learnings.keep import Keeping, rules_now
 
         keeping = Keeping(store, partial(rules_now, self._home.config, self._now_us), None)
@@ -184,7 +184,7 @@ class UserFileReport(msgspec.Struct, frozen=True):
 
 
 def written_before(note: bytes, path: str) -> Written:
-    """Return what was written into this file the last time; nothing where it was another file."""
+    """Return what was last written to this file; nothing if it was another file."""
     with contextlib.suppress(msgspec.MsgspecError):
         found = _decode(note) if note else Written()
         return found if found.path == path else Written()
@@ -201,10 +201,10 @@ def find_removed(path: Path, written: Written) -> list[str]:
 def write_user_file(
     path: Path, learnings: Sequence[Learning], written: Written, *, before_replacing: Callable[[], None] = lambda: None
 ) -> tuple[UserFileReport, Written]:
-    """Have the region of a file say what the user prefers; return what became of it and what is written now.
+    """Write the user's preferences to the region of a file; return the result and the written text.
 
-    A file that changes while it is written is read again. before_replacing: called when the new text is on the disk and
-    not yet in place. Raises StoreError.
+    A file that changes meanwhile is read again. before_replacing: called when the new text is on disk but not yet in
+    place. Raises StoreError.
     """
     ours = {line_of(one): one.id for one in preferences_for(learnings)}
     for _ in range(_TRIES):
@@ -227,7 +227,7 @@ def write_user_file(
 
 
 def _read_text(path: Path) -> str | None:
-    """Return a file's text, bytes that are none as they are; None where it is not there, no file, or too large."""
+    """Return a file's text, with undecodable bytes kept; None if it does not exist, is no file, or is too large."""
     try:
         if not path.is_file() or path.stat().st_size > MAX_BYTES:
             return None

@@ -1,4 +1,4 @@
-"""Keeps what sessions gave: sightings, the learnings that they come to, what a search finds, the batch to undo."""
+"""Stores what sessions gave: sightings, learnings, search entries and the batch to undo."""
 
 from __future__ import annotations
 
@@ -34,8 +34,9 @@ class Keeping:
     """Writes for one run. Everything here happens inside a transaction of the store."""
 
     def __init__(self, store: LearningStore, rules: Callable[[], Rules], batch: Batch | None) -> None:
-        """rules: asked for every time, for the clock. batch: takes what is new, and is kept with the first such; None
-        for what a person says."""
+        """rules: called every time, for the clock. batch: receives new learnings, and is stored with the first one;
+        None for what a person says.
+        """
         self._store = store
         self._queue = store.queue
         self._rules = rules
@@ -79,7 +80,7 @@ class Keeping:
         return [s for s in now if s not in said.values()], [s for key, s in said.items() if key not in kept]
 
     def settle(self, ids: Collection[str]) -> None:
-        """Compute learnings anew from what is kept of them, and have their repositories compared when time is."""
+        """Recompute learnings from what is stored of them, and schedule the comparison of their repositories."""
         rules = self._rules()
         now = [(known, learning) for known in self._store.known(ids) if (learning := settled(known, rules)) is not None]
         self._save(now, rules, is_touched=True)
@@ -137,8 +138,9 @@ def rules_now(config: Config, now_us: Callable[[], int]) -> Rules:
 
 
 def want_related(queue: JobQueue, repo: str, *, due_at: int = 0) -> None:
-    """Have the learnings of a repository compared with each other and with what was decided there, at once or when
-    `due_at` has come."""
+    """Schedule the comparison of a repository's learnings with each other and with its decisions, at once or at
+    `due_at`.
+    """
     queue.want(Job(f"relate:{repo}", "relate", "", made_at=due_at, due_at=due_at))
 
 
@@ -184,10 +186,10 @@ _REFUSING = re.compile(
 
 
 def overruled(learnings: Iterable[Learning], decisions: Iterable[Decision]) -> set[str]:
-    """Return the ids of what a person asked for, and decided otherwise later, for the same purpose or place.
+    """Return the ids of requests that the person later decided otherwise, for the same purpose or place.
 
-    "Never use threads in the importer" and "let's use threads in the importer after all"; "we use requests for the
-    HTTP client" and "replace requests with httpx for the HTTP client".
+    "Never use threads in the importer" and "let's use threads in the importer after all"; "we use requests for the HTTP
+    client" and "replace requests with httpx for the HTTP client".
     """
     settled = (d for d in decisions if d.speaker == "human" and d.ts is not None and d.status != "ranked")
     stances = [stance for decision in settled if (stance := stance_of(decision)).places]

@@ -1,4 +1,4 @@
-"""Learns from a session as the store gives it."""
+"""Extracts learnings from a session as the store returns it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def scorer() -> SentenceScorer:
 def extract_session(of_session: Observed, *, home_repo: str = "", is_ranked: bool = True) -> Extracted:
     """Return what is learned of a session as the store gives it (`store.insight_feed.AnalysisInput`).
 
-    is_ranked: with learned weights, where they are there; else by rules alone.
+    is_ranked: use the scorer if its weights exist; else only rules.
     """
     known = scorer() if is_ranked and not scorer().missing else None
     return extract(of_session, home_repo=home_repo, scorer=known)

@@ -1,4 +1,4 @@
-"""Learns from sessions: after a sync, beside a daemon's other work, or on demand; and tells what was learned."""
+"""Learns after a sync, beside a daemon's other work, or on demand, and reports what was learned."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class LearnFacet:
         """Learn from the sessions that are due by the rules that always run. Asks no model, see `ask`.
 
         max_seconds: after this time the next run goes on. is_patient: beside agents at work, a session is read at most
-        every 30 s while a turn goes on. extractor: in place of the rules that ship. at_once: a person waits; sessions
+        every 30 s while a turn continues. extractor: in place of the rules that ship. at_once: a person waits; sessions
         that go on are read too, and a model is asked about them up to the last turn that is over. While another process
         is ingesting, returns at once with state "busy". Raises StoreError, ArchiveError.
         """
@@ -83,7 +83,7 @@ class LearnFacet:
         return report
 
     def keep_user_file(self, notes: list[str]) -> None:
-        """After a run: have `user.md` follow what was learned; add a note where it cannot be written."""
+        """After a run: update `user.md`; add a note if it cannot be written."""
         if not self._home.config.learning.enabled or not self.user_file().exists():
             return
         try:
@@ -93,7 +93,7 @@ class LearnFacet:
 
     @property
     def asks_model(self) -> bool:
-        """Tell whether a model is configured to be asked."""
+        """Return whether a model is configured."""
         learning = self._home.config.learning
         return learning.enabled and bool(learning.provider)
 
@@ -111,10 +111,10 @@ class LearnFacet:
         return _ask_models(self._home, deadline(max_seconds, should_stop), now_us=self._now_us, is_at_once=at_once)
 
     def want_older(self, *, after: int | None = None, before: int | None = None) -> int:
-        """Have the model asked about sessions that began before it was configured: the newest first, when nothing newer
-        waits, as far as the budget goes, on the next days too. Return how many were not asked for before.
+        """Queue questions about sessions from before the model was configured; return how many are new.
 
-        after, before: UTC microseconds of when they began, [after, before). Raises StoreError.
+        Newest first, after all newer work, as far as the budget allows, over several days. after, before: UTC
+        microseconds of their beginning, [after, before). Raises StoreError.
         """
         if not self.asks_model or not self._home.is_there():
             return 0
@@ -132,7 +132,7 @@ class LearnFacet:
     def preview(self, session: str) -> AskPreview:
         """Return what a model would be sent of a session, and what that would cost at most; nothing is sent.
 
-        Also where no model is configured. session: uid or a unique beginning. Raises UnknownName, ConfigError.
+        Also where no model is configured. session: uid or a unique prefix. Raises UnknownName, ConfigError.
         """
         from recollect.ingest.learnings.status import preview_of
 
@@ -141,8 +141,7 @@ class LearnFacet:
     # Asking what was learned
 
     def learnings(self, where: LearningFilter | None = None) -> list[Learning]:
-        """Return learnings with their evidence, the newest first. Nothing is taken in. Raises UnknownName for a
-        repository."""
+        """Return learnings with their evidence, newest first. Ingests nothing. Raises UnknownName for a repository."""
         where = where or LearningFilter()
         if where.repos and self._home.is_there():
             known = self._home.known_names()
@@ -150,7 +149,7 @@ class LearnFacet:
         return self._asked(lambda reader: reader.learnings(where), [])
 
     def learning(self, name: str) -> Learning:
-        """Return a learning by its id, a beginning of it that only one has, or its entry's uid. Raises UnknownName."""
+        """Return a learning by its id, unique prefix, or its entry's uid. Raises UnknownName."""
         found = self._asked(lambda reader: reader.learning(name), None) if name.strip() else None
         if found is None:
             nobody: list[str] = []
@@ -161,8 +160,10 @@ class LearnFacet:
     def actions(
         self, *, repos: Sequence[str] = (), states: Sequence[LearningState] = GIVEN_STATES, limit: int = MOST_PENDING
     ) -> list[Learning]:
-        """Return actions: urgent ones first, then high, then others, each the newest first. What is over is left out
-        where pending ones are asked for, also where nothing ran since. Raises UnknownName for a repository."""
+        """Return actions: urgent, then high, then others, each newest first.
+
+        A request for pending ones omits expired ones, even if nothing ran since. Raises UnknownName for a repository.
+        """
         where = LearningFilter(kinds=("action",), repos=tuple(repos), states=tuple(states))
         now, order = self._now_us(), {"urgent": 0, "high": 1, "": 2}
         found = [
@@ -191,20 +192,20 @@ class LearnFacet:
         )
 
     def pause(self) -> Pause | None:
-        """Return why no model is asked now, None where nothing keeps it from being asked. One row is read."""
+        """Return why no model is asked now, None without a reason. Reads one row."""
         from recollect.ingest.learnings.status import pause_of
 
         return self._asked(lambda reader: pause_of(reader, self._home, self._now_us()), None)
 
     def status(self) -> LearnStatus:
-        """Return how learning is, from the database alone. Raises StoreError and its kinds."""
+        """Return the state of learning, from the database alone. Raises StoreError and its subclasses."""
         from recollect.ingest.learnings.status import status_of
 
         empty = LearnStatus(enabled=self._home.config.learning.enabled, provider=self._home.config.learning.provider)
         return self._asked(lambda reader: status_of(reader, self._home, self._now_us()), empty)
 
     def held_back(self, *, limit: int = 20) -> tuple[HeldBack, ...]:
-        """Return what of a model's answers cannot be used, the newest first. Raises StoreError and its kinds."""
+        """Return unusable parts of a model's answers, newest first. Raises StoreError and its subclasses."""
         nothing: list[Quarantined] = []
         found = self._asked(lambda reader: reader.quarantined(limit=limit), nothing)
         return tuple(HeldBack(session_uid=q.session_uid, at=q.at, reason=q.reason, text=q.text) for q in found)
@@ -212,19 +213,19 @@ class LearnFacet:
     # A person's word. It is kept where StoreError says that `user.md` could not follow it.
 
     def confirm(self, name: str, *, reason: str = "") -> Learning:
-        """Take a learning as confirmed: it is sure from now on, whatever is derived anew. Raises UnknownName."""
+        """Confirm a learning: it is certain from now on. Raises UnknownName."""
         return self._followed(self._judging().confirm(self.learning(name), reason=reason))
 
     def correct(self, name: str, text: str, *, reason: str = "") -> Learning:
-        """Have a learning superseded by what is right, and return that one. Raises UnknownName, UsageError."""
+        """Supersede a learning with the right text, and return that one. Raises UnknownName, UsageError."""
         return self._followed(self._judging().correct(self.learning(name), text, reason=reason))
 
     def retire(self, name: str, *, reason: str = "") -> Learning:
-        """Have a learning given to nobody any more; its history stays. Raises UnknownName."""
+        """Stop giving a learning to anyone; its history stays. Raises UnknownName."""
         return self._followed(self._judging().retire(self.learning(name), reason=reason))
 
     def done(self, name: str, *, reason: str = "") -> Learning:
-        """Mark an action as done. Raises UnknownName, UsageError where it is no action."""
+        """Mark an action as done. Raises UnknownName, UsageError for anything else."""
         return self._judging().done(self.learning(name), reason=reason)
 
     def add(self, new: NewLearning) -> Learning:
@@ -236,9 +237,9 @@ class LearnFacet:
         return self._judging().settle_batch(batch)
 
     def write_user_file(self) -> UserFileReport:
-        """Have the marked region of `user.md` say what the user prefers, where somebody made that file.
+        """Write the user's preferences to the marked region of `user.md`, if somebody created that file.
 
-        Lines that were taken out by hand are retired first. Raises StoreError where the file cannot be written.
+        First retires what was deleted from it by hand. Raises StoreError if the file cannot be written.
         """
         path = self.user_file()
         if not self._home.is_there() or not path.exists():
@@ -260,7 +261,7 @@ class LearnFacet:
     # Inside
 
     def _followed(self, learning: Learning) -> Learning:
-        """Have `user.md` follow what was said of a learning."""
+        """Update `user.md` after a verdict."""
         if learning.kind == "preference":
             self.write_user_file()
         return learning
@@ -279,7 +280,7 @@ class LearnFacet:
         return SeenEvidence(evidence=evidence, citation=citation, event=found, is_revoked=is_revoked)
 
     def _asked(self, question: Callable[[LearningReader], _T], nothing: _T) -> _T:
-        """Ask the stored learnings; `nothing` where nothing was ever stored, so that asking makes no empty memory."""
+        """Query the stored learnings; `nothing` if nothing was ever stored, so that a question creates no memory."""
         if not self._home.is_there():
             return nothing
         from recollect.store.learnings import LearningReader
@@ -300,7 +301,7 @@ class LearningRun:
         self.report = LearnReport(notes=[])
 
     def close(self) -> None:
-        """Close the connections for reading; have the report say what was kept."""
+        """Close the reading connections and complete the report."""
         if self._extracting is not None:
             self._extracting.tell_kept()
         self._close()
@@ -308,9 +309,9 @@ class LearningRun:
     def begin(
         self, *, is_patient: bool = False, is_at_once: bool = False, extractor: Extractor | None = None
     ) -> Extracting | None:
-        """Return what reads the sessions that are due; None where there is nothing to do, or learning is off.
+        """Return the reader of due sessions; None if there is nothing to do, or learning is off.
 
-        The same one however often it is asked for. See `LearnFacet.run`. Raises StoreError, ArchiveError.
+        Always the same one. See `LearnFacet.run`. Raises StoreError, ArchiveError.
         """
         if self._extracting is not None:
             return self._extracting
@@ -382,7 +383,7 @@ def learn(
     progress: LearnProgress | None = None, is_patient: bool = False, extractor: Extractor | None = None,
     is_at_once: bool = False,
 ) -> LearnReport:  # fmt: skip
-    """Have the rules read what is due, with the ingest lock held; see `LearnFacet.run`.
+    """Let the rules read what is due, with the ingest lock held; see `LearnFacet.run`.
 
     Raises StoreError, ArchiveError.
     """

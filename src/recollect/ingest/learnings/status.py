@@ -1,4 +1,4 @@
-"""What `memory.learn` takes and gives: plain data."""
+"""Parameters and results of `memory.learn`: plain data."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class SeenEvidence(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Why(msgspec.Struct, frozen=True, kw_only=True):
-    """Why a learning is what it is: what it rests on, what people said of it, what stands for it now."""
+    """The reasons for a learning: its evidence, people's verdicts, its successor."""
 
     learning: Learning
     evidence: tuple[SeenEvidence, ...]
@@ -119,7 +119,7 @@ def pause_of(reader: LearningReader, home: OpenHome, now_us: int) -> Pause | Non
 
 
 def status_of(reader: LearningReader, home: OpenHome, now_us: int) -> LearnStatus:
-    """Return how learning is. Raises StoreError and its kinds."""
+    """Return the state of learning. Raises StoreError and its subclasses."""
     jobs = reader.jobs()
     counts = jobs.counts
 

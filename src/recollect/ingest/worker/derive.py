@@ -1,4 +1,4 @@
-"""Records in, events out: the pure middle of the pass, the same for a sync, a rebuild and `parse`.
+"""Turns records into events: the pure middle of a sync, a rebuild and `parse`.
 
 Order for every record: decode → the adapter's parse → redact → bodies, summaries, index documents. What is
 redacted here is redacted everywhere: nothing unredacted leaves this module but the sealed chunks.
@@ -66,7 +66,7 @@ _sha256 = hashlib.sha256
 
 
 class Derived(NamedTuple):
-    """What some records gave: places, one part per session, defects, blobs, and the state to go on with."""
+    """The result of some records: places, one part per session, defects, blobs, and the state to continue with."""
 
     records: list[RecordPlace]
     sessions: list[SessionPart]
@@ -98,9 +98,9 @@ class _Part:
 
 
 class Resume(NamedTuple):
-    """Where deriving goes on: the parser's state, the turn, and the trail of a source that is rewritten.
+    """Where deriving continues: the parser's state, the turn, and the trail of a rewritten source.
 
-    forgotten: what must not be derived; a record of it is as if it were not there.
+    forgotten: what must not be derived; such a record is treated as missing.
     """
 
     state: Any
@@ -137,9 +137,9 @@ class Deriver:
     def add_lines(
         self, lines: Sequence[Line], hashes: Sequence[bytes], *, base: int, first_index: int, data: bytes
     ) -> None:
-        """Take the records of a piece of data that lies at offset `base` of its revision.
+        """Add the records of data at offset `base` of its revision.
 
-        hashes: their sha256 (`hashes_of`). Which records may hold a secret is told once for the whole piece.
+        hashes: their sha256 (`hashes_of`). Which records may hold a secret is determined once for all of the data.
         """
         suspects = set() if self._carries_text else set(self._redactor.suspects(data, [line.end for line in lines]))
         for i, (line, sha) in enumerate(zip(lines, hashes, strict=True)):
@@ -160,7 +160,7 @@ class Deriver:
         self._emit((draft,), None, is_suspect=True)
 
     def _is_forgotten(self, drafts: Sequence[Draft], sha256: bytes) -> bool:
-        """Tell whether a record must not be derived: by its bytes, its sessions, or the id of one of its events."""
+        """Return whether a record must not be derived: by its bytes, its sessions, or the id of one of its events."""
         forgotten = self._forgotten
         if forgotten.is_empty:
             return False
@@ -175,7 +175,7 @@ class Deriver:
         )
 
     def _pass_over(self, drafts: Sequence[Draft]) -> None:
-        """Leave the newest record out. That its turns are still there is no rewind, so the trail has them."""
+        """Omit the newest record. Its turns still exist, which is no rewind, so the trail has them."""
         self._left_out.append(len(self._places) - 1)
         for draft in drafts:
             if self._trail is not None and draft.session is None and _is_turn(draft.payload):
@@ -373,7 +373,7 @@ class Deriver:
 
     @property
     def trail(self) -> bytes:
-        """The trail so far, as it is stored."""
+        """The present trail, as stored."""
         return self._trail.encoded() if self._trail is not None else b""
 
     def end_revision(self) -> None:
@@ -477,9 +477,9 @@ def hashes_of(lines: Sequence[Line]) -> list[bytes]:
 
 
 def encode_state(adapter: Adapter, state: Any, sealer: Sealer) -> bytes:
-    """Return a parser's state as it is stored: sealed, because it holds ids, names and paths as the agent wrote them.
+    """Return a parser's state as stored: sealed, because it holds ids, names and paths as the agent wrote them.
 
-    b"" when it is too large: the source is then refolded from its start.
+    b"" if it is too large: the source is then parsed again from its start.
     """
     encoded = msgspec.msgpack.encode(state)
     if len(encoded) > MAX_STATE_BYTES:
@@ -488,7 +488,7 @@ def encode_state(adapter: Adapter, state: Any, sealer: Sealer) -> bytes:
 
 
 def sealed_state(encoded: bytes, sealer: Sealer) -> bytes:
-    """Return a stored state sealed; one that is sealed stays as it is. Earlier versions stored some in clear."""
+    """Return a stored state sealed; a sealed one stays. Earlier versions stored some in clear."""
     try:
         sealer.open(encoded[:NAME_BYTES], encoded[NAME_BYTES:])
         return encoded

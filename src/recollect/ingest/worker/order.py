@@ -1,4 +1,4 @@
-"""The order of what one slice gave a session, where a document tells things in another order than they happened."""
+"""The order of a slice's events, where a document has them in another order than they happened."""
 
 from __future__ import annotations
 
@@ -21,11 +21,10 @@ class Reordered(NamedTuple):
 
 
 def reordered(events: Sequence[EventDraft], follows: Mapping[int, str | int], *, user_kind: int) -> Reordered:
-    """Put events behind those that they follow, and count turns anew.
+    """Move events behind those that they follow, and count turns again.
 
-    follows: by place, the name of the event or its place; "" and -1 for the beginning.
-
-    A time that was inferred becomes that of the event that is followed, or of what comes after it if that is less.
+    follows: by place, the name of the event or its place; "" and -1 for the beginning. An inferred time becomes that of
+    the event before, or of the one after if that is earlier.
     """
     behind: dict[int, list[int]] = {}
     lost: list[int] = []

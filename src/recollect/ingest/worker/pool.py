@@ -1,4 +1,4 @@
-"""Runs workers: in this process for little work, in one process a core for much."""
+"""Runs workers: in this process for little work, in one process per core for much."""
 
 from __future__ import annotations
 
@@ -41,9 +41,8 @@ _decode = msgspec.msgpack.Decoder(TaskAnswer).decode
 class WorkQueue:
     """Tasks by source: a slice's continuation comes before anything new, so that few sources are open at once.
 
-    Whoever took a slice goes on with its source: a second worker is begun only where there is work for two.
-    Thread safe. `next_group` waits while all that is left may still be continued. A task is let go of when it is given
-    out.
+    A worker continues with its source: a second worker starts only if there is work for two. Thread safe. `next_group`
+    waits while the remaining tasks may still be continued. A task is released when it is given out.
     """
 
     def __init__(self, tasks: Iterable[tuple[SourceTask, int]]) -> None:
@@ -56,7 +55,7 @@ class WorkQueue:
     def next_group(self, following: Sequence[SourceTask] | None = None) -> list[SourceTask]:
         """Return tasks worth about 2 MiB: one slice of a large source, or many small sources. Empty: all is done.
 
-        following: what goes on of the group that the caller took before, now that it is done; None: it took none.
+        following: continuations of the caller's last group, now that it is done; None: it had none.
         """
         with self._changed:
             if following is not None:
@@ -172,10 +171,10 @@ class _WorkerProcess:
             self._close()
 
     def _hand_over(self, group: list[SourceTask], greeting: Greeting) -> list[SourceTask]:
-        """Have a group taken, pass the answer on, and return what goes on of it.
+        """Have a group processed, pass the answer on, and return its continuations.
 
-        Where a process ends over a group, or cannot answer for all of it, each source is tried alone: only the one that
-        does it fails. Nothing here keeps an answer while the next one is made.
+        If a process dies over a group, or cannot answer for all of it, each source is tried alone: only the one at
+        fault fails. Nothing here keeps an answer while the next one is made.
         """
         answer = self._asked(group, greeting)
         if answer is None and len(group) > 1:
@@ -208,7 +207,7 @@ class _WorkerProcess:
         return None
 
     def _close(self) -> None:
-        """Let go of the process, whatever it is at. The next group gets another one."""
+        """Drop the process, whatever it is doing. The next group gets another one."""
         with self._starting:
             process, self._process = self._process, None
         if process is not None:

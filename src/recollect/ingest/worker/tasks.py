@@ -1,4 +1,4 @@
-"""What the ingester hands to a worker and what comes back: bounded slices, plain data."""
+"""What the ingester sends to a worker and receives from it: bounded slices, plain data."""
 
 from __future__ import annotations
 
@@ -26,15 +26,13 @@ class Giant(msgspec.Struct):
 
 
 class SourceTask(msgspec.Struct):
-    """One slice of one source to take in.
+    """One slice of one source to ingest.
 
-    source: what is known; `committed_bytes` is where parsing goes on. seen_bytes: where reading goes on (an
-    open tail lies between). closed_bytes/closed_chunks: the revision's closed chunks so far; open_chunks: plain
-    lengths of the deltas behind them. refold: chunks of the revision to rebuild a missing parser state from; holes:
-    what was taken away of it.
-    document: where the source is, if it is not a file. large_state: a parser's state on its way to the next slice
-    that is too large to be stored.
-    There is one for every new file before any is read: what most do not have costs nothing.
+    source: its known state; `committed_bytes` is where parsing continues. seen_bytes: where reading continues (an open
+    tail is between). closed_bytes/closed_chunks: the revision's closed chunks so far; open_chunks: plain lengths of the
+    deltas behind them. refold: chunks of the revision to rebuild a missing parser state from; holes: its deleted parts.
+    document: the source's place, if it is not a file. large_state: a parser's state for the next slice that is too
+    large to be stored. There is one task for every new file before any is read, so unused fields cost nothing.
     """
 
     source: SourceRow
@@ -56,7 +54,7 @@ class SourceTask(msgspec.Struct):
 
 
 class SliceDone(msgspec.Struct):
-    """One slice done. `next` goes on with the same source; without it the source is read to its end."""
+    """One finished slice. `next` continues the same source; without it the source is read to its end."""
 
     slice: SliceResult
     next: SourceTask | None = None

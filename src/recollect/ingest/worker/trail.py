@@ -1,7 +1,7 @@
-"""The trail of a source that is rewritten: which human turns it has, to tell what a shorter version left behind.
+"""The human turns of a rewritten source, to detect what a shorter version left out.
 
 A source that got shorter was compacted or rewound, never deleted: what was left behind stays in the memory, and
-one `rewind` says behind which event the source goes on, and how many turns that was, unless the new version says
+one `rewind` says behind which event the source continues, and how many turns that was, unless the new version says
 itself that it was shortened. Where the rewind stands depends on the content alone: before the first human turn that
 the version before did not have; in a file that is read in one piece and has none, behind the last event of its
 conversation. Of turns that vanished from the midst, nothing is known but that they did.
@@ -74,8 +74,9 @@ class Trail:
         self._marks.newest = name if len(name) <= MAX_NAME_CHARS else ""
 
     def take_shortening(self, name: bytes) -> None:
-        """Take note that the source says itself that its history was shortened. A later summary may stand in the place
-        of the one before, so that there are no more of them than there were."""
+        """Record that the source itself says that its history was shortened. A later summary may replace the one
+        before, so their number does not grow.
+        """
         if len(self._marks.shortenings) < MAX_TURNS:
             self._marks.shortenings.append(_mark(name))
 
@@ -108,18 +109,18 @@ class Trail:
         return f"rewind-{name}", Rewind(kept, len(gone)) if is_end else Rewind()
 
     def of_nothing(self) -> bytes:
-        """Return the trail of a revision without records: nothing is told by it."""
+        """Return the trail of a revision without records, which reveals nothing."""
         self.take_unreadable()
         self.end()
         return self.encoded()
 
     def encoded(self) -> bytes:
-        """Return the trail as it is stored with its source."""
+        """Return the trail as stored with its source."""
         return _encoded(self._marks)
 
 
 def trail_of(adapter: Adapter, row: SourceRow) -> Trail | None:
-    """Return the trail of a source to go on with; None if its agent never rewrites, or says itself what it drops."""
+    """Return a source's trail to continue with; None if its agent never rewrites, or says itself what it drops."""
     place = next((p for p in adapter.facts.places if p.role == row.role), None)
     if not adapter.facts.capabilities.rewrites_history or row.lane or place is None or place.tells_rewinds:
         return None
@@ -133,7 +134,7 @@ def next_revision(stored: bytes) -> bytes:
 
 
 def same_revision(stored: bytes) -> bytes:
-    """Return the trail with which a source's newest revision is read anew."""
+    """Return the trail for reading a source's newest revision again."""
     was = _decode(stored)
     return _encoded(Marks(turns_before=was.turns_before, shortenings_before=was.shortenings_before))
 

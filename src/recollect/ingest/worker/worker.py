@@ -1,4 +1,4 @@
-"""The worker: reads one slice of a source, cuts, compresses and seals it, parses and redacts its records.
+"""The worker: reads one slice, cuts, compresses and seals it, parses and redacts its records.
 
 It never writes anything. What it returns is finished but for the numbers that only the ingester gives.
 """
@@ -48,7 +48,7 @@ class Worker:
         self, keys: HomeKeys, archive_folder: Path, privacy: PrivacyConfig, forgotten: Forgotten = NOTHING_FORGOTTEN
     ) -> None:
         self.forgotten = forgotten
-        """What must not be taken in."""
+        """What must not be ingested."""
         self._keys = keys
         self._sealer = Sealer(keys)
         self._redactor = redactor_of(keys.marker_key, privacy)
@@ -89,7 +89,7 @@ class Worker:
         return self._redactor
 
     def open_archive(self) -> Archive:
-        """Open the archive to read what was stored before (refolding a parser's state)."""
+        """Open the archive to read what was stored before (to rebuild a parser's state)."""
         return Archive.open(self._archive_folder, self._keys, read_only=True)
 
 
@@ -116,8 +116,9 @@ class _Ends(NamedTuple):
     hashes: list[bytes]
 
     def last_boundary(self, piece: _Piece) -> int:
-        """Where the last chunk closes in a slice that goes on. What follows is left to the next slice, so that no delta
-        is written that the next slice would replace at once."""
+        """Where the last chunk closes in a slice that continues. The next slice gets the rest, so that no delta is
+        written that it would replace at once.
+        """
         size = len(piece.data)
         boundaries = closed_boundaries(size, self.offsets, self.hashes, tail_bytes=len(piece.tail))
         return boundaries[-1] if boundaries else size

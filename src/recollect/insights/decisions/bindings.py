@@ -1,4 +1,4 @@
-"""Says which decision or conversation led to which episode of the same session."""
+"""Binds decisions and conversations to the episodes that followed from them."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from recollect.model.payloads import FileEdit
 
 
 class Reach:
-    """Says what stands between what was said at a place and what follows. Of a session without what was undone."""
+    """What lies between a statement and what follows. For a session without undone events."""
 
     def __init__(self, session: SessionEvents) -> None:
         self._compactions = [i for i, event in enumerate(session.events) if event.kind == "compaction"]
@@ -51,7 +51,7 @@ class Reach:
 
 
 class Place(NamedTuple):
-    """Where a subject stands, the keys that it says, and those that end its reach where a later one says them."""
+    """The place of a subject, its keys, and the keys that end its reach when a later subject has them."""
 
     position: int
     said: Collection[Hashable]
@@ -59,8 +59,9 @@ class Place(NamedTuple):
 
 
 def taken_over(subjects: Sequence[Place], end: int) -> list[int]:
-    """Return for each subject (in order of place) where a later one stands that says what ends it, `end` where none
-    does. Those of the same place don't take over from each other. Linear in the number of keys."""
+    """Return for each subject (in order of place) the place of the later one that ends it, `end` without one.
+    Subjects of one place do not end each other. Linear in the number of keys.
+    """
     found = [end] * len(subjects)
     following: dict[Hashable, tuple[int, int]] = {}
     for i in range(len(subjects) - 1, -1, -1):
@@ -85,7 +86,7 @@ _FAR_OFF = frozenset(("later_turn", "far"))
 
 
 class _Source(NamedTuple):
-    """A decision or conversation, where it stands, and up to where it reaches."""
+    """A decision or conversation, its place, and the end of its reach."""
 
     node: Decision | Conversation
     subject: Subject
@@ -114,8 +115,8 @@ class PathAndTimeBinder:
     ) -> list[Binding]:
         """Return the bindings, ordered by (episode, source) in canonical order.
 
-        A conversation is bound only where no decision was read out of it. What was taken over by a later decision on
-        the same subject no longer leads to anything. session: without what was undone.
+        Binds a conversation only if no decision was found in it. A decision that a later one on the same subject
+        replaced leads to nothing any more. session: without undone events.
         """
         if not (episodes and (decisions or conversations)):
             return []
@@ -149,8 +150,9 @@ def _sources(
 
 
 def _placed(session: SessionEvents, subjects: Sequence[tuple[int, Subject]]) -> list[Place]:
-    """Return what of each subject a later one takes over: its options, and in its turn a name that one of both wants
-    to go and the other does not."""
+    """Return the keys of each subject that a later one can take over: its options and, within its turn, a name that
+    one of the two wants to remove and the other does not.
+    """
     going = {name for _, subject in subjects for name in subject.dropped}
     found = []
     for place, subject in subjects:
@@ -170,7 +172,7 @@ def _placed(session: SessionEvents, subjects: Sequence[tuple[int, Subject]]) -> 
 
 
 def _place(session: SessionEvents, node: Decision | Conversation) -> int:
-    """Return where a node stands: at the last event that it rests on, -1 where none is of this session."""
+    """Return a node's place: the last event that it rests on, -1 if none is of this session."""
     places = session.positions
     said = [e for e in node.evidence if e.role != "context"]
     return max((places.get((e.event_id, e.part), -1) for e in said), default=-1)
@@ -255,7 +257,7 @@ class _Looking:
 
     @cached_property
     def _messages(self) -> list[int]:
-        """The places of what was said, in order."""
+        """The places of messages, in order."""
         said = ("user_message", "assistant_message")
         return [place for place, event in enumerate(self._session.events) if event.kind in said]
 
@@ -280,8 +282,9 @@ class _Looking:
         return found
 
     def _turn_features(self, source: _Source, edit: _Edit, found: Mapping[str, int]) -> dict[str, int]:
-        """Return what the course of its turn says for an edit: it follows on the assistant's own words, and its file is
-        the only one that the turn edits behind the decision. An edit without the code that was spoken of is no such."""
+        """Return what an edit's turn says for it: it follows the assistant's own words, and its file is the only one
+        edited after the decision. An edit without the mentioned code does not count.
+        """
         is_unrelated = "unrelated" in found
         if "same_turn" not in found or not isinstance(source.node, Decision):
             return {}

@@ -1,4 +1,4 @@
-"""Decisions read out of conversations, by the rules that fired in them."""
+"""Finds decisions in conversations by the rules that matched."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def _labelled(label: str, proposal: Proposal, said: str) -> tuple[list[Range], l
 
 
 def _between(proposal: Proposal, said: str) -> list[Range]:
-    """Return the alternatives that "or" separates in what was offered or suggested."""
+    """Return the alternatives separated by "or" in an offer or suggestion."""
     low = lower(said[:CAP])
     # "There are two ways: a queue or a table. Which one?"
     before = [(max(s.start, low.rfind(":", *s) + 1), s.end - 1) for s in sentences(low, 0, proposal.asked[0])[-1:]]
@@ -153,7 +153,7 @@ class _Statement(NamedTuple):
 
 
 class ClauseDecider:
-    """Makes a decision of each reading whose rule fired; an answer takes what was proposed."""
+    """Makes a decision of each reading whose rule matched; an answer accepts a proposal."""
 
     def decisions(self, session: SessionEvents, conversations: Sequence[Conversation]) -> list[Decision]:
         """Return the decisions, in order of conversations and of their words."""
@@ -270,7 +270,7 @@ def _by_own_rule(statement: _Statement, marker: Marker) -> Found:
 
 
 def _merged(found: list[Found]) -> list[Found]:
-    """Put what is turned down and what is taken in the next sentence together: "don't mock X. mock Y" is one choice."""
+    """Join a rejection with the choice of the next sentence: "don't mock X. mock Y" is one choice."""
     merged: list[Found] = []
     for one in sorted(found, key=lambda f: f.order):
         before = merged[-1] if merged else None
@@ -298,7 +298,7 @@ def _merged(found: list[Found]) -> list[Found]:
 
 
 def _same_verb(before: Found, after: Found) -> bool:
-    """Whether two options begin with the same word, or stand in one sentence."""
+    """Whether two options begin with the same word, or are in one sentence."""
     if before.start == after.start:
         return True
     verbs = {option.split()[0].lower() for option in before.rejected if option.split()}

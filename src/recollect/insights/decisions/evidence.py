@@ -1,4 +1,4 @@
-"""What speaks for a decision having led to edits, as named features in hundredths."""
+"""Weighs the evidence that a decision led to edits, as named features in hundredths."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class Subject(NamedTuple):
         return bool(self.names or self.dropped or self.said_codes)
 
     def keys(self) -> frozenset[str]:
-        """Return the options that it is about; a later decision with one of them takes over."""
+        """The options that it is about; a later decision with one of them replaces it."""
         return frozenset((*self.chosen, *self.rejected))
 
 
@@ -223,7 +223,7 @@ def content_features(subject: Subject, edit: Written, *, is_other_file: bool = F
 
 
 def _is_whole(subject: Subject, said: Iterable[str], added: Vocabulary) -> bool:
-    """Say whether options stand in an edit as they are meant: code as it is written, words in one line of it."""
+    """Return whether options occur in an edit as meant: code as written, words in one line of it."""
     if subject.codes:
         return any(added.holds(code) for code in subject.codes)
     return any(added.has_line(key) for key in said)

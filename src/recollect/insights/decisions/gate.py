@@ -1,4 +1,4 @@
-"""The gate over the rules of the language packs and of the configuration."""
+"""Tests which rules of the language packs and the configuration can match."""
 
 from __future__ import annotations
 

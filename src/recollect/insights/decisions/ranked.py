@@ -1,4 +1,4 @@
-"""Decisions that no rule finds: sentences that the weights tell from others. Their status is `ranked`."""
+"""Finds decisions that no rule finds, with the scorer. Their status is `ranked`."""
 
 from __future__ import annotations
 
@@ -60,9 +60,9 @@ def _overlaps(sentence: TokenSentence, ranges: Sequence[tuple[int, int]]) -> boo
 
 
 def _decision(one: TurnOfEvent, sentence: TokenSentence, confidence: float) -> Decision | None:
-    """Return a sentence as a decision, without options: nothing tells them surely.
+    """Return a sentence as a decision, without options, because nothing identifies them reliably.
 
-    None where it tells a credential, or names too little to be understood by itself ("yes, go on").
+    None if it contains a credential, or names too little to be understood by itself ("yes, continue").
     """
     event, (_, start, end) = one.event, sentence
     statement = one.turn.text[start:end].strip()

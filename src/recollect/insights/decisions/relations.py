@@ -1,4 +1,4 @@
-"""What decisions have to do with each other: links, conflicts, lineage, what is outdated."""
+"""Relates decisions: links, conflicts, lineage, and what is outdated."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def lineage_bindings(
 ) -> list[Binding]:
     """Return bindings of a session's decisions to its subagents' episodes, ordered by (episode, source).
 
-    An episode here is its paths and commands: a decision is bound by a path or an option that stands in them. Only
-    where both times are known, and the decision is not later.
+    An episode here is its paths and commands: a path or option in them binds a decision. Only if both times are known,
+    and the decision is not later.
     """
     of_session: dict[str, list[tuple[int, str, Decision]]] = {}
     for decision in decisions:
@@ -108,11 +108,11 @@ _CHANGE: Final = re.compile(
 
 
 class Stance(NamedTuple):
-    """A decision in the form in which decisions are compared.
+    """A decision in comparable form.
 
-    for_, against: keys of options (`subjects.phrase`) that it takes and turns down; distinctive: those that are names.
-    question: its content words as one key, "" where nobody asked one. places: keys of what it is for and where it
-    counts. is_change: it says that it changes what was decided before.
+    for_, against: keys of options (`subjects.phrase`) that it accepts and rejects; distinctive: those that are names.
+    question: its content words as one key, "" without a question. places: keys of its purpose and scope. is_change: it
+    says that it changes an earlier decision.
     """
 
     decision: Decision
@@ -130,7 +130,7 @@ class Stance(NamedTuple):
 
 
 def stance_of(decision: Decision) -> Stance:
-    """Return what a decision stands for. Of a ban or a rejection every option is turned down."""
+    """Return a decision's stance. A ban or rejection rejects every option."""
     is_against = decision.polarity in ("ban", "reject")
     taken = {} if is_against else _keys(decision.chosen)
     turned_down = _keys((*decision.rejected, *decision.chosen) if is_against else decision.rejected)
@@ -155,9 +155,9 @@ def _keys(options: Iterable[str]) -> dict[str, str]:
 
 
 def is_before(one: Decision, other: Decision) -> bool | None:
-    """Say whether one decision was taken before the other, None where that cannot be told.
+    """Return whether one decision was made before the other, None if unknown.
 
-    By their times; without them, or at the same time, by their places where both stand in one source.
+    By their times; without them, or at equal times, by their places if both are in one source.
     """
     if one.ts is not None and other.ts is not None and one.ts != other.ts:
         return one.ts < other.ts
@@ -169,8 +169,9 @@ def is_before(one: Decision, other: Decision) -> bool | None:
 
 
 def place_of(decision: Decision) -> tuple[int, int, int, int]:
-    """Return where a decision stands in its source. Within one record (some sources are one) the order of its events
-    is that of their numbers."""
+    """Return a decision's place in its source. Within one record (some sources are one) events are ordered by their
+    numbers.
+    """
     at = decision.location
     last = decision.evidence[-1] if decision.evidence else None
     return at.revision, at.record_index, last.seq if last else 0, last.start if last else 0
@@ -199,7 +200,7 @@ def outdated(ranked: Iterable[Decision], stances: Iterable[Stance]) -> Iterator[
 
 
 def _speaks_against(stance: Stance, decision: Decision, said: set[str]) -> bool:
-    """Tell whether a decision is later, and takes nothing that the words name."""
+    """Return whether a decision is later, and accepts nothing that the words name."""
     return is_before(decision, stance.decision) is True and not any(said >= set(name.split()) for name in stance.for_)
 
 
@@ -218,7 +219,7 @@ SAME_SESSION = 10
 """Contributions to the confidence of a link, in hundredths (docs/development/insight-rules.md, "Links")."""
 THRESHOLD = 75
 MAX_OPEN = 8
-"""Standing decisions of the other side that a new one is compared with, the newest first."""
+"""Standing decisions of the other side that a new one is compared with, newest first."""
 
 
 class _Topic(NamedTuple):
@@ -266,7 +267,7 @@ def _topics(stance: Stance) -> Iterator[_Topic]:
 
 
 def _along(topic: _Topic, timeline: list[Stance], roots: Mapping[str, str]) -> Iterator[Link]:
-    """Yield the links of one topic. What was superseded no longer stands, so that the work is linear."""
+    """Yield the links of one topic. A superseded decision is dropped, so that the work is linear."""
     standing: list[Stance] = []
     for stance in timeline:
         compared = 0
@@ -296,7 +297,7 @@ def _disagree(topic: _Topic, one: Stance, other: Stance) -> bool:
 
 
 def _is_replaced(older: Stance, newer: Stance) -> bool:
-    """Say whether one of two decisions for the same place takes what cannot stand beside what the other one says."""
+    """Return whether one of two decisions for the same place accepts what is incompatible with the other."""
     if older.for_ and newer.for_:
         return not older.for_ & newer.for_
     return any(set(taken.split()) <= set(key.split()) for taken in newer.for_ for key in older.against) or any(
@@ -399,11 +400,11 @@ class SubjectRelator:
     def relate(
         self, decisions: Iterable[Decision], episodes: Iterable[Episode], lineage: Mapping[str, Lineage]
     ) -> Relations:
-        """Return how decisions of one repository follow each other, and bindings over subagents.
+        """Return how decisions of one repository follow each other, and bindings across subagents.
 
-        Decisions of scope "user" meet those of every repository. A session without a repository stands with its root
-        session. What was undone relates to nothing: what it superseded holds. A ranked decision can
-        only be superseded. The same for any order of what is given.
+        Decisions of scope "user" meet those of every repository. A session without a repository uses its root
+        session's. An undone decision relates to nothing: what it superseded holds. A ranked decision can only be
+        superseded. The order of the input does not matter.
         """
         kept = [decision for decision in decisions if not decision.is_undone]
         given = [decision for decision in kept if decision.status != "ranked"]

@@ -1,4 +1,4 @@
-"""The segmenter: verbatim ranges of talk, a proposal and its answer put together."""
+"""Segments talk into verbatim ranges that join a proposal and its answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The edits and commits of a session, in order, and which edits came to nothing."""
+"""The edits and commits of a session in order, and which edits had no effect."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def _moved(state: RepoState, cwd: str, branch: str) -> RepoState:
 
 
 def commits_of(session: SessionEvents, timeline: Timeline) -> list[Commit]:
-    """Return the commits that a session made, in order: told by git's own output, or by the agent itself."""
+    """Return the commits of a session, in order: from git's output, or as the agent records them."""
     found = [Commit(place, named) for place, change in timeline.changes if (named := _named(change))]
     for shell in timeline.shell:
         if shell.result_position is not None and shell.ok is not False and "git" in shell.command:
@@ -115,7 +115,7 @@ def _named(change: SessionStart | Lifecycle) -> str:
 
 
 def _printed(session: SessionEvents, shell: ShellCall) -> list[str]:
-    """Return the hashes that git printed; the output is looked at only where a commit was asked for."""
+    """Return the hashes that git printed; reads the output only of a commit command."""
     event = shell.call.result
     if event is None or not any(verb in shell.command for verb in _COMMITTING):
         return []
@@ -126,7 +126,7 @@ def _printed(session: SessionEvents, shell: ShellCall) -> list[str]:
 
 
 class ShellCall(NamedTuple):
-    """A shell call in its place. result_position: that of its result, None where none came."""
+    """A shell call in its place. result_position: of its result, None without one."""
 
     position: int
     call: Call
@@ -159,11 +159,11 @@ class Timeline(NamedTuple):
     turn_ends: dict[int, int]
     """The place behind the last event of each turn."""
     breaks: list[int]
-    """Places where the session went back, or where a branch begins that was left: no episode goes on across one."""
+    """Places where the session went back, or where a branch begins that was left: no episode continues across one."""
 
 
 def timeline_of(session: SessionEvents) -> Timeline:
-    """Return what episodes are made of. Commands that were left out of light events are asked for."""
+    """Return the items that make up episodes. Fetches commands that light events omit."""
     found = Timeline([], [], [], [], {}, [])
     was_undone = False
     for position, event in enumerate(session.events):
@@ -224,10 +224,9 @@ class Edit(NamedTuple):
 
 
 def edits_in(session: SessionEvents, timeline: Timeline, states: States) -> list[Edit]:
-    """Return the edits of a session in canonical order; what failed or changed nothing is left out, and what the agent
-    states itself is told once.
+    """Return the edits of a session in canonical order, without failed and ineffective ones, each once.
 
-    A shell call that failed made no edit as far as anybody knows; of an edit without a result the same is not said.
+    A failed shell call counts as no edit; an edit without a result does count.
     """
     found: list[Edit] = []
     replies = Replies(session)
@@ -319,7 +318,7 @@ class Replies:
         self._read: dict[int, list[Block]] = {}
 
     def change_nothing(self, position: int, event: Event, edit: FileEdit) -> bool:
-        """Say whether the reply before an edit, in its turn, repeats of the file only what was there."""
+        """Return whether the reply before an edit, in its turn, repeats only the file's present content."""
         if edit.call_id or edit.diff or edit.before is not None or edit.after is not None:
             return False
         number = bisect_left(self._places, position) - 1
@@ -365,7 +364,7 @@ def _between(text: str, opening: str, closing: str) -> Iterator[Block]:
 
 
 def _name_before(text: str, start: int) -> str:
-    """Return the file that is named right before a place, "" for none: one word in a line that is no fence."""
+    """Return the file named right before a place, "" for none: one word in a line that is no fence."""
     for line in reversed(text[max(0, start - _NAME_CHARS) : start].splitlines()[-_NAME_WITHIN:]):
         name = line.strip(_AROUND_NAME)
         if line.startswith(REPLACE):

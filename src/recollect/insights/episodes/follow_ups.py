@@ -1,4 +1,4 @@
-"""What belongs to a group of edits besides the edits: commands, test runs, commits, and how it came out."""
+"""What belongs to a group of edits: commands, test runs, commits, and the result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Puts edits together that belong together: one request's edits, in one place, without a long pause."""
+"""Groups edits of one request in one place without a long pause."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _groups(edits: Sequence[Edit], requests: _Requests) -> Iterator[list[Edit]]:
 
 
 class _Requests:
-    """What tells whether a turn goes on with the work of the one before: its words and its edited files."""
+    """Decides whether a turn continues the work of the one before: by its words and its edited files."""
 
     def __init__(self, timeline: Timeline, edits: Sequence[Edit], commits: Sequence[Commit]) -> None:
         self._places = [position for position, _ in timeline.requests]
@@ -73,7 +73,7 @@ class _Requests:
             self._paths.setdefault(edit.event.turn_index, set()).update(edit.paths())
 
     def went_back(self, start: int, end: int) -> bool:
-        """Say whether a rewind, or the border of a branch that was left, lies between two places."""
+        """Return whether a rewind, or the border of an abandoned branch, is between two places."""
         return bisect_right(self._breaks, end) > bisect_right(self._breaks, start)
 
     def is_correction(self, group: Sequence[Edit], edit: Edit) -> bool:

@@ -1,4 +1,4 @@
-"""The steps of a shell script with what each writes where: output files and here-documents.
+"""The steps of a shell script and the files that each writes.
 
 Reads what `insights.commands` leaves out: the bodies of here-documents and every redirection. Expands nothing. Linear,
 over at most 64 KiB of a script and 2,000 steps.
@@ -144,7 +144,7 @@ def _without_documents(script: str) -> tuple[str, list[str]]:
 
 
 def _led_in(words: list[str]) -> tuple[str, ...]:
-    """Return a command without what stands before its name: assignments, `sudo`, `then` …"""
+    """Return a command without what precedes its name: assignments, `sudo`, `then` …"""
     at = 0
     while at < len(words) and (words[at] in _LEADS_IN or _ASSIGNMENT.match(words[at])):
         at += 1

@@ -1,4 +1,4 @@
-"""Files that a shell script writes, told from its text: `sed -i`, `git mv`, `cat > file`, `tee`, patches, `rm`, `cp`.
+"""Finds the files that a shell script writes: `sed -i`, `git mv`, `cat > file`, `tee`, patches, `rm`, `cp`.
 
 Only what is named outright: a path with a variable or a pattern in it is none. Scratch files and logs are left out.
 """
@@ -44,7 +44,7 @@ MAX_EDITS = 200
 def edits_of_script(script: str, folder: str = "") -> list[ShellEdit]:
     """Return the edits of a script in order, at most 200, each once.
 
-    folder: the working directory; paths after a `cd` in the script are joined to its target, else stand as written.
+    folder: the working directory; paths after a `cd` in the script are joined to its target, others stay as written.
     """
     script = script[:MAX_CHARS]
     if not _may_edit(script):

@@ -1,1 +1,1 @@
-"""Reads prose in several languages: packs as data, and the clause analyser that applies them."""
+"""Reads prose in several languages: packs as data, and the analyser that applies them."""

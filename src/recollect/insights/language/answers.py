@@ -1,4 +1,4 @@
-"""Answers to what was proposed ("yes", "do that", "option 2"), and what a reply proposes."""
+"""Recognises answers to proposals ("yes", "do that", "option 2") and proposals in a reply."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ class Listed(NamedTuple):
 
 
 class Proposal(NamedTuple):
-    """A reply that can be answered. (0, 0) where there is nothing of the kind.
+    """A reply that can be answered. (0, 0) for a missing element.
 
-    listed: options with labels. asked: the sentence that asks. offered: what it offers to do. suggested: what was
-    suggested before. is_step: only a step of work is offered.
+    listed: options with labels. asked: the sentence that asks. offered: what it offers to do. suggested: an earlier
+    suggestion. is_step: it offers only a step of work.
     """
 
     listed: tuple[Listed, ...]
@@ -114,7 +114,7 @@ def _asked(low: str, tail: list[Sentence], words: Words) -> tuple[Range, Range, 
 
 
 def _suggested(low: str, among: list[Sentence], words: Words) -> Range:
-    """Return what was suggested, in the first of some sentences that suggests something by name."""
+    """Return the suggestion in the first of some sentences that names one."""
     for sentence in among:
         start, end = sentence
         if low[start:end].rstrip().endswith(("?", "？")):

@@ -1,4 +1,4 @@
-"""Which languages a message is written in."""
+"""Detects the languages of a message."""
 
 from __future__ import annotations
 

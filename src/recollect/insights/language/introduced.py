@@ -25,10 +25,10 @@ _BLANK_CHARACTERS: Final = 4_096
 
 
 def is_introduced(low: str, heading: int, position: int, words: Words) -> bool:
-    """Return whether a place stands in what a line with a colon at its end introduces as said by others.
+    """Return whether a place is in text that a line ending with a colon introduces as others' words.
 
-    That is the list or the paragraph below it; all of the rest where it begins with a heading. low: the prose of a
-    message, in lower case. heading: where its first heading stands, see `first_heading`.
+    That is the list or the paragraph below the line; if it begins with a heading, everything after it. low: the prose
+    of a message, in lower case. heading: place of its first heading, see `first_heading`.
     """
     if ":" not in low and "：" not in low:
         return False
@@ -42,7 +42,7 @@ def is_introduced(low: str, heading: int, position: int, words: Words) -> bool:
             return False
         if _introduces(low, above, words):
             return True
-        if low.count("\n", above[1], start) > 1:  # a blank line between: only a list goes on behind it
+        if low.count("\n", above[1], start) > 1:  # a blank line between: only a list continues behind it
             if not is_item:
                 return False
             is_item = bool(item_end(low[above[0] : above[1]]))
@@ -67,20 +67,20 @@ def is_said_by_others(low: str, sentence: tuple[int, int], said: tuple[int, int]
 
 
 def _is_by_others(before: str, words: Words) -> bool:
-    """Whether somebody else than the speaker is the subject of a verb that stands behind some words."""
+    """Whether somebody other than the speaker is the subject of a verb after some words."""
     said = [w for w in _SUBJECT.findall(before)[-_SUBJECT_WORDS:] if not words.begins("adverbs", w, 0, len(w))]
     return bool(said) and words.begins("own_voice", said[-1], 0, len(said[-1])) is None
 
 
 def _is_tag(low: str, saying: re.Match[str], end: int) -> bool:
-    """Whether a verb of saying only names who said what stands before it: "…, says Bob", "…, Bob said"."""
+    """Whether a verb of saying only attributes the words before it: "…, says Bob", "…, Bob said"."""
     comma = low.rfind(",", 0, saying.start())
     words = len(low[comma + 1 : saying.start()].split()) + len(low[saying.end() : end].split())
     return comma >= 0 and words <= _TAG_WORDS
 
 
 def first_heading(low: str) -> int:
-    """Return where the first heading of a message stands, -1 for none."""
+    """Return the place of a message's first heading, -1 for none."""
     found = _HEADING.search(low) if "#" in low else None
     return found.start() if found else -1
 

@@ -1,4 +1,4 @@
-"""Options: the shortest words that name what was chosen or rejected."""
+"""Finds the shortest words that name a chosen or rejected option."""
 
 from __future__ import annotations
 
@@ -46,8 +46,7 @@ def trimmed(low: str, start: int, end: int, words: Words, *, with_verb: bool = F
 
 
 def reason_in(low: str, reason: Range) -> Range:
-    """Return the range of a reason without the marks behind it, and without what stands behind a parenthesis around
-    it."""
+    """Return the range of a reason without trailing marks and without what follows a parenthesis around it."""
     start, end = reason
     end = _balanced(low, start, end)
     while end > start and low[end - 1] in _AFTER_REASON:

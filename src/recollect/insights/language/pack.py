@@ -1,4 +1,4 @@
-"""Language packs: what one language says when it decides. The form is described in packs/README.md."""
+"""Language packs: how one language expresses decisions. packs/README.md describes the format."""
 
 from __future__ import annotations
 
@@ -200,14 +200,14 @@ class Pack(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @lru_cache(maxsize=4096)
 def phrases(listed: str) -> tuple[str, ...]:
-    """Return the phrases of a comma-separated list, each also as it is typed without its accents."""
+    """Return the phrases of a comma-separated list, each also without its accents."""
     found = (" ".join(part.split()) for part in listed.split(","))
     return tuple(spelling for phrase in found if phrase for spelling in spellings(phrase))
 
 
 @cache
 def pack(code: str) -> Pack | None:
-    """Return the pack of a language, None where none ships. Read once a process."""
+    """Return the pack of a language, None without one. Read once per process."""
     place = files("recollect.insights.language").joinpath("packs", f"{code}.toml")
     if not place.is_file():
         return None

@@ -1,4 +1,4 @@
-"""From the patterns of a pack to regular expressions, and to the words that must occur before one is worth trying.
+"""Compiles a pack's patterns to regular expressions and to words that must occur first.
 
 The form of a pattern: packs/README.md. Every expression is bounded: slots and gaps have a greatest length, and no
 repetition stands in another one that could match the same text in two ways.
@@ -33,7 +33,7 @@ TAKEN_IN: Final = "v"
 _BEFORE: Final = r"(?<![\w./-])"
 _AFTER: Final = r"(?![\w-])"
 _WORDS: Final = re.compile(r"\w(?:.*\w)?\*?", re.DOTALL)
-"""A phrase that begins and ends with a letter or digit, or goes on (`*`)."""
+"""A phrase that begins and ends with a letter or digit, or continues (`*`)."""
 _WORD: Final = r"(?!-\s)[^\s,;:!?]+(?::[^\s,;:!?]+)*"
 _COMMA: Final = r"\s*[,;:-]"
 _NO_SPACES: Final = r"[^,;:!?，。；：！？、\n]"
@@ -58,7 +58,7 @@ class _Part(NamedTuple):
 
     @property
     def is_needed(self) -> bool:
-        """Whether one of its words stands wherever the pattern matches."""
+        """Whether one of its words occurs wherever the pattern matches."""
         return self.kind == "literal" and not self.is_optional and not self.or_comma
 
 
@@ -67,8 +67,9 @@ Group = tuple[str, ...]
 
 
 class Gap(NamedTuple):
-    """What may stand between two groups of a pattern. least, most: words; is_comma: a comma or its like must be there;
-    or_comma: one may be; is_end: the clause ends behind it."""
+    """What may occur between two groups of a pattern. least, most: words; is_comma: a comma or the like is required;
+    or_comma: one is allowed; is_end: the clause ends after it.
+    """
 
     least: int = 0
     most: int = 0
@@ -98,7 +99,7 @@ class Pattern:
 
     @cached_property
     def gaps(self) -> tuple[Gap, ...]:
-        """What stands before each group, and behind the last."""
+        """The gaps before each group, and after the last."""
         return tuple(_gaps(self._parts))
 
     @cached_property
@@ -111,7 +112,7 @@ class Pattern:
 
 
 def _gaps(parts: Sequence[_Part]) -> Iterator[Gap]:
-    """Yield what stands before each part that is needed, and behind the last."""
+    """Yield the gaps before each needed part, and after the last."""
     gap, is_headed = Gap(), False
     for part in parts:
         if part.is_needed:

@@ -1,4 +1,4 @@
-"""The prefilter: which patterns may match in a message, and where they may begin.
+"""Finds the patterns that may match a message, and where they may begin.
 
 Most messages hold no pattern's words. So one pass of an automaton says which words stand in which sentence, and only
 patterns whose rarest word is there are looked at. The patterns that are left are followed from word to word, in
@@ -63,9 +63,9 @@ _BLANKS: Final = {code: " " for code in range(128) if not _WORD.match(chr(code))
 
 
 class Candidate(NamedTuple):
-    """A pattern and the groups that it needs. groups: their numbers, in order. first: the number of the group that
-    begins it, -1 for none. any_of: lists of which a phrase must stand in the neighbourhood: reasons, for rules that ask
-    for one."""
+    """A pattern and the groups that it needs. groups: their numbers, in order. first: the number of its first group,
+    -1 for none. any_of: lists of which a phrase must occur nearby: reasons, for rules that need one.
+    """
 
     order: int
     pattern: Pattern
@@ -120,7 +120,7 @@ class Said:
             yield from ((start + first, start + last) for first, last in _between_ends(line))
 
     def may_begin(self, position: int, within: Place, openings: frozenset[str]) -> bool:
-        """Return whether a clause may begin at a position. openings: the last words of what may stand before one."""
+        """Return whether a clause may begin at a position. openings: the last words of what may precede one."""
         if within[1] - within[0] > SENTENCE_CHARACTERS:  # where it is cut, the rest begins as well
             return True
         before = self.low[max(within[0], position - _LOOKED_BACK) : position].rstrip(_SKIPPED)
@@ -131,7 +131,7 @@ class Said:
 
 
 def _spaced(flat: str) -> str:
-    """Return a text with a blank for whatever is of no word."""
+    """Return a text with a blank for every character outside of words."""
     if not flat.isascii():
         # Mostly only dashes, quotes and the like are beyond ASCII. Without these, it takes a fraction of the time.
         beyond = set(_BEYOND.findall(flat))
@@ -171,7 +171,7 @@ class _Phrase(NamedTuple):
     borders: tuple[bool, bool]
 
     def places(self, flat: str, start: int, end: int) -> Iterator[Place]:
-        """Yield where it stands between its borders in a range."""
+        """Yield its places between its borders in a range."""
         text, length = self.text, len(self.text)
         at = flat.find(text, start, end)
         while at >= 0:
@@ -205,10 +205,10 @@ class _Told(NamedTuple):
 
 
 class Stretch:
-    """Some words of a message that no sentence leaves, and where groups stand in them."""
+    """Words of a message within one sentence, and the places of groups in them."""
 
     def __init__(self, said: Said, prefilter: Prefilter, place: Place, told: Sequence[_Told]) -> None:
-        """told: the phrases that stand in it, by their words at least."""
+        """told: the phrases in it, by their words at least."""
         self.within = place
         self._said, self._prefilter, self._flat = said, prefilter, said.flat
         self._told = told
@@ -218,7 +218,7 @@ class Stretch:
         self._mark = _MARK if prefilter.words.pack.spaces else _CJK_MARK
 
     def of(self, group: int) -> list[Place]:
-        """Return where a group stands."""
+        """Return the places of a group."""
         found = self._found.get(group)
         if found is None:
             among = {told.phrase.text: told.phrase for told in self._told if told.bits >> group & 1}
@@ -227,7 +227,7 @@ class Stretch:
         return found
 
     def begins(self, candidate: Candidate) -> Sequence[int]:
-        """Return where the first group of a pattern stands from which all the others follow."""
+        """Return the places of a pattern's first group that all others follow."""
         pattern, groups = candidate.pattern, candidate.groups
         if not all(self.of(group) for group in groups):
             return ()
@@ -252,7 +252,7 @@ class Stretch:
         return False
 
     def _may_join(self, end: int, start: int, gap: Gap) -> bool:
-        """Whether a gap may be what stands between two places."""
+        """Whether a gap may match what is between two places."""
         if gap.is_comma and _COMMA.search(self._flat, end, start) is None:
             return False
         if not self._is_plain:
@@ -268,7 +268,7 @@ class Stretch:
         return True
 
     def _may_close(self, end: int, gap: Gap) -> bool:
-        """Whether a gap may be what stands behind the last group."""
+        """Whether a gap may match what is after the last group."""
         stop = self.within[1]
         if gap.is_comma and _COMMA.search(self._flat, end, stop) is None:
             return False
@@ -282,7 +282,7 @@ class Stretch:
 
 
 class Places:
-    """Where a prefilter's patterns may begin in a message, and where phrases of its lists stand."""
+    """Where a prefilter's patterns may begin in a message, and the places of its lists' phrases."""
 
     def __init__(self, said: Said, prefilter: Prefilter) -> None:
         self.said = said
@@ -302,7 +302,7 @@ class Places:
         return not candidate.any_of or any(self.listed(number, near, far) >= 0 for number in candidate.any_of)
 
     def cover(self, covered: str) -> None:
-        """Leave only what stands in prose: where the covered text still has the letter of the raw one."""
+        """Keep only places in prose: where the covered text still has the raw letter."""
         self._covered = covered
         self.__dict__.pop("_listed", None)
 
@@ -421,7 +421,7 @@ class Prefilter:
 
     @cached_property
     def _phrases_of_lists(self) -> tuple[AhoCorasick, tuple[tuple[tuple[int, bool], ...], ...]]:
-        """An automaton of the phrases of lists, and of which lists each is and whether it may go on."""
+        """An automaton of the lists' phrases, with the lists of each and whether it may continue."""
         stems: dict[str, list[tuple[int, bool]]] = {}
         for name, number in self._lists.items():
             for phrase in sorted(set(self.words.phrases(name))):
@@ -430,7 +430,7 @@ class Prefilter:
         return automaton, tuple(tuple(owners) for owners in stems.values())
 
     def listed(self, flat: str) -> dict[int, list[int]]:
-        """Return where phrases of lists stand as words of their own, by number of the list."""
+        """Return the places of lists' phrases as whole words, by number of the list."""
         positions: dict[int, list[int]] = {}
         if not self._lists:
             return positions
@@ -471,7 +471,7 @@ def _share(phrase: str, common: frozenset[str]) -> float:
 
 @cache
 def _prepared(phrase: str) -> _Phrase:
-    """Return a phrase as it is looked for."""
+    """Return a phrase in the form in which it is searched."""
     text, is_begun = phrase.rstrip("*"), phrase.endswith("*")
     if not is_spaced(phrase):
         return _Phrase(text, is_begun, (False, False))
@@ -479,13 +479,13 @@ def _prepared(phrase: str) -> _Phrase:
 
 
 def _spelled(phrase: _Phrase) -> str:
-    """Return a phrase as it stands in a text with blanks for whatever is of no word."""
+    """Return a phrase as it is in a text with blanks for everything outside of words."""
     text = _NO_WORD.sub(" ", phrase.text)
     return " " * phrase.borders[0] + text + " " * phrase.borders[1]
 
 
 def _openings(words: Words) -> frozenset[str] | None:
-    """Return the last words of what may stand between a clause's border and its start, None where none can tell."""
+    """Return the last words of what may come between a clause's border and its start, None if unknown."""
     phrases = (*words.phrases("joints"), *words.phrases("lead_ins"))
     if not words.pack.spaces or any(phrase.endswith("*") for phrase in phrases):
         return None

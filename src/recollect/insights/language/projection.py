@@ -1,4 +1,4 @@
-"""What of a message is prose: everything else is covered up, character by character, so that ranges stay as they are.
+"""Masks everything in a message that is not prose, character by character, so that offsets stay valid.
 
 Lines of code, logs, tables, diffs, quotations and pasted blocks become blanks. Inline code, links and words in double
 quotes become opaque characters: they can be named as an option, but nobody reads rules in them.
@@ -211,7 +211,7 @@ def _is_code(line: str) -> bool:
 
 
 def _cover_code_blocks(lines: list[str], is_prose: list[bool]) -> None:
-    """Cover what stands indented among lines of code: comments and calls between them look like prose."""
+    """Cover indented text among lines of code: comments and calls between them look like prose."""
     if all(is_prose):
         return
     start = 0
@@ -229,7 +229,7 @@ def _cover_code_blocks(lines: list[str], is_prose: list[bool]) -> None:
 
 
 def _cover_mails(lines: list[str], is_prose: list[bool]) -> None:
-    """Cover pasted mails: from where two heads of one stand close together to the end, and up to a closing formula."""
+    """Cover pasted mails: from two mail headers close together to the end, and up to a closing formula."""
     heads = [i for i, line in enumerate(lines) if _MAIL_HEAD.match(line)]
     first = next((a for a, b in pairwise(heads) if b - a <= _MAIL_HEADS), len(lines))
     closed = max((i for i, line in enumerate(lines) if _MAIL_CLOSING.match(line)), default=-1)

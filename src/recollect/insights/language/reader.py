@@ -1,4 +1,4 @@
-"""The clause analyser: which rules of the packs match in a message, and what they say was chosen or rejected."""
+"""Finds the pack rules that match in a message, and the options that they name."""
 
 from __future__ import annotations
 
@@ -52,8 +52,9 @@ _UNCLEAR: Final = re.compile("[\ud800-\udfff]")
 
 
 class Reading(NamedTuple):
-    """A rule that matched. Ranges are in characters of the message; reason (0, 0): none given. polarity: the rule's,
-    but what begins with a negator is no option that is adopted ("use no Redis")."""
+    """A matched rule. Ranges are in characters of the message; reason (0, 0): none. polarity: the rule's; but an
+    adopted option must not begin with a negator ("use no Redis").
+    """
 
     language: str
     rule: PackRule
@@ -141,7 +142,7 @@ class _Message:
         self._is_short = text.count(" ") < _SHORT_WORDS and len(text) < 12 * _SHORT_WORDS
 
     def readings(self, heard: Sequence[tuple[Prefilter, Places, Sequence[Spot]]]) -> list[Reading]:
-        """Return the readings of every sentence in which all words of a pattern stand."""
+        """Return the readings of every sentence with all words of a pattern."""
         seen: list[tuple[int, tuple[int, int], Reading]] = []
         for place, (prefilter, places, spots) in enumerate(heard):
             of_prose = spots
@@ -190,8 +191,9 @@ class _Message:
     def _slots(
         self, rule: PackRule, match: re.Match[str], around: _Circumstances, reason: Range
     ) -> tuple[tuple[Range, ...], tuple[Range, ...]] | None:
-        """Return what a match takes and turns down, None where it takes words that name nothing: "do not use X" is no
-        "do, not X"."""
+        """Return what a match accepts and rejects, None if it captured words that name nothing: "do not use X" is
+        not "do, not X".
+        """
         slots: dict[str, list[Range]] = {"chosen": [], "rejected": []}
         is_hollow = False
         for name, value in match.groupdict().items():
@@ -268,7 +270,7 @@ class _Message:
 def _turned_down(
     chosen: tuple[Range, ...], rejected: tuple[Range, ...], low: str, words: Words
 ) -> tuple[tuple[Range, ...], tuple[Range, ...]]:
-    """Return options where what was taken but begins with a negator is turned down: "rather no X", "lieber kein X"."""
+    """Return options with those that begin with a negator rejected: "rather no X", "lieber kein X"."""
     against: dict[Range, Range] = {}
     for span in chosen:
         negator = words.begins("negators", low, *span)
@@ -366,7 +368,7 @@ class _Circumstances:
         return (0, 0)
 
     def in_front(self, reason: Range, match: re.Match[str]) -> Range:
-        """Return a reason that stands before a match up to the clause that decides ("Since it is small, …")."""
+        """Return a reason before a match up to the deciding clause ("Since it is small, …")."""
         start, end = reason
         if not start < match.start() < end:
             return reason
@@ -388,7 +390,7 @@ class _Circumstances:
         return self._prefilter.first_of(name, self._places, *self.sentence) >= 0
 
     def _holds(self, rule: PackRule, match: re.Match[str]) -> bool:
-        """Whether no negator and no condition stands before the match in its clause."""
+        """Whether no negator and no condition precedes the match in its clause."""
         if "reported" not in rule.allow and any(
             is_said_by_others(self._low, self.sentence, match.span(), words) for words in self._heard
         ):
@@ -448,7 +450,7 @@ class _Circumstances:
         return any(self._supposes(at, self.sentence.end) for at in self._clauses.first)
 
     def _supposes(self, start: int, end: int) -> bool:
-        """Whether a range begins with a condition that is no mere politeness ("if possible", a lead-in)."""
+        """Whether a range begins with a condition that is not just politeness ("if possible", a lead-in)."""
         condition = self.words.begins("conditions", self._low, start, end)
         if condition is None:
             return False

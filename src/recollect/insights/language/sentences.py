@@ -1,4 +1,4 @@
-"""Sentences of prose, and the clauses in them."""
+"""Splits prose into sentences and clauses."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def _cut(prose: str, start: int, end: int) -> Iterator[Sentence]:
 
 
 class Words:
-    """The lists of a pack as expressions, made when first asked for."""
+    """The lists of a pack as expressions, compiled on first use."""
 
     def __init__(self, pack: Pack) -> None:
         self.pack = pack
@@ -141,7 +141,7 @@ class Words:
 
     @cached_property
     def cues(self) -> frozenset[str]:
-        """Pieces of which one stands wherever a rule on what should be learned matches."""
+        """Pieces of which one occurs wherever a rule about learnings matches."""
         return frozenset(cue for rule in self.pack.spoken.rules for cue in rule.cues)
 
     @cached_property

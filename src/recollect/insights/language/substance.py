@@ -1,4 +1,4 @@
-"""What words say by themselves: whether they name anything, and whether what they point at is among them."""
+"""Decides whether words name something by themselves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables that ship as TOML: each is parsed once. To parse a pack takes longer than to find all that it says.
+"""Parses shipped TOML tables once, because parsing takes longer than using them.
 
 Whoever starts a process may give what an earlier one parsed, by the hash of its text.
 """

@@ -1,4 +1,4 @@
-"""What an action asks for, word by word: so that two wordings of one thing meet, and two things never do. Pure.
+"""Normalises what an action asks for, so that two wordings of one thing meet. Pure.
 
 Unsure, two actions stay two, and an action stays open: one line too many costs less than one that is forgotten.
 """
@@ -69,9 +69,9 @@ _LONGEST: Final = 60
 
 
 class Worded(NamedTuple):
-    """A text as it is compared: the stems of its words that count, in order. past: those in the form of what was done.
+    """A text for comparison: the stems of its significant words, in order. past: those in a form for done work.
 
-    says_done: whether it says of something that it is done, in whatever words.
+    says_done: whether it says that something is done, in any words.
     """
 
     stems: tuple[str, ...]
@@ -111,16 +111,18 @@ def _without_opening(words: list[str]) -> list[str]:
 
 
 def is_told_done(action: Worded, said: Worded) -> bool:
-    """Tell whether words say that an action is done: all of its words, in one stretch that says nothing else, and
-    either that it is done, or its verb in the form of what was done."""
+    """Return whether words say that an action is done: all of its words in one stretch that says nothing else, and
+    either a statement that it is done, or its verb in a form for done work.
+    """
     if not (said.says_done or said.past & set(action.stems) - action.past):
         return False
     return names_action(action, said)
 
 
 def names_action(action: Worded, said: Worded) -> bool:
-    """Tell whether words name just that action: all of its words, and among and behind them none that names another
-    thing of the kind ("the staging key")."""
+    """Return whether words name just that action: all of its words, and among and after them none that names another
+    thing of the kind ("the staging key").
+    """
     wanted = [stem for stem in action.stems if stem not in _JOINING or stem in _DIRECTED]
     if sum(stem not in _JOINING for stem in wanted) < LEAST_WORDS:
         return False
@@ -151,7 +153,7 @@ _OTHERS: Final = frozenset(
 
 
 def _is_in_order(wanted: Sequence[str], among: Sequence[str]) -> bool:
-    """Whether what was done was done in the direction that was asked for. The verb may stand anywhere."""
+    """Whether the work was done in the requested direction. The verb may be anywhere."""
     rest = iter(among)
     return all(stem in rest for stem in wanted[1:])
 
@@ -186,7 +188,7 @@ def _stem(word: str) -> str:
 
 
 def _is_past(word: str) -> bool:
-    """Whether a word has the form of what was done: "rotated", "wrote", "gelöscht", "rotiert"."""
+    """Whether a word has a form for done work: "rotated", "wrote", "gelöscht", "rotiert"."""
     if word in _IRREGULAR or _PARTICIPLE.fullmatch(word) or _WITHOUT_GE.fullmatch(word):
         return True
     return word.isalpha() and len(word) > 4 and word.endswith("ed") and not word.endswith("eed")

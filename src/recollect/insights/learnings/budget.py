@@ -1,4 +1,4 @@
-"""What asking a model may cost, held before every question against what was spent.
+"""Checks the budget for asking a model before every question.
 
 A question is booked with the most that it can cost before it is sent, and corrected by what the server says. So a limit
 holds whatever happens in between, and a process that dies there is charged with the most.
@@ -20,7 +20,7 @@ of 30 % more tokens with their newest tokenizers; what hardly compresses (hash v
 
 
 class Ledger(Protocol):
-    """Keeps what was spent; `store.jobs.SpendingLedger` is one. Raises StoreError."""
+    """Records spending; `store.jobs.SpendingLedger` is one. Raises StoreError."""
 
     def reserve(self, spender: Spender, most: Amounts, limits: Limits) -> Exceeded:
         """Book an amount unless that breaks a limit; return which. At once: no other booking comes between."""

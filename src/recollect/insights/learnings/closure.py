@@ -1,4 +1,4 @@
-"""Which pending actions a session shows to be done. Pure.
+"""Finds pending actions that a session completed. Pure.
 
 Careful: an action that stays too long is one line too many, one that goes too soon is forgotten. Four things count, in
 a later turn than the one that asked for it: the command that the action names in backticks ended well; a commit with
@@ -91,7 +91,7 @@ def closed_actions(of_session: Observed, pending: Sequence[Learning]) -> list[Le
 
 
 def _is_meant(action: Worded, told: _Report, of_session: Observed) -> bool:
-    """Tell whether "rotated" means an action: nothing else was to be rotated when that was last spoken of."""
+    """Return whether "rotated" means an action: nothing else was to be rotated at the last mention."""
     for event in reversed(of_session.events[: of_session.events.index(told.event)]):
         payload = event.payload
         if isinstance(payload, UserMessage | AssistantMessage) and not event.is_sidechain:
@@ -164,7 +164,7 @@ def _done_sentences(text: str, event: Event, actions: Sequence[Worded]) -> Itera
 
 
 def _is_left(text: str) -> bool:
-    """Tell whether words say of something that it is left to do, or leave it open."""
+    """Return whether words say that something is left to do, or leave it open."""
     found = _LOW_NOT_DONE.search(text.lower()) if text.isascii() else _NOT_DONE.search(text)
     return found is not None
 

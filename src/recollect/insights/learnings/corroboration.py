@@ -1,4 +1,4 @@
-"""What the sessions that speak of a learning say together: one text, all evidence, and how sure that makes it.
+"""Combines all sightings of a learning: one text, all evidence, one confidence.
 
 Pure, and the same in whatever order the sessions were read.
 """

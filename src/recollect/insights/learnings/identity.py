@@ -1,4 +1,4 @@
-"""When two learnings are one, and how sure one is."""
+"""Decides whether two learnings are the same, and rates confidence."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _CLOSING = " \t\n.!,;:…。！，；："
 
 
 def normalised(text: str) -> str:
-    """Return a text as it is compared: composed, case folded, white space folded, without punctuation at its end."""
+    """Return a text for comparison: composed, case-folded, single spaces, without final punctuation."""
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split()).rstrip(_CLOSING)
 
 
@@ -63,7 +63,7 @@ _LEAST_SHARED = 2 / 3
 
 
 def is_models(sighting: Sighting) -> bool:
-    """Tell whether a model said so."""
+    """Return whether a model said so."""
     return sighting.origin not in (BY_RULES, BY_CLOSING)
 
 
@@ -86,7 +86,7 @@ def joined(sightings: Iterable[Sighting], by_rules: Iterable[Learning]) -> list[
 
 
 def says_same(by_rules: Learning, by_model: Learning) -> bool:
-    """Tell whether both have the same words, or cite the same words of an event for the same kind of thing."""
+    """Return whether both have the same words, or cite the same words of an event for the same kind of thing."""
     if (by_rules.kind == "action") != (by_model.kind == "action"):
         return False
     if normalised(by_rules.text) == normalised(by_model.text):
@@ -127,7 +127,7 @@ def ids_of_same_words(learning: Learning, repo: str) -> set[str]:
 
 
 def _cites_same(one: Learning, other: Learning) -> bool:
-    """Tell whether a quotation of one stands in one of the other, of the same event."""
+    """Return whether a quotation of one is part of one of the other, from the same event."""
     quotes = {(e.session_uid, e.event_id, e.part): folded(e.quote).casefold() for e in one.evidence if e.quote}
     for e in other.evidence:
         known, quote = quotes.get((e.session_uid, e.event_id, e.part), ""), folded(e.quote).casefold()

@@ -1,4 +1,4 @@
-"""When no model is asked at all: its server is away, the key is refused, the money is spent. Kept in the database.
+"""Pauses questions to a model: server away, key refused, budget spent. Stored in the database.
 
 A failure that any other job would meet too says nothing about the job at hand: the queue pauses as a whole, the job
 keeps its attempts, and nothing grows too old. Pure.
@@ -20,9 +20,9 @@ _MOST_DOUBLINGS = 16
 
 
 def wait_us(failures: int, chance: float, *, retry_after_s: float | None = None) -> int:
-    """Return how long to wait after so many failures in a row, in microseconds.
+    """Return the wait after this many failures in a row, in microseconds.
 
-    Between 1 s and a bound that doubles with every failure from 2 s to 60 s; never less than the server asked for.
+    Between 1 s and a bound that doubles with every failure from 2 s to 60 s; never less than the server requested.
 
     Args:
         failures: 1 for the first.
@@ -100,14 +100,14 @@ def paused(before: Pause | None, failed: Failed, *, fingerprint: str, chance: fl
 
 
 def holds(pause: Pause | None, *, fingerprint: str, now_us: int) -> bool:
-    """Tell whether nothing is to be asked now. A clock that was set back ends a pause: it began in the future."""
+    """Return whether nothing is to be asked now. A clock that was set back ends a pause: it began in the future."""
     return pause is not None and pause.fingerprint == fingerprint and pause.at <= now_us < pause.until
 
 
 def is_persistent(pause: Pause) -> bool:
-    """Tell whether somebody should look: at the key, the money or the address, or at a server that stays away.
+    """Return whether somebody should act: on the key, the money or the address, or a server that stays away.
 
-    What was to be spent on a day is no failure. Told by what is kept alone, whatever the time is.
+    A spent daily budget is no failure. Depends only on the stored pause, not on the present time.
     """
     if pause.reason in SHORT:
         return pause.at - pause.since >= PERSISTENT_US
@@ -123,7 +123,7 @@ def keep_pause(store: Notes, pause: Pause | None) -> None:
 
 
 def pack_pause(pause: Pause | None) -> bytes:
-    """Return a pause as it is kept, b"" for none."""
+    """Return a pause as stored, b"" for none."""
     return b"" if pause is None else _encode(pause)
 
 

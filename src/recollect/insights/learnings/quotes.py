@@ -41,7 +41,7 @@ def folded(text: str) -> str:
 
 
 def stands_in(quote: str, text: str) -> bool:
-    """Tell whether a quote stands in a text."""
+    """Return whether a quote occurs in a text."""
     said = folded(quote)
     return len(said) >= LEAST_QUOTE_CHARS and said in folded(text)
 
@@ -58,8 +58,9 @@ def saying(note: str, text: str) -> str:
 
 
 def _says(sentence: str, note: str) -> bool:
-    """Tell whether each part of a note says what a part of a sentence does: its words in their order, with "not" and
-    "if" where that has them. A question says nothing."""
+    """Return whether each part of a note repeats a part of a sentence: its words in their order, with "not" and "if"
+    if that has them. A question says nothing.
+    """
     if sentence.endswith("?") or sum(len(_words(part)) for part in _CLAUSE.split(note)) < _LEAST_WORDS:
         return False
     there = folded(sentence).casefold()
@@ -84,6 +85,6 @@ def _words(text: str) -> list[str]:
 
 
 def _is_within(words: Sequence[str], others: Iterable[str]) -> bool:
-    """Tell whether words stand among others in the same order."""
+    """Return whether words occur among others in the same order."""
     rest = iter(others)
     return all(word in rest for word in words)

@@ -1,4 +1,4 @@
-"""What may be learned of whose words: tool and web text is quoted as fact; what would steer an agent is held back.
+"""Decides what may be learned from whom: tool and web text is quoted; instructions to agents are held back.
 
 A learning is given to agents of later sessions. So a preference or an action must rest on what the user or the
 assistant wrote; text is cleaned of whatever a harness or a model could take for more than text; and what orders
@@ -118,8 +118,9 @@ class Judgement(NamedTuple):
 
 
 def may_become(kind: LearningKind, authors: Collection[Author]) -> bool:
-    """Tell whether evidence of these authors may become a learning of this kind: what steers needs words of the user or
-    the assistant, and anything needs some evidence."""
+    """Return whether evidence of these authors may become a learning of this kind: an instruction needs words of the
+    user or the assistant, and anything needs some evidence.
+    """
     return bool(authors) and (kind not in STEERING or bool(TRUSTED.intersection(authors)))
 
 

@@ -1,6 +1,6 @@
-"""Which learnings hold: what a person said of them, what came after them, what is over. Pure.
+"""Decides which learnings hold, from people's verdicts and later events. Pure.
 
-A person's word outranks all else, and stands whatever is derived anew. Nothing is deleted here: what holds no more is
+A person's word outranks all else, and stands whatever is derived again. Nothing is deleted here: what holds no more is
 retired, superseded, done or expired, and stays with its evidence.
 """
 
@@ -60,9 +60,9 @@ class Rules(NamedTuple):
 
 
 def settled(known: Known, rules: Rules) -> Learning | None:
-    """Return a learning as its own sightings and verdicts leave it; None where nothing speaks of it any more.
+    """Return a learning with the state that its own sightings and verdicts give it; None without any.
 
-    What others do to it (supersede it, crowd it out) is `related`'s; what that said before stays until it is asked.
+    `related` decides how others affect it (supersede it, crowd it out); its earlier result stays until then.
     """
     learning = _said(known, rules.action_days)
     kept = known.kept
@@ -170,7 +170,7 @@ def _is_quarantined(sightings: Sequence[Sighting]) -> bool:
 
 
 def _closed_at(sightings: Sequence[Sighting], learning: Learning) -> int | None:
-    """Return when an action was done, as later events show; None where it was asked for again since."""
+    """Return when an action was done, according to later events; None if it was requested again since."""
     asked = max((e.ts for e in learning.evidence if e.ts is not None), default=learning.recorded_at)
     done = [s.learning.done_at for s in sightings if s.origin == BY_CLOSING and s.learning.done_at is not None]
     return min((at for at in done if at > asked), default=None)
@@ -187,13 +187,13 @@ def _with_state(
 
 
 def _is_pending(learning: Learning, now_us: int) -> bool:
-    """Tell whether a learning holds unless another one says otherwise; one that was crowded out is `expired` early."""
+    """Return whether a learning holds unless another one overrides it; one that was crowded out is `expired` early."""
     is_early = learning.state == "expired" and not _is_over(learning, now_us)
     return learning.state in ("active", "superseded") or is_early
 
 
 def _superseded(learnings: Sequence[Learning]) -> dict[str, str]:
-    """Return the ids of learnings that newer ones stand for, with the id of the newer one."""
+    """Return the ids of superseded learnings, with the id of the newer one."""
     holding = [one for one in learnings if one.state in ("active", "confirmed")]
     found: dict[str, str] = {}
     by_subject: dict[tuple[str, ...], list[Learning]] = {}
@@ -213,10 +213,10 @@ def _superseded(learnings: Sequence[Learning]) -> dict[str, str]:
 
 
 def _same_actions(learnings: Sequence[Learning], pending: Container[str]) -> dict[str, str]:
-    """Return the ids of pending actions that another one stands for, with its id.
+    """Return the ids of pending actions that another one covers, with its id.
 
-    One that was done stands for what was asked for by then; of those that wait the first, or one of which a person said
-    something. pending: ids of those that may be superseded.
+    A done action covers requests made before; among pending ones the first counts, or one with a person's verdict.
+    pending: ids of those that may be superseded.
     """
     groups: dict[tuple[str, ...], list[Learning]] = {}
     for one in learnings:
@@ -267,8 +267,9 @@ def _wrong_words(text: str) -> list[str]:
 
 
 def _is_corrected(older: Learning, correction: Learning, wrong: str) -> bool:
-    """Tell whether an older learning says what a correction calls wrong, and says nothing but what it speaks of; or
-    says to use that, of something that the correction does not leave out."""
+    """Return whether an older learning says what a correction calls wrong, and only mentions what it mentions; or
+    tells to use that, about something that the correction covers.
+    """
     if older.repo not in ("", correction.repo) or (older.path and older.path != correction.path):
         return False
     if correction.repo and not older.repo:  # what holds in one repository does not unsay what holds everywhere

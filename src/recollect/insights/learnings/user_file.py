@@ -1,4 +1,4 @@
-"""The marked region of `user.md`: what the user prefers, as the database knows it, in a file of their own. Pure.
+"""Writes the marked region of `user.md` with the user's preferences. Pure.
 
 Everything outside of the marks stays byte for byte. Between them stand our lines, one for each preference, and after
 them whatever else somebody wrote there. A line of ours that somebody took out says that it does not hold; a line that
@@ -45,7 +45,7 @@ class Written(msgspec.Struct, frozen=True):
 
 
 class Region(NamedTuple):
-    """What stands between the marks. start, end: of the text between them. newline: as the file has it."""
+    """The text between the marks. start, end: of that text. newline: as in the file."""
 
     start: int
     end: int
@@ -77,7 +77,7 @@ def line_of(learning: Learning) -> str:
 
 
 def find_region(text: str) -> Region | None:
-    """Return the marked region; None where there is none, or not surely one."""
+    """Return the marked region; None if there is none, or not certainly one."""
     begin = _BEGIN.search(text)
     if begin is None or _BEGIN.search(text, begin.end()) is not None:
         return None
@@ -102,10 +102,10 @@ def render(text: str, lines: Sequence[str], *, own: Sequence[str] = ()) -> str:
 
 
 def removed_by_hand(region: Region, written: Written) -> list[str]:
-    """Return the ids of learnings whose lines somebody took out of the region.
+    """Return the ids of learnings whose lines somebody removed from the region.
 
-    None where the region is a new one; or where many are missing and what is left is what we wrote once: then an older
-    copy of the file was restored, and nobody meant the lines that it does not have.
+    None if the region is new; or if many are missing and the rest is what we once wrote: then an older copy of the file
+    was restored, and the missing lines mean nothing.
     """
     there = set(region.lines)
     gone = sorted({learning_id for line, learning_id in written.lines.items() if line not in there})
@@ -120,5 +120,5 @@ def own_lines(region: Region, written: Mapping[str, str], ours: Sequence[str]) -
 
 
 def state_of(lines: Sequence[str]) -> str:
-    """Return a short hash of what stands in a region."""
+    """Return a short hash of a region's text."""
     return hashlib.sha256("\n".join(lines).encode("utf-8", "surrogateescape")).hexdigest()[:16]

@@ -1,1 +1,1 @@
-"""Rules of what people and agents write down: facts with their time, diaries, contradictions, JSON-LD."""
+"""Rules for what people and agents write down: facts with their validity, diaries, contradictions, JSON-LD."""

@@ -1,4 +1,4 @@
-"""Which facts cannot hold together. Pure.
+"""Finds facts that contradict each other. Pure.
 
 Two ways: a predicate that has one object at a time has two (`runs_on Python 3.11`, `runs_on Python 3.12`), or a
 predicate and its opposite have the same (`uses Redis`, `avoids Redis`). Both only where they hold at the same time.
@@ -24,7 +24,7 @@ def check_interval(begin: int | None, end: int | None) -> None:
 
 
 def overlap(one: tuple[int | None, int | None], other: tuple[int | None, int | None]) -> bool:
-    """Tell whether two intervals share an instant. Those that only meet do not."""
+    """Return whether two intervals share an instant. Adjacent ones do not."""
     begins = [begin for begin, _end in (one, other) if begin is not None]
     ends = [end for _begin, end in (one, other) if end is not None]
     return not begins or not ends or max(begins) < min(ends)
@@ -113,7 +113,7 @@ def _are_opposites(one: str, other: str) -> bool:
 
 
 def _negated(one: str, other: str) -> bool:
-    """Tell whether the first says that the second is not so: `does_not_use` of `uses`, `is_not_in` of `is_in`."""
+    """Return whether the first predicate negates the second: `does_not_use` and `uses`, `is_not_in` and `is_in`."""
     for negation in _NEGATIONS:
         if one.startswith(negation):
             rest = one.removeprefix(negation)

@@ -1,4 +1,4 @@
-"""What an entry of a diary may be, and how it is named."""
+"""Validates and names diary entries."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def made_entry(new: NewEntry, *, written_at: int, batch: str = "") -> DiaryEntry
 
 
 def find_entry(notes: NoteReader, name: str) -> DiaryEntry:
-    """Return the entry of an id or a beginning that only one has. Raises UnknownName."""
+    """Return the entry of an id or a unique prefix. Raises UnknownName."""
     wanted = name.strip().removeprefix("diary:").partition("#")[0]
     found = notes.named_diary(wanted) if wanted else []
     if len(found) != 1:

@@ -1,4 +1,4 @@
-"""Which facts follow from decisions and learnings. Pure: the same ones give the same facts.
+"""Derives facts from decisions and learnings. Pure: the same input gives the same facts.
 
 A decision says what its repository `adopted`, `prefers`, `rejected` or `banned`, or, where it names no options, what
 was `decided`. A learned fact is split at a verb that its words turn on (`The build needs Node 20`); one without such
@@ -125,9 +125,9 @@ def supersede_fact(
 
 
 def end_fact(notes: NoteWriter, fact: Fact, *, ended: int, now_us: int) -> Fact:
-    """Say that a fact ended. One that has ended by then stays as it is. Raises UsageError for an end before it began.
+    """End a fact. One that ended earlier stays. Raises UsageError for an end before its beginning.
 
-    The end is exclusive: at that instant it holds no more.
+    The end is exclusive: at that instant the fact no longer holds.
     """
     if fact.is_retracted or (fact.valid_to is not None and fact.valid_to <= ended):
         return fact
@@ -142,7 +142,7 @@ def end_fact(notes: NoteWriter, fact: Fact, *, ended: int, now_us: int) -> Fact:
 
 
 def retract_fact(notes: NoteWriter, fact: Fact, *, now_us: int) -> Fact:
-    """Say that a fact never held. Harmless when done twice."""
+    """Say that a fact never held. Repeating it is harmless."""
     if fact.is_retracted:
         return fact
     changed = changed_fact(fact, at=now_us, is_retracted=True)
@@ -151,7 +151,7 @@ def retract_fact(notes: NoteWriter, fact: Fact, *, now_us: int) -> Fact:
 
 
 def find_fact(notes: NoteReader, name: str) -> Fact:
-    """Return the fact of an id, or of a beginning that only one has; it may be cited. Raises UnknownName."""
+    """Return the fact of an id, or of a unique prefix; it may be cited. Raises UnknownName."""
     wanted = name.strip().removeprefix("fact:").partition("#")[0]
     found = notes.named_facts(wanted) if wanted else []
     if len(found) != 1:
@@ -195,7 +195,7 @@ def fact_id(*parts: object) -> str:
 
 
 def _covers(fact: Fact, begin: int | None, end: int | None) -> bool:
-    """Tell whether a fact says already that it holds in [begin, end). No beginning is no claim."""
+    """Return whether a fact already says that it holds in [begin, end). No beginning is no claim."""
     begins = begin is None or fact.valid_from is None or fact.valid_from <= begin
     return begins and (fact.valid_to is None or (end is not None and end <= fact.valid_to))
 
@@ -235,7 +235,7 @@ _REFUSING = {"ban": "banned"}
 
 
 class Decided(NamedTuple):
-    """A decision that stood. reference: its id. ended_at: since when another took its place, None where none did."""
+    """A valid decision. reference: its id. ended_at: since when another one replaced it, None if none did."""
 
     decision: Decision
     repo: str

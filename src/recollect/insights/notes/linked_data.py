@@ -1,4 +1,4 @@
-"""Facts as JSON-LD 1.1, with their own context: nothing is to be fetched to read it.
+"""Exports facts as JSON-LD 1.1 with an embedded context, so that nothing is fetched to read it.
 
 Each fact is an `rdf:Statement` with the time in which it holds. `validFrom` is schema.org's; `validUntil` is ours,
 because the end of a fact is exclusive. Source: W3C, JSON-LD 1.1, sections 3.1 "The Context" and 9.15 "Context

@@ -1,1 +1,1 @@
-"""Sums up a span of time: what sessions came to, what they cost, what failed and what fixed it."""
+"""Summarises a period: outcomes, costs, failures and their fixes."""

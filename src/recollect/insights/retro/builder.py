@@ -1,4 +1,4 @@
-"""Folds sessions, signals, decisions and usage of a span into a `Retro`. Sessions are taken one by one."""
+"""Builds a `Retro` from the sessions, signals, decisions and usage of a period, one session at a time."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ _Line = TypeVar("_Line", bound=GroupLine)
 
 
 class Span(NamedTuple):
-    """What is asked for: [since, until), UTC microseconds; repos as in `EventFilter`; zone: in which days count."""
+    """The period: [since, until), UTC microseconds; repos as in `EventFilter`; zone: the time zone of days."""
 
     since: int
     until: int
@@ -75,7 +75,7 @@ class Span(NamedTuple):
 
 
 class SessionFacts(NamedTuple):
-    """A session, its digest (None: not analysed) and its signals, of whatever time."""
+    """A session, its digest (None: not analysed) and its signals of any time."""
 
     session: Session
     digest: Digest | None

@@ -1,4 +1,4 @@
-"""The part of a retrospective that decisions have: made, superseded, reversed, contradicted, revoked."""
+"""The decisions of a retrospective: made, superseded, reversed, contradicted, revoked."""
 
 from __future__ import annotations
 
@@ -28,8 +28,10 @@ class DecisionFacts(NamedTuple):
 
 
 def decided_in(decisions: Sequence[DecisionFacts], since: int, until: int, listing: Listing) -> Decided:
-    """Return what was decided in [since, until), each once, the newest first. decisions: of all times, for what was
-    changed. Ranked ones are too uncertain to be counted."""
+    """Return the decisions of [since, until), each once, newest first.
+
+    decisions: of all times, to find changes. Ranked ones are too uncertain to count.
+    """
     all_made = [
         d for d in decisions if d.state != "undone" and d.decision.ts is not None and since <= d.decision.ts < until
     ]
@@ -87,6 +89,6 @@ def _changes(decisions: Sequence[DecisionFacts], since: int, until: int) -> list
 
 
 def _cited(decision: Decision) -> tuple[str, ...]:
-    """Return where a decision stands. One that was added by hand may stand nowhere: then its id."""
+    """Return a decision's citation. One added by hand may have none: then its id."""
     found = tuple(dict.fromkeys(cite(evidence) for evidence in decision.evidence if evidence.session_uid))
     return found[:EVIDENCE] or ((decision.session_uid,) if decision.session_uid else (decision.id,))

@@ -1,4 +1,4 @@
-"""What fixed an error: what came between a failed call and the success of the same call, told from the events there."""
+"""Finds what fixed an error: the events between a failed call and the success of the same call."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Repair(NamedTuple):
 def repairs_of(signals: Sequence[Signal]) -> list[Repair]:
     """Return the errors of a session after which the same call worked, in order; each error once.
 
-    A call that failed several times in a row is repaired each time by what came after the last failure.
+    A call that failed several times in a row is repaired by what came after the last failure.
     """
     by_result = {_place(s.evidence[0]): s for s in signals if isinstance(s, ErrorSeen)}
     by_call = {_place(s.evidence[1]): s for s in by_result.values() if len(s.evidence) > 1}
@@ -72,10 +72,10 @@ def repairs_of(signals: Sequence[Signal]) -> list[Repair]:
 
 
 def fix_of(repair: Repair, between: EventsBetween, *, root: str = "") -> FixLine | None:
-    """Return what fixed an error; None where the events are no longer there. root: paths below it are told from there.
+    """Return what fixed an error; None if the events no longer exist. root: the folder to which paths are relative.
 
-    The last edit or command that changes something counts, where it succeeded; commands that only look, test or build
-    do not. Without one it is that the same target was read first, else the call itself: put otherwise, or tried again.
+    The last successful edit or command that changes something counts; commands that only read, test or build do not.
+    Without one it is that the same target was read first, else the call itself: changed, or tried again.
     """
     uid, last = repair.worked.session_uid, repair.worked.seq
     first = max(repair.call, last - MAX_EVENTS)
@@ -106,9 +106,9 @@ def fix_of(repair: Repair, between: EventsBetween, *, root: str = "") -> FixLine
 
 
 def below(path: str, root: str) -> str:
-    """Return a path as it is called below a folder, with "/"; as written where it does not lie there.
+    """Return a path relative to a folder, with "/"; a path outside of it as written.
 
-    Windows compares without case, but a path that only differs so is rare enough to be shown whole.
+    Windows compares without case, but a path that differs only in case is rare enough to be shown whole.
     """
     plain, folder = path.replace("\\", "/"), root.replace("\\", "/").rstrip("/")
     if folder and plain.startswith(f"{folder}/"):
@@ -122,7 +122,7 @@ def cite(evidence: Evidence) -> str:
 
 
 def _read_before(tried: Sequence[Tried], worked: Tried, repair: Repair) -> Tried | None:
-    """Return the last successful look at the target of the call that worked, None where there is none."""
+    """Return the last successful read of the working call's target, None without one."""
     if not worked.target or worked.call.call.canonical == "read":
         return None
     for one in reversed(tried):
@@ -158,7 +158,7 @@ def _last_change(stream: SessionEvents, tried: Sequence[Tried], repair: Repair) 
 
 
 def _changes(command: str) -> bool:
-    """Tell whether a command may change something: a part of it does more than look, prepare, test or build."""
+    """Return whether a command may change something: a part of it does more than read, prepare, test or build."""
     return any(
         c.to_file not in ("", "/dev/null")
         or not (is_preparing(c) or _is_looking(c.program, c.words) or _is_checking(c))

@@ -1,4 +1,4 @@
-"""What a retrospective says, as data: the same value is printed, drawn and given as JSON.
+"""The result of a retrospective, as data for text, plots and JSON.
 
 Every line names its evidence: citations `session_uid#seq`, or a bare `session_uid` where the whole session is meant, at
 most `EVIDENCE` of them. Lists are cut; `unlisted` says what was left out, so that lines and totals add up.
@@ -207,7 +207,7 @@ class ErrorLine(msgspec.Struct, frozen=True):
 
 
 class RetryLine(msgspec.Struct, frozen=True):
-    """The same call made again after an error. tool "": the agent's own. worked, failed: as far as it is said."""
+    """The same call made again after an error. tool "": the agent's own. worked, failed: as far as recorded."""
 
     tool: str
     target: str
@@ -237,7 +237,7 @@ class InterventionLine(msgspec.Struct, frozen=True):
 
 
 class FileLine(msgspec.Struct, frozen=True):
-    """A file that was edited. path: below its repository's root where it lies there, else as written."""
+    """An edited file. path: relative to its repository's root, or as written outside of it."""
 
     repo: str
     path: str
@@ -259,7 +259,7 @@ class RunsLine(msgspec.Struct, frozen=True):
 
 
 class DecisionLine(msgspec.Struct, frozen=True):
-    """A decision taken in the span. state: now."""
+    """A decision of the period. state: the present one."""
 
     id: str
     ts: int | None

@@ -1,4 +1,4 @@
-"""Counts that know where they come from: lines grow session by session, and keep a few citations each."""
+"""Counts with citations: each grows session by session and keeps a few sources."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Tally:
 
 
 class Tallies(Generic[_Key]):
-    """Lines by what they stand for."""
+    """Lines by their key."""
 
     def __init__(self) -> None:
         self.lines: dict[_Key, Tally] = {}
@@ -61,7 +61,7 @@ class Tallies(Generic[_Key]):
 
 
 class Listing:
-    """Cuts lists and remembers what was left out, by name of the list."""
+    """Cuts lists and remembers how much was omitted, by name of the list."""
 
     def __init__(self) -> None:
         self.unlisted: dict[str, Unlisted] = {}

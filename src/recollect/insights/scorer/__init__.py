@@ -1,4 +1,4 @@
-"""Which sentences decide something or are worth keeping, by weights learned from labelled turns."""
+"""Scores sentences with learned weights, as decisions, learnings and actions."""
 
 from recollect.insights.scorer.features import Turn
 from recollect.insights.scorer.scorer import SentenceScorer

@@ -1,4 +1,4 @@
-"""The messages of a session, each with what was said before it and what came after."""
+"""The scorer's features: each message with the one before and the one after."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def sentences_of(text: str, speaker: Speaker) -> list[TokenSentence]:
 
 
 def _plain(token: str) -> str:
-    """Return what a token stands for: all numbers for one, and so all that is covered up."""
+    """Return the class of a token: all numbers are one, and so is all covered text."""
     if token[0] == OPAQUE:
         return OPAQUE
     return NUMBER if token.isdigit() else token
@@ -89,8 +89,9 @@ _MOST: Final[Mapping[str, int]] = {"length": 8, "of": 6, "at": 3, "code": 3}
 
 
 class Turn(NamedTuple):
-    """A message and what stands around it. before: what the other side said last; after: the message that follows;
-    is_edited: whether edits follow before a person speaks again."""
+    """A message with its context. before: the other side's last message; after: the next message; is_edited: whether
+    edits follow before a person speaks again.
+    """
 
     text: str
     speaker: Speaker
@@ -127,7 +128,7 @@ def features_of(*turns: Turn) -> TurnFeatures:
 
 
 class _Positions:
-    """Where sentences stand among those of their turn, as an array for each question; and who says them."""
+    """The positions of sentences in their turn, one array per question; and their speakers."""
 
     def __init__(self, turns: Sequence[Turn], counts: Sequence[int], sentences: Sequence[TokenSentence]) -> None:
         import numpy as np
@@ -163,7 +164,7 @@ def _of_words(sentences: Sequence[TokenSentence], at: _Positions) -> Iterator[_F
 
 
 def _of_shape(sentences: Sequence[TokenSentence], at: _Positions) -> Iterator[_Found]:
-    """Yield how a sentence begins and ends, how long it is, and where it stands."""
+    """Yield how a sentence begins and ends, its length, and its position."""
     *own, previous, following = _unpacked(map(_of_edges, sentences, at.speakers.tolist()), _EDGE_HASHES)
     yield from ((hashes, at.numbers) for hashes in own)
     yield from _beside(previous, following, at.numbers, at)

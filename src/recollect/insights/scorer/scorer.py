@@ -1,4 +1,4 @@
-"""How much each sentence of a turn looks like a decision, or like something worth keeping."""
+"""Scores the sentences of a turn as a decision, learning or action."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _AT_ONCE: Final = 32
 
 
 class ScoredSentence(NamedTuple):
-    """A sentence, and its sum of weights for each subject asked for."""
+    """A sentence, and its sum of weights for each requested subject."""
 
     sentence: TokenSentence
     scores: dict[Subject, int]

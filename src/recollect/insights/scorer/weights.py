@@ -1,4 +1,4 @@
-"""The weights that ship with the program: a table for each thing that a sentence can be, one byte a place.
+"""Loads the shipped weights: one table per subject, one byte per place.
 
 `python -m benchmarks.distilling.train --write` makes both files: the tables, and what goes with each.
 """
@@ -49,7 +49,7 @@ class About(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class WeightTables(NamedTuple):
-    """The tables and what goes with them; none, and why."""
+    """The tables and their parameters; or none, and why."""
 
     tables: dict[Subject, NDArray[np.int8]]
     about: About | None = None

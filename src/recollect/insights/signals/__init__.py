@@ -1,4 +1,4 @@
-"""Observes the events of one session: test runs, failures, retries, endings (docs/development/insight-rules.md)."""
+"""Observes a session's events: test runs, failures, retries, endings (docs/development/insight-rules.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tool calls of a session, how each ended, and failures that no call has."""
+"""The tool calls of a session, their results, and failures outside of calls."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def note_of(session: SessionEvents, event: Event) -> Lifecycle:
 
 
 def is_stop(payload: Lifecycle) -> bool:
-    """Tell whether telemetry says that a call was stopped while it ran."""
+    """Return whether telemetry says that a call was stopped while it ran."""
     return (
         payload.name == TOOL_REPORT
         and isinstance(payload.detail, dict)
@@ -116,7 +116,7 @@ def is_stop(payload: Lifecycle) -> bool:
 
 
 def is_refusal(payload: Lifecycle) -> bool:
-    """Tell whether an answer to a question for permission said no."""
+    """Return whether the answer to a permission question was no."""
     if payload.name not in ANSWERS:
         return False
     detail = payload.detail if isinstance(payload.detail, dict) else {}
@@ -168,12 +168,12 @@ def text_of(session: SessionEvents, event: Event) -> str:
 
 
 def is_denial(text: str) -> bool:
-    """Tell whether a failed result says that a person did not allow the call."""
+    """Return whether a failed result says that a person did not allow the call."""
     return re.match(_DENIED, text[:400].lstrip(), re.IGNORECASE) is not None
 
 
 def is_interruption(text: str) -> bool:
-    """Tell whether a failed result says that a person stopped the call."""
+    """Return whether a failed result says that a person stopped the call."""
     return any(
         re.match(_INTERRUPTED, part, re.IGNORECASE)
         for part in (text[:200].strip(), text[-200:].strip().rpartition("\n")[2])
@@ -181,9 +181,9 @@ def is_interruption(text: str) -> bool:
 
 
 def is_expected(commands: Sequence[Simple], exit_code: int | None) -> bool:
-    """Tell whether a non-zero exit of commands only answers a question, see `EXPECTED_EXITS`.
+    """Return whether a non-zero exit of commands only answers a question, see `EXPECTED_EXITS`.
 
-    The last command decides; of those that it waits for (`&&`) each must only prepare or be such a question itself.
+    The last command decides; those before it (`&&`) must only prepare or be such a question themselves.
     """
     if not exit_code or not commands:
         return False
@@ -262,9 +262,9 @@ _CRASH = re.compile(
 
 
 class Failure(NamedTuple):
-    """A failure that a lifecycle event tells: its telling line, and whether it is one of the API or a limit.
+    """A failure in a lifecycle event: its significant line, and whether it is one of the API or a limit.
 
-    is_sure: it is a failure wherever it stands; else only where the request has no other answer.
+    is_sure: it is always a failure; else only if the request has no other answer.
     """
 
     line: str

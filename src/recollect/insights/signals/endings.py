@@ -1,4 +1,4 @@
-"""How requests and sessions ended: completions, and what was left in mid-work."""
+"""How requests and sessions ended: completed, or in the middle of the work."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def completions_of(turns: Sequence[Turn]) -> list[Completion]:
 
 
 def abandoned_of(session: SessionEvents, turns: Sequence[Turn]) -> list[Abandoned]:
-    """Return that a session was left in mid-work, with what was left; nothing where it was not."""
+    """Return that a session ended in the middle of the work, with what was left; nothing otherwise."""
     left = None if is_only_prompts(session) else left_open(turns)
     if left is None:
         return []
@@ -66,18 +66,18 @@ def abandoned_of(session: SessionEvents, turns: Sequence[Turn]) -> list[Abandone
 
 
 def is_only_prompts(session: SessionEvents) -> bool:
-    """Tell whether nothing is known but what people wrote: a history of prompts, whose answers stand elsewhere."""
+    """Return whether only people's messages are known: a history of prompts, whose answers are elsewhere."""
     return bool(session.events) and all(type(event.payload) is UserMessage for event in session.events)
 
 
 def asks_nothing(turns: Sequence[Turn]) -> bool:
-    """Tell whether a session is only a greeting or a warm-up, which has no outcome."""
+    """Return whether a session is only a greeting or a warm-up, which has no outcome."""
     said = [t for t in turns if t.asked is not None and t.is_request and not t.is_command]
     return bool(said) and all(_GREETING.fullmatch(t.text) and not t.has_worked for t in said)
 
 
 def left_open(turns: Sequence[Turn]) -> tuple[Event, str] | None:
-    """Return the event at which work was left and a short reason, None where nothing was left open.
+    """Return the event at which work was left and a short reason, None if nothing was left open.
 
     A failure that ended the last request leaves nothing open: it failed.
     """
@@ -119,12 +119,12 @@ def _unanswered(turn: Turn, *, works: bool) -> tuple[Event, str] | None:
 
 
 def is_acceptance(turn: Turn) -> bool:
-    """Tell whether a person's words accept what was done and ask for nothing."""
+    """Return whether a person's words accept the work and ask for nothing."""
     return not turn.is_command and len(turn.text) <= 200 and _ACCEPTED.fullmatch(turn.text) is not None
 
 
 def announces(reply: str) -> bool:
-    """Tell whether a reply ends by saying what the agent does next."""
+    """Return whether a reply ends by saying what the agent does next."""
     last = last_sentence(reply)
     if last.endswith(("?", "？")) or _LATER.search(last):
         return False

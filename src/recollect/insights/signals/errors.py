@@ -1,4 +1,4 @@
-"""What an error says: its telling line, and a fingerprint that is equal for errors that differ only in details."""
+"""The significant line of an error, and a fingerprint that ignores details."""
 
 from __future__ import annotations
 
@@ -78,10 +78,10 @@ def looked_at(text: str) -> str:
 
 
 def telling_line(text: str) -> str:
-    """Return the line that says what went wrong, as it stands but for colours and tags; "" for none.
+    """Return the line that says what went wrong, without colours and tags; "" for none.
 
-    The last exception; else the first line that begins like an error or names one, an assertion, a line with a word
-    of failure; else the first that is no frame around the output.
+    The last exception; else the first line that begins like an error or names one, an assertion, a line with a word of
+    failure; else the first line that is no frame around the output.
     """
     exception = re.compile(_EXCEPTION).match
     noise, none_failed = re.compile(_NOISE, re.IGNORECASE).fullmatch, re.compile(_NONE_FAILED, re.IGNORECASE).search

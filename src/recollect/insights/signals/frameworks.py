@@ -1,4 +1,4 @@
-"""Test frameworks, which `frameworks.toml` describes: how each is started and what it prints at the end."""
+"""Recognises test frameworks, which `frameworks.toml` describes, by command and final output."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All signals of a session, in order of the event where each is seen first."""
+"""Collects all signals of a session in the order in which they first appear."""
 
 from __future__ import annotations
 

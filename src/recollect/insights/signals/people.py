@@ -1,4 +1,4 @@
-"""Where people stepped in: interrupts, denied permissions, messages to an agent at work."""
+"""Interventions of people: interrupts, denied permissions, messages to a working agent."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ STOPPED = ("aborted", "cancelled", "canceled", "interrupted")
 _TASK_BEGINS, _TASK_ENDS = "turn_started", ("turn_ended", *INTERRUPTS)
 """Lifecycle names of agents that say when they are at work."""
 _QUEUE = "queue"
-"""Lifecycle name under which messages to an agent at work are put aside."""
+"""Lifecycle name under which messages to an agent at work are set aside."""
 _ENQUEUES = ("enqueue", "push", "add")
 
 Reason = Literal["interrupt", "denied", "message"]
@@ -94,7 +94,7 @@ class People:
             self._act(event, "interrupt")
 
     def _queued(self, event: Event, payload: Lifecycle) -> None:
-        """Take a message that waits until the agent has time for it. The work goes on; then it may be told again."""
+        """Record a message that waits until the agent has time. The work continues; then it may appear again."""
         if not isinstance(payload.detail, dict) or payload.detail.get("operation") not in _ENQUEUES:
             return
         text = note_of(self._session, event).text.strip()

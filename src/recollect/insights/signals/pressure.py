@@ -1,4 +1,4 @@
-"""Where the context of the model was full: compactions, and what says that it was nearly so."""
+"""Full contexts: compactions, and signs that one was near."""
 
 from __future__ import annotations
 

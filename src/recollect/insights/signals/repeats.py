@@ -1,4 +1,4 @@
-"""Retries and loops: the same again after it failed."""
+"""Retries and loops: the same call again after it failed."""
 
 from __future__ import annotations
 

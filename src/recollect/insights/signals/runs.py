@@ -1,4 +1,4 @@
-"""Test runs: told by the command, and by what is printed at the end."""
+"""Test runs, recognised by command and final output."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ Ran = tuple[Framework | None, int, Sequence[Simple]]
 
 
 def ran_by(commands: Sequence[Simple]) -> Ran | None:
-    """Return the framework that commands run (None: some), and which of them runs it; None where none runs tests."""
+    """Return the framework that commands run (None: some), and which of them runs it; None if none runs tests."""
     for index, simple in enumerate(commands):
         if not simple.words or any(word in _ONLY_ASKS for word in simple.words):
             continue
@@ -133,7 +133,7 @@ def _fits(word: str, part: str) -> bool:
 
 
 def _is_generic(simple: Simple) -> bool:
-    """Tell whether a command runs a task or script that is called for its tests."""
+    """Return whether a command runs a task or script whose name suggests tests."""
     rest = [word for word in simple.words[1:] if not word.startswith("-") and word != "run"]
     if simple.program in _TASK_RUNNERS:
         targets = rest[:3] if simple.program in _WITH_TARGETS else rest[:1]
@@ -173,9 +173,9 @@ def _told(framework: Framework | None, printed: str, *, is_cut: bool) -> tuple[F
 
 
 def counts_in(framework: Framework, printed: str, *, is_cut: bool = False) -> dict[str, int]:
-    """Return the counts that a framework printed, by name; empty where it printed none.
+    """Return the counts that a framework printed, by name; empty if it printed none.
 
-    is_cut: something stands between the framework and what was printed, so that lines can't be counted.
+    is_cut: something filters the framework's output, so that lines cannot be counted.
     """
     counts: dict[str, int] = {}
     if any(stem in printed for stem in framework.stem):
@@ -202,7 +202,7 @@ def _lines_with(pieces: Sequence[str], text: str) -> str:
 
 
 def says_failed(framework: Framework, printed: str) -> bool:
-    """Tell whether words of an output say that tests failed."""
+    """Return whether an output says in words that tests failed."""
     if not framework.failing or (framework.failing_stem and not any(s in printed for s in framework.failing_stem)):
         return False
     told = _lines_with(framework.failing_stem, printed) if framework.failing_stem else printed
@@ -219,7 +219,7 @@ def _passed(counts: dict[str, int]) -> int | None:
 def _verdict(
     framework: Framework | None, printed: str, counts: dict[str, int], *, one: Tried, is_last: bool
 ) -> bool | None:
-    """Return whether the tests passed: by counts, by words, by the exit; None where none of them tells."""
+    """Return whether the tests passed: by counts, by words, by the exit code; None if unknown."""
     if counts.get("failed") or counts.get("errors"):
         return False
     if framework is not None and says_failed(framework, printed):
@@ -234,6 +234,6 @@ def _verdict(
 
 
 def _decides(commands: Sequence[Simple], index: int) -> bool:
-    """Tell whether the exit of a line of commands is that of one of them."""
+    """Return whether the exit code of a command line is that of one of its commands."""
     behind = commands[index:]
     return not behind or (behind[0].joint in ("", "&&") and all(c.joint in ("", "&&") for c in behind))

@@ -1,4 +1,4 @@
-"""The turns of a session as work: what was asked, what was done about it, how it was left."""
+"""Turns as work: the request, what was done, and how it ended."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class Turn:
 def turns_of(session: SessionEvents) -> list[Turn]:
     """Return the turns of the main line in order; the first holds what precedes the first message.
 
-    The main line is what stands outside of side chains; everything, where all talk stands in one.
+    The main line is everything outside of side chains; it is everything if all talk is in one.
     """
     reader = _Reader(session.once(endings_of), session.once(failures_of))
     take = reader.readers()

@@ -1,1 +1,1 @@
-"""Copies one moment of a memory to files, and restores it."""
+"""Backs a memory up and restores it."""

@@ -1,4 +1,4 @@
-"""Copies the files of one moment of a memory and checks the copy, for a backup that is a folder or one file."""
+"""The files of a memory at one moment: lists, copies and checks them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from recollect.store.snapshots import Snapshot, open_copy, take_snapshot
 from recollect.wire import IMPORT_FOLDER
 
 LOCK_WAIT_S = 3.0
-"""A backup waits so long for the ingester to pause; then it goes on beside it."""
+"""A backup waits so long for the ingester to pause; then it continues beside it."""
 _LOCK_POLL_S = 0.02
 
 
@@ -51,7 +51,7 @@ class Original(NamedTuple):
 
 
 class Moment(NamedTuple):
-    """What is to be copied. in_step: nothing was being taken in when it was looked at."""
+    """What to copy. in_step: nothing was being ingested at that moment."""
 
     snapshot: Snapshot
     originals: tuple[Original, ...]
@@ -60,12 +60,10 @@ class Moment(NamedTuple):
 
 @contextmanager
 def present_moment(home: Path) -> Iterator[Moment]:
-    """Hold the present moment of a home: all that its database names lies in the files named here.
+    """Hold the present moment of a home: everything that its database names is in the files named here.
 
-    The ingest lock is held only for the look. Where a long sync keeps it, the database is looked at first: what the
-    journal and the packs have besides is the same that a crash leaves, and is known to be harmless.
-
-    Raises StoreError and its kinds.
+    Holds the ingest lock only for the look. If a long sync keeps it, the database is examined first: extra data in
+    journal and packs is what a crash leaves too, and is known to be harmless. Raises StoreError and its subclasses.
     """
     lock = _lock(home, LOCK_WAIT_S)
     try:
@@ -118,7 +116,7 @@ def _originals(home: Path) -> Iterator[Original]:
 def _file_of(home: Path, path: Path) -> Iterator[Original]:
     try:
         found = path.lstat()
-    except FileNotFoundError:  # a drop of a hook that was taken in meanwhile
+    except FileNotFoundError:  # a drop of a hook that was ingested meanwhile
         return
     if path.is_file() and not path.is_symlink():
         yield Original(
@@ -138,7 +136,7 @@ def places_by_pack(chunks: Iterable[ChunkPlace]) -> dict[int, list[ChunkPlace]]:
 
 
 class BackupCheck:
-    """Checks the files of a backup one after the other, in any order; then `finish` says what was not there."""
+    """Checks the files of a backup one by one, in any order; `finish` then reports missing ones."""
 
     def __init__(
         self, manifest: BackupManifest, places: Mapping[int, list[ChunkPlace]], sealer: Sealer | None, *,
@@ -251,7 +249,7 @@ Progress = Callable[[str, int, int], None]
 
 
 class PackGone(Exception):
-    """A pack of the moment is not there any more."""
+    """A pack of the moment no longer exists."""
 
 
 class Copier:
@@ -271,7 +269,7 @@ class Copier:
         self.copied_bytes = 0
 
     def stored(self, place: str) -> str:
-        """Return where a file that is copied anew each time lies."""
+        """Return the place of a file that is copied each time."""
         return f"g{self._generation}/{place}"
 
     def run(self, made_at: int) -> BackupManifest:
@@ -295,7 +293,7 @@ class Copier:
         return make_manifest(self._moment, tuple(files), made_at, self._generation, with_key=self._with_key)
 
     def _small(self, original: Original) -> StoredFile | None:
-        """Copy a file anew. One of the spool may have been taken in meanwhile: its content is then in the archive."""
+        """Copy a file. A spooled one may have been ingested meanwhile: its content is then in the archive."""
         path = self._target / self.stored(original.place)
         make_private_folder(path.parent)
         try:
@@ -327,7 +325,7 @@ class Copier:
         return _stored(original, stored, size, sha256)
 
     def _grow(self, original: Original, known: StoredFile) -> StoredFile | None:
-        """Add what is new of a pack to its copy; None where the pack does not begin with what was copied before."""
+        """Append a pack's new part to its copy; None if the pack does not begin with the copied part."""
         path = self._target / known.stored
         if original.bytes < known.bytes or not path.is_file() or path.stat().st_size < known.bytes:
             return None
@@ -380,7 +378,7 @@ def with_damage(made: BackupManifest, damaged: Sequence[ChunkPlace]) -> BackupMa
 
 
 def report_of(made: BackupManifest, target: Path, *, copied: int, chunks: int, sealer: Sealer | None) -> BackupReport:
-    """Return what is said of a backup that was made."""
+    """Return the report of a backup."""
     notes = []
     if sealer is None:
         notes.append("the archive's key is not available: the copy was checked only by its hashes")

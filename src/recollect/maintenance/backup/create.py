@@ -1,4 +1,4 @@
-"""Making a backup: online, of one moment, read again before it counts as one.
+"""Makes a backup while the memory is in use, and reads it again before it counts.
 
 Killed anywhere, what was a whole backup before still is one: new files have new names, packs are only added to, and
 the manifest, which says what counts, is replaced last.
@@ -111,16 +111,15 @@ class _Backup(NamedTuple):
 def back_up(
     home: Path, target: Path, sealer: Sealer | None, *, with_key: bool = True, progress: Progress | None = None
 ) -> BackupReport:
-    """Copy one moment of a home to a folder, or to one file if `target` ends in `.tar.zst`; read all of it again.
+    """Copy one moment of a home to a folder, or to one file if `target` ends in `.tar.zst`; then read the copy back.
 
-    sealer: of the home; None where its key is not at hand: the copy is then checked by hashes alone. with_key: the
-    wrapping key goes along. Readers and the ingester go on meanwhile. A second backup to the same folder copies what is
-    new.
+    sealer: of the home; None without its key: the copy is then checked only by hashes. with_key: include the wrapping
+    key. Readers and the ingester continue meanwhile. A second backup to the same folder copies only what is new.
 
     Raises:
         UsageError: the target is inside of the home, or holds something else.
-        BackupUnusable: what was written is not what was to be written.
-        DiskFull, StoreError, ArchiveError: as named. The target is then no backup, or still the one before.
+        BackupUnusable: the copy differs from the original.
+        DiskFull, StoreError, ArchiveError: as named. The target is then no backup, or still the previous one.
     """
     started = time.perf_counter()
     if is_lost(home):
@@ -200,7 +199,7 @@ def _remove_unnamed(target: Path, made: BackupManifest) -> None:
 def open_members(path: Path) -> Iterator[Iterator[tuple[str, IO[bytes]]]]:
     """Open a backup that is one file: its members in order, each to be read before the next.
 
-    Raises BackupUnusable for what is no such file, is cut short, or holds what no backup holds.
+    Raises BackupUnusable for any other file, a truncated one, or one with foreign members.
     """
     try:
         with (
@@ -222,7 +221,7 @@ def _members(tar: tarfile.TarFile, path: Path) -> Iterator[tuple[str, IO[bytes]]
 
 
 def _write(packed: Path, staged: Path, made: BackupManifest) -> None:
-    """Write the tar archive, each file leaving the staging folder as it goes in: no more than one is there twice."""
+    """Write the tar archive and delete each file from the staging folder as it goes in: at most one exists twice."""
     with os.fdopen(
         os.open(packed, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600), "wb"
     ) as file:

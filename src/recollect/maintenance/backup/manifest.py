@@ -1,7 +1,7 @@
-"""What a backup is: a folder, or one `.tar.zst`, and the manifest that says what must be in it.
+"""The format of a backup: a folder or a `.tar.zst`, and a manifest of its contents.
 
 backup.json          the manifest: written last, and what makes the rest a backup
-g<N>/…               what is copied anew each time: memory.db, archive/journal.log, keys/, spool/, setup.json
+g<N>/…               what is copied again each time: memory.db, archive/journal.log, keys/, spool/, setup.json
 packs/<number>.pack  packs of the archive: they only grow, so the next backup adds what is new
 backup.partial       a backup was begun here and did not end; what the manifest names is whole all the same
 """
@@ -48,11 +48,11 @@ class StoredFile(msgspec.Struct, frozen=True):
 
 
 class BackupManifest(msgspec.Struct, frozen=True):
-    """What a backup holds. made_at: UTC microseconds of the moment that it shows.
+    """The content of a backup. made_at: UTC microseconds of its moment.
 
-    in_step: the archive was held still for that moment. False: something was being taken in, so the archive may hold
-    more than the database; restoring sees to that. damaged: names of chunks, in hex, that did not open in the memory
-    either when it was made.
+    in_step: the archive did not change at that moment. False: something was being ingested, so the archive may hold
+    more than the database; restoring handles that. damaged: names of chunks, in hex, that did not open in the memory
+    either.
     """
 
     made_at: int
@@ -111,12 +111,12 @@ def write_manifest(folder: Path, manifest: BackupManifest) -> None:
 
 
 def encode_manifest(manifest: BackupManifest) -> bytes:
-    """Return the manifest as it stands in a backup."""
+    """Return the manifest as stored in a backup."""
     return msgspec.json.format(msgspec.json.encode(manifest), indent=1) + b"\n"
 
 
 def is_stored_name(name: str) -> bool:
-    """Tell whether a backup may hold a file of this name."""
+    """Return whether a backup may hold a file of this name."""
     return name == MANIFEST or _is_inside(name, _STORED)
 
 
@@ -126,11 +126,11 @@ def _is_inside(name: str, form: re.Pattern[str]) -> bool:
 
 
 class BackupReport(msgspec.Struct, frozen=True):
-    """A backup that was made and read again.
+    """A backup that was made and read back.
 
-    made_at: UTC microseconds of the moment it shows. bytes: of all its files; copied_bytes: written by this run.
-    chunks: opened and found to be what their names say; 0 where the key was not at hand. in_step: False where
-    something was being taken in meanwhile: the archive may then be ahead of the database, and restoring sees to that.
+    made_at: UTC microseconds of its moment. bytes: of all its files; copied_bytes: written by this run. chunks: opened
+    and found to match their names; 0 without the key. in_step: False if something was being ingested meanwhile: the
+    archive may then be ahead of the database, and restoring handles that.
     """
 
     target: str
@@ -192,7 +192,7 @@ def remember(home: Path, backup: LastBackup) -> None:
 
 
 def last_backup(home: Path) -> LastBackup | None:
-    """Return the newest backup, None where none was ever made or what says so cannot be read."""
+    """Return the newest backup, None without one or without a readable record of it."""
     try:
         return msgspec.json.decode((home / LAST_BACKUP).read_bytes(), type=LastBackup)
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError):

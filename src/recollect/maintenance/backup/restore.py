@@ -1,4 +1,4 @@
-"""`memory.maintenance.backup` and `.restore`: one moment of a memory to files, and back."""
+"""`memory.maintenance.backup` and `.restore`."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ EXCLUDED = "excluded"
 
 
 def backup(memory: OpenHome, target: Path, *, with_key: bool = True, progress: Progress | None = None) -> BackupReport:
-    """Copy the memory as it is at one moment, see `recollect.maintenance.backup.create.back_up`."""
+    """Back up the memory as of one moment; see `recollect.maintenance.backup.create.back_up`."""
     folders = Home(memory.home)
     try:
         sealer = Sealer(load_keys(folders.keys))
@@ -72,7 +72,7 @@ def backup(memory: OpenHome, target: Path, *, with_key: bool = True, progress: P
 def restore(
     memory: OpenHome, source: Path, *, force: bool = False, keep: bool = False, progress: Progress | None = None
 ) -> RestoreReport:
-    """Let a backup take the place of the memory, or become one where there is none.
+    """Let a backup take the place of the memory, or become one if there is none.
 
     force: a memory that is there is replaced. keep: it is kept aside then.
 
@@ -141,7 +141,7 @@ def _nobody_at_work(home: Path) -> Iterator[None]:
 
 
 def _archive_is_ahead(staged: Staged) -> bool:
-    """Tell whether the journal has more of a source than the database: it was taken in during the backup."""
+    """Return whether the journal has more of a source than the database: it was ingested during the backup."""
     archive = Archive.open(staged.folder / "archive", staged.keys, read_only=True)
     try:
         with take_snapshot(staged.folder) as snapshot:
@@ -194,10 +194,10 @@ def _aside(home: Path, *, keep: bool) -> str:
 
 
 def _forget_again(memory: OpenHome, staged: Staged, notes: list[str]) -> int:
-    """Unite the tombstones of both memories, and apply them to what is restored; return how many sessions lost some.
+    """Unite the tombstones of both memories, and apply them to the restored one; return how many sessions lost some.
 
-    So are the marks of what was written and forgotten: notes, learnings, documents, tags. The audit and the pins of the
-    memory here go along too: what was done stays known.
+    Includes the marks of forgotten notes, learnings, documents and tags. The audit log and the pins of the present
+    memory are kept too.
     """
     try:
         copy_authored(memory.home, staged.folder, ("tombstone", "document_kept_out", "audit", "pin"))
@@ -248,7 +248,7 @@ def _archived_stones(home: Path, staged: Staged, notes: list[str]) -> set[Archiv
 
 def _own_key(home: Path, staged: Staged, notes: list[str], *, is_kept: bool) -> None:
     """Give what is restored a wrapping key of its own where the keyring has one for another memory too: whoever gives
-    that another key takes the old one out of the keyring. is_kept: the memory here is put aside, not replaced."""
+    that another key takes the old one out of the keyring. is_kept: the memory here is set aside, not replaced."""
     keys = staged.folder / "keys"
     envelope = read_envelope(keys)
     if envelope.kept != "keyring":

@@ -1,4 +1,4 @@
-"""A backup on its way to be a memory: staged beside it, every byte checked; `ingest.swap` puts it in its place."""
+"""Stages a backup beside the memory and checks every byte; `ingest.swap` then puts it in place."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ class Loss(NamedTuple):
 
 
 def look_at(source: Path) -> BackupManifest | None:
-    """Return the manifest of a backup that is a folder; None of one that is a file: it stands at its end.
+    """Return the manifest of a folder backup; None for a file backup, which has it at its end.
 
-    Raises BackupUnusable for what is no whole backup.
+    Raises BackupUnusable for anything but a whole backup.
     """
     if source.is_dir():
         manifest = m.read_manifest(source)
@@ -82,9 +82,9 @@ def stage(source: Path, folder: Path, *, keys_of: Path, progress: Progress | Non
 
 
 def loss(home: Path, staged: Path) -> Loss:
-    """Return what the memory in `home` has and the one in `staged` has not.
+    """Return what the memory in `home` has and the one in `staged` lacks.
 
-    Raises StoreError and its kinds: the memory's database cannot be read.
+    Raises StoreError and its subclasses: the memory's database cannot be read.
     """
     if not (home / DATABASE_NAME).exists():
         return Loss({})

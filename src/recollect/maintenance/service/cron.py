@@ -1,4 +1,4 @@
-"""cron: marked lines in the user's crontab; everything else in it stays byte for byte.
+"""cron: marked lines in the user's crontab. All other lines stay unchanged.
 
 Rules: crontab(1), crontab(5): `%` ends a command unless escaped, `@reboot` is known to Vixie cron and its heirs.
 """
@@ -18,8 +18,9 @@ _NONE = re.compile(r"^\s*(?:crontab: )?no crontab for ", re.IGNORECASE)
 
 
 def plan(job: ServiceJob, *, ionice: bool) -> ServicePlan:
-    """Return the lines of a job. ionice: the program of that name is there. Raises UsageError for a path with a line
-    end."""
+    """Return the lines of a job. ionice: the program of that name exists. Raises UsageError for a path with a line
+    end.
+    """
     words = [f"{name}={shlex.quote(value)}" for name, value in sorted(job.env.items())]
     words += ["nice", "-n", "19", *(("ionice", "-c", "3") if ionice else ())]
     words += [shlex.join((*job.command, *job.arguments))]
@@ -46,12 +47,12 @@ def plan(job: ServiceJob, *, ionice: bool) -> ServicePlan:
 
 
 def marks(name: str) -> tuple[str, str]:
-    """Return the lines between which ours stand."""
+    """Return the lines that enclose ours."""
     return f"# >>> {name}: written by `recollect service`, taken out by it >>>", f"# <<< {name} <<<"
 
 
 def read(ask: Ask) -> str | None:
-    """Return the user's crontab, None where there is none. Raises SettingsError."""
+    """Return the user's crontab, None without one. Raises SettingsError."""
     code, said = ask(READ)
     if code == 0:
         return said
@@ -83,13 +84,13 @@ def without_lines(crontab: str, name: str) -> str:
 
 
 def lines_in(crontab: str | None, name: str) -> str:
-    """Return our lines in a crontab, empty where there are none."""
+    """Return our lines in a crontab, empty if there are none."""
     found = _region(crontab or "", name)
     return "" if found is None else (crontab or "")[found[0] : found[1]]
 
 
 def live(job: ServiceJob, ask: Ask) -> Live:
-    """Look whether our lines stand in the crontab. Whether cron itself runs, it does not tell."""
+    """Check whether our lines are in the crontab. That does not show whether cron itself runs."""
     is_known = bool(lines_in(read(ask), job.name))
     return Live(is_known, is_known, "in the crontab" if is_known else "not in the crontab")
 

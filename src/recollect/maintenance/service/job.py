@@ -1,4 +1,4 @@
-"""What a service is, whoever manages it, how a manager is told of it, and the record of what was written for it."""
+"""A service independent of its manager, and the record of what was written for it."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class ServiceJob(NamedTuple):
 
     @property
     def arguments(self) -> tuple[str, ...]:
-        """What the program is told to do."""
+        """The program's arguments."""
         if self.kind == "daemon":
             return ("up",)
         return ("sync", "--retro-out", self.retro_out) if self.retro_out else ("sync",)
@@ -82,8 +82,10 @@ def giving_way(job: ServiceJob) -> tuple[ServiceCommand, ...]:
 
 
 class ServicePlan(NamedTuple):
-    """How a manager is told. begin: run after the files are written; stop: before they go; after: when they are gone.
-    crontab: the lines that stand in the person's crontab, for cron. logs: how its output is read. notes: for people."""
+    """What a manager is told. begin: run after the files are written; stop: before they are deleted; after: when
+    they are gone. crontab: our lines in the person's crontab, for cron. logs: how to read its output. notes: for
+    people.
+    """
 
     manager: ManagerName
     files: tuple[ServiceFile, ...]
@@ -104,10 +106,10 @@ class Live(NamedTuple):
 
 
 class ServiceFinding(NamedTuple):
-    """Something that is not right with an installed service. text: says what, and of which file.
+    """A problem of an installed service. text: what, and in which file.
 
-    changed: somebody edited what we wrote; installing again does not overwrite that. gone: a file is not there.
-    outdated: another version, or other variables, wrote it otherwise. program: what it starts is not there. inactive:
+    changed: somebody edited our file; installing again does not overwrite that. gone: a file is missing. outdated:
+    another version, or other variables, wrote it differently. program: the program that it starts is missing. inactive:
     the manager does not run it.
     """
 

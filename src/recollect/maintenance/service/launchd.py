@@ -48,7 +48,7 @@ def label(job: ServiceJob) -> str:
 
 
 def agents_folder(job: ServiceJob) -> Path:
-    """Return where the user's agents lie."""
+    """Return the folder of the user's agents."""
     return job.user_home / "Library" / "LaunchAgents"
 
 
@@ -63,7 +63,7 @@ def domain_of(uid: int, ask: Ask) -> str:
 
 
 def live(job: ServiceJob, ask: Ask, *, domain: str) -> Live:
-    """Ask how the job is. Its text is for people, so only what has stood in it unchanged is read."""
+    """Ask for the state of the job. Its text is for people, so only long-standing parts are read."""
     code, said = ask(("launchctl", "print", f"{domain}/{label(job)}"))
     if code != 0:
         return Live(False, False, f"launchd does not know {label(job)}")

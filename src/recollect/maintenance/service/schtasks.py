@@ -1,4 +1,4 @@
-"""The task scheduler of Windows: a task of the user's, registered from XML.
+"""The Windows Task Scheduler: a task of the user's, registered from XML.
 
 Rules: the Task Scheduler schema (learn.microsoft.com, `taskschd`): the order of elements is part of it; schtasks.exe
 takes the file in UTF-16. A task has no environment, so it runs a command script of ours that sets it.
@@ -61,7 +61,7 @@ _LOGON = """\
       <Delay>PT1M</Delay>
     </LogonTrigger>
 """
-# The date is only a lower bound. A repetition without a duration goes on for ever.
+# The date is only a lower bound. A repetition without a duration continues for ever.
 _HOURLY = """\
     <TimeTrigger>
       <Enabled>true</Enabled>
@@ -128,7 +128,7 @@ def plan(job: ServiceJob) -> ServicePlan:
 
 
 def live(job: ServiceJob, ask: Ask) -> Live:
-    """Ask whether the task is there. What else the program says is in the system's language, so it is not read."""
+    """Ask whether the task exists. The program's other output is in the system's language, so it is not read."""
     is_known = ask(("schtasks", "/Query", "/TN", job.name))[0] == 0
     return Live(is_known, is_known, f"task {job.name}" if is_known else f"there is no task {job.name}")
 

@@ -1,4 +1,4 @@
-"""Installs the service, tells how it is, takes it out: the only part that writes or starts anything.
+"""Installs, reports and uninstalls the service. Only this module writes or starts anything.
 
 Files that somebody changed since are neither overwritten nor deleted; the report says which.
 """
@@ -115,7 +115,7 @@ class Service:
         return self._live(_with(report, state="installed" if commands or is_new else "unchanged"), job, chosen)
 
     def status(self) -> ServiceReport:
-        """Tell how the service is, asked now: what was written, what the manager says, whether the program is there.
+        """Return the present state of the service: written files, the manager's answer, whether the program exists.
 
         Raises SettingsError for a damaged record or crontab.
         """
@@ -135,7 +135,7 @@ class Service:
         return report
 
     def findings(self) -> tuple[ServiceFinding, ...] | None:
-        """Return what is not right with the service, asked now; None where none is installed.
+        """Return the present problems of the service; None if none is installed.
 
         Raises SettingsError for a damaged record or crontab, or a manager that cannot be asked.
         """
@@ -184,7 +184,7 @@ class Service:
         )
 
     def _outdated(self, record: ServiceRecord, job: ServiceJob) -> list[ServiceFinding]:
-        """Compare what is there with what this version would write for the same variables."""
+        """Compare the files with what this version would write for the same variables."""
         known = record.environment
         plan = plan_for(record.manager, job if known is None else job._replace(env=known), self._ask)
         text = "is not as this version writes it" + (" with the variables as they are now" if known is None else "")
@@ -200,7 +200,7 @@ class Service:
         return found
 
     def remove(self, *, is_dry_run: bool = False) -> ServiceReport:
-        """Stop the service and take out what was written. Raises SettingsError for a damaged record or crontab."""
+        """Stop the service and remove what was written. Raises SettingsError for a damaged record or crontab."""
         record = load_service(self._home)
         if record is None:
             return ServiceReport(True, "remove", "not_installed", "")
@@ -229,7 +229,7 @@ class Service:
         return job._replace(name=record.name, program=record.program)
 
     def _check_files(self, plan: ServicePlan, before: ServiceRecord | None) -> None:
-        """Raise SettingsError where a file of somebody else's stands in our place."""
+        """Raise SettingsError if somebody else's file is in our place."""
         for one in plan.files:
             found, known = read_settings(str(one.path)), before.file(str(one.path)) if before else None
             if found.data in (None, one.data) or (known is not None and found.sha256 in known.sha256):
@@ -458,7 +458,7 @@ def choose(ask: Ask, wanted: ManagerName | None, *, must_be_there: bool) -> Mana
 
 
 def plan_for(manager: ManagerName, job: ServiceJob, ask: Ask) -> ServicePlan:
-    """Return how a manager is told of a job. Raises UsageError for paths that it cannot be told."""
+    """Return a job's plan for a manager. Raises UsageError for paths that the manager cannot handle."""
     match manager:
         case "systemd":
             return systemd.plan(job)

@@ -114,14 +114,14 @@ def plan(job: ServiceJob) -> ServicePlan:
 
 
 def units_folder(job: ServiceJob) -> Path:
-    """Return where the user's units lie. A relative path in the variable means nothing (base directory rules)."""
+    """Return the folder of the user's units. A relative path in the variable is ignored (base directory rules)."""
     named = job.env.get("XDG_CONFIG_HOME", "")
     config = Path(named) if named.startswith("/") else job.user_home / ".config"
     return config / "systemd" / "user"
 
 
 def is_there(ask: Ask) -> bool:
-    """Tell whether the user has a running manager that can be reached."""
+    """Return whether the user has a running manager that can be reached."""
     return ask((*_CTL, "show-environment"))[0] == 0
 
 
@@ -143,7 +143,7 @@ def live(job: ServiceJob, ask: Ask) -> Live:
 
 
 def lingers(user: str, ask: Ask) -> bool | None:
-    """Tell whether the user's services run while the user is not logged in; None where that cannot be asked."""
+    """Return whether the user's services run while the user is logged out; None if unknown."""
     code, said = ask(("loginctl", "show-user", user, "--property=Linger"))
     # Of a user who is not logged in and does not linger, logind knows nothing.
     return "Linger=yes" in said.splitlines() if code == 0 else None

@@ -1,4 +1,4 @@
-"""Which agents are on this machine, what their settings say, and how they and we call each other."""
+"""Finds the agents on this machine, their settings, and how each side calls the other."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _FLEETING = re.compile(r"[/\\](?:uv[/\\](?:archive|builds|environments)-v\d+|pip
 
 
 class FoundAgent(NamedTuple):
-    """An agent as it was looked for. folders: of its own that are there. executable: its path, empty if not found."""
+    """An agent on this machine. folders: its own existing ones. executable: its path, empty if not found."""
 
     install: Install
     folders: tuple[str, ...]
@@ -177,7 +177,7 @@ def native_memory_notes(install: Install, machine: Machine) -> Iterator[tuple[st
 
 
 def is_on(memory: NativeMemory, machine: Machine) -> bool:
-    """Tell whether a memory of the agent's own is turned on, as far as its settings and the environment say."""
+    """Return whether the agent's own memory is turned on, as far as its settings and the environment show."""
     if memory.variable and machine.env.get(memory.variable, "").lower() in _ON:
         return False
     value = _said(memory.place, memory.format, memory.path, machine)

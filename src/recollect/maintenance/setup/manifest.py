@@ -1,4 +1,4 @@
-"""`setup.json` in the memory's home: everything that setup wrote, so that it can be taken out exactly.
+"""`setup.json`: everything that setup wrote, so that it can be removed exactly.
 
 It is written before the file it speaks of, and once more after: a crash between the two leaves a record that names more
 than is there, and taking out what is not there changes nothing.
@@ -28,11 +28,11 @@ class KindUndo(msgspec.Struct, frozen=True):
 
 
 class FileRecord(msgspec.Struct, frozen=True):
-    """A file that setup changed or made.
+    """A file that setup changed or created.
 
-    form: of the settings; `own` is a file that is ours alone. made: there was none before; folders: made for it.
-    before_sha256: of the bytes before the first change (empty: absent); after_sha256: as we left it last.
-    frame: what a file that we made held besides. backup: where its first bytes are kept.
+    form: of the settings; `own` is a file that is ours alone. made: it did not exist before; folders: created for it.
+    before_sha256: of the bytes before the first change (empty: absent); after_sha256: as we left it last. frame: what a
+    file that we created held besides. backup: where its first bytes are kept.
     """
 
     path: str
@@ -48,7 +48,7 @@ class FileRecord(msgspec.Struct, frozen=True):
 
 
 class Registration(msgspec.Struct, frozen=True):
-    """What the agent's own command wrote: where it stands, and what takes it out where the command is gone."""
+    """What the agent's own command wrote: the place, and how to remove it if the command is gone."""
 
     path: str
     form: Format
@@ -74,7 +74,7 @@ class Manifest(RecordFile, frozen=True):
 
 
 def load_manifest(home: Path) -> Manifest:
-    """Return the manifest of a home, an empty one where nothing was set up. Raises SettingsError for a damaged one."""
+    """Return the manifest of a home, an empty one before any setup. Raises SettingsError for a damaged one."""
     return load_record(home / NAME, Manifest, writer="setup") or Manifest()
 
 

@@ -1,4 +1,4 @@
-"""The plan of a set-up: which files of an agent change, which of its commands run, and what is left alone and why."""
+"""Plans a set-up: which files change, which commands run, and what stays and why."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class FileChange(NamedTuple):
 
 
 class FilePlan(NamedTuple):
-    """The steps for one file, and its change if there is one. record: what the manifest says where nothing changes."""
+    """The steps for one file, and its change if any. record: the manifest's, if nothing changes."""
 
     steps: tuple[Step, ...]
     change: FileChange | None
@@ -110,7 +110,7 @@ def plan_config(
 
 
 def plan_own(path: str, kind: Kind, text: str, record: FileRecord | None) -> FilePlan:
-    """Plan a file that is ours alone; one that somebody else made, or changed, stays as it is."""
+    """Plan a file that is ours alone; one that somebody else created or changed stays."""
     before = read_settings(path)
     after = text.encode()
     new = msgspec.structs.replace(_record(path, "own", before, record), kinds=(kind,), after_sha256=sha256_of(after))
@@ -192,7 +192,7 @@ def _with_problem(kinds: Sequence[Kind], action: Action, change: FileChange) -> 
 def _is_as_wanted(
     text: str, parts: Sequence[tuple[Kind, ConfigFile, tuple[Edit, ...]]], recorded: Sequence[KindUndo]
 ) -> bool:
-    """Tell whether a file says all that is wanted and nothing else is recorded, whatever its layout is now."""
+    """Return whether a file says everything wanted and nothing else is recorded, whatever its layout."""
     form = parts[0][1].format
     data = load(text, form)
     wanted = [edit for _, part, edits in parts for edit in named_as_in(data, edits, part.other_names)]
@@ -201,7 +201,7 @@ def _is_as_wanted(
 
 
 def _is_only_frame(text: str, record: FileRecord) -> bool:
-    """Tell whether a file holds nothing but what one that we make begins with; a comment is somebody's."""
+    """Return whether a file holds only what a file of ours begins with; a comment is somebody's."""
     if record.form == "own":
         return False
     frame: Mapping[str, Any] = msgspec.json.decode(record.frame) if record.frame else {}
@@ -262,7 +262,7 @@ class SetupPlanner:
         return AgentPlan(tuple(steps), commands, tuple(changes), tuple(records))
 
     def registered_path(self) -> str:
-        """Return the file that our server stands in, empty where the agent takes none."""
+        """Return the file with our server, empty if the agent has none."""
         return file_path(self.install.mcp.file.place, self._machine) if isinstance(self.install.mcp, Mcp) else ""
 
     def registered(self) -> State:
@@ -373,7 +373,7 @@ class SetupPlanner:
         return KINDS[options.mode] if options.mode and not self._plugin else ()
 
     def _is_set(self, memory: NativeMemory) -> bool:
-        """Tell whether the settings say anything of a memory that is off by itself (unreadable: planning says why)."""
+        """Return whether the settings mention a memory that is off by default (unreadable: planning says why)."""
         try:
             settings = read_settings(file_path(memory.place, self._machine))
             return settings.data is not None and value_at(load(settings.text, memory.format), memory.path) is not None
@@ -393,7 +393,7 @@ def _of_another(path: str, manifest: Manifest) -> FileRecord | None:
 
 
 def _is_used_by_another(file: FileRecord, manifest: Manifest, slug: str) -> bool:
-    """Tell whether a file of our own serves another agent that is set up, too."""
+    """Return whether a file of our own serves another agent that is set up, too."""
     others = (record for name, record in manifest.agents.items() if name != slug)
     return file.form == "own" and any(record.file(file.path) is not None for record in others)
 

@@ -1,4 +1,4 @@
-"""Probes of a set-up: the registered server is started and asked for its tools, the hook line keeps a payload.
+"""Tests a set-up: starts the registered server, and sends a payload through the hook line.
 
 The server that is started is the one that stands in the agent's settings, not what we think stands there. The hook is
 given a spool of its own, so that a probe never becomes a memory.
@@ -80,7 +80,7 @@ def registered_launch(found: FoundAgent, machine: Machine) -> Launch | None:
 
 
 def probe_server(launch: Launch, env: Mapping[str, str]) -> Check:
-    """Start a server, shake hands, ask for its tools, end it. It is told of a home by its registration alone."""
+    """Start a server, shake hands, ask for its tools, end it. It learns its home only from its registration."""
     name = "MCP server"
     plain = {key: value for key, value in env.items() if key != HOME_VARIABLE}
     try:

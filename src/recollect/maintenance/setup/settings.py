@@ -1,4 +1,4 @@
-"""An agent's settings files: read, and written whole or not at all.
+"""Reads and writes an agent's settings files, whole or not at all.
 
 A file keeps its mode and its owner; a symbolic link stays, its target changes. A file that changed since it was read,
 or that its owner made read-only, is not written.
@@ -25,7 +25,7 @@ _ANYBODY_WRITES = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 
 
 class RecordFile(msgspec.Struct, frozen=True, kw_only=True):
-    """A record of what was written outside of the home, so that it can be taken out exactly."""
+    """A record of what was written outside of the home, so that it can be removed exactly."""
 
     version: int = RECORD_VERSION
 
@@ -43,7 +43,7 @@ class Settings(NamedTuple):
 
     @property
     def sha256(self) -> str:
-        """The hash of its bytes, empty for a file that is not there."""
+        """The hash of its bytes, empty for a missing file."""
         return sha256_of(self.data)
 
     @property
@@ -62,7 +62,7 @@ def sha256_of(data: bytes | None) -> str:
 
 
 def read_settings(path: str) -> Settings:
-    """Read a file. Raises SettingsError where something is there that cannot be read as a file."""
+    """Read a file. Raises SettingsError for anything that cannot be read as a file."""
     target = os.path.realpath(path)
     try:
         found = os.stat(target)
@@ -149,7 +149,7 @@ def _check(before: Settings) -> None:
 
 
 def load_record(path: Path, kind: type[_Record], *, writer: str) -> _Record | None:
-    """Return the record of what `writer` wrote, None where there is none. Raises SettingsError for a damaged one."""
+    """Return the record of what `writer` wrote, None without one. Raises SettingsError for a damaged one."""
     found = read_settings(str(path))
     if found.data is None:
         return None

@@ -1,4 +1,4 @@
-"""One agent from plan to report: what the command shows, what it does when the person agreed, and how it went.
+"""Sets up one agent: plan, consent, execution, report.
 
 A plan is carried out so that a crash leaves nothing unknown: the manifest first, then the file, then the manifest
 again. The same command can be run again; what isn't there is not taken out twice.
@@ -159,7 +159,7 @@ class Carrier:
         return path
 
     def _close(self, options: SetupOptions) -> None:
-        """Forget a registration that was taken out, and an agent of which nothing is left."""
+        """Remove a deleted registration from the manifest, and an agent without any entry."""
         manifest = load_manifest(self._home)
         record = manifest.agents.get(self._slug)
         if record is None:
@@ -205,8 +205,10 @@ class AgentReport(msgspec.Struct, frozen=True):
 
 
 class SetupReport(msgspec.Struct, frozen=True):
-    """The result of `recollect setup`. ok: nothing that was asked for is missing. is_dry_run: nothing was done.
-    settings: what changes in Recollect's own configuration."""
+    """The result of `recollect setup`. ok: everything requested is in place. is_dry_run: nothing was done.
+
+    settings: changes in Recollect's own configuration.
+    """
 
     ok: bool
     is_dry_run: bool
@@ -228,7 +230,7 @@ class AgentSetup:
         self.planned = self._planned()
 
     def do(self, make_home: Callable[[], None]) -> AgentReport:
-        """Do what was planned and return how it went. make_home: called before anything is written."""
+        """Carry out the plan and return the result. make_home: called before anything is written."""
         planned = self.planned
         if planned.state in ("not_found", "unchanged"):
             return self._report(planned.state, planned.steps, probes=self._probes())

@@ -28,7 +28,7 @@ _CONTRACT_MARKERS = {
 
 
 class Cost(msgspec.Struct, frozen=True):
-    """What a session took. Tokens are its own: each response once by its dedupe key, as `recollect usage` counts.
+    """What a session cost. Tokens are its own: each response once by its dedupe key, as `recollect usage` counts.
 
     wall_clock_s: from its first event to its last. active_s: the same without gaps of more than ten minutes.
     """
@@ -43,7 +43,7 @@ class Cost(msgspec.Struct, frozen=True):
 
 
 class ErrorSnippet(msgspec.Struct, frozen=True):
-    """One kind of error: its fingerprint, one redacted sample, how often, and the tool that met it first."""
+    """One kind of error: its fingerprint, a redacted sample, the count, and the tool that met it first."""
 
     fingerprint: str
     sample: str
@@ -52,7 +52,7 @@ class ErrorSnippet(msgspec.Struct, frozen=True):
 
 
 class TaskRef(msgspec.Struct, frozen=True):
-    """What the session worked on, as a tracker names it ("ABC-123", "#42"), and where that stood."""
+    """A tracker reference of the session ("ABC-123", "#42") and where it was found."""
 
     ref: str
     found_in: str
@@ -62,7 +62,7 @@ class TaskRef(msgspec.Struct, frozen=True):
 
 
 class Digest(msgspec.Struct, frozen=True):
-    """One session in short. Times in UTC microseconds. Every key is always there."""
+    """The summary of one session. Times in UTC microseconds. Every key is always present."""
 
     session_uid: str
     flavor: str
@@ -123,7 +123,7 @@ class PublishedDigest(msgspec.Struct, frozen=True):
 
 
 def published(digest: Digest, infra_share: float) -> PublishedDigest:
-    """Return a digest by schema 2. infra_share: see `insights.correlation.overhead_share`."""
+    """Return a digest in schema 2. infra_share: see `insights.correlation.overhead_share`."""
     named: Counter[str] = Counter()
     for rule, count in digest.markers.items():
         category = (
@@ -147,7 +147,7 @@ def published(digest: Digest, infra_share: float) -> PublishedDigest:
 
 
 def as_schema_1(digest: Digest) -> dict[str, Any]:
-    """Return a digest by schema 1: times in UTC microseconds, markers by rule, and nothing that came later."""
+    """Return a digest in schema 1: times in UTC microseconds, markers by rule, and no later fields."""
     told: dict[str, Any] = msgspec.to_builtins(digest)
     del told["tool_kinds"], told["cost"]["active_s"]
     return told

@@ -1,4 +1,4 @@
-"""What is distilled of sessions: typed nodes that say where they come from.
+"""Nodes: typed insights of sessions that cite their source.
 
 Kinds, ids and status: docs/development/insight-rules.md. A node is made of events alone; the same events give the same
 nodes with the same ids. Ranges are half-open, in characters of the redacted `payload.text` of a message.
@@ -25,7 +25,7 @@ Relation = Literal["produced", "supersedes", "contradicts", "reverses"]
 
 
 class Evidence(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
-    """A range of one event that a node rests on. start = end = 0: the whole event. `seq` is for display, in no id."""
+    """A range of an event that a node rests on. start = end = 0: the whole event. `seq` is for display, in no id."""
 
     session_uid: str
     event_id: str
@@ -38,7 +38,7 @@ class Evidence(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
 
 
 class Marker(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
-    """A rule of the gate that fired: where, and on which words. `language` is that of the pack, "" for own rules."""
+    """A gate rule that matched, its place and words. `language`: of the pack, "" for your own rules."""
 
     rule: str
     category: MarkerCategory
@@ -70,7 +70,7 @@ class _Node(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="node", k
 
 
 class Conversation(_Node, frozen=True, tag="conversation"):
-    """A verbatim range of talk in which the gate found something; its text is the redacted text, word for word."""
+    """A verbatim range of talk in which the gate matched; its text is the redacted text, word for word."""
 
     text: str = ""
     first_turn: int = 0
@@ -79,16 +79,16 @@ class Conversation(_Node, frozen=True, tag="conversation"):
 
 
 class Option(msgspec.Struct, frozen=True, gc=False):
-    """Something that could be chosen, in the words of the speaker."""
+    """An option, in the speaker's words."""
 
     text: str
     is_chosen: bool
 
 
 class Decision(_Node, frozen=True, gc=False, tag="decision"):
-    """What was decided, by whom, of which options, and why.
+    """What was decided, by whom, among which options, and why.
 
-    statement: the deciding words verbatim. question: what was to be decided, "" where nobody said it. scope: "session",
+    statement: the deciding words, verbatim. question: what was to be decided, "" if nobody said it. scope: "session",
     "repo", "user" or "path". conversation: id of the node that it was found in.
     """
 
@@ -108,21 +108,21 @@ class Decision(_Node, frozen=True, gc=False, tag="decision"):
 
     @property
     def chosen(self) -> tuple[str, ...]:
-        """The options taken."""
+        """The chosen options."""
         return tuple(o.text for o in self.options if o.is_chosen)
 
     @property
     def rejected(self) -> tuple[str, ...]:
-        """The options turned down or forbidden."""
+        """The rejected or forbidden options."""
         return tuple(o.text for o in self.options if not o.is_chosen)
 
     def said(self) -> tuple[object, ...]:
-        """Return what is the same in two decisions of which one only repeats the other."""
+        """Return what is equal in two decisions if one only repeats the other."""
         return (self.speaker, self.polarity, " ".join(self.statement.split()).casefold(), self.options)
 
 
 class EditRef(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
-    """One edit of an episode; its content stays in the event. added, removed: lines, None where nobody knows."""
+    """One edit of an episode; its content stays in the event. added, removed: lines, None if unknown."""
 
     path: str
     operation: str
@@ -132,7 +132,7 @@ class EditRef(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
 
 
 class CommandRef(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
-    """A shell command that belongs to an episode, its first line. ok None: nobody said."""
+    """A shell command of an episode, its first line. ok None: unknown."""
 
     command: str
     evidence: Evidence
@@ -141,7 +141,7 @@ class CommandRef(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
 
 
 class RunOfTests(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
-    """A test run that belongs to an episode; counts None where the output does not say."""
+    """A test run of an episode; counts are None if the output does not show them."""
 
     framework: str
     evidence: Evidence
@@ -172,7 +172,7 @@ class Episode(_Node, frozen=True, tag="episode"):
 class Binding(_Node, frozen=True, tag="binding"):
     """A decision or conversation led to an episode. PROV: used(session, source), was_generated_by(episode, session).
 
-    t_use <= t_gen holds where both are known; on ties and without times the canonical order holds.
+    t_use <= t_gen if both are known; on ties and without times the canonical order holds.
     """
 
     source: str = ""
@@ -193,7 +193,8 @@ NODE_KINDS: tuple[str, ...] = ("conversation", "decision", "episode", "binding")
 
 class Link(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """A relation between two decisions, mostly of different sessions: `newer` supersedes, reverses or contradicts
-    `older`. since: time of the newer one, UTC microseconds."""
+    `older`. since: time of the newer one, UTC microseconds.
+    """
 
     newer: str
     older: str

@@ -28,7 +28,7 @@ class _Signal(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="signal
 
 
 class TestRun(_Signal, frozen=True, tag="test_run"):
-    """Tests were run. framework: "pytest", "jest", "cargo" …, "" where only the command tells; counts as printed."""
+    """A test run. framework: "pytest", "jest", "cargo" …, "" if only the command identifies it; counts as printed."""
 
     framework: str = ""
     command: str = ""
@@ -40,8 +40,11 @@ class TestRun(_Signal, frozen=True, tag="test_run"):
 
 
 class ErrorSeen(_Signal, frozen=True, tag="error"):
-    """A failed result, a non-zero exit, an API error or a failed update. fingerprint: 16 hex digits, equal for errors
-    that differ only in numbers, paths, ids and times; sample: the telling line as it stood."""
+    """A failed result, a non-zero exit, an API error or a failed update.
+
+    fingerprint: 16 hex digits, equal for errors that differ only in numbers, paths, ids and times; sample: the
+    significant line, verbatim.
+    """
 
     fingerprint: str = ""
     sample: str = ""
@@ -60,37 +63,37 @@ class Retry(_Signal, frozen=True, tag="retry"):
 
 
 class HumanIntervention(_Signal, frozen=True, tag="human_intervention"):
-    """An interrupt, a denied permission, or a human message while the agent was at work."""
+    """An interrupt, a denied permission, or a human message to a working agent."""
 
     reason: Literal["interrupt", "denied", "message"] = "message"
 
 
 class EditSeen(_Signal, frozen=True, tag="edit"):
-    """A file was edited, successfully as far as is known."""
+    """A file was edited, successfully as far as known."""
 
     path: str = ""
     operation: str = ""
 
 
 class Completion(_Signal, frozen=True, tag="completion"):
-    """The agent closed a request: a reply that ends a turn in which it worked."""
+    """The agent completed a request: a reply that ends a turn in which it worked."""
 
 
 class Abandoned(_Signal, frozen=True, tag="abandoned"):
-    """The session was left in mid-work. reason: what was left open."""
+    """The session ended in the middle of the work. reason: what was left open."""
 
     reason: str = ""
 
 
 class ContextPressure(_Signal, frozen=True, tag="context_pressure"):
-    """The context was compacted, or was said to be nearly full."""
+    """The context was compacted, or reported as nearly full."""
 
     trigger: str = ""
     tokens_before: int | None = None
 
 
 class Loop(_Signal, frozen=True, tag="loop"):
-    """The same failing call again and again: `count` times in a row without anything else working in between."""
+    """The same failing call repeatedly: `count` times in a row without any success in between."""
 
     tool: str = ""
     target: str = ""

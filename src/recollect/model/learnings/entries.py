@@ -10,7 +10,7 @@ EntryKind = Literal["learning", "fact", "diary", "action", "document"]
 
 ENTRY_KINDS: tuple[EntryKind, ...] = ("learning", "fact", "diary", "action", "document")
 """All of them are also values of `kind:` in a query. The place of each is kept with vectors (`store.entries.mark_of`):
-where it changes, they are to be made anew (`index.vectors.texts.ENTRY_CUTTING`)."""
+where it changes, they are to be made again (`index.vectors.texts.ENTRY_CUTTING`)."""
 APART_KINDS: tuple[EntryKind, ...] = ("learning", "fact", "diary", "action")
 """Ranked and shown apart from transcripts and documents unless a query asks for them by kind."""
 FORMER_STATES = frozenset(("retired", "superseded", "done", "expired", "ended", "retracted"))
@@ -20,24 +20,23 @@ ENTRY_PART_CHARS = 16_384
 
 
 def is_entry_uid(uid: str) -> bool:
-    """Tell whether a uid, or a citation, is of an entry and not of a session: no agent has the name of a kind."""
+    """Return whether a uid or citation is an entry's and not a session's: no agent has the name of a kind."""
     return uid.partition(":")[0] in ENTRY_KINDS
 
 
 def parts_of_citation(cited: str) -> tuple[str, int | None]:
-    """Return (uid, part) of `uid#part`; None for a part where none is named. A path may have a # of its own."""
+    """Return (uid, part) of `uid#part`; part None if there is none. A path may contain a # itself."""
     uid, mark, part = cited.rpartition("#")
     return (uid, int(part)) if mark and part.isascii() and part.isdecimal() and len(part) < 9 else (cited, None)
 
 
 class EntryDraft(msgspec.Struct, frozen=True, kw_only=True):
-    """One entry as it is to be found. All text is redacted already.
+    """A searchable entry. All text is redacted already.
 
-    uid: `learning:ID`, `fact:ID`, `diary:ID`, `action:ID`, `document:COLLECTION/PATH`; it names the entry for good, and
-    `uid#part` cites a part of it. texts: one a part. headings: one a part, "" or the path of headings above it
-    ("Install > Linux"); empty: none. agent, repo, path: what a query may be confined to, "" for none. session_uid: the
-    session that it came from. ts: UTC microseconds, what recency counts from. status: epistemic. state: as its own
-    kind has it ("active", "retired" …), for display.
+    uid: `learning:ID`, `fact:ID`, `diary:ID`, `action:ID`, `document:COLLECTION/PATH`, permanent; `uid#part` cites a
+    part. texts: one per part. headings: one per part, "" or the path of headings above it ("Install > Linux"); empty:
+    none. agent, repo, path: for filters, "" for none. session_uid: the session that it came from. ts: UTC microseconds,
+    for recency. status: epistemic. state: in the words of its kind ("active", "retired" …), for display.
     """
 
     uid: str

@@ -1,4 +1,4 @@
-"""Learnings: facts, patterns, corrections, preferences and actions that were extracted from events.
+"""Learnings: facts, patterns, corrections, preferences and actions, extracted from events.
 
 Kinds, ids and states: docs/explanation/learnings.md. A learning is named by its content, so that the same thing heard
 twice is one learning with more evidence.
@@ -31,7 +31,7 @@ GIVEN_STATES: tuple[LearningState, ...] = ("active", "confirmed")
 
 
 class LearningEvidence(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
-    """An event that a learning rests on. `quote`: at most 300 characters of its redacted text. `seq` is for display."""
+    """An event that a learning rests on. `quote`: at most 300 characters of redacted text. `seq` is for display."""
 
     session_uid: str
     event_id: str
@@ -43,11 +43,11 @@ class LearningEvidence(msgspec.Struct, frozen=True, omit_defaults=True, gc=False
 
 
 class Learning(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """One thing learned. Times in UTC microseconds.
+    """One learning. Times in UTC microseconds.
 
-    repo: "" for scope user. path: "/"-separated, below the repository, for scope path. agent: slug of the agent that it
-    holds for, "" for all. confidence: 0 to 1, a sum of `features` (name → contribution). valid_to, expires_at:
-    exclusive; None: open. extractor: `name@version` of what found it. superseded_by: id of what holds instead.
+    repo: "" for scope user. path: "/"-separated, relative to the repository, for scope path. agent: slug of the agent
+    that it applies to, "" for all. confidence: 0 to 1, the sum of `features` (name → contribution). valid_to,
+    expires_at: exclusive; None: open. extractor: `name@version`. superseded_by: id of the learning that replaces it.
     batch: the run that made it, see `recollect undo`.
     """
 

@@ -1,4 +1,4 @@
-"""How subjects, predicates, objects and tags are compared: case, white space and ways of writing don't count."""
+"""Normalises subjects, predicates, objects and tags for comparison."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ _NOT_WORD = re.compile(r"[^\w]+")
 
 
 def normal_name(text: str) -> str:
-    """Return a subject or object as it is compared: NFKC, case folded, white space as single blanks, no final stop."""
+    """Normalise a subject or object for comparison: NFKC, case-folded, single spaces, no final full stop."""
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split()).rstrip(".;, ")
 
 
 def normal_predicate(text: str) -> str:
-    """Return a predicate as it is kept and compared: words in lower case, joined by `_` (`works on` is `works_on`).
+    """Normalise a predicate: lower-case words joined by `_` (`works on` becomes `works_on`).
 
-    "" where nothing is left.
+    "" if nothing is left.
     """
     return _NOT_WORD.sub("_", unicodedata.normalize("NFKC", text).casefold()).strip("_")
 
 
 def tag_name(text: str) -> str:
-    """Return a tag as it is kept: lower case, words joined by `-` (`Release 2.0` is `release-2.0`); "" for none."""
+    """Normalise a tag: lower-case words joined by `-` (`Release 2.0` becomes `release-2.0`); "" if nothing is left."""
     folded = unicodedata.normalize("NFKC", text).casefold().replace("_", "-")
     return re.sub(r"[^\w./+]+", "-", folded).strip("-")

@@ -1,4 +1,4 @@
-"""What people and agents write down: diary entries, facts with their time, tags, and the runs that can be undone."""
+"""What people and agents write down: diary entries, facts with validity, tags, undoable runs."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ BatchKind = Literal["learnings", "facts", "documents", "import"]
 
 
 class DiaryEntry(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """One entry of an agent's diary, redacted. Times in UTC microseconds; sessions: uids that it speaks of.
+    """One entry of an agent's diary, redacted. Times in UTC microseconds; sessions: uids that it mentions.
 
-    retired_at: since when it counts no more (the run that brought it was undone); it is kept, and shown on demand.
+    retired_at: when it stopped counting because its run was undone; it is kept and shown on request.
     """
 
     id: str
@@ -36,20 +36,19 @@ class DiaryEntry(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
 
 class EarlierEnd(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Until `until` the memory thought that a fact holds up to `valid_to`. UTC microseconds."""
+    """Until `until` the memory believed that a fact holds up to `valid_to`. UTC microseconds."""
 
     until: int
     valid_to: int | None = None
 
 
 class Fact(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """Subject, predicate, object, and when that holds: [valid_from, valid_to), None: open. UTC microseconds.
+    """Subject, predicate, object, and the time in which it holds: [valid_from, valid_to), None: open. UTC microseconds.
 
-    source: who said it. reference: what it rests on (`session_uid#seq`, a node's or a learning's id), "" for nothing.
-    recorded_at: since when the memory knows it; invalidated_at: since when it knows that it ended or was wrong.
-    earlier: what the memory thought of its end before, the oldest first. is_retracted: it never held; before
-    `invalidated_at` the memory thought that it did. is_undone: what it rests on was undone; told when it is asked for,
-    never kept with it.
+    source: who said it. reference: its basis (`session_uid#seq`, the id of a node or learning), "" for none.
+    recorded_at: when the memory learned it; invalidated_at: when it learned that the fact ended or was wrong. earlier:
+    previous beliefs about its end, oldest first. is_retracted: it never held, although the memory believed so before
+    `invalidated_at`. is_undone: its basis was undone; computed on request, never stored.
     """
 
     id: str
@@ -73,7 +72,7 @@ class Fact(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
 
 class Batch(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """A run that derived or imported something, and that `recollect undo` retires as a whole."""
+    """A run that derived or imported something, which `recollect undo` retires as a whole."""
 
     id: str
     kind: BatchKind

@@ -1,4 +1,4 @@
-"""What asking models cost: amounts as they are kept, and the limits that they are held against."""
+"""The cost of asking models, and its limits."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Exceeded = Literal["", "session", "day", "day_tokens"]
 
 
 class Amounts(NamedTuple):
-    """What was spent, or may be. micro_dollars: millionths of a US dollar."""
+    """Amounts spent, or allowed. micro_dollars: millionths of a US dollar."""
 
     calls: int = 0
     input_tokens: int = 0
@@ -20,27 +20,27 @@ class Amounts(NamedTuple):
 
     @property
     def tokens(self) -> int:
-        """LLM tokens both ways."""
+        """LLM tokens in both directions."""
         return self.input_tokens + self.output_tokens
 
     def plus(self, other: Amounts) -> Amounts:
-        """Return both together."""
+        """Return the sum."""
         return Amounts(*(a + b for a, b in zip(self, other, strict=True)))
 
     def minus(self, other: Amounts) -> Amounts:
-        """Return what is left without the other; may be negative."""
+        """Return the difference; may be negative."""
         return Amounts(*(a - b for a, b in zip(self, other, strict=True)))
 
 
 class Limits(NamedTuple):
-    """What may be spent: on a session over all days, and on one day (UTC) over all sessions."""
+    """Spending limits: per session over all days, and per day (UTC) over all sessions."""
 
     session_micro_dollars: int
     day_micro_dollars: int
     day_tokens: int
 
     def exceeded_by(self, more: Amounts, *, session: Amounts, day: Amounts) -> Exceeded:
-        """Return which limit breaks if `more` is spent on top of what was spent."""
+        """Return which limit `more` would exceed."""
         if session.micro_dollars + more.micro_dollars > self.session_micro_dollars:
             return "session"
         if day.micro_dollars + more.micro_dollars > self.day_micro_dollars:
@@ -49,7 +49,7 @@ class Limits(NamedTuple):
 
 
 class Spender(NamedTuple):
-    """For what is spent. day: since 1970-01-01, UTC. model: as asked for."""
+    """What the money was spent on. day: since 1970-01-01, UTC. model: as requested."""
 
     day: int
     session_uid: str

@@ -1,4 +1,4 @@
-"""The kinds of secrets, most specific first: where two claim the same text, the earlier one names it."""
+"""The kinds of secrets, most specific first: where two match, the earlier names the secret."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Keys of clouds and of what is rented there: hosting, databases, infrastructure.
+"""Keys of cloud providers: hosting, databases, infrastructure.
 
 Formats: the vendors' documentation and, as facts, the lists of GitHub's secret scanning (docs.github.com, "Supported
 secret scanning patterns") and of gitleaks (github.com/gitleaks/gitleaks, config/gitleaks.toml). Expressions are ours.

@@ -1,4 +1,4 @@
-"""Passwords in commands: as an option that means one for this program only, as a pair, in SQL."""
+"""Passwords in commands: program-specific options, pairs, SQL."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Keys that are secret by their form alone: private keys, signed tokens, hashes of passwords.
+"""Keys that their form alone reveals: private keys, signed tokens, password hashes.
 
 Formats: RFC 7468 and RFC 4880 (armour), RFC 7519 (JWT), the age and BIP 32 specifications, crypt(5), and PHC's string
 format for hashes.

@@ -1,4 +1,4 @@
-"""Tokens of services that developers use: code hosting, packages, messages, payment, watching, planning.
+"""Tokens of developer services: code hosting, packages, messaging, payment, monitoring, planning.
 
 Formats: the vendors' documentation and, as facts, the lists named in `clouds`. Expressions are ours.
 """

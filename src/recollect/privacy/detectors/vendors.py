@@ -1,4 +1,4 @@
-"""Tokens of many more vendors that a prefix of their own tells.
+"""Tokens of other vendors, recognised by their prefix.
 
 Formats: as facts, the rule lists of gitleaks, TruffleHog and detect-secrets, and the vendors' documentation.
 Expressions are ours. Kinds in these lists that have no prefix are told by the names before them, see `assignments`.
@@ -100,7 +100,7 @@ _PUBLIC = ("pk_", "sb_publishable", "phc_", "pub_", "public_")
 
 
 def _is_drawn_after_role(token: str) -> bool:
-    """Whether what follows the role was drawn by a machine; a key that is published with its program is no secret."""
+    """Whether the part after the role is random; a key published with its program is no secret."""
     return not token.startswith(_PUBLIC) and looks_random(re.split(r"[_-]", token)[-1])
 
 

@@ -1,1 +1,1 @@
-"""Builds the context that an agent is given: at the start of a session, after a compaction, before a prompt."""
+"""Builds the context for an agent: at session start, after a compaction, before a prompt."""

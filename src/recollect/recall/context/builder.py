@@ -1,4 +1,4 @@
-"""Builds a block: asks the sources, keeps what is worth most within the budget, and writes it in a stable order."""
+"""Builds a block: asks the sources, keeps the most valuable lines within the budget, in a stable order."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class _Page:
         self.has_further_citations = True
 
     def text(self) -> str:
-        """Return the block as it is now, "" where it says nothing."""
+        """Return the present block, "" if it says nothing."""
         before = [line for front in self.fronts for line in front.lines]
         lines: list[str] = []
         for section in self.sections:
@@ -90,9 +90,9 @@ class _Page:
         return [candidate for section in self.sections for candidate in section.candidates]
 
     def shorten(self, excess: int) -> bool:
-        """Leave out what is worth least, of about so many tokens; return False where nothing is left.
+        """Leave out the least valuable parts, about this many tokens; return False if nothing is left.
 
-        First the further citations, then lines, then our own notice, then the person's files, the last one first.
+        First further citations, then lines, then our own notice, then the person's files, last one first.
         """
         if self.has_further_citations:
             self.has_further_citations = False
@@ -122,7 +122,7 @@ class _Page:
 
 
 def ordered(event: ContextEvent) -> tuple[ContextSource, ...]:
-    """Return the sources of an event, in the order in which they stand in the block: what changes least comes first."""
+    """Return the sources of an event in the order of the block: what changes least comes first."""
     match event:
         case "compact":
             # What was told of learnings at the start is gone too; it fills what room the session itself leaves.
@@ -147,10 +147,10 @@ def _of_session() -> tuple[ContextSource, ...]:
 def block_of(
     asked: ContextRequest, *, event: ContextEvent, budget: int, files: Sequence[PersonFile] = ()
 ) -> ContextBlock:
-    """Return what the sources of an event have to say, but a prompt's. Raises what the reader raises.
+    """Return what the sources of an event say, except for a prompt. Raises what the reader raises.
 
-    files: the person's own, which lead it. A session that is not taken in yet when it is compacted gets what it was
-    told at its start, which is gone too.
+    files: the person's own, at the top. A session that is compacted before it is ingested gets its start block again,
+    which the compaction dropped too.
     """
     if event == "compact" and not any(source.candidates(asked).candidates for source in _of_session()):
         event = "start"
@@ -160,7 +160,7 @@ def block_of(
 
 
 def block_of_files(files: Sequence[PersonFile], *, budget: int) -> ContextBlock:
-    """Return the block of the person's own files alone, where nothing is stored."""
+    """Return the block with only the person's own files, when nothing is stored."""
     return _fitted(_Page(fronts(files, budget=budget), [], 0, ""), budget, repo="")
 
 
@@ -222,6 +222,8 @@ REASON_CHARS = 120
 
 
 def notice(asked: ContextRequest) -> str:
-    """Return the line, "" where nothing is held up. `insights.learnings.pause` says what is worth a line."""
+    """Return the line about learning that is held up, "" for none. `insights.learnings.pause` decides what deserves
+    a line.
+    """
     reason = asked.reader.learning_note(TOLD_NOTE).decode("utf-8", "replace")
     return f"Recollect: learning is paused: {one_line(reason, REASON_CHARS)}; see `recollect doctor`." if reason else ""

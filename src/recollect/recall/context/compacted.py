@@ -1,4 +1,4 @@
-"""What a compaction dropped of the present session: its person's requests, the files edited, what fails, the plan."""
+"""What a compaction dropped: the person's requests, edited files, open failures, the plan."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _DEPTH = 3
 
 
 def _end_of(asked: ContextRequest) -> int | None:
-    """Return the seq of the session's newest compaction; None where none is stored yet: then all of it was before."""
+    """Return the seq of the session's newest compaction; None if none is stored yet: then everything was before it."""
     if asked.is_whole:
         return None
     found = asked.reader.events(asked.session, ("compaction",), limit=1)

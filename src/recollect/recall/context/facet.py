@@ -1,4 +1,4 @@
-"""What `memory.context` gives: the block that an agent is given by a hook, and the log of how often and to what use.
+"""`memory.context`: the block that a hook gives to an agent, and the log of its use.
 
 A session's start waits for this: it loads neither the search engine nor the archive nor the writer, and it never fails.
 """
@@ -93,9 +93,9 @@ class ContextFacet:
         return True
 
     def stats(self) -> RecallStats:
-        """Return how often agents were given something, how often they used it, and how often they asked themselves.
+        """Return how often agents got context, used it, and asked by themselves.
 
-        Raises StoreError and its kinds.
+        Raises StoreError and its subclasses.
         """
         from recollect.recall.context.usage import recall_stats
         from recollect.store.context_log import count_own_calls, read_firings
@@ -111,9 +111,9 @@ class ContextFacet:
             reader.close()
 
     def shown(self, *, session: str = "", limit: int = 20) -> tuple[ShownBlock, ...]:
-        """Return what agents were given last, the newest first, and whether it was of use. session: a uid, "": all.
+        """Return the last context given to agents, newest first, and whether it was useful. session: a uid, "": all.
 
-        Raises StoreError and its kinds.
+        Raises StoreError and its subclasses.
         """
         from recollect.recall.context.usage import shown_of
         from recollect.store.context_log import read_firings
@@ -130,7 +130,7 @@ class ContextFacet:
             reader.close()
 
     def begin(self, *, is_dry_run: bool = False) -> Begun:
-        """Write the person's own files where none exists, so that they have something to edit. Raises StoreError."""
+        """Create the person's own files if missing, so that there is something to edit. Raises StoreError."""
         from recollect.recall.context.person_files import begin
 
         return begin(self._files, is_dry_run=is_dry_run)
@@ -144,7 +144,7 @@ class ContextFacet:
         return build(asked, (Prompted(self._search(question)),), budget=budget)
 
     def _spool(self, firing: ContextLogEntry) -> bool:
-        """Keep a firing as a file until it can be stored. A home that is not there is not made for it."""
+        """Keep a firing as a file until it can be stored. Does not create a missing home."""
         folder = Path(firings_folder(str(self._home)))
         try:
             if not self._home.is_dir():

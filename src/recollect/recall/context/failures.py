@@ -1,4 +1,4 @@
-"""Commands and tool calls as what they stand for: the same test run twice is the same, whatever it is piped into."""
+"""Normalises failed commands and calls, so that the same test counts once."""
 
 from __future__ import annotations
 
@@ -80,11 +80,13 @@ class ToolCommand(msgspec.Struct, frozen=True):
 
     @property
     def is_change(self) -> bool:
-        """Tell whether it changes what is there: installs, generates, checks out."""
+        """Return whether it changes something: installs, generates, checks out."""
         return not _CHANGES.isdisjoint(self.key.split())
 
     def covers(self, other: ToolCommand) -> bool:
-        """Tell whether this one cannot pass while the other fails: the same, or the same check of at least as much."""
+        """Return whether this one cannot pass while the other fails: the same, or the same check of at least as
+        much.
+        """
         if self.key == other.key:
             return True
         program, target, asked, narrowed = _check(self.key)
@@ -105,9 +107,9 @@ def command_of(call: ToolCall) -> ToolCommand | None:
 
 
 def _check(key: str) -> tuple[str, str, list[str], set[str]]:
-    """Return the program of a single check, its target, what it is asked to check, and what leaves out a part of that.
+    """Return the program of a single check, its target, its selection, and its exclusions.
 
-    "" for what is no single check.
+    "" for anything that is not a single check.
     """
     words = [] if " && " in key else key.split()
     start = next((at for at, word in enumerate(words) if word.rpartition("/")[2] in _CHECKS), len(words))
@@ -124,7 +126,7 @@ def _check(key: str) -> tuple[str, str, list[str], set[str]]:
 
 
 def _is_in(asked: str, whole: str) -> bool:
-    """Tell whether what a check is asked for is a part of what another one is."""
+    """Return whether one check's selection is a part of another's."""
     top = whole.removesuffix("...").removesuffix("/").removeprefix("./")
     return (
         not top
@@ -205,7 +207,7 @@ _NOT_QUOTED = "[a command that runs what it downloads]"
 
 
 class FailedCall(msgspec.Struct):
-    """One thing that failed, once or several times, and how it went on. Times in UTC microseconds."""
+    """A failure, once or several times, and what followed. Times in UTC microseconds."""
 
     command: ToolCommand
     reason: str
@@ -220,8 +222,7 @@ class FailedCall(msgspec.Struct):
 
     @property
     def is_worth_telling(self) -> bool:
-        """A fix is told where it is known. One that was run again is a problem that somebody had; of the others only
-        tests, builds and the like are."""
+        """Whether it is shown: fixed ones, repeated ones, and otherwise only tests, builds and the like."""
         if self.passed:
             return bool(self.edited or self.ran)
         return self.count > 1 or self.command.is_check
@@ -250,7 +251,7 @@ class FailuresHere:
         return self._found
 
     def _is_learned(self, failure: FailedCall, asked: ContextRequest) -> bool:
-        """Tell whether a learning says what made a command pass that had failed, then or later."""
+        """Return whether a learning already says what fixed a command."""
         named = f"`{failure.command.shown}`"
         return any(
             text.startswith(named) and (failure.ts is None or ts >= failure.ts)
@@ -373,7 +374,7 @@ class FailureWalk:
 
 
 def _says_passed(text: str) -> bool:
-    """Tell whether an output says that all went well, where the exit code is that of another command."""
+    """Return whether an output says that all went well, when the exit code is another command's."""
     return re.search(_PASSED, text, re.IGNORECASE) is not None and re.search(_NOT_PASSED, text, re.IGNORECASE) is None
 
 

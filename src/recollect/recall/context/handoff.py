@@ -1,4 +1,4 @@
-"""A session told to another agent: what was asked, decided, done, changed, what fails, what is left, where it stopped.
+"""Briefs another agent on a session: request, decisions, changes, failures, remaining work.
 
 It is a block as any other: quoted, cited line by line, within a budget. Nothing in it is made up: each line quotes the
 session, or counts what is in it.

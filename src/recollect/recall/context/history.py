@@ -1,4 +1,4 @@
-"""What was done here before: decisions that hold, the diary, the last sessions, and what a prompt seems to be about."""
+"""Earlier work here: valid decisions, the diary, recent sessions, and what matches a prompt."""
 
 from __future__ import annotations
 
@@ -29,8 +29,9 @@ _NAMES = 6
 
 
 class DecidedHere:
-    """Decisions in this repository that nothing has superseded, reversed or revoked. What was said in the same words
-    before, or stands above as something learned, is not said again."""
+    """Decisions in this repository that nothing has superseded, reversed or revoked. Omits repeated wordings and
+    what is shown above as a learning.
+    """
 
     heading = "Decided here, and it still holds (newest first):"
 
@@ -64,7 +65,7 @@ def _is_sure(decision: RecentDecision) -> bool:
 
 
 def _is_told(decision: RecentDecision, told: set[str]) -> bool:
-    """Tell whether the words of a decision are among those, and add them."""
+    """Return whether the words of a decision are among those, and add them."""
     words = as_words(decision.statement)
     if words in told:
         return True
@@ -117,7 +118,7 @@ _SENTENCE_END = r"(?<=[.!?。！？])\s+"
 
 
 class WorkedOn:
-    """Recent root sessions: when, agent, branch, what was asked, the assistant's last words."""
+    """Recent root sessions: when, agent, branch, the request, the assistant's last words."""
 
     heading = "Worked on here before, oldest first:"
 
@@ -155,7 +156,7 @@ def _session_line(asked: ContextRequest, session: RecentSession, newness: float)
 
 
 def last_words(text: str, limit: int = LAST_WORDS_CHARS) -> str:
-    """Return the end of what was said, in whole sentences where they fit."""
+    """Return the end of a text, in whole sentences if they fit."""
     line = " ".join(without_own_blocks(text).split())
     if len(line) <= limit:
         return line
@@ -184,7 +185,7 @@ _EMPTY_WORDS = frozenset(
 
 
 def question_of(prompt: str) -> str:
-    """Return the words of a prompt to search for, "" where it is too short or trivial. Its signs are no operators."""
+    """Return the words of a prompt to search for, "" if it is too short or trivial. Its signs are not operators."""
     words = [word for word in _WORD.findall(_CODE.sub(" ", prompt)) if word.lower() not in _EMPTY_WORDS]
     telling = {word.lower() for word in words if len(word) >= _SHORT or not word.isascii()}
     return " ".join(words[:MAX_WORDS]) if len(telling) >= MIN_WORDS else ""

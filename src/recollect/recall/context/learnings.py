@@ -1,4 +1,4 @@
-"""What was learned here, or of the person: a line per learning under a heading of its kind, as they were first said."""
+"""What was learned here or about the person, one line each under a heading of its kind."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class LearnedHere:
         return self._looked_for(asked)[1]
 
     def of(self, asked: ContextRequest, kind: LearningKind) -> SourceLines:
-        """Return the lines of one kind that are worth most of all kinds; what is left out is told of the first one."""
+        """Return the most valuable lines of one kind; the first line tells how many were left out."""
         telling = self._looked_for(asked)[0]
         best = self._best(asked)
         chosen = sorted((x for x in best if x.kind == kind), key=lambda x: (x.first_at, x.id))
@@ -61,8 +61,9 @@ class LearnedHere:
         return SourceLines(lines, missed if is_first else 0)
 
     def told(self, asked: ContextRequest) -> frozenset[str]:
-        """Return what the lines of all kinds say, each `as_words`. Where one sentence gave a learning, an action and a
-        decision, it is told as the first of these."""
+        """Return what the lines of all kinds say, each `as_words`. A sentence that gave a learning, an action and a
+        decision is shown as the first of these.
+        """
         return frozenset(as_words(learning.text) for learning in (*self._best(asked), *self.actions(asked)))
 
     def repairs(self, asked: ContextRequest) -> list[tuple[str, int]]:
@@ -106,8 +107,11 @@ class LearnedKind:
 
 
 def may_be_given(learning: RecentLearning, agent: str) -> bool:
-    """Tell whether an agent may be given a learning: it is for all agents or this one, and what reads as a wish was
-    never said by a tool or a web page alone. What is told as the person's was said by the person."""
+    """Return whether an agent may get a learning.
+
+    It must be for all agents or this one; a wish must not come from a tool or a web page alone; and what is shown as
+    the person's was said by the person.
+    """
     if learning.agent and learning.agent != agent:
         return False
     if not learning.authors or learning.state == "confirmed":
@@ -118,7 +122,7 @@ def may_be_given(learning: RecentLearning, agent: str) -> bool:
 
 
 def line_of(learning: RecentLearning, worth: float, *, before: str = "") -> ContextLine:
-    """Return a learning's line. before: what stands between its day and its words."""
+    """Return a learning's line. before: text between its day and its words."""
     text = f"{day_of(learning.ts)} {before}{_about(learning)}{_said_by(learning)}“{quotable(learning.text)}”"
     if learning.state == "confirmed" and learning.kind != "action":
         text += " (confirmed)"
@@ -133,13 +137,14 @@ def quotable(text: str, limit: int = TEXT_CHARS) -> str:
 
 
 def as_words(text: str) -> str:
-    """Return a text as it is compared with another line's: two that differ in case or a full stop say the same."""
+    """Return a text for comparison: texts that differ in case or a full stop are equal."""
     return said_as(text).casefold().rstrip(".!… ")
 
 
 def says_again(statement: str, told: Collection[str]) -> bool:
-    """Tell whether a statement says what lines say already: it is a learning, or has one in it with an opening
-    ("No, …"), or is a part of one."""
+    """Return whether a statement repeats a line: it is a learning, contains one after an opening ("No, …"), or is a
+    part of one.
+    """
     words = as_words(statement)
     return any(
         one == words or (min(one.count(" "), words.count(" ")) >= _ALIKE and (one in words or words in one))

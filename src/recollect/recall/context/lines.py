@@ -1,4 +1,4 @@
-"""The contract of a context source: something that has lines to say at an event. `ordered` is the only list of them."""
+"""The contract of a context source. `ordered` is the only list of sources."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ count it would only say that the memory is large."""
 
 
 class ContextLine(msgspec.Struct, frozen=True):
-    """One line that might be said.
+    """A line that may be shown.
 
-    text: without its citation. citation: `session_uid#seq`, or the uid of what was learned or noted. ts: of what it
-    tells, UTC microseconds, None if unknown. worth: 0 to 1, what is said first when not all fits. identifiers: names in
-    it that tell that it was used. also: a further citation, for which there must be room in the whole block.
+    text: without its citation. citation: `session_uid#seq`, or the uid of a learning or note. ts: of its content, UTC
+    microseconds, None if unknown. worth: 0 to 1; higher ones come first when space is short. identifiers: names in it
+    that show that it was used. also: a further citation, if the block has room.
     """
 
     text: str

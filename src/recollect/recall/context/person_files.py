@@ -1,4 +1,4 @@
-"""The person's own files that lead a block: `soul.md` and `user.md`. Not history, and so apart from what is quoted.
+"""The person's own files at the top of a block: `soul.md` and `user.md`. Not quoted as history.
 
 They are given as they are written, up to a limit, cleaned as everything else is: an agent may have written into them,
 and nothing in them may look like the harness speaking or like another part of the block.
@@ -60,7 +60,7 @@ def person_files(home: Path, env: Mapping[str, str], *, soul: str = "", user: st
 
 
 def fronts(files: Sequence[PersonFile], *, budget: int) -> list[Front]:
-    """Return what leads a block of so many tokens. A file that is not there, empty, or cannot be read says nothing."""
+    """Return the top of a block with so many tokens. A missing, empty or unreadable file adds nothing."""
     texts = [(file.name, lines) for file in files if (lines := _lines(head_of(file.path)))]
     share = int(budget * SHARE * (2 if len(texts) == 1 else 1))
     made = [Front(name, _cut([_HEADINGS[name], *lines], share)) for name, lines in texts]
@@ -73,12 +73,12 @@ def said_in(leading: Sequence[Front]) -> frozenset[str]:
 
 
 def said_as(text: str) -> str:
-    """Return a text as it stands on a line of a file."""
+    """Return a text as it would be on a line of a file."""
     return " ".join(clean(text).split())
 
 
 def _lines(head: str | None) -> list[str]:
-    """Return the lines of a file's text, each marked as one; the last one says where the file goes on."""
+    """Return the lines of a file's text, each marked as one; the last one says where the file continues."""
     if head is None:
         return []
     size = len(head.encode("utf-8", "surrogateescape"))
@@ -162,7 +162,7 @@ class Begun(msgspec.Struct, frozen=True):
 
 
 def begin(files: Sequence[PersonFile], *, is_dry_run: bool = False) -> Begun:
-    """Write the files that are not there, whole or not at all; what is there is never touched. Raises StoreError."""
+    """Create missing files, whole or not at all; never touches existing ones. Raises StoreError."""
     return Begun(tuple(_begin(file, is_dry_run=is_dry_run) for file in files), is_dry_run)
 
 

@@ -1,4 +1,4 @@
-"""Blocks for a session's start, made ready after a sync, so that the hook has one to give. See decision 0021."""
+"""Prepares session-start blocks after a sync, so that the hook can answer at once. See decision 0021."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class ReadyBlocks:
     def settle(self, withdrawn: bytes | None, touched: Collection[int]) -> None:
         """Put back the stamp that a writer took away, after the blocks are gone that its writing may have changed.
 
-        The caller holds the ingest lock. withdrawn: the stamp, b"" where there was none, None where nothing was
+        The caller holds the ingest lock. withdrawn: the stamp, b"" if there was none, None where nothing was
         written. touched: numbers of the sessions that were. Raises what a damaged store or a full
         disk does (RecollectError, MsgspecError, OSError, ValueError): then there is no stamp, and no block holds.
         """

@@ -1,4 +1,4 @@
-"""How many tokens a text takes, estimated without a vocabulary, which would take longer to load than a hook may run.
+"""Estimates the tokens of a text without a vocabulary, which takes too long to load in a hook.
 
 The weights are fitted to `o200k_base`, a published vocabulary, by non-negative least squares: to English documentation,
 Python, JSON and transcripts, and to the messages of free software in 27 languages. `python -m benchmarks tokens` holds

@@ -1,4 +1,4 @@
-"""How often agents were given something from the memory, and whether it was of use. Computed when asked.
+"""How often agents got context, and whether it was useful. Computed on request.
 
 A block was used when, later in the same session, one of three things happened: the agent asked the memory for a session
 that the block cites (`opened`); the agent's words cite it (`cited`); the agent's words name an identifier of the block,
@@ -133,7 +133,7 @@ TEXT_CHARS = 160
 
 
 class ShownLine(msgspec.Struct, frozen=True):
-    """A citation of a block. text: what it cites, as it is now, on a line; "" where that is gone."""
+    """A citation of a block. text: the present text of its target on one line; "" if it no longer exists."""
 
     citation: str
     text: str

@@ -1,4 +1,4 @@
-"""Keeps an open memory fresh while it is read: ingests what has changed beside the answers, never in front of them.
+"""Keeps an open memory fresh beside the answers, never in front of them.
 
 The memory is loaded, with all that it imports, when it is first needed: a client has its tools before.
 """

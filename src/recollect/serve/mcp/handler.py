@@ -1,4 +1,4 @@
-"""The six tools that read: from arguments to the text of an answer. Synchronous, safe from many threads."""
+"""The six reading tools: from arguments to the text of an answer. Safe from many threads."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ _ROOM_FOR_CURSOR = 160
 
 
 def learned_lines(hits: Sequence[Hit]) -> list[str]:
-    """Return the short block of what was learned and noted beside the events; nothing without any."""
+    """Return the short block of learnings and notes beside the events; nothing without any."""
     lines = []
     for hit in hits:
         head = (citation(hit.session_uid, hit.seq), hit.kind, hit.state, hit.status, when(hit.ts))
@@ -84,7 +84,7 @@ class EntryHandler:
         self._notes = notes
 
     def open(self, asked: OpenArguments) -> str:
-        """Return one part in full, in pages where it is long, between what stands around it."""
+        """Return one part in full, in pages if it is long, with its neighbours."""
         uid, part = parts_of_citation(asked.id.strip())
         start = self._cursors.read("open", asked)
         view = self._memory.recall.entry(uid)
@@ -113,7 +113,7 @@ class EntryHandler:
         return with_cursor(page, self._cursors.write("open", asked, CursorPosition(end, mark)), "The rest of it")
 
     def read(self, asked: SessionArguments) -> str:
-        """Return an entry with as many of its parts as fit, in order; a cursor goes on within a part or behind it."""
+        """Return an entry with as many of its parts as fit, in order; a cursor continues within a part or after it."""
         uid, _part = parts_of_citation(asked.session.strip())
         start = self._cursors.read("get_session", asked)
         view = self._memory.recall.entry(uid)
@@ -330,7 +330,7 @@ class ToolHandler:
         )  # fmt: skip
         sessions = list(page.sessions)
         if start.offset:
-            # New sessions push the others down: go on behind the last one that was shown.
+            # New sessions push the others down: continue behind the last one that was shown.
             last = next((n for n, s in enumerate(sessions) if mark_of(s.session_uid) == start.mark), None)
             if last is None:
                 raise stale()

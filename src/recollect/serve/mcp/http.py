@@ -1,4 +1,4 @@
-"""MCP over streamable HTTP at `/mcp`: on this machine only, and only for who shows the home's token."""
+"""MCP over streamable HTTP at `/mcp`: on this machine, with the home's token."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An answer within its bytes: where it looks, a line for each thing that it shows, as many as fit, and how to go on."""
+"""Fits an answer into its bytes: scope, a line per result, and how to continue."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _ONE_WORD = re.compile(r"[\w.:/\\@+~-]+")
 
 
 class Page(NamedTuple):
-    """What one answer shows. lines: the first of those that were given, the last one cut to fill what was left."""
+    """The content of one answer. lines: the first of the given ones, the last one cut to fill the rest."""
 
     text: str
     lines: tuple[str, ...]
@@ -49,7 +49,7 @@ class Page(NamedTuple):
 
 
 class PageFrame(NamedTuple):
-    """What stands around the lines. heading: what they are, one line. notes: what else to know, one line each."""
+    """What surrounds the lines. heading: what they are, one line. notes: further remarks, one line each."""
 
     heading: str
     notes: tuple[str, ...] = ()
@@ -76,9 +76,9 @@ def cut(text: str, limit: int) -> str:
 
 
 def fit(lines: Sequence[str], frame: PageFrame, *, max_bytes: int) -> Page:
-    """Return the longest page of the first lines that fits, never without one: a line too long for it is cut.
+    """Return the longest page of the first lines that fits, never without one: a line that is too long is cut.
 
-    Bytes are of UTF-8. Room is kept for the words that go on with a cursor.
+    Bytes are of UTF-8. Leaves room for the words about the cursor.
     """
     room = max_bytes - _CURSOR_BYTES - size(whole((), frame, max_bytes=max_bytes))
     shown: list[str] = []
@@ -94,7 +94,7 @@ def fit(lines: Sequence[str], frame: PageFrame, *, max_bytes: int) -> Page:
 
 
 def whole(lines: Sequence[str], frame: PageFrame, *, max_bytes: int) -> str:
-    """Return a page with all of the lines. max_bytes: bounds what stands around them, see `Frame`."""
+    """Return a page with all of the lines. max_bytes: limits what surrounds them, see `Frame`."""
     room = max_bytes // _NOTES_SHARE
     notes: list[str] = []
     for note in dict.fromkeys(passage(note, _NOTE_BYTES) for note in frame.notes if note):
@@ -106,7 +106,7 @@ def whole(lines: Sequence[str], frame: PageFrame, *, max_bytes: int) -> str:
 
 
 def with_cursor(page: str, cursor: str, what: str) -> str:
-    """Return a page with how to go on, outside of what is quoted."""
+    """Return a page that says how to continue, outside of what is quoted."""
     return f'{page}\n{what}: repeat this call with cursor "{cursor}"' if cursor else page
 
 
@@ -204,12 +204,12 @@ def session_facts(session: Session) -> str:
 
 
 def cited_line(uid: str, cited: Cited, what: str, *, limit: int = _SUMMARY_BYTES) -> str:
-    """Return a text of a session and what it is there."""
+    """Return a text of a session and its kind."""
     return f"{_joined((citation(uid, cited.seq), when(cited.ts), what))}\n{passage(cited.text, limit)}"
 
 
 def event_line(event: Event) -> str:
-    """Return an event of a session: what was said, else its one-line summary."""
+    """Return an event of a session: its words, else its one-line summary."""
     payload = event.payload
     said = isinstance(payload, UserMessage | AssistantMessage) and payload.text and _is_said(payload)
     text = searchable(payload)[1] if said or isinstance(payload, Compaction) else event.summary
@@ -218,7 +218,7 @@ def event_line(event: Event) -> str:
 
 
 def event_head(event: Event) -> str:
-    """Return what stands above an event's text."""
+    """Return the line above an event's text."""
     payload = event.payload
     injected = "injected by the harness" if isinstance(payload, UserMessage) and not _is_said(payload) else ""
     model = name(payload.model) if isinstance(payload, AssistantMessage) else ""
@@ -275,7 +275,7 @@ _WITHOUT_MEANING = ("cursor", "max_bytes", "limit")
 
 
 class CursorPosition(NamedTuple):
-    """Where a page begins. offset: what the tool counts. mark: of what stands before it, see `mark_of`."""
+    """Where a page begins. offset: in the tool's own count. mark: of what comes before it, see `mark_of`."""
 
     offset: int
     mark: bytes = b""
@@ -285,12 +285,12 @@ START = CursorPosition(0)
 
 
 def mark_of(*shown: str) -> bytes:
-    """Return a mark by which what was shown can be known again."""
+    """Return a mark that identifies what was shown."""
     return _hash("\0".join(shown))
 
 
 class Cursors:
-    """Makes and reads the cursors of one memory. scope: what the arguments are confined to besides what they say."""
+    """Makes and reads the cursors of one memory. scope: the confinement of the arguments beyond their text."""
 
     def __init__(self, key: bytes) -> None:
         self._key = hashlib.blake2b(key, digest_size=32, person=b"recollect.cursor").digest()
@@ -301,7 +301,7 @@ class Cursors:
         return base64.urlsafe_b64encode(body + self._mac(body)).decode().rstrip("=")
 
     def read(self, tool: str, arguments: Paged, *, scope: str = "") -> CursorPosition:
-        """Return where the page asked for begins. Raises UsageError for a cursor of no, or of another, answer."""
+        """Return where the requested page begins. Raises UsageError for an invalid cursor, or one of another answer."""
         if not arguments.cursor:
             return START
         try:
@@ -327,7 +327,7 @@ def stale() -> UsageError:
 
 
 def check_position(start: CursorPosition, shown: Sequence[str]) -> None:
-    """Raise where what stood before a page is not what stood there when its cursor was made."""
+    """Raise if what precedes a page has changed since its cursor was made."""
     if start.offset and (start.offset > len(shown) or mark_of(*shown[: start.offset]) != start.mark):
         raise stale()
 
@@ -358,9 +358,9 @@ class Caller(NamedTuple):
 
 
 class Confines(NamedTuple):
-    """Filters of the query language that stand for a scope, and the same in words ("" for everything).
+    """A scope as filters of the query language, and in words ("" for everything).
 
-    is_default: the caller named neither; it is told how to widen.
+    is_default: the caller named neither and is told how to widen the scope.
     """
 
     filters: str = ""
@@ -403,7 +403,7 @@ def filters_of(memory: Memory, arguments: Confining, confines: Confines) -> str:
 
 
 def words_of(query: str) -> str:
-    """Return a query to stand behind filters. Text of several lines is pasted output: its signs are not syntax."""
+    """Return a query to append to filters. Text of several lines is pasted output: its signs are not syntax."""
     if "\n" not in query.strip():
         return query
     words = (word.strip("\"'`()[]{}<>,;:!?=*|+-") for word in query.split())
@@ -411,7 +411,7 @@ def words_of(query: str) -> str:
 
 
 def _names_place(memory: Memory, arguments: Confining) -> bool:
-    """Tell whether a query has a filter `repo:` or `collection:` of its own: that is where it wants to look."""
+    """Return whether a query has its own filter `repo:` or `collection:`, which says where to search."""
     query = getattr(arguments, "query", "")
     if not any(f"{field}:" in query.lower() for field in ("repo", "collection")):
         return False

@@ -1,4 +1,4 @@
-"""The parts of the official SDK that a process needs which is an MCP server and nothing else.
+"""Loads the parts of the official SDK that a plain MCP server needs.
 
 `import mcp` loads the client, the authorisation flows and a second server framework, and the server itself all of its
 HTTP side: together a good part of the time until a client has its tools (benchmarks/mcp.py). What is not needed is
@@ -72,7 +72,7 @@ def _load_in_part(*, with_http: bool) -> None:
 
 @contextmanager
 def _standing_in(modules: Mapping[str, ModuleType]) -> Iterator[None]:
-    """Let modules stand for others, while one is imported that only takes names of them."""
+    """Replace modules while one is imported that only needs their names."""
     sys.modules.update(modules)
     try:
         yield
@@ -87,10 +87,10 @@ def _standing_in(modules: Mapping[str, ModuleType]) -> Iterator[None]:
 
 @contextmanager
 def _deferred_models() -> Iterator[None]:
-    """Have the models and adapters that are made meanwhile built when they are used: a session uses few of them.
+    """Build models and adapters only when they are used: a session uses few of them.
 
-    `defer_build` is of pydantic's configuration and changes no result. Models inherit it from their bases; adapters of
-    unions have no base, so for them it is the default of the argument.
+    `defer_build` is part of pydantic's configuration and changes no result. Models inherit it from their bases;
+    adapters of unions have no base, so for them it is the default of the argument.
     """
     from pydantic import BaseModel, ConfigDict, TypeAdapter
 

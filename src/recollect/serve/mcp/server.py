@@ -1,4 +1,4 @@
-"""The server on the official SDK: tools, instructions, and calls that are bounded and never break the connection."""
+"""The server on the official SDK: tools, instructions, bounded calls that never break the connection."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ _CODES = {UnknownName: "not_found", UsageError: "invalid_request"}
 class MemoryServer:
     """One MCP server over one memory.
 
-    folder: where the caller works if its client does not say; "" where that is not this process's folder (HTTP).
-    writes: the person turned the writing tools on (`mcp.writing_tools`); without that they are not there.
+    folder: where the caller works if its client does not say; "" if that is not this process's folder (HTTP). writes:
+    the person turned the writing tools on (`mcp.writing_tools`); without that they do not exist.
     """
 
     def __init__(
@@ -199,8 +199,8 @@ class DeadlineExceeded(RecollectError):
 class Admission:
     """Runs calls in threads of its own.
 
-    A call that is cancelled or late gives its answer to nobody; a thread cannot be stopped, so its place is free only
-    when it has ended, and the bound holds whatever callers do.
+    The answer of a cancelled or late call goes to nobody; a thread cannot be stopped, so its slot is free only when it
+    has ended, and the limit holds whatever callers do.
     """
 
     def __init__(self, *, parallel: int = PARALLEL, queued: int = QUEUED, deadline_s: float = DEADLINE_S) -> None:
@@ -228,7 +228,7 @@ class Admission:
             ) from error
 
     def close(self) -> None:
-        """Take no more calls, and drop those that wait."""
+        """Accept no more calls, and drop the waiting ones."""
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     def _leave(self, _done: Future[str]) -> None:

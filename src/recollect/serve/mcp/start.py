@@ -1,4 +1,4 @@
-"""Runs the server: over standard input and output for one client, or over HTTP until a signal."""
+"""Runs the server: on stdin and stdout for one client, or over HTTP until a signal."""
 
 from __future__ import annotations
 
@@ -18,14 +18,13 @@ if TYPE_CHECKING:
     from recollect.memory import Memory
 
 LAST_S = 0.5
-"""How long the process waits at its end for what is being taken in; the next one goes on with it."""
+"""How long the process waits at its end for what is being ingested; the next one continues with it."""
 
 
 def serve_stdio() -> None:
-    """Serve one client until it closes standard input. It works in the current folder, where it says nothing else.
+    """Serve one client until it closes standard input. It works in the current folder unless it says otherwise.
 
-    Standard output carries the protocol and nothing else: while this runs, whatever else is written there goes to
-    standard error.
+    Standard output carries only the protocol: meanwhile any other output goes to standard error.
     """
     gc.disable()  # what is imported stays: looking through it again and again is a tenth of the time to the tools
     load(with_http=False)
@@ -95,10 +94,10 @@ _KEY = b"writing_tools"
 
 
 def has_writing_tools(env: Mapping[str, str]) -> bool:
-    """Tell whether the configuration of the memory that this environment means has `mcp.writing_tools = true`.
+    """Return whether the configuration of this environment's memory has `mcp.writing_tools = true`.
 
-    The typed configuration is loaded only where its file has that word: a client waits for the list of tools. One that
-    cannot be read turns nothing on; the first call tells what is wrong with it.
+    Loads the typed configuration only if its file has that word, because a client waits for the list of tools. An
+    unreadable one turns nothing on; the first call reports the problem.
     """
     path = _config_of(env)
     try:

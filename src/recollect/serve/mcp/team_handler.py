@@ -49,7 +49,7 @@ _ROOM_FOR_CURSOR = 160
 
 
 def is_of_team(asked: object) -> bool:
-    """Tell whether a call is for the team."""
+    """Return whether a call is for the team."""
     cited = asked.id if isinstance(asked, OpenArguments) else ""
     if isinstance(asked, SearchArguments | SessionArguments):
         cited = asked.session

@@ -1,4 +1,4 @@
-"""The tools as a client sees them, and their typed arguments. A model reads every byte of this in every session.
+"""The tools as clients see them, with typed arguments. A model reads every byte of this in every session.
 
 What a model writes is taken generously; an argument that cannot be is a clear error.
 """

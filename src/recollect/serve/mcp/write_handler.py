@@ -1,4 +1,4 @@
-"""The writing tools: from arguments to what is kept and the text of an answer. Safe from many threads."""
+"""The writing tools: from arguments to stored data and the text of an answer. Safe from many threads."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class WriteHandler(ToolHandler):
         return self._said(f"Kept as diary:{entry.id} in the diary of {name(entry.agent)}{_in(entry.repo)}{about}.")
 
     def diary_read(self, asked: DiaryReadArguments) -> str:
-        """Return entries, the newest first."""
+        """Return entries, newest first."""
         agent = "" if asked.agent == EVERYBODY else self._agent(asked.agent)
         known = self._memory.known_names(self._caller.folders)
         repo = known.repository(asked.repo) if asked.repo else self._repo()
@@ -104,7 +104,7 @@ class WriteHandler(ToolHandler):
         )
 
     def fact_query(self, asked: FactQueryArguments) -> str:
-        """Return facts, the newest first."""
+        """Return facts, newest first."""
         facts = self._memory.notes.facts
         question = FactQuestion(
             about=asked.about,

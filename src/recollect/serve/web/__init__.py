@@ -1,1 +1,1 @@
-"""The web page: search, sessions and one session, rendered here, for the user's own browser and nobody else."""
+"""The web page: rendered here, for this user's browser only."""

@@ -1,4 +1,4 @@
-"""Who may see the pages, and what a browser may do with them.
+"""Access to the pages: tokens, cookies, origins, and the content policy.
 
 Programs show the token of the home. A browser is let in with it once and keeps a cookie instead. Cookies know no ports:
 another server on this machine may be sent it, so it is worth nothing but these pages, and nothing after a week. An open
@@ -78,7 +78,7 @@ class Visitors:
         return hmac.new(key, f"pages:{text}".encode("utf-8", "replace"), hashlib.sha256).hexdigest()
 
     def is_own_form(self, shown: str) -> bool:
-        """Tell whether a form shows the token of these pages' own forms."""
+        """Return whether a form shows the token of these pages' own forms."""
         return secrets.compare_digest(shown.encode("utf-8", "replace"), self.form_token.encode())
 
 

@@ -1,4 +1,4 @@
-"""When sessions worked: a calendar of the year, weekdays and hours, day by day, and how many at once."""
+"""When sessions worked: a calendar, weekdays and hours, days, and concurrency."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The same data as JSON under `/api/v1`, for `curl` and scripts that show the token, with an OpenAPI document.
+"""JSON under `/api/v1` for `curl` and scripts with the token, with an OpenAPI document.
 
 An endpoint is a row of a table: its path, the type of its parameters, the type of its answer, and the function that
 answers. The document is made from the types.

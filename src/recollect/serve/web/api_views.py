@@ -1,4 +1,4 @@
-"""What the pages of usage, meaning, learning, health and settings show, as JSON: rows of the table of `api`."""
+"""JSON of the pages on usage, meaning, learning, health and settings."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class BlameRequest(msgspec.Struct, frozen=True):
 
 
 class LearningRequest(msgspec.Struct, frozen=True):
-    """learning: an id, or a beginning that only one has."""
+    """learning: an id, or a unique prefix."""
 
     learning: str
 
@@ -144,13 +144,13 @@ class Agents(msgspec.Struct, frozen=True):
 
 
 class IngestHistory(msgspec.Struct, frozen=True):
-    """The sources that were ingested last, the newest first."""
+    """The sources that were ingested last, newest first."""
 
     sources: tuple[LedgerRow, ...]
 
 
 class AuditLog(msgspec.Struct, frozen=True):
-    """What was done by hand, taken away, and what failed, the newest first."""
+    """What was done by hand, deleted, and what failed, newest first."""
 
     entries: tuple[AuditEntry, ...]
 

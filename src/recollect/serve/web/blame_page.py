@@ -1,4 +1,4 @@
-"""What led to each line of a file: choose one that agents edited, and read it beside its edits."""
+"""What led to each line of a file: choose an edited file, and read it beside its edits."""
 
 from __future__ import annotations
 

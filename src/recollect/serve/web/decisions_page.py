@@ -1,4 +1,4 @@
-"""Decisions as a timeline or a list, each with its state and with the chain of decisions that it is part of."""
+"""Decisions as a timeline or list, each with its state and its chain."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def _since(period: str) -> int | None:
 
 
 def chain_page(memory: Memory, request: Request) -> tuple[str, dict[str, Any]]:
-    """Return the page of one decision: all that it follows and that follow it, the oldest first."""
+    """Return the page of one decision: all that it follows and that follow it, oldest first."""
     name = request.path_params["id"]
     chain = {view.decision.id: view for view in named(memory, (name,))}
     if name not in chain:

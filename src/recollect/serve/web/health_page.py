@@ -1,4 +1,4 @@
-"""How the memory is: the daemon, checks, what was ingested, agents, storage, and secrets, which are never shown."""
+"""The memory's health: daemon, checks, ingest, agents, storage and secrets, which are never shown."""
 
 from __future__ import annotations
 

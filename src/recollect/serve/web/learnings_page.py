@@ -1,4 +1,4 @@
-"""What was learned, with its evidence, and what sessions left to do. Each can be judged here."""
+"""Learnings with their evidence, and pending actions. You can judge each here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tells open pages that the memory changed, by server-sent events: a stream that a browser takes up again."""
+"""Tells open pages about changes with server-sent events that a browser resumes."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class LiveStreams:
                 yield ": still here\n\n"
 
     def _mark(self) -> str:
-        """Return the memory's change mark, "" where it cannot be read now. What has changed is taken in first: where
+        """Return the memory's change mark, "" where it cannot be read now. What has changed is ingested first: where
         no daemon is at work nobody else does."""
         try:
             self._memory.refresh()

@@ -1,4 +1,4 @@
-"""What people and agents wrote down: facts with their time, diaries, and project documents."""
+"""What people and agents wrote down: facts with validity, diaries, project documents."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def judge_fact(memory: Memory, form: Mapping[str, str]) -> None:
 
 
 def diary_page(memory: Memory, request: Request) -> tuple[str, dict[str, Any]]:
-    """Return diary entries for `?agent=&repo=`, the newest first."""
+    """Return diary entries for `?agent=&repo=`, newest first."""
     asked = request.query_params
     agent, repo = asked.get("agent", "").strip(), asked.get("repo", "").strip()
     answer = memory.notes.diary.read(DiaryQuestion(agent=agent, repo=repo), limit=LIMIT)

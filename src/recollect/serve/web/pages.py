@@ -1,4 +1,4 @@
-"""The routes: each page is a function of a request that reads the memory and names its template."""
+"""The routes: each page is a function that reads the memory and names its template."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plots as SVG, drawn with matplotlib, for pages that allow no style but their own sheet's.
+"""Plots as SVG, drawn with matplotlib, for pages that allow no inline style.
 
 Colours are CSS variables, so that one drawing serves light and dark pages; a page that shows plots gives them values.
 What matplotlib writes as inline style becomes attributes: a strict Content-Security-Policy forbids the one and allows

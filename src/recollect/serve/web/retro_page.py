@@ -1,4 +1,4 @@
-"""A period in retrospect, and errors with what fixed them: what `recollect retro` tells, as pages."""
+"""Retrospectives and errors with their fixes, as pages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The start page: search, grouped by session, with filters that write themselves into the query."""
+"""The start page: search grouped by session, with filters that write themselves into the query."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One session: its facts, its outline, its transcript piece by piece, a text within it, and the page of one event."""
+"""One session: facts, outline, transcript in pieces, find within it, and single events."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def session_page(memory: Memory, request: Request) -> tuple[str, dict[str, Any]]
 
 
 def _resume(memory: Memory, session: Session) -> str:
-    """Return what a person types to go on with a session in its own agent, "" where no such command is known."""
+    """Return what a person types to continue with a session in its own agent, "" where no such command is known."""
     try:
         found = memory.handoff.resume(session.session_uid)
     except UsageError:
@@ -107,7 +107,7 @@ def find_within(memory: Memory, request: Request) -> FoundWithin:
 
 def piece(memory: Memory, session: Session, at: int, *, above: int = 0, below: int = PIECE) -> dict[str, Any]:
     """Return the units of a piece of a session: `above` events before number `at` and `below` from it on; and where
-    it goes on."""
+    it continues."""
     limit = above + below + 2 * NEAR + 1
     events = list(memory.browse.transcript(session, first=at, behind=above + NEAR, limit=limit))
     place = next((place for place, event in enumerate(events) if event.seq == at), None)

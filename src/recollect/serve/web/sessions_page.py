@@ -1,4 +1,4 @@
-"""The list of sessions, in any order, which goes on while it is scrolled."""
+"""The list of sessions in any order, loaded as you scroll."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def sessions_page(memory: Memory, request: Request) -> tuple[str, dict[str, Any]
 
 
 def is_running(session: Session, now: int) -> bool:
-    """Tell whether a session is probably still going on."""
+    """Return whether a session is probably still going on."""
     lately = session.ended_at is not None and abs(now - session.ended_at) < RUNNING_US  # clocks differ
     return lately and not session.kind_counts.get("session_end") and session.evicted_at is None
 

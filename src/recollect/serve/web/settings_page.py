@@ -1,4 +1,4 @@
-"""The configuration, where each value comes from, and what setting an agent up would write. Nothing is written here."""
+"""The configuration with the origin of each value, and the diff of an agent's set-up. Read-only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Spans of days and other choices that a page offers as chips: each is an address of its own."""
+"""Periods and other choices that a page offers as chips, each with its own address."""
 
 from __future__ import annotations
 

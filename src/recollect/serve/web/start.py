@@ -1,4 +1,4 @@
-"""Where the page is: at the daemon, or served by a process of its own until a signal."""
+"""Finds the page: at the daemon, or in a process of its own until a signal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Texts of transcripts as HTML in which nothing of theirs can run: Markdown, code and diffs."""
+"""Renders transcript text as HTML in which nothing can run: Markdown, code and diffs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Times as the pages show them, in the time zone of this machine."""
+"""Times as the pages show them, in this machine's time zone."""
 
 from __future__ import annotations
 

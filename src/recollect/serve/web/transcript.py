@@ -1,4 +1,4 @@
-"""A session as a person reads it: turns, each a row of units; a call and its result are one unit."""
+"""A session as a person reads it: turns of rows; a call and its result form one row."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class TranscriptUnit(msgspec.Struct, frozen=True):
 
 
 def is_shown(event: Event) -> bool:
-    """Tell whether a transcript shows an event, by itself or with its call."""
+    """Return whether a transcript shows an event, by itself or with its call."""
     return not isinstance(event.payload, _SILENT)
 
 

@@ -1,4 +1,4 @@
-"""Tokens and cost: day by day, by agent, model or repository, beside the period before; and the sessions behind it."""
+"""Tokens and cost by day, agent, model or repository, compared with the period before."""
 
 from __future__ import annotations
 

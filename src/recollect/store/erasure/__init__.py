@@ -1,1 +1,1 @@
-"""Erases rows: holes in revisions, evicted sessions, what was forgotten."""
+"""Erases rows: holes in revisions, evicted sessions, forgotten content."""

@@ -1,5 +1,5 @@
 # ruff: noqa: S608  statements are put together of our own constants; values are always bound
-"""Taking the events of evicted sessions away, down to what their digest and nodes cite.
+"""Deletes the events of evicted sessions, except those that digest and nodes cite.
 
 Of every other event its name stays (seq, id, hash of its record and of what it said), without its body and hidden: what
 the agent writes once more is known once more, so that no seq and no id changes its meaning. What the session came to up
@@ -75,13 +75,13 @@ class EvictionWriter:
         self._touched = touched
 
     def is_covered(self, uid: str) -> bool:
-        """Tell whether a session's digest takes account of its last record. Only then its bytes may go."""
+        """Return whether a session's digest includes its last record. Only then may its bytes go."""
         return bool(
             self._db.execute(f"SELECT EXISTS (SELECT 1 FROM session s WHERE s.uid = ? AND {COVERED})", (uid,)).get
         )
 
     def is_pinned(self, uid: str) -> bool:
-        """Tell whether a person has pinned a session or the one at its root."""
+        """Return whether a person pinned a session or its root."""
         return bool(
             self._db.execute(
                 "SELECT EXISTS (SELECT 1 FROM session s JOIN pin ON pin.session_uid IN (s.uid, s.root_uid) "
@@ -127,9 +127,9 @@ class EvictionWriter:
                 yield key & _SEQ_MASK, is_sidechain(bits)
 
     def ranges(self, uid: str) -> list[RawRange]:
-        """Return what of the archive belongs to a session alone: its own sources up to their last whole record.
+        """Return the archive ranges that only this session uses: its own sources up to their last whole record.
 
-        Left out are holes that are there already, and records that gave events to another session.
+        Omits existing holes and records that gave events to another session.
         """
         number = self._number(uid)
         revisions: list[Any] = self._db.execute(
@@ -277,7 +277,7 @@ class EvictionWriter:
         return list(rows)
 
     def _of_others(self, number: int, source: int, revision: int) -> list[tuple[int, int]]:
-        """Return where the records of a revision lie that gave events to other sessions."""
+        """Return the places of records in a revision that gave events to other sessions."""
         others: list[Any] = self._db.execute(
             "SELECT session FROM session_source WHERE source = ? AND session <> ?", (source, number)
         ).fetchall()
@@ -316,7 +316,7 @@ def _span(number: int) -> tuple[int, int]:
 
 
 def _without(start: int, stop: int, kept: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """Yield what of [start, stop) lies in none of the ranges, which are in order of their beginning."""
+    """Yield the parts of [start, stop) outside of the ranges, which are ordered by their beginning."""
     for first, last in kept:
         if first >= stop:
             break

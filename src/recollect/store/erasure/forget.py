@@ -1,5 +1,5 @@
 # ruff: noqa: S608  statements are put together of our own constants; values are always bound
-"""Taking away everything that tells of what is forgotten, and what must not come back.
+"""Deletes everything that tells of forgotten content, and blocks its return.
 
 Everything here runs inside the writer's transactions. With `secure_delete` on, what a row held is overwritten; pages
 that rows left behind before are the business of whoever rewrites the database afterwards.
@@ -40,12 +40,12 @@ class ExclusionStore:
         self._db = db
 
     def left_out(self) -> dict[bytes, bytes]:
-        """Return, by the keyed name of a source of which nothing was taken in, the state that it was seen in."""
+        """Return the last seen state of each source that is not ingested, by the source's keyed name."""
         rows: Iterable[Any] = self._db.execute("SELECT source, state FROM left_out")
         return dict(rows)
 
     def set_left_out(self, found: Iterable[tuple[bytes, bytes]]) -> None:
-        """Remember sources of which nothing was taken in: they are not read again before they change."""
+        """Remember sources that are not ingested, so that they are read again only after they change."""
         self._db.executemany("INSERT OR REPLACE INTO left_out VALUES (?, ?)", list(found))
 
     def excluded(self) -> str:
@@ -53,13 +53,13 @@ class ExclusionStore:
         return str(self._db.execute("SELECT value FROM meta WHERE key = ?", (_EXCLUDED,)).get or "")
 
     def set_excluded(self, patterns: str) -> None:
-        """Other repositories are excluded now: what was kept out by the old ones is looked at anew."""
+        """Record other excluded repositories: what the old ones kept out is examined again."""
         self._db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (_EXCLUDED, patterns))
         self._db.execute("DELETE FROM tombstone WHERE kind = 'excluded'")
         self._db.execute("DELETE FROM left_out")
 
     def dead_since(self) -> int | None:
-        """Return since when packs hold sealed bytes that were kept out and not given back yet; None: none do."""
+        """Return since when packs hold sealed bytes that were kept out and not freed yet; None: none do."""
         found = self._db.execute("SELECT value FROM meta WHERE key = ?", (_DEAD,)).get
         return None if found is None else int(found)
 
@@ -70,7 +70,7 @@ class ExclusionStore:
             self._db.execute("INSERT INTO meta VALUES (?, ?)", (_DEAD, at))
 
     def has_source(self, source_id: str) -> bool:
-        """Tell whether something is stored of a source."""
+        """Return whether anything is stored of a source."""
         found = self._db.execute("SELECT EXISTS (SELECT 1 FROM source WHERE source_id = ?)", (source_id,)).get
         return bool(found)
 
@@ -79,7 +79,7 @@ class ExclusionStore:
         return int(self._db.execute("SELECT max(number) FROM session").get or 0)
 
     def was_there(self, uid: str, last: int) -> bool:
-        """Tell whether a session is stored, and is none of those after number `last`: no clock says it, they jump."""
+        """Return whether a session is stored and not among those after number `last`. Not by clock: clocks jump."""
         number = self._db.execute("SELECT number FROM session WHERE uid = ?", (uid,)).get
         return number is not None and int(number) <= last
 
@@ -88,7 +88,7 @@ _SEQ_MASK = (1 << SEQ_BITS) - 1
 _REPLACED = FLAG_REPLACED << FLAG_SHIFT
 _USAGE = KINDS.index("token_usage")
 _NO_ENTRY = BlockEntry(b"", "", "")
-"""Stands in a block for an entry that was taken away, so that the others keep their places."""
+"""Stands in a block for an entry that was deleted, so that the others keep their places."""
 _PENDING = "forgetting"
 """The key in `meta` under which stands what a crash would leave undone, see `begin`."""
 
@@ -110,9 +110,9 @@ class ForgetWriter:
         self._touched = touched
         self._named_by: NamedBy = {}
         self.kept_out = ExclusionStore(db)
-        """What a pass remembers of what it must not take in."""
+        """What a pass remembers of what it must not ingest."""
         self.written = WrittenRemoval(db)
-        """Takes away what people, agents and rules wrote beside the events."""
+        """Deletes what people, agents and rules wrote beside the events."""
 
     # What must not come back
 
@@ -121,7 +121,7 @@ class ForgetWriter:
         return read_tombstones(self._db)
 
     def add_tombstones(self, stones: Iterable[Tombstone]) -> None:
-        """Keep tombstones; of one that is there already the first time stays."""
+        """Store tombstones; an existing one keeps its first time."""
         self._db.executemany("INSERT OR IGNORE INTO tombstone VALUES (?, ?, ?)", list(stones))
 
     # What a crash would leave undone
@@ -133,7 +133,7 @@ class ForgetWriter:
         self._db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (_PENDING, text))
 
     def pending(self) -> tuple[str, ...]:
-        """Return the shards of the index that must be made anew."""
+        """Return the index shards that must be rebuilt."""
         text = self._db.execute("SELECT value FROM meta WHERE key = ?", (_PENDING,)).get
         return msgspec.json.decode(text, type=tuple[str, ...]) if text else ()
 
@@ -200,17 +200,20 @@ class ForgetWriter:
         self._db.executemany("UPDATE source SET state = x'' WHERE source_id = ?", [(one,) for one in source_ids])
 
     def derive_anew(self, source_ids: Iterable[str]) -> None:
-        """Have the next sync derive sources once more, from what the archive still has: what a record that is gone told
-        for all behind it (where the session worked, say) stands in those too, and is told by the first of them then."""
+        """Make the next sync derive sources again from what the archive still has.
+
+        A deleted record may have set facts for all records after it (the session's folder, say); the first remaining
+        record then states them.
+        """
         self._db.executemany(
             "UPDATE source SET parser_version = ? WHERE source_id = ? AND committed_bytes > 0",
             [(STALE_PARSER, one) for one in source_ids],
         )
 
     def remove_records(self, source_id: str, revision: int, record_indexes: Collection[int]) -> list[int]:
-        """Remove the events of some records, and what else tells of these records; return the keys of the events.
+        """Remove the events of some records and everything else about these records; return the events' keys.
 
-        What the sessions' rows say must be told anew afterwards: `restate_session` for each that `sessions_of` names.
+        The sessions' rows are wrong until `restate_session` ran for each session of `sessions_of`.
         """
         db = self._db
         number = db.execute("SELECT number FROM source WHERE source_id = ?", (source_id,)).get
@@ -240,13 +243,13 @@ class ForgetWriter:
         return keys
 
     def forget_meaning(self, uid: str) -> None:
-        """Remove what was distilled of a session; it is analysed anew from the events that it has."""
+        """Remove a session's analysis; it is analysed again from its remaining events."""
         forget_meaning(self._db, uid, self._touched)
 
     def remove_events(self, keys: Collection[int]) -> list[int]:
-        """Remove events with their bodies, what was counted of them, and what was distilled of their sessions.
+        """Remove events with their bodies, their counts, and their sessions' analyses.
 
-        Returns the keys of those that were there.
+        Returns the keys of those that existed.
         """
         by_session: dict[int, list[int]] = {}
         for key in keys:
@@ -292,8 +295,9 @@ class ForgetWriter:
         return [row[0] for row in rows]
 
     def _blank(self, number: int) -> None:
-        """Empty the entries of a session's blocks that no event names: of events that went, and of versions that were
-        derived anew since, which may say the same in another block. Blocks without any go."""
+        """Empty the block entries that no event names: of deleted events, and of derived versions that may say the
+        same in another block. Deletes blocks without any.
+        """
         span = (number << SEQ_BITS, (number + 1 << SEQ_BITS) - 1)
         used: dict[int, set[int]] = {}
         rows: Iterable[Any] = self._db.execute("SELECT block, entry FROM event WHERE key BETWEEN ? AND ?", span)
@@ -333,7 +337,7 @@ class ForgetWriter:
         return dedupe_sha(named or f"\0{key}")
 
     def restate_session(self, uid: str, patches: Iterable[SessionPatch], *, domain_of: Callable[[str], str]) -> bool:
-        """Tell a session's row anew from the events it still has; False where there are none left, or no session.
+        """Recompute a session's row from its remaining events; False if none are left, or there is no session.
 
         patches: what each of these events says of the session, in order. domain_of: the domain of a repository.
         """
@@ -367,7 +371,7 @@ class ForgetWriter:
         return bool(rows)
 
     def tidy(self) -> None:
-        """Remove names of tools and models that nothing names any more, and shared usage that is no more shared."""
+        """Remove names of tools and models that nothing uses any more, and usage that is no longer shared."""
         self._db.execute(
             "DELETE FROM name WHERE id NOT IN (SELECT tool FROM event WHERE tool IS NOT NULL "
             "UNION SELECT model FROM usage)"
@@ -390,10 +394,10 @@ class ForgetWriter:
                 self._db.execute("PRAGMA secure_delete = OFF")
 
     def rewrite(self, *, is_whole: bool) -> bool:
-        """Let nothing that was deleted stay in the database's files; False while a reader keeps the log from going.
+        """Purge deleted data from the database's files; False while a reader holds the log.
 
-        is_whole: also what pages kept of rows that went earlier: the file is written anew, which takes room for two
-        copies for the time; else pages that are free go. Outside of a transaction. Raises DiskFull, StoreError.
+        is_whole: also purge pages with rows deleted earlier by rewriting the file, which needs room for two copies;
+        else only free pages. Outside of a transaction. Raises DiskFull, StoreError.
         """
         db = self._db
         if is_whole:

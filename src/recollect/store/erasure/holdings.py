@@ -1,5 +1,5 @@
 # ruff: noqa: S608  statements are put together of our own constants; values are always bound
-"""What the raw bytes of each session take, and what decides whether they may go."""
+"""The bytes that each session occupies, and what decides whether they may go."""
 
 from __future__ import annotations
 
@@ -20,11 +20,10 @@ from recollect.store.marks import small_write
 class Holding(NamedTuple):
     """One session. Times in UTC microseconds.
 
-    is_covered: there is a digest that takes account of its last record. last_at: when it was last active, by its own
-    last event; of one whose events have no time, when it was first seen. taken_at: when it was last taken in. is_gone:
-    the agent has deleted what it was read from. archive_bytes: stored bytes of the chunks that only it has. text_bytes:
-    what its events say, as stored, without what was kept when it was evicted. shared: chunks that others have too.
-    large_bytes: about how much of `archive_bytes` large results and images are, 0 where that was not asked for.
+    is_covered: a digest includes its last record. last_at: time of its last event; without times, when it was first
+    seen. taken_at: when it was last ingested. is_gone: the agent has deleted its files. archive_bytes: stored bytes of
+    chunks that only it has. text_bytes: its events' stored text, without what eviction kept. shared: chunks that others
+    have too. large_bytes: the approximate share of large results and images in `archive_bytes`, 0 if not requested.
     """
 
     session_uid: str
@@ -87,9 +86,10 @@ _OTHERS = 0
 
 
 class TableBytes(NamedTuple):
-    """What the database takes. distilled: what was distilled; text: what events say; kept: of that, what stays of
-    evicted sessions; free: unused pages; other: rows of events and sessions, the ledger. chunks: not of the database:
-    what the chunks in use take in the archive."""
+    """The database's size. distilled: analyses; text: event text; kept: the part of it that evicted sessions keep;
+    free: unused pages; other: rows of events and sessions, the ledger. chunks: outside of the database: used
+    chunks in the archive.
+    """
 
     distilled: int
     text: int
@@ -108,10 +108,9 @@ class _Own(NamedTuple):
 
 
 def read_holdings(home: Path, *, large_from_bytes: int | None = None) -> Holdings:
-    """Return what every session holds, in order of uid. Raises StoreError and its kinds.
+    """Return the size of every session, ordered by uid. Raises StoreError and its subclasses.
 
-    large_from_bytes: tell also what results of tools and images in records of at least so many bytes take; that reads
-    every event's row.
+    large_from_bytes: also sum tool results and images in records of at least this size, which reads every event's row.
     """
     with open_to_read(home) as db:
         own, shared = _chunks(db)
@@ -120,7 +119,7 @@ def read_holdings(home: Path, *, large_from_bytes: int | None = None) -> Holding
 
 
 def read_table_bytes(home: Path) -> TableBytes:
-    """Return what the tables of the database take on disk. Raises StoreError and its kinds."""
+    """Return the size of the database's tables on disk. Raises StoreError and its subclasses."""
     with open_to_read(home) as db:
         page = int(db.pragma("page_size"))
         total, free = int(db.pragma("page_count")) * page, int(db.pragma("freelist_count")) * page
@@ -159,7 +158,7 @@ def _sessions(db: apsw.Connection, own: dict[int, _Own], large: dict[int, int]) 
 
 
 def _gone(db: apsw.Connection) -> set[int]:
-    """Return the sessions of which the agent has deleted every transcript."""
+    """Return the sessions whose transcripts the agent has all deleted."""
     rows: Iterable[Any] = db.execute(
         "SELECT session.number FROM session JOIN session_source ON session_source.session = session.number "
         "JOIN source ON source.number = session_source.source AND source.session = session.native_id "
@@ -206,7 +205,7 @@ def _chunks(db: apsw.Connection) -> tuple[dict[int, _Own], dict[int, SharedChunk
 
 
 def _with_raw(db: apsw.Connection) -> set[int]:
-    """Return the sessions of which whole records are archived: an open tail alone cannot be taken away."""
+    """Return the sessions with whole records in the archive: an open tail alone cannot be deleted."""
     rows: Iterable[Any] = db.execute(
         "SELECT session.number FROM session JOIN session_source ON session_source.session = session.number "
         "JOIN source ON source.number = session_source.source AND source.session = session.native_id "
@@ -228,7 +227,7 @@ def _large(db: apsw.Connection, least_bytes: int) -> dict[int, int]:
 
 
 def read_pins(home: Path) -> list[tuple[str, int]]:
-    """Return the pinned sessions and since when (UTC microseconds), the newest first. Raises StoreError."""
+    """Return the pinned sessions and since when (UTC microseconds), newest first. Raises StoreError."""
     with open_to_read(home) as db:
         rows: Sequence[Any] = db.execute(
             "SELECT session_uid, pinned_at FROM pin ORDER BY pinned_at DESC, session_uid"
@@ -237,12 +236,14 @@ def read_pins(home: Path) -> list[tuple[str, int]]:
 
 
 def pin(home: Path, uid: str, *, at: int) -> None:
-    """Have a session spared, and those below it. Harmless when done twice. Raises StoreError and its kinds."""
+    """Protect a session and its descendants from retention. Repeating it is harmless. Raises StoreError and its
+    subclasses.
+    """
     with small_write(home) as db:
         db.execute("INSERT OR IGNORE INTO pin VALUES (?, ?)", (uid, at))
 
 
 def unpin(home: Path, uid: str) -> bool:
-    """Have a session no longer spared; return whether it was. Raises StoreError and its kinds."""
+    """End a session's protection; return whether it had any. Raises StoreError and its subclasses."""
     with small_write(home) as db:
         return bool(db.execute("DELETE FROM pin WHERE session_uid = ? RETURNING 1", (uid,)).get)

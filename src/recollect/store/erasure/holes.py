@@ -1,5 +1,5 @@
 # ruff: noqa: S608  statements are put together of our own constants; values are always bound
-"""Holes in revisions, chunks that moved, cuts that are promised, and what a rebuild takes over because of them."""
+"""Holes in revisions, moved chunks, promised cuts, and what a rebuild keeps because of them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from recollect.store.sources import SOURCE_COLUMNS, revision_holes, session_rang
 
 
 class Revision(NamedTuple):
-    """What is known of a revision that loses bytes. source: as it stands now, with its parser's state.
+    """A revision that loses bytes. source: its present state, with its parser's state.
 
     committed_bytes, records: of this revision. is_newest: the source's state and marks are those of this revision.
     """
@@ -145,7 +145,7 @@ class HoleWriter:
         yield from (ChunkPlace(*row) for row in rows)
 
     def move(self, moves: Iterable[tuple[ChunkPlace, ChunkPlace]]) -> None:
-        """Store where chunks went, each from its old place; harmless when done twice. Inside a transaction."""
+        """Store where chunks went, each from its old place; repeating it is harmless. Inside a transaction."""
         self._db.executemany(
             "UPDATE chunk SET pack = ?, offset = ?, length = ? WHERE name = ? AND pack = ? AND offset = ?",
             [(new.pack, new.offset, new.length, old.name, old.pack, old.offset) for old, new in moves],
@@ -218,12 +218,11 @@ _COPIES = (
 
 
 def carry_over(old: Path, new: Path, damaged: Iterable[str] = ()) -> list[int]:
-    """Take over into the new, empty database every session that has to do with a source with holes, event by event
-    with its seq; return their numbers.
+    """Copy every session that involves a source with holes into the new, empty database, event by event with its seq.
 
-    What of them can be derived is then derived once more. damaged: ids of sources that cannot be derived; they are
-    taken over as they are, with their sessions. A database that is not there, is damaged or knows no holes has nothing.
-    Raises StoreError and its kinds for the new database.
+    Returns their numbers. What can be derived of them is then derived again. damaged: ids of sources that cannot be
+    derived; they and their sessions are copied as they are. A database that is missing, damaged or without holes gives
+    nothing. Raises StoreError and its subclasses for the new database.
     """
     if not (old / DATABASE_NAME).exists():
         return []
@@ -283,8 +282,9 @@ _COUNTS = (
 
 
 def finish_carrying(old: Path, new: Path, sessions: Sequence[int]) -> None:
-    """Once all is derived: take over what was counted of revisions with holes, and write into the change log that every
-    event of the sessions that `carry_over` returned is new to all of its consumers."""
+    """After deriving: copy the counts of revisions with holes, and record in the change log that every event of the
+    sessions that `carry_over` returned is new to all consumers.
+    """
     if not sessions:
         return
     with open_attached(new, old, "old", "write") as db, db:

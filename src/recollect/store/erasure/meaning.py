@@ -1,5 +1,5 @@
 # ruff: noqa: S608  statements are put together of our own constants; values are always bound
-"""What was found, learned and noted of sessions and events that go: what goes with them, and taking it away.
+"""Deletes insights, learnings and notes of sessions and events that go.
 
 What was learned of a session goes with it, and so do facts that were made of what it came to. A diary entry that tells
 of that session alone goes, one that tells of others too loses its name; a fact that cites it goes unless a person said
@@ -80,7 +80,7 @@ def _touched(db: apsw.Connection, leaving: Leaving) -> dict[str, dict[str, froze
 
 
 def _stays(db: apsw.Connection, learning_id: str, lost: Mapping[str, frozenset[str] | None]) -> bool:
-    """Tell whether somebody else speaks of a learning, or other words of the person do, see `learnings.erasure`."""
+    """Return whether another session, or other words of the person, support a learning; see `learnings.erasure`."""
     seen = _rows(
         db, "SELECT session_uid FROM learning_sighting WHERE learning = ? AND origin <> ?", (learning_id, BY_CLOSING)
     )
@@ -112,9 +112,9 @@ _learning = msgspec.json.Decoder(Learning).decode
 def forget_learned(
     db: apsw.Connection, uid: str, nodes: Collection[str], *, events: Collection[str] | None = None
 ) -> None:
-    """Take away what was learned of a session, and the facts that were made of that or of its nodes (their ids).
+    """Delete what was learned of a session, and the facts made from that or from its nodes (their ids).
 
-    events: only what rests on these of it, by id; None: all.
+    events: only what rests on these, by id; None: all.
     """
     if events is None:
         ids = {
@@ -137,7 +137,7 @@ def forget_learned(
 
 
 def forget_named(db: apsw.Connection, uid: str) -> None:
-    """Take away what was noted of a session that goes as a whole, and its tags."""
+    """Delete the notes and tags of a session that goes as a whole."""
     rows: list[Any] = db.execute(
         "SELECT json FROM diary WHERE EXISTS "
         "(SELECT 1 FROM json_each(diary.json, '$.sessions') AS said WHERE said.value = ?)",
@@ -156,7 +156,7 @@ def forget_named(db: apsw.Connection, uid: str) -> None:
 
 
 def forget_cited(db: apsw.Connection, uid: str, seqs: Collection[int]) -> None:
-    """Take away facts that cite events of a session that go."""
+    """Delete facts that cite events of a session that go."""
     cited = {f"{uid}#{seq}" for seq in seqs}
     _forget_citing(db, cited.__contains__)
 
@@ -196,12 +196,11 @@ def forget_meaning(
     db: apsw.Connection, uid: str, touched: set[int], *, events: Collection[str] | None = None,
     named_by: NamedBy | None = None,
 ) -> None:  # fmt: skip
-    """Remove a session's analysis: digest, signals, nodes and links. The session, if it is there, is analysed anew.
+    """Remove a session's analysis: digest, signals, nodes and links. If the session remains, it is analysed again.
 
-    So are sessions whose nodes name this one: what they say may be told from it. `revoked` history goes too, and what
-    an evicted part of the session came to, which no analysis can tell again. events: the ids of those of its events
-    that go, where others stay; what was learned or noted and rests on none of them is kept. named_by: where that is
-    known already.
+    Sessions whose nodes name this one are analysed again too, because their words may come from it. `revoked` history
+    goes, and so does the summary of an evicted part, which no analysis can make again. events: ids of its events that
+    go, if others stay; learnings and notes that rest on none of them are kept. named_by: if that is known already.
     """
     nodes = _forget_analysis(db, uid, touched)
     known = named_by if named_by is not None and uid in named_by else naming(db, (uid,))
@@ -216,9 +215,9 @@ def forget_meaning(
 
 
 def forget_uid(db: apsw.Connection, uid: str, touched: set[int], *, named_by: NamedBy | None = None) -> None:
-    """Remove everything that names a session but its events: its meaning, decisions added to it, its pin, firings.
+    """Remove everything that names a session except its events: its analysis, decisions added to it, its pin, firings.
 
-    The audit keeps that something was done, without saying of which session.
+    The audit log keeps the action without naming the session.
     """
     forget_meaning(db, uid, touched, named_by=named_by)
     ids = [
@@ -281,9 +280,9 @@ def _forget_links(db: apsw.Connection, ids: Iterable[str]) -> None:
 
 
 def naming(db: apsw.Connection, uids: Collection[str]) -> NamedBy:
-    """Return for each of these sessions the others with a node that names it: their evidence, or words, may be of it.
+    """Return for each session the others with a node that names it: their evidence, or words, may come from it.
 
-    One look at all nodes, however many sessions are asked for.
+    One look at all nodes, however many sessions are given.
     """
     wanted = {uid.encode(): uid for uid in uids}
     found: dict[str, dict[str, None]] = {uid: {} for uid in uids}

@@ -1,7 +1,7 @@
 # ruff: noqa: S608  statements are put together of our own constants; values are always bound
-"""Redacting again, where it stands, what was stored under older detectors.
+"""Redacts stored rows again that older detectors redacted.
 
-Most of it is derived anew from the archive. This is for what has no raw bytes any more or is of an older revision, and
+Most of it is derived again from the archive. This is for what has no raw bytes any more or is of an older revision, and
 for what was distilled from it: every place in the database where words of a transcript can stand.
 """
 
@@ -32,14 +32,14 @@ if TYPE_CHECKING:
 
 
 STALE_PARSER = -1
-"""A parser version that no parser has: who read it is derived anew."""
+"""A parser version that no parser has: who read it is derived again."""
 _ROWS_AT_A_TIME = 64
 _decode_json = msgspec.json.Decoder().decode
 _encode_json = msgspec.json.Encoder().encode
 
 
 class _Place(NamedTuple):
-    """A column in which words may stand. redacted: gives its new value, or the same object."""
+    """A column that may hold words. redacted: returns its new value, or the same object."""
 
     table: str
     key: tuple[str, ...]
@@ -56,7 +56,7 @@ class RedactionWriter:
         self._touched = touched
 
     def detectors(self) -> str:
-        """Return the fingerprint of the detectors that all derived text is redacted by, "" where none is known."""
+        """Return the fingerprint of the detectors that redacted all derived text, "" if unknown."""
         return detectors_of(self._db)
 
     def set_detectors(self, fingerprint: str) -> None:
@@ -64,7 +64,7 @@ class RedactionWriter:
         self._db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (DETECTORS, fingerprint))
 
     def make_stale(self) -> int:
-        """Have every source derived anew, as by a newer parser; return how many. Inside a transaction."""
+        """Mark every source for another derivation, as by a newer parser; return how many. Inside a transaction."""
         self._db.execute("UPDATE source SET parser_version = ? WHERE committed_bytes > 0", (STALE_PARSER,))
         return self._db.changes()
 
@@ -83,7 +83,7 @@ class RedactionWriter:
         return changed + self._renew_notes(redactor, transaction)
 
     def _renew_notes(self, redactor: Redactor, transaction: Callable[[], AbstractContextManager[None]]) -> int:
-        """Redact notes as a whole: their names are kept in small letters besides, in which no secret is told."""
+        """Redact notes as a whole: their names are also stored in lower case, in which no secret is recognised."""
         changed = 0
         kinds: tuple[tuple[str, Any, Callable[[apsw.Connection, Any], None]], ...] = (
             ("fact", Fact, put_fact),
@@ -116,8 +116,9 @@ class RedactionWriter:
             self._tell_of_entries(sorted({key[0] for _value, *key in new}))
 
     def _tell(self, number: int) -> None:
-        """Have every consumer look at a session again, but for distilling, where it was up to date: what it found is
-        redacted where it stands."""
+        """Make every consumer read a session again, except analysis if it was up to date: its results are redacted
+        in place.
+        """
         self._touched.add(number)
         end: int = self._db.execute("SELECT next_seq FROM session WHERE number = ?", (number,)).get
         before = last_change(self._db)

@@ -1,5 +1,5 @@
 # ruff: noqa: S608  statements are put together of our own constants; values are always bound
-"""What may be forgotten, as it is stored: sessions with their family, sources, and the records behind events."""
+"""Finds what may be forgotten: sessions with their family, sources, and records behind events."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class StoredSession(NamedTuple):
 
 
 class EventFact(NamedTuple):
-    """Where the record of a stored event lies, and when it was. sha: the first 8 bytes of the record's SHA-256."""
+    """Place of a stored event's record, and its time. sha: the first 8 bytes of the record's SHA-256."""
 
     key: int
     event_id: str
@@ -120,9 +120,9 @@ class SelectionReader(DatabaseHolder):
             first = rows[-1][0] + 1
 
     def light(self, uid: str, session: int) -> Iterator[tuple[int, Event]]:
-        """Yield (key, event) of a session, hidden ones too; long strings that lie in the archive are empty.
+        """Yield (key, event) of a session, hidden ones too; strings stored in the archive are empty.
 
-        Events of which an eviction left no body are left out.
+        Omits events whose body an eviction deleted.
         """
         first, last = session << SEQ_BITS, (session + 1 << SEQ_BITS) - 1
         while True:
@@ -143,7 +143,7 @@ class SelectionReader(DatabaseHolder):
             first = rows[-1].key + 1
 
     def same_words(self, session: int, keys: Collection[int]) -> set[int]:
-        """Return the keys of the messages of a session that say the same as one of these, in whatever source."""
+        """Return the keys of a session's messages with the same words as one of these, in any source."""
         rows: Iterable[Any] = self._db.execute(
             "SELECT key FROM said WHERE session = ?1 AND text_sha IN "
             "(SELECT text_sha FROM said WHERE session = ?1 AND key IN (SELECT value FROM carray(?2)))",
@@ -152,7 +152,7 @@ class SelectionReader(DatabaseHolder):
         return {key for (key,) in rows}
 
     def told(self, uid: str) -> list[str]:
-        """Return what stands of a session beside its events, as JSON: digests, nodes, decisions added to it."""
+        """Return what is stored about a session beside its events, as JSON: digests, nodes, added decisions."""
         texts = [
             text
             for (text,) in self._db.execute(
@@ -195,19 +195,19 @@ class SelectionReader(DatabaseHolder):
         return read_entry_marks(self._db, numbers)
 
     def written_saying(self, is_meant: Callable[[str], bool]) -> Written:
-        """Return what was learned, noted, documented and decided that says a text: what `remove_texts` removes."""
+        """Return learnings, notes, documents and decisions with a text: what `remove_texts` removes."""
         return saying(self._db, is_meant)
 
     def written_of(self, repos: Collection[str]) -> Written:
-        """Return what was learned, noted, documented and decided of repositories: what `remove_repos` removes."""
+        """Return learnings, notes, documents and decisions of repositories: what `remove_repos` removes."""
         return of_repos(self._db, repos)
 
     def resting_on(self, leaving: Leaving) -> list[str]:
-        """Return the names of what was learned and noted that goes with events."""
+        """Return the names of learnings and notes that go with events."""
         return resting_on(self._db, leaving)
 
     def text_of(self, name: str) -> str:
-        """Return the text of what was learned or noted, by its name; "" for what has none."""
+        """Return the text of a learning or note by its name; "" without one."""
         return named_text(self._db, name)
 
     def repos_of_entries(self) -> list[str]:
@@ -215,7 +215,7 @@ class SelectionReader(DatabaseHolder):
         return [repo for (repo,) in self._db.execute("SELECT DISTINCT repo FROM entry WHERE repo <> ''")]
 
     def tombstones(self) -> list[tuple[str, int]]:
-        """Return (kind, when) of every tombstone; `written`: of what was learned, noted, documented or decided."""
+        """Return (kind, time) of every tombstone; `written`: of learnings, notes, documents and decisions."""
         rows: list[Any] = self._db.execute(
             "SELECT kind, forgotten_at FROM tombstone UNION ALL SELECT 'written', at FROM document_kept_out"
         ).fetchall()

@@ -1,5 +1,5 @@
 # ruff: noqa: S608  statements are put together of our own constants; values are always bound
-"""What people, agents and rules wrote beside the events, each by a name (`fact:ID`, `tag:NAME` …), and removing it.
+"""What people, agents and rules wrote beside events, by name (`fact:ID`, `tag:NAME` …), and its deletion.
 
 One look at it serves all who ask what is meant: the dry run of a forgetting, the forgetting, and a restore that must
 not bring back what was forgotten.
@@ -23,10 +23,10 @@ from recollect.store.learnings import BY_CLOSING, Verdict, decode_learning, deco
 
 
 def forget_sessions(db: apsw.Connection, uids: Collection[str]) -> int:
-    """Take away what was learned of sessions, inside the caller's transaction; return how many learnings went wholly.
+    """Delete what was learned of sessions, in the caller's transaction; return how many learnings went entirely.
 
-    Their evidence with its quotes, their jobs and what of them was held back go. A learning that no other session and
-    no person speaks of goes with its entry; one that others speak of has their words from now on. Raises StoreCorrupt.
+    Deletes their evidence with its quotes, their jobs and what was held back of them. A learning that no other session
+    and no person supports goes with its entry; one with other support takes its words from there. Raises StoreCorrupt.
     """
     ids: set[str] = set()
     for uid in uids:
@@ -43,12 +43,12 @@ def forget_sessions(db: apsw.Connection, uids: Collection[str]) -> int:
 
 
 def forget_evidence(db: apsw.Connection, uid: str, events: Collection[str]) -> set[str]:
-    """Take away what rests on some events of a session that stays, inside the caller's transaction.
+    """Delete what rests on some events of a session that stays, in the caller's transaction.
 
-    events: their ids. Learnings with evidence in none of them are left as they are. Of the others this session's words
-    and its evidence in these events go; what other sessions, people and other events say of them stays. Returns the
-    ids of the learnings that were touched or went. What was held back of the session goes: no event is known of it.
-    What was spent on it stays: that is no word of it. Raises StoreCorrupt.
+    events: their ids. Learnings without evidence in them stay unchanged. The others lose this session's words and its
+    evidence in these events; what other sessions, people and events say stays. Returns the ids of changed and deleted
+    learnings. What was held back of the session goes, because its event is unknown. Its cost stays: that quotes
+    nothing. Raises StoreCorrupt.
     """
     rows: list[Any] = db.execute(
         "SELECT learning, event_id FROM learning_evidence WHERE session_uid = ?", (uid,)
@@ -80,10 +80,10 @@ def remove_learning(db: apsw.Connection, learning_id: str) -> None:
 
 
 def _let_go(db: apsw.Connection, learning_id: str) -> bool:
-    """Take a learning away where nobody speaks of it any more; else have it say what is left. Tell which it was.
+    """Delete a learning that nothing supports any more; else reduce it to the remaining words. Return which it was.
 
-    Of evidence alone only the person's own words are left to say: what an assistant or a tool said beside them may be
-    the opposite. What else the session still teaches is found when it is read again.
+    Without another text, only the person's own words remain: what an assistant or tool said beside them may be the
+    opposite. What the session still teaches is found when it is read again.
     """
     left: list[Any] = db.execute(
         "SELECT json FROM learning_sighting WHERE learning = ? AND origin <> ? ORDER BY session_uid, origin",
@@ -150,7 +150,7 @@ class Written(msgspec.Struct, frozen=True):
 
     @property
     def count(self) -> int:
-        """How much of it is told to a person."""
+        """How much of it a person is told about."""
         return sum(name.partition(":")[0] in COUNTED for name in self.marks)
 
 
@@ -172,13 +172,13 @@ def recording(db: apsw.Connection, sessions: Collection[str]) -> Written:
 
 
 def has_records(db: apsw.Connection, sessions: Collection[str]) -> bool:
-    """Tell whether a document is another record of one of some sessions."""
+    """Return whether a document is another record of one of some sessions."""
     rows: Iterable[Any] = db.execute("SELECT DISTINCT session_uid FROM entry WHERE kind = 'document'")
     return any(uid in sessions for (uid,) in rows)
 
 
 def kept_out(db: apsw.Connection, mark_of: Callable[[str], bytes]) -> Written:
-    """Return what is there though it was forgotten, and was not told anew since. Raises StoreCorrupt."""
+    """Return what exists although it was forgotten and not stated again since. Raises StoreCorrupt."""
     with store_errors():
         rows: list[Any] = db.execute("SELECT id, at FROM document_kept_out").fetchall()
     stones: dict[bytes, int] = dict(rows)
@@ -252,8 +252,9 @@ def _rows(db: apsw.Connection, statement: str) -> Iterable[Any]:
 
 
 class Keeping(NamedTuple):
-    """How what goes is kept out from now on. mark_of: `store.documents.path_mark` under the home's key. at: UTC
-    microseconds."""
+    """How deleted content is kept out in future. mark_of: `store.documents.path_mark` with the home's key. at: UTC
+    microseconds.
+    """
 
     mark_of: Callable[[str], bytes]
     at: int
@@ -261,22 +262,23 @@ class Keeping(NamedTuple):
 
 @with_store_errors
 class WrittenRemoval:
-    """Takes away what is meant, inside the writer's transactions."""
+    """Deletes a selection inside the writer's transactions."""
 
     def __init__(self, db: apsw.Connection) -> None:
         self._db = db
 
     def remove_repos(self, repos: Collection[str], keeping: Keeping) -> int:
-        """Remove what was learned, noted, documented and decided of repositories, by name; return how much."""
+        """Remove learnings, notes, documents and decisions of repositories, by name; return how many."""
         return take_away(self._db, of_repos(self._db, repos), keeping)
 
     def remove_texts(self, is_meant: IsMeant, keeping: Keeping) -> int:
-        """Remove what was learned, noted, documented, decided and given that says a text; return how much of it a
-        person is told of."""
+        """Remove learnings, notes, documents, decisions and firings with a text; return how many a person is told
+        about.
+        """
         return take_away(self._db, saying(self._db, is_meant), keeping)
 
     def has_records(self, sessions: Collection[str]) -> bool:
-        """Tell whether a document is another record of one of some sessions, by uid."""
+        """Return whether a document is another record of one of some sessions, by uid."""
         return has_records(self._db, sessions)
 
     def remove_records(self, sessions: Collection[str], keeping: Keeping) -> int:
@@ -284,7 +286,7 @@ class WrittenRemoval:
         return take_away(self._db, recording(self._db, sessions), keeping)
 
     def remove_kept_out(self, keeping: Keeping) -> int:
-        """Remove what is there though it was forgotten, see `naming.kept_out`; return how much."""
+        """Remove what exists although it was forgotten, see `naming.kept_out`; return how much."""
         return take_away(self._db, kept_out(self._db, keeping.mark_of), keeping)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 STATEMENTS: tuple[str, ...] = (
-    # class: derived; never copied into a database that is derived anew
+    # class: derived; never copied into a database that is derived again
     "CREATE TABLE derivation (id BLOB NOT NULL)",
     "INSERT INTO derivation VALUES (randomblob(16))",
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 # Distilled tables name sessions by uid and by a number of their own (`analysis.number`), so that they can be copied
-# whole into a database that is derived anew. `node.origin`: 0 of its session's analysis, 1 of relating several.
+# whole into a database that is derived again. `node.origin`: 0 of its session's analysis, 1 of relating several.
 # `observation`: up to which byte a revision had been seen when; a repeat changes nothing.
 STATEMENTS: tuple[str, ...] = (
     # class: distilled

@@ -1,4 +1,4 @@
-"""What was taken away and why, what must not come back, what was done by hand, and what must be spared."""
+"""What was deleted and why, what must not come back, what was done by hand, and what must be spared."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from __future__ import annotations
 # `tombstone.id`: a keyed hash, so that nothing of what was forgotten can be read or guessed from it.
 # `eviction`: what a session came to up to a seq before which its events cannot be analysed any more, see
 # `removing/evicting.py`; digest NULL: still the one in `digest`; "": it was lost before it was analysed.
-# `left_out`: sources of which nothing was taken in, because all of it is forgotten or excluded, by keyed hashes of the
+# `left_out`: sources of which nothing was ingested, because all of it is forgotten or excluded, by keyed hashes of the
 # source's name and of the state that it was seen in.
 # `waiting_cut`: ranges of which the bytes must still go, whatever crashes; revision 0 is a whole source.
 STATEMENTS: tuple[str, ...] = (

@@ -125,7 +125,7 @@ STATEMENTS: tuple[str, ...] = (
         undone_at INTEGER,
         json TEXT NOT NULL
     ) WITHOUT ROWID""",
-    # class: distilled: folders outside of the archive may be gone when the memory is derived anew
+    # class: distilled: folders outside of the archive may be gone when the memory is derived again
     """CREATE TABLE collection (
         name TEXT PRIMARY KEY,
         folder TEXT NOT NULL,

@@ -1,1 +1,1 @@
-"""The parser that Cline and its forks share: two logs of one task, the files beside them, and the SDK's sessions."""
+"""The parser of Cline and its forks: a task's two logs, the files beside them and the SDK's sessions."""

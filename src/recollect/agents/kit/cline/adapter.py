@@ -1,4 +1,4 @@
-"""The adapter of the family; each agent of it names its facts, and how its logs are told from its relatives'."""
+"""The adapter of the Cline family; each member adds its facts and how to recognise its logs."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ _ENVELOPE = word_set("version updated_at agent sessionId system_prompt origin ta
 
 
 def read_item(reading: ClineReading) -> None:
-    """Give a task's entry in the history: its folder, its place among other tasks, and its totals."""
+    """Emit a task's entry in the history: its folder, its place among other tasks, and its totals."""
     item = reading.value
     task = text(item.get("id"))
     if not item or not task:
@@ -90,7 +90,7 @@ def read_item(reading: ClineReading) -> None:
 
 
 def read_metadata(reading: ClineReading) -> None:
-    """Give the models and programs that a task ran with, and the files that it tracks."""
+    """Emit the models and programs that a task ran with, and the files that it tracks."""
     value = reading.value
     if not value:
         read_odd(reading)
@@ -118,12 +118,12 @@ def read_metadata(reading: ClineReading) -> None:
 
 
 def read_context(reading: ClineReading) -> None:
-    """Give an edit of the context (nested arrays of positions and texts): known, and only kept."""
+    """Emit an edit of the context (nested arrays of positions and texts): known, and only kept."""
     reading.kept("context_history", native_id=name_of(reading, "context", reading.record.value))
 
 
 def read_envelope(reading: ClineReading) -> None:
-    """Give what stands around the SDK's messages: who they belong to, and the system prompt."""
+    """Parse what surrounds the SDK's messages: their session, and the system prompt."""
     value = reading.value
     if not value:
         read_odd(reading)
@@ -147,7 +147,7 @@ def read_envelope(reading: ClineReading) -> None:
 
 
 def read_session(reading: ClineReading) -> None:
-    """Give the facts of an SDK session, from its manifest or its row of the database."""
+    """Emit the facts of an SDK session, from its manifest or its row of the database."""
     value = reading.value
     if not value:
         read_odd(reading)
@@ -271,7 +271,7 @@ class ClineFamily(KitAdapter[ClineState]):
         }
 
     def read(self, reading: ClineReading) -> None:
-        """Give the events of one record, by the role of its source."""
+        """Emit the events of one record, by the role of its source."""
         role = reading.state.role
         reader = _READERS.get(role)
         if reader is not None and (isinstance(reading.record.value, dict) or role == "context"):
@@ -293,7 +293,7 @@ def _sdk_session(info: SourceInfo, head: bytes, folder: str) -> str:
 
 
 def _read_log(reading: ClineReading) -> None:
-    """Read a record of either log: very old versions kept what was said in a file of another name."""
+    """Parse a record of either log: very old versions kept the conversation in a file of another name."""
     value = reading.value
     if "role" in value and "say" not in value and "ask" not in value:
         read_message(reading)

@@ -1,4 +1,4 @@
-"""The API log and the SDK's messages: what went to the model and came back, with exact calls and results.
+"""Parses the API log and the SDK's messages: requests, answers, exact calls and results.
 
 In the API log of a task nothing has an id: texts are named by what they say, as in the UI log, so that both are one.
 Older versions write no time; the environment details that go with each user message name one, and the task's id is the
@@ -109,7 +109,7 @@ def spoken_in(name: str, arguments: Json) -> tuple[str, dict[str, Any]]:
 
 
 def give_call(reading: ClineReading, call_id: str, name: str, arguments: Json) -> None:
-    """Give a tool call, and remember it until its result comes."""
+    """Emit a tool call, and remember it until its result comes."""
     canonical = "mcp" if name.startswith("mcp--") or "0mcp0" in name else canonical_tool(name)
     call = ToolCall(call_id, name, canonical, arguments, record_id(reading.value))
     reading.add(
@@ -128,7 +128,7 @@ def _asked_edits(name: str, arguments: Json) -> tuple[FileEdit, ...]:
 
 
 def give_result(reading: ClineReading, call_id: str, content: Json, *, is_error: object = None) -> None:
-    """Give a tool's result, the edits that it proves, and what the person wrote into it."""
+    """Emit a tool's result, the edits that it proves, and what the person wrote into it."""
     call = arrived(reading, call_id)
     body, has_failed = _body(content)
     if _is_no_call(call.name):
@@ -148,7 +148,7 @@ def give_result(reading: ClineReading, call_id: str, content: Json, *, is_error:
 
 
 def _give_answer(reading: ClineReading, body: str) -> None:
-    """Give what came back to a question or a result of the model: the person's answer, or the harness's words."""
+    """Emit the answer to a question or result of the model: the person's words, or the harness's."""
     for piece in pieces(body):
         origin: Origin = "human" if piece.is_tagged else "injected"
         name = name_of(reading, "user" if piece.is_tagged else "injected", piece.text)
@@ -249,7 +249,7 @@ _TASK_TIME = re.compile(r"1\d{12}")
 
 
 def read_message(reading: ClineReading) -> None:
-    """Give the events of one message."""
+    """Emit the events of one message."""
     message = reading.value
     role = message.get("role")
     is_message = (isinstance(role, str) and role in _ROLES) or message.get("type") == "reasoning"
@@ -306,7 +306,7 @@ def _blocks(reading: ClineReading, message: dict[str, Any]) -> list[Any]:
 
 
 def _is_compaction(reading: ClineReading, message: dict[str, Any]) -> bool:
-    """Give the compaction that a message stands for; say whether it is nothing else."""
+    """Emit the compaction that a message represents; return whether it is nothing else."""
     metadata = mapping(message.get("metadata"))
     kind = text(metadata.get("kind"))
     if message.get("isSummary") is True or message.get("isTruncationMarker") is True:
@@ -368,7 +368,7 @@ def _read_assistant(reading: ClineReading, message: dict[str, Any], own_id: str)
 
 
 def _give_text(reading: ClineReading, block: dict[str, Any], own_id: str, *, is_xml: bool) -> list[str]:
-    """Give what the model said, and the calls that old versions wrote into it; return the ids of these."""
+    """Emit what the model said, and the calls that old versions wrote into it; return the ids of these."""
     written = reading.text(block, "text")
     said, calls = taken_apart(written) if is_xml and "<" in written else (written.strip(), [])
     key = said
@@ -404,7 +404,7 @@ def _give_native_call(reading: ClineReading, block: dict[str, Any], own_id: str)
 
 
 def _give_call(reading: ClineReading, call_id: str, name: str, arguments: Json, own_id: str) -> None:
-    """Give a call, or what the model says to the person by way of one."""
+    """Emit a call, or what the model says to the person by way of one."""
     if name in _SUMMARIES:
         summary = text(mapping(arguments).get("context"))
         name_of_it = f"compaction:{content_name(summary.strip())}"
@@ -426,7 +426,7 @@ def _give_call(reading: ClineReading, call_id: str, name: str, arguments: Json, 
 
 
 def _read_user(reading: ClineReading, message: dict[str, Any], own_id: str) -> None:
-    """Give a user message: results, what the person said, and what the harness added.
+    """Emit a user message: results, what the person said, and what the harness added.
 
     A result of an old version is a text that names its tool; texts after it belong to it.
     """
@@ -473,7 +473,7 @@ def _is_said(written: str) -> bool:
 
 
 def _give_user_text(reading: ClineReading, said: list[Said], parts: tuple[Part, ...], own_id: str) -> None:
-    """Give the texts of a user message. Once tags were seen around human text, text without them is not human."""
+    """Emit the texts of a user message. Once tags were seen around human text, text without them is not human."""
     if any(piece.is_tagged for piece in said) and not own_id:
         reading.set(is_wrapped=True)
     for piece in said:
@@ -499,7 +499,7 @@ def _give_injected(reading: ClineReading, said: str, own_id: str) -> None:
 
 
 def _close_result(reading: ClineReading, result: list[str] | None) -> None:
-    """Give the result of an XML call: the oldest call of that tool that still waits."""
+    """Emit the result of an XML call: the oldest call of that tool that still waits."""
     if result is None:
         return
     tool, body = result[0], "\n".join(filter(None, result[1:]))

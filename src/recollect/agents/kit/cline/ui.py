@@ -1,4 +1,4 @@
-"""The UI log: when things happened and what they cost, approvals, compactions and returns to a checkpoint.
+"""Parses the UI log: times, costs, approvals, compactions and returns to a checkpoint.
 
 A row is named by its time, type and kind (`ts` alone is shared by several rows) and changes in place: a partial row
 becomes a whole one, a request gets its cost later. What the person wrote and the model said has the same name here and
@@ -59,7 +59,7 @@ _NOTICES = {
 
 
 def read_row(reading: ClineReading) -> None:
-    """Give the events of one row."""
+    """Emit the events of one row."""
     row = reading.value
     kind = row.get("type")
     name = text(row.get(kind)) if isinstance(kind, str) and kind in ("ask", "say") else ""
@@ -96,7 +96,7 @@ def _stamp(row: dict[str, Any]) -> str:
 
 
 def _see_frame(reading: ClineReading, row: dict[str, Any], row_id: str) -> None:
-    """Give what a row says around its content: the session's start, another model, a truncation."""
+    """Emit what a row says around its content: the session's start, another model, a truncation."""
     model = mapping(row.get("modelInfo"))
     name = text(model.get("modelId"))
     is_new = see_model(reading, name)
@@ -131,7 +131,7 @@ def _read_said(reading: ClineReading, row: dict[str, Any]) -> None:
 
 
 def _read_question(reading: ClineReading, row: dict[str, Any]) -> None:
-    """Give a question or a plan that waits for an answer: `{question | response, options, selected}` or plain text."""
+    """Emit a question or a plan that waits for an answer: `{question | response, options, selected}` or plain text."""
     written = reading.text(row, "text")
     value = decoded(written)
     question = text(value.get("question")) or text(value.get("response")) if value is not None else written
@@ -169,7 +169,7 @@ def _give_thought(reading: ClineReading, thought: str, *, is_partial: bool) -> N
 
 
 def _read_completion(reading: ClineReading, row: dict[str, Any]) -> None:
-    """Give the result that the model states, or its wait for approval. Whether it was approved, nobody writes down."""
+    """Emit the result that the model states, or its wait for approval. Whether it was approved, nobody writes down."""
     said = reading.text(row, "text").removesuffix(_HAS_CHANGES)
     if said.strip():
         _read_said(reading, row)
@@ -178,7 +178,7 @@ def _read_completion(reading: ClineReading, row: dict[str, Any]) -> None:
 
 
 def _read_request(reading: ClineReading, row: dict[str, Any]) -> None:
-    """Give a request's tokens, which come later than the row, and why it was broken off."""
+    """Emit a request's tokens, which come later than the row, and why it was broken off."""
     spent = decoded(reading.text(row, "text")) or {}
     row_id = reading.native_id or ""
     usage = request_usage(reading, spent, row_id)
@@ -193,20 +193,20 @@ def _read_request(reading: ClineReading, row: dict[str, Any]) -> None:
 
 
 def _read_finished(reading: ClineReading, row: dict[str, Any]) -> None:
-    """Give the tokens of a request as the oldest versions wrote them: in a row of its own."""
+    """Emit the tokens of a request as the oldest versions wrote them: in a row of its own."""
     usage = request_usage(reading, decoded(reading.text(row, "text")) or {}, reading.native_id or "")
     if usage is not None:
         reading.add(usage, "assistant", native_id=f"{reading.native_id}/usage")
 
 
 def _read_deleted(reading: ClineReading, row: dict[str, Any]) -> None:
-    """Give the return to a checkpoint: the rows after it are gone, and what their requests cost stands here."""
+    """Emit the return to a checkpoint: the rows after it are gone, and this row has their requests' cost."""
     _read_finished(reading, row)
     reading.add(Rewind(reading.state.newest))
 
 
 def _read_tool(reading: ClineReading, row: dict[str, Any]) -> None:
-    """Give a tool's row: asked for approval, or run without. What it did exactly, the API log says."""
+    """Emit a tool's row: submitted for approval, or run without. The API log has the exact call."""
     value = decoded(reading.text(row, "text")) or {}
     tool = text(value.get("tool"))
     if tool == "summarizeTask" and row.get("partial") is not True:
@@ -232,7 +232,7 @@ def _read_mcp(reading: ClineReading, row: dict[str, Any]) -> None:
 
 
 def _read_user_diff(reading: ClineReading, row: dict[str, Any]) -> None:
-    """Give what the person changed in the model's edit before approving it."""
+    """Emit what the person changed in the model's edit before approving it."""
     value = decoded(reading.text(row, "text")) or {}
     path = text(value.get("path"))
     reading.add(Lifecycle("user_edit", text=path))
@@ -274,7 +274,7 @@ def _read_window(reading: ClineReading, row: dict[str, Any]) -> None:
 
 
 def _notice(reading: ClineReading, name: str, said: str, detail: Json = None) -> None:
-    """Give a `lifecycle` event. Text that is JSON becomes its detail, without encoded bytes."""
+    """Emit a `lifecycle` event. Text that is JSON becomes its detail, without encoded bytes."""
     value = decoded(said) if detail is None else None
     if value is not None:
         said, detail = "", readable(value)

@@ -1,4 +1,4 @@
-"""What the readers of the Cline family share: the state, texts taken apart, old calls, tokens, images."""
+"""What the parsers of the Cline family share: state, split texts, old calls, tokens, images."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ _HARNESS = (
 
 
 class Said(NamedTuple):
-    """A piece of a user message. is_tagged: it stood in a tag that only human text stands in."""
+    """A piece of a user message. is_tagged: it was in a tag that contains only human text."""
 
     text: str
     is_human: bool
@@ -102,7 +102,7 @@ def pieces(written: str) -> list[Said]:
 
 
 def tagged(written: str) -> list[str]:
-    """Return only what stands in tags around human text: a person's words inside a tool's result."""
+    """Return only the text in tags for human text: a person's words inside a tool's result."""
     return [piece.text for piece in pieces(written) if piece.is_tagged] if "<" in written else []
 
 

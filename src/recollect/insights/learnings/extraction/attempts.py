@@ -1,4 +1,4 @@
-"""The shell commands of a session, and what running them teaches: what works, and what made it work again."""
+"""Learns from a session's shell commands: what works, and what fixed a failure."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ class Shell(NamedTuple):
 
 
 def _is_stopped(text: str) -> bool:
-    """Tell whether a failed result says that a person denied or stopped the call."""
+    """Return whether a failed result says that a person denied or stopped the call."""
     return is_denial(text) or is_interruption(text)
 
 
@@ -327,7 +327,7 @@ class Attempts:
         return None
 
     def _changes(self, shell: Shell) -> bool:
-        """Tell whether a call did something to the project other than to look, test or build."""
+        """Return whether a call did something to the project other than reading, testing or building."""
         result = shell.result.payload
         if not isinstance(result, ToolResult) or result.ok is False or result.exit_code or len(shell.command) > 300:
             return False
@@ -369,7 +369,7 @@ def _is_in_background(shell: Shell) -> bool:
 
 
 def _is_variant(failed: str, passed: str) -> bool:
-    """Tell whether two commands are forms of one: the same tool run by something else, or the project's own task."""
+    """Return whether two commands are forms of one: the same tool run by something else, or the project's own task."""
     a, b = failed.split(), passed.split()
     return a[-1] == b[-1] or bool(
         {*a} & {*b} - {"run", "-m", "python", "python3", "npm", "npx", "uv", "go", "cargo", "make"}

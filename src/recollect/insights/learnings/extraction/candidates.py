@@ -1,4 +1,4 @@
-"""From what was found to learnings: one place that cleans, bounds, names and weighs."""
+"""Turns findings into learnings: cleans, bounds, names and weighs them."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def evidence_of(event: Event, author: Author, quote: str) -> LearningEvidence:
 
 
 def learning_of(draft: Draft, session: Session, home_repo: str) -> Learning | None:
-    """Return a draft as a learning; None where nothing is left of its text, or its authors may not say so."""
+    """Return a draft as a learning; None if nothing of its text is left, or its authors may not say so."""
     judgement = judged(draft.text, draft.author)
     if draft.quoted and not judgement.held_back:
         judgement = judgement._replace(held_back=judged(draft.quoted, "tool").held_back)

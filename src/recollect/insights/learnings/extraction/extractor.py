@@ -1,4 +1,4 @@
-"""One pass over a session: what was said, what was run, and what both teach."""
+"""Extracts from a session in one pass: what was said, what was run, and what both teach."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the extractor reads and gives: a session, how its language is read, and the learnings found in it."""
+"""Input and output of the extractor: a session, its language, and the learnings found."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Ending = Literal["passed", "failed", "unknown"]
 
 
 class Observed(Protocol):
-    """One session as it is learned from; `store.insight_feed.AnalysisInput` is one."""
+    """One session to learn from; `store.insight_feed.AnalysisInput` is one."""
 
     @property
     def session(self) -> Session:

@@ -1,4 +1,4 @@
-"""Which file a sentence is about, as a path below the repository."""
+"""Finds the file that a sentence is about, as a path in the repository."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a shell command is for, and its canonical form: the part that stays the same whatever it is run on."""
+"""Finds the purpose and the canonical form of a shell command."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def purposeful(commands: Sequence[Simple]) -> list[Purposeful]:
 
 
 def is_preparing(simple: Simple) -> bool:
-    """Tell whether a simple command only prepares or looks: it is not what a line of commands is about."""
+    """Return whether a simple command only prepares or reads: a command line is not about it."""
     return simple.program in _PREPARING and not (simple.program == "git" and simple.words[1:2] == ("commit",))
 
 
@@ -218,7 +218,7 @@ def _script(head: str, program: str, rest: Sequence[str]) -> tuple[Purpose, str]
 
 
 def _task(program: str, words: Sequence[str]) -> tuple[Purpose, list[str]] | None:
-    """Return the purpose of the task that a runner is asked for, and the words that name it."""
+    """Return the purpose of a runner's task, and the words that name it."""
     kept: list[str] = []
     at = 0
     while at < len(words):
@@ -247,7 +247,7 @@ def _task(program: str, words: Sequence[str]) -> tuple[Purpose, list[str]] | Non
 
 
 def _shown(word: str) -> str:
-    """Return a word as it may stand in a learning: of an absolute path its name alone, "" for what is no plain word."""
+    """Return a word as a learning may show it: of an absolute path only its name, "" for anything but a plain word."""
     plain = word.replace("\\", "/")
     if plain.startswith(("/", "~")) or plain[1:2] == ":":
         plain = plain.rpartition("/")[2]

@@ -1,4 +1,4 @@
-"""What learned weights make of what a person says: they find what is worth keeping, and refuse what rules mistake."""
+"""Uses learned weights on what people say: finds learnings, and rejects false matches of rules."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class ScoredMessage:
         return (cls(scorer, turn.text, found) for turn, found in zip(turns, of_turns, strict=True))
 
     def agrees(self, said: Said) -> bool:
-        """Tell whether what a rule found may be a learning: the weights don't speak against it."""
+        """Return whether a rule's find may be a learning: the weights do not speak against it."""
         if said.rule.meaning != "correction" and not said.is_marked:
             return True  # "always …", "remember …": who says that means it
         scores = [

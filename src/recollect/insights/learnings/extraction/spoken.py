@@ -1,4 +1,4 @@
-"""What people say that should be learned: remembered things, rules, corrections, things to do later, local services.
+"""Extracts what people say: things to remember, rules, corrections, actions, local services.
 
 A message is read as its words stand: only prose that a person typed, sentence by sentence, never a question, a thought,
 somebody else's words, code or a pasted text.
@@ -70,8 +70,9 @@ _POLITE: Final = re.compile(
 
 
 class Said(NamedTuple):
-    """Something said that should be learned: characters start to end of the message, and what is kept of them; "" where
-    it is meant what an earlier message says ("remember that")."""
+    """A statement to learn: characters start to end of the message, and the text to store; "" if it refers to an
+    earlier message ("remember that").
+    """
 
     rule: SpokenRule
     start: int
@@ -159,12 +160,12 @@ def things_said(text: str, *, after_work: bool) -> list[Said]:
 
 
 def is_scripted(text: str) -> bool:
-    """Tell whether a program or a template wrote a message, by how it begins."""
+    """Return whether a program or template wrote a message, by its beginning."""
     return _SCRIPTED.match(text) is not None
 
 
 def is_stated(sentence: str) -> bool:
-    """Tell whether a person states something: asks nothing, doubts nothing, and repeats nobody else's words."""
+    """Return whether a person states something: no question, no doubt, no repetition of others' words."""
     low = lower(sentence)
     language = words_of(next(iter(languages(low)), "en"))
     whole = (0, len(low))
@@ -180,9 +181,9 @@ def _sentences_of(said: Said, text: str, ranges: Sequence[_Sentence]) -> Iterato
 
 
 def _may_have_markers(low: str) -> bool:
-    """Tell whether a message is worth the language packs: they cost as much as all rules here together.
+    """Return whether a message is worth the language packs: they cost as much as all rules here together.
 
-    It is where it is not English, and English where a word stands in it by which they know a ban or a change of mind.
+    It is if it is not English, or is English with a word that marks a ban or a change of mind.
     """
     words = _PLAIN_WORD.findall(low, 0, 1_500)
     english = sum(map(_ENGLISH.__contains__, words))
@@ -339,9 +340,9 @@ def _is_reported(low: str, skipped: int, match: re.Match[str], language: Words) 
 
 
 def _says_enough(kept: str, meaning: Meaning, words: Words) -> bool:
-    """Tell whether words make sense by themselves: they name something, and point at nothing that they don't name.
+    """Return whether words make sense by themselves: they name something, and every reference has its target.
 
-    A correction stands beside what it corrects, so that it may point at that where it says something of its own.
+    A correction is shown beside what it corrects, so that it may refer to that if it says something of its own.
     """
     names = names_something(kept, words)
     least = _OF_A_CORRECTION if meaning == "correction" else 1 << 30
@@ -387,7 +388,7 @@ def _after_lead_ins(low: str, language: Words) -> int:
 
 
 def _goes_on(low: str, language: Words) -> bool:
-    """Tell whether a sentence may say what is right after one that says what is wrong."""
+    """Return whether a sentence may say what is right after one that says what is wrong."""
     words = low[_after_lead_ins(low, language) :]
     if words.rstrip().endswith(_QUESTION) or language.spoken("questions").match(words):
         return False

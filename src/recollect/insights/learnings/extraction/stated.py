@@ -1,4 +1,4 @@
-"""What tools, files and the assistant's last words state: versions, names of tests, what is left to do."""
+"""Extracts what tools, files and final messages state: versions, test names, remaining work."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _MOST_OF_A_FILE: Final = 6
 
 
 def versions(observed: Observed, attempts: Attempts) -> Iterator[Draft]:
-    """Yield the versions that tools printed when asked for them, and those that manifests state that were read."""
+    """Yield the versions that tools printed on request, and those in manifests that were read."""
     yield from _printed(attempts)
     yield from _stated(observed, attempts)
 
@@ -218,9 +218,9 @@ _IMPORTANT: Final = re.compile(r"\b(?:important|high[ -]prio(?:rity)?|wichtig|cr
 
 
 def left_to_do(observed: Observed) -> list[Draft]:
-    """Return what the last message of the assistant lists as left to do, as actions; at most six.
+    """Return the remaining work that the assistant's last message lists, as actions; at most six.
 
-    Only where it is the last thing said in the session: a session that goes on takes its list up again.
+    Only if it is the last message of the session: a session that continues resumes its list.
     """
     last: Event | None = None
     for event in reversed(observed.events):

@@ -1,4 +1,4 @@
-"""Prepares questions about some turns for a model, and checks its answers.
+"""Prepares questions about turns for a model, and checks its answers.
 
 What is sent where, and what it costs: docs/how-to/learn-with-a-model.md.
 """

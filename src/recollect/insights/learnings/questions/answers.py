@@ -1,4 +1,4 @@
-"""What of a model's answer can be kept. What the model claims is checked against what it was shown, never believed.
+"""Checks a model's answer against what the model was shown, and keeps what holds.
 
 Who said something is known of the events, not of the model; a quote must stand in its event. What cannot be used is
 given back with the reason, for quarantine: kept, shown on demand, never given to an agent.
@@ -126,9 +126,10 @@ def _may_be(kind: LearningKind, authors: set[Author]) -> bool:
 
 
 def _is_borrowed(text: str, kind: LearningKind, batch: TurnBatch) -> bool:
-    """Tell whether what steers an agent says what only tools or pages said, though its evidence is a person's words: a
-    page may have a model write its orders down and quote the user for them. A name that stands nowhere else is enough,
-    of other words more than a third."""
+    """Return whether an instruction to an agent comes only from tools or pages, although its evidence quotes a
+    person: a page may have a model write its orders down and quote the user for them. One name that occurs
+    nowhere else is enough, or more than a third of the other words.
+    """
     trusted: set[Author] = {"user"} if kind == "preference" else {"user", "assistant"}
     own = "\n".join(excerpt.text for excerpt in batch.excerpts if excerpt.author in trusted)
     other = "\n".join(excerpt.text for excerpt in batch.excerpts if excerpt.author not in trusted)
@@ -161,7 +162,7 @@ def _text(item: _Item, author: Author) -> str:
 
 
 def _evidence(item: _Item, batch: TurnBatch) -> tuple[list[Excerpt], list[LearningEvidence]]:
-    """Return the evidence that is there: events of the batch in which the quote stands."""
+    """Return the existing evidence: events of the batch that contain the quote."""
     shown: list[Excerpt] = []
     evidence: list[LearningEvidence] = []
     wrong = "no evidence"
@@ -221,7 +222,7 @@ def _features(text: str, shown: list[Excerpt], evidence: list[LearningEvidence])
 
 
 def _grounded(text: str, shown: list[Excerpt]) -> float:
-    """Return the share of a note's words whose beginning stands in its evidence, 0 to 1."""
+    """Return the share of a note's words whose beginning occurs in its evidence, 0 to 1."""
     words = stems(text)
     there = stems("\n".join(excerpt.text for excerpt in shown))
     return len(words & there) / len(words) if words else 0.0

@@ -1,4 +1,4 @@
-"""Which turns of a session are asked about together, and what of them is shown.
+"""Groups a session's turns into questions, and selects what a model is shown of them.
 
 One call for every finished turn; short ones share it. Turns of different sessions are never mixed, and what is said of
 earlier turns is told by rules, not by a model.
@@ -25,7 +25,7 @@ MAX_TURNS = 8
 CONTEXT_CHARS = 1_200
 CONTEXT_TURNS = 5
 _LEAST_CHARS = 24
-"""Of what user and assistant say in a turn; with less there is nothing to ask about ("ok", "go on")."""
+"""Of what user and assistant say in a turn; with less there is nothing to ask about ("ok", "continue")."""
 _CHARS_OF_CALL = 200
 """What a call and its result add, about."""
 
@@ -59,14 +59,14 @@ class _Turn(NamedTuple):
 def groups_of(
     observed: Observed, *, after_turn: int = -1, through_turn: int | None = None, is_over: bool = False
 ) -> list[TurnGroup]:
-    """Return which turns of a session are to be asked about together, oldest first. Reads nothing from the archive.
+    """Return groups of a session's turns, each for one question, oldest first. Reads nothing from the archive.
 
-    Turns that share a call do so however the session goes on, so that nothing is asked twice: a group that another
-    turn may join is held back until the session is over (or idle). Turns in which hardly anything is said are left out.
+    Turns that share a call do so however the session continues, so that nothing is asked twice: a group that another
+    turn may join waits until the session is over (or idle). Omits turns with hardly any words.
 
     Args:
         after_turn: the last turn that was asked about.
-        through_turn: the last turn that is to be asked about, None for all.
+        through_turn: the last turn to ask about, None for all.
         is_over: nothing is added for now: the last turn is finished too, and so is the last group.
     """
     if observed.session.originator == INTERNAL_ORIGINATOR:
@@ -91,8 +91,9 @@ def groups_of(
 
 
 def batch_of(observed: Observed, turns: Collection[int]) -> TurnBatch | None:
-    """Return what a model is shown of some turns, None where nothing of them is left. Reads from the archive what is
-    shown of long output."""
+    """Return what a model is shown of some turns, None if nothing of them is left. Reads shown parts of long output
+    from the archive.
+    """
     found = _turns(observed.events)
     wanted = [turn for turn in found if turn.number in turns]
     if not any(_said_chars(turn.events) for turn in wanted):
@@ -158,7 +159,7 @@ def _fitting(found: list[Excerpt]) -> list[Excerpt]:
 
 
 def _context(turns: list[_Turn], before: int) -> str:
-    """Return the turns before, a line for what was asked and one for how it ended."""
+    """Return the turns before: one line for each request and one for how it ended."""
     lines: list[str] = []
     for turn in [turn for turn in turns if turn.number < before][-CONTEXT_TURNS:]:
         asked = next((_line(e.payload.text) for e in turn.events if isinstance(e.payload, UserMessage)), "")

@@ -1,4 +1,4 @@
-"""What of an event a model is shown: its words, capped by what it is, and who wrote them.
+"""The excerpt of an event that a model is shown: capped by kind, with its author.
 
 Of what a tool gave back little is shown: whether it worked, the last lines of what failed, the first of what was
 fetched. Files that were read, reasoning and system prompts are not shown at all.
@@ -84,7 +84,7 @@ def excerpt_of(
 
 
 def capped(text: str, limit: int, *, head: float = _HEAD, tail: float = _TAIL) -> str:
-    """Return a text of at most about `limit` characters: its beginning, what was left out, its end."""
+    """Return a text of about `limit` characters at most: its beginning, the omitted length, its end."""
     text = text.strip()
     if len(text) <= limit:
         return text
@@ -93,7 +93,7 @@ def capped(text: str, limit: int, *, head: float = _HEAD, tail: float = _TAIL) -
 
 
 def plain(text: str) -> str:
-    """Return a text of which nothing is invisible, and nothing looks like the marks that a question is made with."""
+    """Return a text without invisible characters and without anything like the marks of a question."""
     shown = "".join(c for c in text if c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cf", "Cs", "Co", "Cn"))
     return _OUR_TAGS.sub("‹", shown)
 

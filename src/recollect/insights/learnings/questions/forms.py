@@ -1,4 +1,4 @@
-"""Reads the notes of a model's answer, however it is written.
+"""Parses the notes of a model's answer in any form.
 
 Asked for is JSON. Small models also give it between words, fences or thoughts, break it off, or write prose: lines with
 a label ("FACT: …"), lists below a heading. Only the form is read here; what may be kept, `answers`
@@ -170,7 +170,7 @@ def held(reason: str, text: str) -> Held:
 
 
 def said(raw: Any) -> str:
-    """Return a note as it is kept where it cannot be used."""
+    """Return an unusable note as stored."""
     return msgspec.json.encode(raw).decode("utf-8", "replace")
 
 
@@ -219,7 +219,7 @@ def _embedded(text: str) -> Any:
 
 
 def _whole_items(text: str) -> tuple[list[Any], bool]:
-    """Return the whole objects of JSON that breaks off, or that stand one below the other, which is whole."""
+    """Return the whole objects of JSON that breaks off, or that are listed one after the other."""
     start = _JSON_NOTES.search(text)
     found: list[Any] = []
     at = start.end() if start else len(text)
@@ -251,7 +251,7 @@ def _end_of_object(text: str, start: int) -> int:
 
 
 def _prose(text: str) -> list[_Prose]:
-    """Return what lines with a label and entries of lists say. A line below one goes on with it."""
+    """Return the content of labelled lines and list entries. A line below one continues it."""
     found: list[_Prose] = []
     kind, is_open = _PLAIN, False
     for line in text.splitlines():
@@ -304,10 +304,10 @@ def named(label: str, excerpts: Sequence[Excerpt]) -> Excerpt | None:
 def _evidence_of(
     text: str, labels: Sequence[str], quotes: Sequence[str], excerpts: Sequence[Excerpt]
 ) -> list[dict[str, str]]:
-    """Return the evidence of a note in prose, in the form that JSON gives it.
+    """Return the evidence of a note in prose, in the form of JSON.
 
-    A quotation belongs to the event that is named, else to the first in which it stands. A note without a quotation
-    rests on the first sentence that says the same in the same words; without one there is no evidence.
+    A quotation belongs to the named event, else to the first one that contains it. A note without a quotation rests on
+    the first sentence with the same words; without one there is no evidence.
     """
     known = [(label, excerpt) for label in labels if (excerpt := named(label, excerpts)) is not None]
     if labels and not known:

@@ -1,4 +1,4 @@
-"""Asks a model about one batch of turns, within the budget, and shows beforehand what would be asked."""
+"""Asks a model about one batch of turns within the budget, and previews the question."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ _MAY_HAVE_COST = frozenset(("slow", "cut"))
 
 
 class Asked(NamedTuple):
-    """What asking about a batch came to.
+    """The result of asking about a batch.
 
     learnings: of status `hypothesis`, without `recorded_at` and `batch`; empty: the model found nothing, which is an
-    answer too. quarantined: what cannot be used, each with the reason. usage: what was spent. denied: nothing was
-    asked, since there is no budget for it. model: as the server names it.
+    answer too. quarantined: what cannot be used, each with the reason. usage: tokens and cost. denied: nothing was
+    asked, because the budget does not allow it. model: as the server names it.
     """
 
     learnings: tuple[Learning, ...] = ()
