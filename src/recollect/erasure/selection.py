@@ -69,7 +69,7 @@ def compiled(pattern: str) -> re.Pattern[str]:
     try:
         return re.compile(pattern)
     except re.error as error:
-        raise UsageError(f"{pattern!r} is no regular expression: {error}") from error
+        raise UsageError(f"{pattern!r} is not a regular expression: {error}") from error
 
 
 class Selector:

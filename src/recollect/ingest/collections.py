@@ -84,11 +84,11 @@ def propose(
 def _must_be_project(top: str, *, env: Mapping[str, str], home: str) -> None:
     if not os.path.isdir(top):
         if os.path.lexists(top):
-            raise UsageError(f"{top} is no folder", hint="name the folder that it is in")
-        raise SourceUnavailable(f"{top} is not there")
+            raise UsageError(f"{top} is not a folder", hint="name the folder that it is in")
+        raise SourceUnavailable(f"{top} does not exist")
     if _is_in(os.path.realpath(str(user_home(env))), top) or os.path.dirname(top) == top:
         raise UsageError(
-            f"{top} is no project: everything of a user lies below it", hint="name the folders of your projects"
+            f"{top} is not a project: it contains all files of a user", hint="name the folders of your projects"
         )
     if _is_in(top, os.path.realpath(home)):
         raise UsageError(f"{top} is the memory's own")

@@ -48,7 +48,7 @@ def recognise(path: Path, head: bytes, known: Mapping[str, Adapter]) -> tuple[Ad
             return adapter, role
     raised = [f"; {slug}: {said}, please report this" for slug, adapter in known.items() for said in raised_by(adapter)]
     raise SourceRefused(
-        f"{path} looks like no transcript of a known agent{''.join(raised)}",
+        f"{path} does not look like a transcript of a known agent{''.join(raised)}",
         reason="not recognised",
         hint="name the agent that wrote it with --as; `recollect agents` lists them",
     )

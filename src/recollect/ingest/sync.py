@@ -182,7 +182,7 @@ def bring_together(opened: Opened, privacy: PrivacyConfig, *, at: int, is_bounde
     if is_same and not is_older:
         return []
     if is_bounded and archive.journal.size_bytes() > SHORT_JOURNAL_BYTES:
-        raise StoreError("archive and database are to be compared first; run `recollect sync`")
+        raise StoreError("archive and database must be compared first: run `recollect sync`")
     from recollect.ingest.reconciliation import bring_in_step, drop_what_is_ahead
 
     notes = drop_what_is_ahead(opened) if is_older else []

@@ -69,7 +69,7 @@ def compile_patterns(patterns: tuple[TaskPattern, ...]) -> tuple[re.Pattern[str]
             found.append(re.compile(pattern))
         except re.error as e:
             key = "distill.task_patterns"
-            raise ConfigError(f"{key}: {pattern!r} is no regular expression: {e}", key=key) from e
+            raise ConfigError(f"{key}: {pattern!r} is not a regular expression: {e}", key=key) from e
     return tuple(found)
 
 

@@ -165,7 +165,7 @@ def _meaning(distilled: InsightReader, session: Session, form: ExportFormat) -> 
     """Yield a session's signals, nodes and digest as lines, or its nodes and links as one PROV-JSON document."""
     if distilled.digest(session.session_uid) is None:
         raise UsageError(
-            f"{session.session_uid} is not analysed yet, so there is nothing to tell of what it meant",
+            f"{session.session_uid} is not analysed yet, so it has no insights to export",
             hint="`recollect sync` analyses it; `--format events` gives it as it is",
         )
     where = NodeFilter(sessions=(session.session_uid,))

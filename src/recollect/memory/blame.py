@@ -290,7 +290,7 @@ def _text_of(file: Path) -> str:
     if data is None:
         raise UsageError(f"{file} is larger than {size(MAX_FILE_BYTES, binary=True)}", hint="ask for one line of it")
     if b"\0" in data:
-        raise UsageError(f"{file} is no text")
+        raise UsageError(f"{file} is not a text file")
     return data.decode("utf-8", "replace")
 
 

@@ -170,7 +170,7 @@ class DecisionsFacet:
 
 def _check(new: NewDecision) -> None:
     if not new.statement.strip():
-        raise UsageError("a decision needs words", hint='recollect decisions add "We keep SQLite"')
+        raise UsageError("a decision needs text", hint='recollect decisions add "We keep SQLite"')
     texts: Sequence[str] = (new.statement, new.because, *new.chosen, *new.rejected, *new.paths)
     if max(map(len, texts)) > MAX_CHARS:
         raise UsageError(f"a decision's text has at most {MAX_CHARS:,} characters")

@@ -93,7 +93,7 @@ class NotesFacet:
 def _checked(name: str) -> str:
     tag = tag_name(name)
     if not tag or len(tag) > MAX_TAG_CHARS:
-        raise UsageError(f"{name!r} is no tag: use letters and digits, at most {MAX_TAG_CHARS}")
+        raise UsageError(f"{name!r} is not a tag: use letters and digits, at most {MAX_TAG_CHARS}")
     return tag
 
 

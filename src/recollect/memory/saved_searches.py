@@ -34,13 +34,13 @@ class SavedSearchesFacet:
         """
         text = " ".join(self._home.redacted(query).split())
         if not text or len(text) > MAX_CHARS:
-            raise UsageError(f"a search that is kept has 1 to {MAX_CHARS} characters")
+            raise UsageError(f"a saved search has 1 to {MAX_CHARS} characters")
         self._home.reader()  # makes an empty memory if there is none
 
         def added(kept: str) -> str:
             queries = [text, *(one for one in _decode(kept or "[]") if one != text)]
             if len(queries) > MAX_SAVED:
-                raise UsageError(f"{MAX_SAVED} searches are kept already", hint="remove one first")
+                raise UsageError(f"{MAX_SAVED} searches are saved already", hint="remove one first")
             return msgspec.json.encode(queries).decode()
 
         change_mark(self._home.home, _MARK, added)

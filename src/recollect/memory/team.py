@@ -136,7 +136,7 @@ class TeamFacet:
 
     def show(self, cited: str, *, first: int = 0, limit: int = 100) -> TeamSessionView:
         """Return a session with its events from number `first` on, or the event that is cited and its neighbours. The
-        person whose session it is can see who opened it. Raises UsageError for what is no citation."""
+        person whose session it is can see who opened it. Raises UsageError for what is not a citation."""
         read_citation(cited)
         return self._ask("show", TeamShowQuestion(cited, first, limit), TeamSessionView)
 

@@ -185,7 +185,7 @@ def unpacked(body: bytes) -> Batch:
     try:
         return _DECODER.decode(_NUL.sub(rb"\1\\ufffd", text))
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise TeamRefused(f"this is no batch: {error}") from error
+        raise TeamRefused(f"this is not a batch: {error}") from error
 
 
 def standing(database: TeamDatabase, token: str) -> Standing:

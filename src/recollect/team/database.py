@@ -65,7 +65,7 @@ def credential(token: str) -> Credential:
     """Return what a token says. Raises TeamForbidden for what is none."""
     found = _TOKEN.match(token)
     if found is None:
-        raise TeamForbidden("this is no token of a team", hint="ask an owner of the team for an invitation")
+        raise TeamForbidden("this is not a team's token", hint="ask an owner of the team for an invitation")
     return Credential(uuid.UUID(found[1]), hashlib.sha256(token.encode()).digest())
 
 
@@ -87,7 +87,7 @@ class AdministratorDatabase:
             self.connection: Connection = psycopg.connect(url, autocommit=True, connect_timeout=10)
         except psycopg.ProgrammingError as error:
             raise UsageError(
-                f"this is no address of a database: {error}", hint="postgresql://USER@HOST/NAME"
+                f"this is not a database address: {error}", hint="postgresql://USER@HOST/NAME"
             ) from error
         except psycopg.Error as error:
             raise _unavailable(error) from error
@@ -157,7 +157,7 @@ class TeamDatabase:
             settings = make_conninfo(url, connect_timeout=5, options=f"-c statement_timeout={STATEMENT_S}s")
         except psycopg.ProgrammingError as error:
             raise UsageError(
-                f"this is no address of a database: {error}", hint="postgresql://USER@HOST/NAME"
+                f"this is not a database address: {error}", hint="postgresql://USER@HOST/NAME"
             ) from error
         try:
             with psycopg.connect(settings) as db:

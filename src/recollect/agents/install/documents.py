@@ -128,8 +128,8 @@ def apply_edits(text: str, form: Format, edits: Sequence[Edit]) -> Applied:
             continue
         if state == "other" and not (isinstance(edit, SetKey) and edit.overwrites):
             raise SettingsRefused(
-                f"{shown(edit.path)} is there already, with a value that is not ours",
-                hint="take it out by hand, or leave it: Recollect won't write over it",
+                f"{shown(edit.path)} already has a value that is not ours",
+                hint="remove it by hand, or leave it: Recollect does not overwrite it",
             )
         replaced = (value_at(data, edit.path),) if state == "other" else ()
         new = _inserted(text, form, edit)
@@ -152,7 +152,7 @@ def take_out(text: str, form: Format, undos: Sequence[Undo]) -> TakenOut:
             continue
         new = _reverted(text, form, undo)
         if new is None or not _is_same(load(new, form), wanted):
-            raise SettingsRefused(f"{shown(undo.edit.path)} cannot be taken out without changing something else")
+            raise SettingsRefused(f"{shown(undo.edit.path)} cannot be removed without changing something else")
         text = new
     return TakenOut(text, tuple(lost))
 

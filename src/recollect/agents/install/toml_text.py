@@ -272,7 +272,7 @@ def _document(text: str) -> TOMLDocument:
     except TOMLKitError as error:
         raise SettingsInvalid(f"not valid TOML: {error}") from error
     if _dumped(text, document) != text:
-        raise SettingsRefused("this TOML file cannot be changed without writing other parts of it anew")
+        raise SettingsRefused("this TOML file cannot be changed without rewriting other parts of it")
     return document
 
 

@@ -157,14 +157,14 @@ def _into_sequence(text: str, node: Any, value: Any) -> str:
 def _without_item(text: str, node: Any, index: int) -> str:
     item = node.value[index]
     if node.flow_style:
-        raise SettingsRefused("an item in a YAML flow list was changed by hand; take it out by hand")
+        raise SettingsRefused("an item in a YAML flow list was changed by hand; remove it by hand")
     dash = text.rfind("-", 0, item.start_mark.index)
     return _cut_lines(text, dash, _line_after(text, item))
 
 
 def _without_entry(text: str, parent: Any, key: Any, value: Any) -> str:
     if parent.flow_style:
-        raise SettingsRefused(f"{key.value} in a YAML flow mapping was changed by hand; take it out by hand")
+        raise SettingsRefused(f"{key.value} in a YAML flow mapping was changed by hand; remove it by hand")
     end = (
         _line_after(text, value) if value.end_mark.index > key.end_mark.index else _next_line(text, key.end_mark.index)
     )

@@ -79,7 +79,7 @@ def from_regex(source: str) -> tuple[TermPattern | None, str]:
             warnings.simplefilter("ignore")
             whole = _compile(source)
     except (re.error, OverflowError, RecursionError) as error:
-        return None, f"/{source}/ is no regular expression ({error}); taken as words"
+        return None, f"/{source}/ is not a regular expression ({error}); taken as words"
     if re.search(r"\(\?[^:]|\\[1-9]", source):
         return None, f"/{source}/ uses look-around, flags or back references, which are not supported; taken as words"
     elements = _elements(source)

@@ -72,7 +72,7 @@ class Judgements:
             ), now,
         )  # fmt: skip
         if right.id == learning.id:
-            raise UsageError("that is what it says already", hint=f"recollect learnings confirm {learning.id}")
+            raise UsageError("the learning already says that", hint=f"recollect learnings confirm {learning.id}")
         corrected = Verdict(verdict="correct", at=now, reason=self._clean(reason), replaced_by=right.id)
         with open_learning_store(self._home.home) as store, store.transaction():
             store.add_verdict(right.id, Verdict(verdict="said", at=now, learning=right))
@@ -136,7 +136,7 @@ class Judgements:
     def _written(self, new: NewLearning, now: int) -> Learning:
         text = self._clean(" ".join(new.text.split()))
         if not text:
-            raise UsageError("a learning needs words")
+            raise UsageError("a learning needs text")
         if len(text) > LONGEST_TEXT:
             raise UsageError(f"a learning has at most {LONGEST_TEXT} characters; this has {len(text):,}")
         scope = "path" if new.path else new.scope
@@ -223,7 +223,7 @@ def write_user_file(
             return UserFileReport("unchanged", str(path), len(ours)), noted
         if _replace(path, text, new, before_replacing):
             return UserFileReport("written", str(path), len(ours)), noted
-    raise StoreError(f"{path} changes all the time; what you prefer is not written into it")
+    raise StoreError(f"{path} keeps changing; your preferences were not written to it")
 
 
 def _read_text(path: Path) -> str | None:

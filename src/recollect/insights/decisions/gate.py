@@ -89,7 +89,7 @@ def _prepared(rule: GateRule, shipped: set[str]) -> _Own | None:
         return _Own(rule, re.compile(rule.pattern, re.IGNORECASE))
     except re.error as error:
         raise ConfigError(
-            f"gate.rules: the pattern of {rule.id!r} is no regular expression: {error}", key=key
+            f"gate.rules: the pattern of {rule.id!r} is not a regular expression: {error}", key=key
         ) from error
 
 

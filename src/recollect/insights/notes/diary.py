@@ -35,15 +35,15 @@ def checked_entry(new: NewEntry) -> NewEntry:
     """Return an entry with its texts tidied. Raises UsageError for one that is empty, too long or nobody's."""
     agent = diary_agent(new.agent)
     if not agent or len(agent) > MAX_AGENT_CHARS:
-        raise UsageError("a diary is an agent's: say whose", hint="--agent NAME: an agent's, or your own")
+        raise UsageError("a diary belongs to an agent: name it", hint="--agent NAME: an agent's, or your own")
     lists = {name: _lines(getattr(new, name), name) for name in ("decided", "discovered", "left_pending")}
     text, topic = new.text.strip(), " ".join(new.topic.split())
     if not text and not any(lists.values()):
-        raise UsageError("an entry of a diary needs words")
+        raise UsageError("a diary entry needs text")
     if len(text) > MAX_CHARS or len(topic) > MAX_LINE_CHARS:
-        raise UsageError(f"an entry of a diary has at most {MAX_CHARS:,} characters, its topic {MAX_LINE_CHARS:,}")
+        raise UsageError(f"a diary entry has at most {MAX_CHARS:,} characters, its topic {MAX_LINE_CHARS:,}")
     if len(new.sessions) > MAX_SESSIONS:
-        raise UsageError(f"an entry of a diary speaks of at most {MAX_SESSIONS} sessions")
+        raise UsageError(f"a diary entry names at most {MAX_SESSIONS} sessions")
     return msgspec.structs.replace(
         new, agent=agent, text=text, topic=topic, sessions=tuple(dict.fromkeys(new.sessions)), **lists
     )

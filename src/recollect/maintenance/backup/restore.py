@@ -169,7 +169,7 @@ def _may_replace(memory: OpenHome, staged: Staged, lost: Loss, *, force: bool) -
     moment = minute_of(staged.manifest.made_at, memory.zone)
     what = f"{len(lost.sessions):,} of its sessions are not, or not wholly, in the backup of {moment}"
     raise UsageError(
-        f"{home} holds a memory already; {what}", hint="--force replaces it; --keep also keeps the old one"
+        f"{home} already holds a memory; {what}", hint="--force replaces it; --keep also keeps the old one"
     )
 
 

@@ -235,8 +235,8 @@ class Service:
             if found.data in (None, one.data) or (known is not None and found.sha256 in known.sha256):
                 continue
             raise SettingsError(
-                f"{one.path} is not as Recollect wrote it",
-                hint="move it away to have it written anew; with systemd, `systemctl --user edit` keeps your changes",
+                f"{one.path} has changed since Recollect wrote it",
+                hint="move it away to have it written again; with systemd, `systemctl --user edit` keeps your changes",
             )
 
     def _make_folders(self, job: ServiceJob, manager: ManagerName) -> None:

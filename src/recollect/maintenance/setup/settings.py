@@ -73,7 +73,7 @@ def read_settings(path: str) -> Settings:
         data = Path(target).read_bytes()
     except FileNotFoundError:
         if os.path.islink(target):
-            raise SettingsError(f"{path} is a link that goes round in circles") from None
+            raise SettingsError(f"{path} is a link that leads back to itself") from None
         return Settings(path, target, None)
     except OSError as error:
         raise SettingsError(f"{path} cannot be read: {error.strerror}") from error
@@ -157,7 +157,7 @@ def load_record(path: Path, kind: type[_Record], *, writer: str) -> _Record | No
         record = msgspec.json.decode(found.data, type=kind)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise SettingsError(
-            f"{path} cannot be read: {error}", hint=f"what {writer} wrote can only be taken out by hand then"
+            f"{path} cannot be read: {error}", hint=f"what {writer} wrote can then only be removed by hand"
         ) from error
     if record.version > RECORD_VERSION:
         raise SettingsError(f"{path} was written by a newer Recollect", hint="upgrade recollect")

@@ -92,7 +92,7 @@ def chain_page(memory: Memory, request: Request) -> tuple[str, dict[str, Any]]:
     name = request.path_params["id"]
     chain = {view.decision.id: view for view in named(memory, (name,))}
     if name not in chain:
-        raise UnknownName("decision", name, hint="its session may give it no more")
+        raise UnknownName("decision", name, hint="its session may no longer contain it")
     for _ in range(_MOST_STEPS):
         wanted = {end for view in chain.values() for link in view.links for end in (link.older, link.newer)} - set(
             chain

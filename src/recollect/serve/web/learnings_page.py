@@ -98,7 +98,7 @@ def judge(memory: Memory, form: Mapping[str, str]) -> None:
     elif verdict == "correct":
         text = form.get("text", "").strip()
         if not text:
-            raise UsageError("a correction needs words", hint="write what is right, then correct it again")
+            raise UsageError("a correction needs text", hint="write what is right, then correct it again")
         memory.learn.correct(name, text)
     else:
         raise UsageError("this form is not one of this page", hint="reload the page")

@@ -77,5 +77,5 @@ def _classed(line: str) -> tuple[str, str]:
 def _mode(request: Request) -> str:
     mode = request.query_params.get("mode", "") or "both"
     if mode not in (*MODES, REMOVE):
-        raise UsageError(f"{mode!r} is no way to set an agent up", hint=f"mode is one of {', '.join(MODES)}, {REMOVE}")
+        raise UsageError(f"{mode!r} is not a set-up mode", hint=f"mode is one of {', '.join(MODES)}, {REMOVE}")
     return mode

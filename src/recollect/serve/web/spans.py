@@ -89,6 +89,6 @@ def named_day(text: str) -> date:
             raise ValueError
     except ValueError as error:
         raise UsageError(
-            f"{text!r} is no day", hint=f"write 2026-03-01, of the years {FIRST_YEAR} to {LAST_YEAR}"
+            f"{text!r} is not a day", hint=f"write 2026-03-01, of the years {FIRST_YEAR} to {LAST_YEAR}"
         ) from error
     return day
