@@ -25,8 +25,8 @@ from benchmarks.support.places import Places, load_script, parser, places
 from benchmarks.support.results import Section, publish
 from recollect import Memory
 from recollect.config import Config, EmbeddingConfig
+from recollect.serve.mcp.bounded_answer import Caller, Cursors
 from recollect.serve.mcp.handler import ToolHandler
-from recollect.serve.mcp.pages import Caller, Cursors
 
 BARS = {"answer": 0.75, "hit@1": 0.42, "hit@5": 0.65, "hit@10": 0.75}
 DEPTH = 20

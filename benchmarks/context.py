@@ -16,7 +16,8 @@ from benchmarks.support.places import Places, parser, places
 from benchmarks.support.results import Section, publish
 from benchmarks.support.starting import PROGRAM, Command, environment, over_python
 from benchmarks.support.worked_in import worked_in
-from recollect import Memory, ready
+from recollect import Memory
+from recollect import ready_blocks as ready
 from recollect.hook import __main__ as hook
 from recollect.memory import EventFilter
 

@@ -22,7 +22,8 @@ from benchmarks.support.measuring import spread
 from benchmarks.support.places import Places, parser, places
 from benchmarks.support.results import Section, publish
 from benchmarks.support.worked_in import worked_in
-from recollect import Memory, ready, wire
+from recollect import Memory, wire
+from recollect import ready_blocks as ready
 from recollect.agents.install.contract import Program, answer_command, spool_command, spool_line
 from recollect.hook import __main__ as hook
 

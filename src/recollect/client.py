@@ -17,7 +17,7 @@ import msgspec
 
 from recollect import wire
 from recollect.paths import CONFIG_NAME, config_text, home_of_store, home_text
-from recollect.ready import PROGRAM
+from recollect.ready_blocks import PROGRAM
 
 T = TypeVar("T")
 Zone = tuple[int, int, str, str]

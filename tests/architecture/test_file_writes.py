@@ -23,7 +23,7 @@ IN_PLACE = {
     "store/sinks.py": "items are appended",
     "store/snapshots.py": "SQLite wrote the file",
     "testing/fixtures.py": "copies of fixtures",
-    "maintenance/backup/copy.py": "a backup's files are no one's before its manifest",
+    "maintenance/backup/contents.py": "a backup's files are no one's before its manifest",
     "maintenance/backup/create.py": "a stream into the staging folder, moved once it was read again",
 }
 """Modules that sync or truncate a file themselves, each with the reason. May only shrink."""
@@ -41,7 +41,7 @@ MAY_BE_LOST = {
     "ingest/daemon.py": "says which process lives now",
     "erasure/copies.py": "a missing shard is made by the next sync",
     "ingest/spooled_events.py": "a drop that comes back is put aside again",
-    "recall/context/ready.py": "a cache of blocks",
+    "recall/context/prepare_blocks.py": "a cache of blocks",
     "serve/daemon_control.py": "a log",
     "sharing/automatic.py": "says how the last push went",
     "ingest/swap.py": "every step can be repeated until the one sync at its end",

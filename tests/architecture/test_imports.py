@@ -115,5 +115,5 @@ def test_no_package_of_the_engine_is_open_to_the_surfaces(repository: Path) -> N
 
 def test_the_hook_may_import_nothing_above_the_foundations(repository: Path) -> None:
     forbidden = contract(repository).get("importlinter:contract:quick", "forbidden_modules").split()
-    engine = packages(repository, above="testing", below="ready")
+    engine = packages(repository, above="testing", below="ready_blocks")
     assert engine - {"recollect.hook"} <= set(forbidden)

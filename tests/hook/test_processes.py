@@ -248,7 +248,7 @@ def test_it_imports_the_standard_library_only(tmp_path: Path) -> None:
     assert {n for n in names if n.startswith("recollect.")} <= {
         "recollect.hook", "recollect.hook.handle", "recollect.hook.event_file", "recollect.hook.answer",
         "recollect.hook.forms", "recollect.wire", "recollect.files", "recollect.hook.child",
-        "recollect.paths", "recollect.hook.at_once", "recollect.processes", "recollect.ready", "recollect.clock",
+        "recollect.paths", "recollect.hook.at_once", "recollect.processes", "recollect.ready_blocks", "recollect.clock",
         "recollect.agent_names",
     }  # fmt: skip
     assert roots - set(sys.stdlib_module_names) == {"recollect"}

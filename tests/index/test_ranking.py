@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from recollect.index.query.candidates import Candidate, QueryPlan
 from recollect.index.query.grammar import Clause
+from recollect.index.query.query_units import Unit
 from recollect.index.query.ranking import Masses, intent_of, rank
-from recollect.index.query.units import Unit
 from recollect.index.text.terms import shared_prefix, stem
 
 

@@ -16,7 +16,7 @@ from recollect.memory import Memory
 from recollect.model.insights.signals import SIGNAL_KINDS
 from recollect.privacy import redact
 from recollect.privacy.detectors import DEFAULT
-from recollect.store.erasure.redaction import RedactionWriter
+from recollect.store.erasure.redact_rows import RedactionWriter
 from recollect.store.insights import NodeFilter
 from recollect.testing.builders import ClaudeTranscript, CodexRollout
 from tests.privacy.planted_secrets import PLANTED, kinds_in

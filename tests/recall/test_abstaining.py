@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from recollect.index.query.grammar import Clause
-from recollect.index.query.units import Unit
+from recollect.index.query.query_units import Unit
 from recollect.recall.abstention import CERTAIN, UNSURE_BELOW, absent_subject, confidence_of, covered_by
 
 

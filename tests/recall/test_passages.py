@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 
 from recollect.index.query.grammar import Clause
-from recollect.index.query.units import Unit
+from recollect.index.query.query_units import Unit
 from recollect.index.vectors.texts import Passage
 from recollect.recall.passages import SHOWN_CHARS, WHOLE_CHARS, Passages, finished
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from recollect.index.query.candidates import Candidate
 from recollect.index.query.grammar import Clause
+from recollect.index.query.query_units import Unit
 from recollect.index.query.ranking import Ranked
-from recollect.index.query.units import Unit
 from recollect.index.vectors.texts import Passage
 from recollect.recall.passages import Passages
 from recollect.recall.rerank import (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from recollect.model.sessions import Session
-from recollect.serve.mcp.pages import session_facts
+from recollect.serve.mcp.bounded_answer import session_facts
 
 
 def test_of_an_evicted_session_the_events_are_those_that_it_had() -> None:

@@ -11,7 +11,7 @@ import pytest
 from recollect.errors import StoreLocked
 from recollect.insights.notes.facts import NewFact, add_fact, end_fact, retract_fact
 from recollect.model.learnings.notes import Batch, DiaryEntry, Fact
-from recollect.ready import FOLDER, STAMP
+from recollect.ready_blocks import FOLDER, STAMP
 from recollect.store import undo as undoing
 from recollect.store.connection import open_database
 from recollect.store.entries import read_glossary

@@ -20,9 +20,9 @@ from recollect.files import move
 from recollect.index.text.engine import dead_share, shard_names
 from recollect.index.text.refresh import add_all_entries, add_events, mend_index
 from recollect.index.text.writer import IndexWriterSet
-from recollect.ready import FOLDER as READY_FOLDER
+from recollect.ready_blocks import FOLDER as READY_FOLDER
 from recollect.store.entries import ENTRY_SHARDS
-from recollect.store.erasure.selection import SelectionReader
+from recollect.store.erasure.select_rows import SelectionReader
 from recollect.store.home import Home
 from recollect.store.keys import SEQ_BITS
 from recollect.store.lock import IngestLock

@@ -25,8 +25,8 @@ from recollect.erasure.repositories import is_excluded, is_of
 from recollect.erasure.tombstones import Forgotten, session_stone, source_name, state_name
 from recollect.model.ids import session_uid
 from recollect.model.sessions import SessionPatch
-from recollect.store.erasure.forget import Tombstone
-from recollect.store.erasure.selection import SelectionReader, StoredSession
+from recollect.store.erasure.forget_rows import Tombstone
+from recollect.store.erasure.select_rows import SelectionReader, StoredSession
 from recollect.store.slices import SessionPart, SliceResult
 from recollect.units import plural
 

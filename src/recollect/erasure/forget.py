@@ -38,10 +38,10 @@ from recollect.model.payloads import AssistantMessage
 from recollect.model.sessions import SessionPatch
 from recollect.store.documents import path_mark
 from recollect.store.entries import DOCUMENT_SHARD, NOTE_SHARD
-from recollect.store.erasure.forget import Tombstone
+from recollect.store.erasure.forget_rows import Tombstone
 from recollect.store.erasure.holes import WaitingCut
-from recollect.store.erasure.selection import EventFact, SelectionReader
-from recollect.store.erasure.written import Keeping
+from recollect.store.erasure.note_rows import Keeping
+from recollect.store.erasure.select_rows import EventFact, SelectionReader
 from recollect.store.home import Home
 from recollect.store.reader import Reader
 from recollect.store.writer import Writer

@@ -14,9 +14,9 @@ from recollect.erasure.reports import ForgetReport, ForgetSelection, NoteToForge
 from recollect.erasure.repositories import is_of
 from recollect.erasure.selection import Chosen, Selector, compiled
 from recollect.store.audit import add_audit
-from recollect.store.erasure.meaning import Leaving
-from recollect.store.erasure.selection import SelectionReader
-from recollect.store.erasure.written import COUNTED, Written
+from recollect.store.erasure.insight_rows import Leaving
+from recollect.store.erasure.note_rows import COUNTED, Written
+from recollect.store.erasure.select_rows import SelectionReader
 from recollect.store.home import Home
 from recollect.store.reader import Reader
 

@@ -23,7 +23,7 @@ from recollect.model.events import Event
 from recollect.model.ids import session_uid
 from recollect.model.payloads import ToolCall, ToolResult
 from recollect.model.text import searchable
-from recollect.store.erasure.selection import EventFact, SelectionReader, StoredSession
+from recollect.store.erasure.select_rows import EventFact, SelectionReader, StoredSession
 from recollect.store.reader import Reader
 from recollect.store.rows import LedgerRow
 from recollect.store.slices import SourceRow

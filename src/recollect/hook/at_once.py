@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 
-from recollect import ready
+from recollect import ready_blocks as ready
 from recollect.clock import now_us
 from recollect.files import write_file
 from recollect.paths import config_text

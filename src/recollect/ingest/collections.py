@@ -15,7 +15,7 @@ from recollect.model.learnings.entries import EntryDraft
 from recollect.model.sessions import repo_name
 from recollect.paths import user_home
 from recollect.privacy.redact import Redactor, detectors_in_force
-from recollect.ready import work_folder
+from recollect.ready_blocks import work_folder
 from recollect.store.documents import Collection, StoredDocument, document_uid
 
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from recollect.ingest.quick_look import QuickLook, Quiet
     from recollect.ingest.report import SyncReport
     from recollect.model.sessions import Session
-    from recollect.recall.context.ready import ReadyBlocks
+    from recollect.recall.context.prepare_blocks import ReadyBlocks
     from recollect.store.feed import TextFeed
     from recollect.store.insights import InsightReader
     from recollect.store.writer import Writer
@@ -212,8 +212,8 @@ class OpenHome:
             raise
 
     def ready(self) -> ReadyBlocks:
-        """Return the answers for sessions that start, see `recollect.ready`."""
-        from recollect.recall.context.ready import ReadyBlocks
+        """Return the answers for sessions that start, see `recollect.ready_blocks`."""
+        from recollect.recall.context.prepare_blocks import ReadyBlocks
 
         return ReadyBlocks(self.home, self.config.context, self.env)
 

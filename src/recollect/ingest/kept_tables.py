@@ -11,7 +11,7 @@ import msgspec
 
 from recollect.files import write_cache
 from recollect.insights.language.tables import PARSED, Tables
-from recollect.ready import PROGRAM
+from recollect.ready_blocks import PROGRAM
 from recollect.wire import RUN_FOLDER
 
 FILE_NAME = "tables.msgpack"

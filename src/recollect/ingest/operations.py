@@ -543,7 +543,7 @@ def _ask_model(home: OpenHome, report: SyncReport) -> None:
 
 def _make_ready(home: OpenHome, report: SyncReport) -> None:
     """Have answers for sessions that start, and store how often such were given. Optional, so never an error."""
-    from recollect.recall.context.ready import DAMAGE
+    from recollect.recall.context.prepare_blocks import DAMAGE
 
     try:
         home.ready().make()

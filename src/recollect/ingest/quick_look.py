@@ -22,8 +22,8 @@ import msgspec
 from recollect.clock import now_us
 from recollect.files import write_cache
 from recollect.paths import RESTORE_FOLDER
-from recollect.ready import FOLDER as READY_FOLDER
-from recollect.ready import PROGRAM
+from recollect.ready_blocks import FOLDER as READY_FOLDER
+from recollect.ready_blocks import PROGRAM
 from recollect.wire import FIRINGS_FOLDER, RUN_FOLDER
 
 # Every command compares; what only a full look needs is imported there.

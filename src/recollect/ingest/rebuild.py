@@ -34,7 +34,7 @@ from recollect.ingest.ingester import Ingester
 from recollect.ingest.worker.trail import next_revision, same_revision
 from recollect.privacy.redact import Redactor, detectors_in_force, redactor_of
 from recollect.store.connection import open_database, quick_check
-from recollect.store.erasure.forget import Tombstone
+from recollect.store.erasure.forget_rows import Tombstone
 from recollect.store.erasure.holes import carry_over, finish_carrying
 from recollect.store.home import Home
 from recollect.store.lock import IngestLock

@@ -15,8 +15,8 @@ from recollect.ingest.distill import distill
 from recollect.ingest.notification import Notice, notify
 from recollect.ingest.runs import deadline
 from recollect.paths import DATABASE_NAME
-from recollect.store.erasure import holdings as policy
-from recollect.store.erasure.holdings import read_holdings, read_table_bytes
+from recollect.store.erasure import session_bytes as policy
+from recollect.store.erasure.session_bytes import read_holdings, read_table_bytes
 from recollect.units import plural, size
 
 if TYPE_CHECKING:

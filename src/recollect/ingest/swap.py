@@ -16,7 +16,7 @@ from pathlib import Path
 from recollect.archive.files import make_private_folder
 from recollect.files import move, sync_folder, write_file
 from recollect.paths import DATABASE_NAME, RESTORE_FOLDER, RESTORE_READY, SPOOL_FOLDER
-from recollect.ready import withdraw
+from recollect.ready_blocks import withdraw
 from recollect.store.lock import IngestLock
 
 FOLDER = RESTORE_FOLDER

@@ -14,7 +14,7 @@ from recollect.maintenance.home_checks import DoctorContext, lately_checks, mach
 from recollect.maintenance.reports import Check, DoctorReport
 from recollect.maintenance.store_checks import documents, stored_checks
 from recollect.paths import DATABASE_NAME
-from recollect.ready import head_of
+from recollect.ready_blocks import head_of
 from recollect.recall.context.person_files import person_files
 from recollect.store.connection import is_lost, lost
 from recollect.store.reader import Reader

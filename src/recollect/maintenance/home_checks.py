@@ -26,7 +26,7 @@ from recollect.ingest.learnings.status import LearnStatus
 from recollect.maintenance.backup.manifest import last_backup
 from recollect.maintenance.reports import Check, DaemonSeen
 from recollect.maintenance.service.service import Service
-from recollect.ready import PROGRAM
+from recollect.ready_blocks import PROGRAM
 from recollect.store.audit import read_audit
 from recollect.store.reader import Reader
 from recollect.units import plural, size

@@ -168,10 +168,10 @@ if TYPE_CHECKING:
         conversations,
     )
     from recollect.recall.context.builder import ContextBlock
+    from recollect.recall.context.context_use import RecallStats, ShownBlock
     from recollect.recall.context.facet import BUDGET_TOKENS, ContextFacet
     from recollect.recall.context.lines import ContextEvent
     from recollect.recall.context.person_files import Begun
-    from recollect.recall.context.usage import RecallStats, ShownBlock
     from recollect.recall.coverage import Coverage
     from recollect.recall.decisions import (
         DecisionQuestion,

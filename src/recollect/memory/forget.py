@@ -25,7 +25,7 @@ from recollect.errors import RecollectError, StoreLocked, UnknownName, UsageErro
 from recollect.ingest.distill import DistillingFacet
 from recollect.ingest.learnings.run import LearnFacet
 from recollect.ingest.operations import take_changes
-from recollect.store.erasure.selection import SelectionReader
+from recollect.store.erasure.select_rows import SelectionReader
 from recollect.store.rows import EventFilter
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from recollect.model.insights.signals import SIGNAL_KINDS, Signal
 from recollect.model.learnings.learnings import GIVEN_STATES
 from recollect.model.sessions import Session, gone_among
 from recollect.model.time import required_time
-from recollect.ready import withdraw
+from recollect.ready_blocks import withdraw
 from recollect.recall.decisions import DecisionQuestion, DecisionsAnswer, DecisionView, ask_decisions, cited
 from recollect.store.insights import NodeFilter
 from recollect.store.learnings import LearningFilter

@@ -44,7 +44,7 @@ from recollect.store.documents import (
     sessions_named,
     taken_as,
 )
-from recollect.store.erasure.forget import read_tombstones
+from recollect.store.erasure.forget_rows import read_tombstones
 from recollect.store.home import make_home
 from recollect.store.notes import FactFilter, NoteReader, NoteWriter, new_batch
 

@@ -16,7 +16,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from recollect.index.query.units import Unit
+from recollect.index.query.query_units import Unit
 
 UNSURE_BELOW = 0.4
 """Confidence below which an answer says that it has no exact match."""

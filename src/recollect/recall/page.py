@@ -15,8 +15,8 @@ import msgspec
 
 from recollect.index.query.candidates import Candidate, QueryPlan, needs_text
 from recollect.index.query.grammar import Question
+from recollect.index.query.query_units import Unit
 from recollect.index.query.ranking import Masses, Ranked
-from recollect.index.query.units import Unit
 from recollect.index.vectors.texts import Passage
 from recollect.model.sessions import gone_among
 from recollect.recall.answers import Hit, MatchLevel, RelatedEvent, SearchAnswer

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from recollect.index.query.units import Unit
+from recollect.index.query.query_units import Unit
 from recollect.index.vectors.texts import Passage, cut
 from recollect.model.text import one_line
 

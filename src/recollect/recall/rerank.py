@@ -11,9 +11,9 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from recollect.errors import EmbeddingUnavailable, IndexUnavailable, StoreError
+from recollect.index.query.query_units import Unit
 from recollect.index.query.ranking import WEIGHTS as RANKING
 from recollect.index.query.ranking import Ranked
-from recollect.index.query.units import Unit
 from recollect.index.vectors.texts import Passage, passages_of
 from recollect.model.text import TextClass
 from recollect.recall.passages import Passages

@@ -11,10 +11,10 @@ import msgspec
 
 from recollect.index.query.candidates import POOL, Candidate, CandidateSearch, QueryPlan
 from recollect.index.query.clauses import UnitClauses
-from recollect.index.query.filters import Confinement
+from recollect.index.query.filter_clauses import Confinement
 from recollect.index.query.grammar import Clause, Names, Question, as_written, parse
+from recollect.index.query.query_units import Unit, UnitReader, alternatives_of
 from recollect.index.query.ranking import WEIGHTS, Ranked, Weights, is_question, rank
-from recollect.index.query.units import Unit, UnitReader, alternatives_of
 from recollect.index.text.engine import DamagedShard
 from recollect.index.text.schema import INSTRUCTIONS, TEXT
 from recollect.index.text.shards import Shard, TextIndex

@@ -26,7 +26,7 @@ from recollect.model.synced import (
     is_foreign,
 )
 from recollect.sharing.batch_folder import OpenedBatch
-from recollect.store.erasure.selection import SelectionReader
+from recollect.store.erasure.select_rows import SelectionReader
 
 BATCH_BYTES = 16 << 20
 """Plain bytes of a batch; one chunk may go beyond."""

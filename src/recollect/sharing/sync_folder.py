@@ -45,7 +45,7 @@ from recollect.sharing.own_batches import (
     tombstones_to_send,
 )
 from recollect.store.audit import add_audit
-from recollect.store.erasure.selection import EventFact, SelectionReader
+from recollect.store.erasure.select_rows import EventFact, SelectionReader
 from recollect.store.home import make_home
 
 Progress = Callable[[str, int, int], None]

@@ -14,7 +14,7 @@ import apsw
 
 from recollect.errors import DiskFull, SchemaTooNew, StoreCorrupt, StoreError, StoreLocked, StoreLost
 from recollect.paths import DATABASE_NAME
-from recollect.ready import withdraw
+from recollect.ready_blocks import withdraw
 
 _Class = TypeVar("_Class")
 _Value = TypeVar("_Value")

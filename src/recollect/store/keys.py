@@ -36,7 +36,7 @@ FLAG_STALE = 8
 FLAG_GONE = 16
 """A newer parser does not make it any more."""
 FLAG_EVICTED = 128
-"""Only its name is left, so that what the agent writes again is known again, see `store.erasure.eviction`."""
+"""Only its name is left, so that what the agent writes again is known again, see `store.erasure.evict_rows`."""
 FLAG_UNDONE = 256
 """A rewind left it behind, see `model.undone`; still shown and found, and marked so."""
 HIDDEN = (FLAG_REPLACED | FLAG_VIEW | FLAG_GONE | FLAG_EVICTED) << FLAG_SHIFT

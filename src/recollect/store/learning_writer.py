@@ -16,7 +16,7 @@ from recollect.model.insights.nodes import Decision
 from recollect.model.learnings.entries import EntryDraft
 from recollect.model.learnings.learnings import Learning
 from recollect.model.learnings.notes import Batch
-from recollect.ready import EVERY_FOLDER
+from recollect.ready_blocks import EVERY_FOLDER
 from recollect.store.connection import (
     open_database,
     store_errors,

@@ -14,7 +14,7 @@ from recollect.archive.chunks import ChunkPlace, Hole
 from recollect.errors import BrokenInvariant, StoreError
 from recollect.model.payloads import KINDS
 from recollect.model.sessions import SessionPatch
-from recollect.ready import take_away
+from recollect.ready_blocks import take_away
 from recollect.store.connection import (
     Synchronous,
     open_database,
@@ -23,10 +23,10 @@ from recollect.store.connection import (
     with_store_errors,
 )
 from recollect.store.entries import EntryLog
-from recollect.store.erasure.eviction import EvictionWriter
-from recollect.store.erasure.forget import ForgetWriter
+from recollect.store.erasure.evict_rows import EvictionWriter
+from recollect.store.erasure.forget_rows import ForgetWriter
 from recollect.store.erasure.holes import HoleWriter
-from recollect.store.erasure.redaction import RedactionWriter
+from recollect.store.erasure.redact_rows import RedactionWriter
 from recollect.store.event_marks import REWIND, has_several_sources, mark_earlier, mark_undone
 from recollect.store.event_names import KnownNumbers
 from recollect.store.insight_writer import InsightWriter
@@ -117,7 +117,7 @@ class Writer:
     ) -> None:  # fmt: skip
         self.touched: set[int] = set()
         """Numbers of the sessions of which something was written that can be told again: who adds a method that
-        writes such a thing adds to it. See `recollect.ready`."""
+        writes such a thing adds to it. See `recollect.ready_blocks`."""
         self.withdrawn: bytes | None = None
         """The stamp of ready blocks that the first transaction took away, b"" if there was none; None before it."""
         self._home = home

@@ -86,9 +86,7 @@ class AdministratorDatabase:
         try:
             self.connection: Connection = psycopg.connect(url, autocommit=True, connect_timeout=10)
         except psycopg.ProgrammingError as error:
-            raise UsageError(
-                f"this is not a database address: {error}", hint="postgresql://USER@HOST/NAME"
-            ) from error
+            raise UsageError(f"this is not a database address: {error}", hint="postgresql://USER@HOST/NAME") from error
         except psycopg.Error as error:
             raise _unavailable(error) from error
 
@@ -156,9 +154,7 @@ class TeamDatabase:
         try:
             settings = make_conninfo(url, connect_timeout=5, options=f"-c statement_timeout={STATEMENT_S}s")
         except psycopg.ProgrammingError as error:
-            raise UsageError(
-                f"this is not a database address: {error}", hint="postgresql://USER@HOST/NAME"
-            ) from error
+            raise UsageError(f"this is not a database address: {error}", hint="postgresql://USER@HOST/NAME") from error
         try:
             with psycopg.connect(settings) as db:
                 _check_role(db)

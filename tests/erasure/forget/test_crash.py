@@ -17,7 +17,7 @@ from recollect.archive.archive import Archive
 from recollect.config import Config
 from recollect.erasure import forget as running
 from recollect.memory import ForgetSelection, Memory
-from recollect.store.erasure.forget import ForgetWriter
+from recollect.store.erasure.forget_rows import ForgetWriter
 from recollect.testing.builders import ClaudeTranscript, CodexRollout
 from tests.erasure.forget.nowhere import holding
 from tests.ingest.conftest import World

@@ -14,8 +14,8 @@ import pytest
 
 from recollect.archive.keys import Sealer, load_keys
 from recollect.errors import BackupUnusable, UsageError
-from recollect.maintenance.backup import copy as moments
-from recollect.maintenance.backup.copy import BackupCheck, check_folder, places_by_pack
+from recollect.maintenance.backup import contents as moments
+from recollect.maintenance.backup.contents import BackupCheck, check_folder, places_by_pack
 from recollect.maintenance.backup.manifest import MANIFEST, PARTIAL, BackupManifest, last_backup, read_manifest
 from recollect.memory import ForgetSelection, Memory
 from recollect.store.lock import IngestLock
@@ -132,7 +132,7 @@ def test_a_backup_goes_on_while_something_is_taken_in(machine: World, tmp_path: 
 def test_a_long_sync_that_keeps_the_lock_does_not_keep_a_backup_waiting(
     machine: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("recollect.maintenance.backup.copy.LOCK_WAIT_S", 0.0)
+    monkeypatch.setattr("recollect.maintenance.backup.contents.LOCK_WAIT_S", 0.0)
     lock = IngestLock(machine.home)
     try:
         with machine.memory() as memory:

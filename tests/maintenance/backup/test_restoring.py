@@ -187,8 +187,8 @@ def test_what_was_taken_in_during_the_backup_is_there_after_it(
     machine: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The journal was ahead of the database when they were copied, and the agent's file is gone since."""
-    monkeypatch.setattr("recollect.maintenance.backup.copy.LOCK_WAIT_S", 0.0)
-    import recollect.maintenance.backup.copy as moments
+    monkeypatch.setattr("recollect.maintenance.backup.contents.LOCK_WAIT_S", 0.0)
+    import recollect.maintenance.backup.contents as moments
 
     real = moments.take_snapshot
 

@@ -48,7 +48,7 @@ def write_diary(
     home: Path, text: str, *, agent: str = "claude", repo: str = "shop", day: float = 1, sessions: Sequence[str] = ()
 ) -> str:
     """Store an entry of a diary, as the memory does it: the blocks that were ready hold no more."""
-    from recollect.ready import withdraw
+    from recollect.ready_blocks import withdraw
 
     at = AUGUST_US + int((day - 1) * DAY_US)
     entry = DiaryEntry(id=_id(text)[1:], agent=agent, text=text, written_at=at, repo=repo, sessions=tuple(sessions))

@@ -15,14 +15,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from recollect import ready
+from recollect import ready_blocks as ready
 from recollect.agent_names import ANSWERS
 from recollect.config import Config, ContextConfig
 from recollect.errors import StoreError
 from recollect.hook.at_once import Ready, ready_block
 from recollect.hook.forms import answer_with
 from recollect.memory import Memory
-from recollect.recall.context import ready as keeping
+from recollect.recall.context import prepare_blocks as keeping
 from recollect.store.writer import open_writer
 from tests import program
 from tests.examples import tried
@@ -482,7 +482,7 @@ def test_a_kill_at_any_moment_leaves_nothing_that_is_wrong(shop: Shop, told: Ses
     script = (
         "import os, sys\n"
         "from recollect import Memory\n"
-        "from recollect.recall.context import ready as keeping\n"
+        "from recollect.recall.context import prepare_blocks as keeping\n"
         "at = sys.argv[1]\n"
         "def die(*_a, **_k): os._exit(9)\n"
         "setattr(keeping.ReadyBlocks, at, die)\n"

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from recollect.errors import UnknownName, UsageError
 from recollect.memory import Memory
+from recollect.serve.mcp.bounded_answer import Caller, Cursors, PageFrame, fit, size
 from recollect.serve.mcp.handler import ToolHandler
-from recollect.serve.mcp.pages import Caller, Cursors, PageFrame, fit, size
 from recollect.serve.mcp.tools import TOOLS
 from tests.serve.mcp.homes import Machine, with_history
 

@@ -19,8 +19,8 @@ import tantivy
 from tantivy import Occur, Query
 
 from recollect.index.query.clauses import OUTPUT_KIND, UnitClauses, asked_besides, either, has_one_form, term_query
-from recollect.index.query.filters import Confinement, one_of, times, unscored
-from recollect.index.query.units import Unit
+from recollect.index.query.filter_clauses import Confinement, one_of, times, unscored
+from recollect.index.query.query_units import Unit
 from recollect.index.text.engine import DamagedShard, engine_errors
 from recollect.index.text.schema import (
     INSTRUCTIONS,

@@ -7,7 +7,7 @@ from functools import cache
 
 from tantivy import Occur, Query
 
-from recollect.index.query.units import MAX_PATTERN_TERMS, Unit, idf, phrase_query
+from recollect.index.query.query_units import MAX_PATTERN_TERMS, Unit, idf, phrase_query
 from recollect.index.text.schema import IDENT, INSTRUCTIONS, KIND, PATHS, TEXT, TOOL, schema
 from recollect.index.text.shards import Shard
 

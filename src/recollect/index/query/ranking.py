@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from recollect.index.query.candidates import Candidate, QueryPlan
-from recollect.index.query.units import Unit
+from recollect.index.query.query_units import Unit
 from recollect.late import late_pattern
 from recollect.store.keys import SEQ_BITS
 from recollect.store.rows import SessionKey

@@ -25,7 +25,7 @@ from recollect.ingest.learnings.run import LearnFacet
 from recollect.ingest.learnings.status import learning_now
 from recollect.ingest.operations import index_entries, take_changes
 from recollect.ingest.sources import repositories_of
-from recollect.ready import PROGRAM
+from recollect.ready_blocks import PROGRAM
 
 if TYPE_CHECKING:
     from recollect.capture.scope import Scope

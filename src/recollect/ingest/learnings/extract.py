@@ -17,7 +17,7 @@ from recollect.ingest.learnings.extraction import Extraction, Extractor, extract
 from recollect.ingest.runs import nothing_collected
 from recollect.insights.learnings.identity import id_everywhere, is_models
 from recollect.insights.learnings.pause import wait_us
-from recollect.ready import PROGRAM
+from recollect.ready_blocks import PROGRAM
 from recollect.store.jobs import Job, JobKind
 from recollect.store.learnings import BY_CLOSING, BY_RULES, Sighting
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
-from recollect.insights.learnings.quotes import folded, stems
+from recollect.insights.learnings.quote_check import folded, stems
 from recollect.model.learnings.learnings import LEARNING_KINDS, Learning, LearningKind, Scope
 from recollect.store.learnings import BY_CLOSING, BY_RULES, Sighting
 

@@ -27,7 +27,7 @@ from recollect.clock import now_us
 from recollect.errors import BackupUnusable, BrokenInvariant, StoreError, UsageError
 from recollect.files import DRAFT_SUFFIX, move, write_file
 from recollect.maintenance.backup import manifest as m
-from recollect.maintenance.backup.copy import (
+from recollect.maintenance.backup.contents import (
     BackupCheck,
     CheckProgress,
     Copier,

@@ -25,7 +25,7 @@ from recollect.errors import ArchiveError, KeyUnavailable, StoreError, StoreLock
 from recollect.ingest.daemon import LOCK_NAME
 from recollect.ingest.rebuild import rebuild_all, rebuild_index_of, revisions_of
 from recollect.ingest.swap import aside_name, begin_staging, drop_staging, swap
-from recollect.maintenance.backup.copy import Progress
+from recollect.maintenance.backup.contents import Progress
 from recollect.maintenance.backup.create import back_up
 from recollect.maintenance.backup.manifest import BackupReport, LastBackup, RestoreReport, remember
 from recollect.maintenance.backup.staging import Loss, Staged, look_at, loss, stage
@@ -33,7 +33,7 @@ from recollect.model.time import minute_of
 from recollect.paths import DATABASE_NAME
 from recollect.store.audit import add_audit
 from recollect.store.documents import path_mark
-from recollect.store.erasure.written import Keeping
+from recollect.store.erasure.note_rows import Keeping
 from recollect.store.event_names import begin_above
 from recollect.store.home import Home, make_home
 from recollect.store.lock import IngestLock

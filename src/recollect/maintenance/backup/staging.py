@@ -15,7 +15,7 @@ from recollect.archive.keys import HomeKeys, load_keys
 from recollect.errors import ArchiveError, BackupUnusable, KeyUnavailable, SchemaTooNew
 from recollect.files import DRAFT_SUFFIX, move, write_file
 from recollect.maintenance.backup import manifest as m
-from recollect.maintenance.backup.copy import Progress, check_database, copy_stream
+from recollect.maintenance.backup.contents import Progress, check_database, copy_stream
 from recollect.maintenance.backup.create import open_members
 from recollect.maintenance.backup.manifest import BackupManifest, StoredFile
 from recollect.paths import DATABASE_NAME

@@ -19,7 +19,7 @@ from recollect.paths import DATABASE_NAME
 from recollect.recall.context.builder import ContextBlock, block_of, block_of_files, build, room_of
 from recollect.recall.context.lines import ContextEvent, ContextRequest, folder_of
 from recollect.recall.context.person_files import person_files
-from recollect.recall.context.ready import DAMAGE
+from recollect.recall.context.prepare_blocks import DAMAGE
 from recollect.store.context_log import ContextLogEntry
 from recollect.store.recent_reader import RecentReader
 from recollect.wire import firings_folder
@@ -27,8 +27,8 @@ from recollect.wire import firings_folder
 if TYPE_CHECKING:
     from recollect.config import ContextConfig
     from recollect.recall.answers import SearchAnswer
+    from recollect.recall.context.context_use import RecallStats, ShownBlock
     from recollect.recall.context.person_files import Begun
-    from recollect.recall.context.usage import RecallStats, ShownBlock
 
 BUDGET_TOKENS = 1200
 """What `[context] budget_tokens` is where the configuration says nothing."""
@@ -97,7 +97,7 @@ class ContextFacet:
 
         Raises StoreError and its subclasses.
         """
-        from recollect.recall.context.usage import recall_stats
+        from recollect.recall.context.context_use import recall_stats
         from recollect.store.context_log import count_own_calls, read_firings
 
         self.take_spooled()
@@ -115,7 +115,7 @@ class ContextFacet:
 
         Raises StoreError and its subclasses.
         """
-        from recollect.recall.context.usage import shown_of
+        from recollect.recall.context.context_use import shown_of
         from recollect.store.context_log import read_firings
 
         self.take_spooled()

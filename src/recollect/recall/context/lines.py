@@ -9,7 +9,7 @@ from typing import Literal, Protocol
 
 import msgspec
 
-from recollect.ready import work_folder
+from recollect.ready_blocks import work_folder
 from recollect.store.recent import Folder, RecentSession
 from recollect.store.recent_reader import RecentReader
 
@@ -116,7 +116,7 @@ def window(sessions: Sequence[RecentSession], total: int, shown: int) -> Sequenc
 def folder_of(cwd: str, env: Mapping[str, str]) -> Folder | None:
     """Return the repository that a folder is in, else the folder itself; None where it names nothing.
 
-    The rule is `recollect.ready.work_folder`.
+    The rule is `recollect.ready_blocks.work_folder`.
     """
     found = work_folder(cwd, env)
     if found is None:

@@ -17,7 +17,7 @@ import msgspec
 from recollect.errors import StoreError
 from recollect.files import create_file
 from recollect.paths import expand
-from recollect.ready import HEAD_BYTES, head_of
+from recollect.ready_blocks import HEAD_BYTES, head_of
 from recollect.recall.context.tokens import tokens_of
 from recollect.recall.quotes import CONTINUED, clean
 

@@ -12,7 +12,7 @@ from recollect.memory import EntryView, Hit, Memory, SearchAnswer, clean, conver
 from recollect.model.events import Event
 from recollect.model.learnings.entries import is_entry_uid, parts_of_citation
 from recollect.model.sessions import gone_note
-from recollect.serve.mcp.pages import (
+from recollect.serve.mcp.bounded_answer import (
     LEFT_OUT,
     Caller,
     Confines,
@@ -448,7 +448,9 @@ class ToolHandler:
     def _cited(self, cited: str) -> tuple[str, int]:
         name, mark, seq = cited.strip().rpartition("#")
         if not mark or not seq.isdecimal() or not seq.isascii() or len(seq) > 9:
-            raise UsageError(f"{passage(cited, 100)} is not a citation", hint="write session_uid#seq, as answers cite it")
+            raise UsageError(
+                f"{passage(cited, 100)} is not a citation", hint="write session_uid#seq, as answers cite it"
+            )
         return self._memory.session(name).session_uid, int(seq)
 
     def _near(self, uid: str, seq: int, around: int) -> list[Event]:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from mcp.server.context import ServerRequestContext
 
-    from recollect.serve.mcp.pages import Cursors
+    from recollect.serve.mcp.bounded_answer import Cursors
 
 ROOTS_WAIT_S = 1.0
 """How long a client may take to say where it works; without an answer the folder of this process counts."""
@@ -93,8 +93,8 @@ class MemoryServer:
         agent = _client_of(context)
 
         def answer() -> str:
+            from recollect.serve.mcp.bounded_answer import Caller
             from recollect.serve.mcp.handler import ToolHandler
-            from recollect.serve.mcp.pages import Caller
 
             notes = self._freshness.refreshed()
             memory = self._freshness.memory()
@@ -117,7 +117,7 @@ class MemoryServer:
             return _failed("internal_error", f"{type(error).__name__}; this is a bug of Recollect, please report it")
 
     def _cursors_of(self, home: Path) -> Cursors:
-        from recollect.serve.mcp.pages import Cursors
+        from recollect.serve.mcp.bounded_answer import Cursors
 
         if self._cursors is None:
             try:

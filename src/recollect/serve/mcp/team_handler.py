@@ -11,7 +11,7 @@ from recollect.memory import Hit, Memory, TeamAnswer, TeamHit, TeamSession, clea
 from recollect.model.team_citation import PREFIX, read_citation
 from recollect.model.team_messages import SharedEvent
 from recollect.model.undone import UNDONE
-from recollect.serve.mcp.pages import (
+from recollect.serve.mcp.bounded_answer import (
     Confines,
     CursorPosition,
     Cursors,

@@ -8,8 +8,7 @@ from recollect.errors import UnknownName, UsageError
 from recollect.memory import Contradiction, DiaryQuestion, FactAdded, FactQuestion, NewEntry, NewFact
 from recollect.model.learnings.notes import DiaryEntry, Fact
 from recollect.model.undone import UNDONE
-from recollect.serve.mcp.handler import ToolHandler
-from recollect.serve.mcp.pages import (
+from recollect.serve.mcp.bounded_answer import (
     CursorPosition,
     PageFrame,
     check_position,
@@ -20,6 +19,7 @@ from recollect.serve.mcp.pages import (
     when,
     whole,
 )
+from recollect.serve.mcp.handler import ToolHandler
 from recollect.serve.mcp.tools import (
     DEFAULT_BYTES,
     WRITING_TOOLS,

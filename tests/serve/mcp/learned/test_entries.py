@@ -10,7 +10,7 @@ import pytest
 
 from recollect.errors import UnknownName
 from recollect.memory import Memory
-from recollect.serve.mcp.pages import size
+from recollect.serve.mcp.bounded_answer import size
 from tests.ingest.entries.noted import draft, put
 from tests.serve.mcp.homes import Machine
 from tests.serve.mcp.test_answers import Asked

@@ -16,7 +16,7 @@ from recollect.insights.learnings.identity import LONGEST_TEXT, bounded, confide
 from recollect.insights.learnings.questions.batches import TurnBatch
 from recollect.insights.learnings.questions.excerpts import Excerpt
 from recollect.insights.learnings.questions.forms import MAX_LEARNINGS, Held, held, named, notes_in, said
-from recollect.insights.learnings.quotes import NAME, folded, stands_in, stems
+from recollect.insights.learnings.quote_check import NAME, folded, stands_in, stems
 from recollect.insights.learnings.safety import STEERING, judged, may_become
 from recollect.model.learnings.learnings import Author, Learning, LearningEvidence, LearningKind, Priority, Scope
 from recollect.model.marker import names_marker

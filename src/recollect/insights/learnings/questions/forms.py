@@ -18,7 +18,7 @@ import msgspec
 from recollect.endpoints.chat_interface import ChatAnswer
 from recollect.insights.learnings.questions.batches import TurnBatch
 from recollect.insights.learnings.questions.excerpts import Excerpt, plain
-from recollect.insights.learnings.quotes import saying, stands_in
+from recollect.insights.learnings.quote_check import saying, stands_in
 from recollect.model.learnings.learnings import LearningKind
 from recollect.model.marker import MARKER_BEGINNING
 from recollect.model.text import one_line

@@ -11,8 +11,8 @@ import msgspec
 from recollect.model.events import Event
 from recollect.store.connection import DatabaseHolder, store_errors, with_store_errors
 from recollect.store.entries import read_entry_marks
-from recollect.store.erasure.meaning import Leaving, resting_on
-from recollect.store.erasure.written import Written, of_repos, saying
+from recollect.store.erasure.insight_rows import Leaving, resting_on
+from recollect.store.erasure.note_rows import Written, of_repos, saying
 from recollect.store.events import EventRow
 from recollect.store.insight_feed import light_events
 from recollect.store.insights import unpack_node

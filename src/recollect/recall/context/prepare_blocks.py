@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from recollect import ready
+from recollect import ready_blocks as ready
 from recollect.clock import now_us
 from recollect.config import Config, ContextConfig, parse_config
 from recollect.errors import ConfigError, RecollectError, StoreLocked

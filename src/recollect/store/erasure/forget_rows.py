@@ -19,9 +19,9 @@ from recollect.model.payloads import KINDS, TokenUsage
 from recollect.model.sessions import SessionPatch
 from recollect.store.bodies import BlockEntry, decode_frame, encode_frame, payload_without_record
 from recollect.store.connection import store_errors, with_store_errors
-from recollect.store.erasure.meaning import NamedBy, forget_cited, forget_meaning, forget_uid, naming
-from recollect.store.erasure.redaction import STALE_PARSER
-from recollect.store.erasure.written import WrittenRemoval
+from recollect.store.erasure.insight_rows import NamedBy, forget_cited, forget_meaning, forget_uid, naming
+from recollect.store.erasure.note_rows import WrittenRemoval
+from recollect.store.erasure.redact_rows import STALE_PARSER
 from recollect.store.keys import FLAG_REPLACED, FLAG_SHIFT, HIDDEN, KIND_MASK, SEQ_BITS, unpack_event_id
 from recollect.store.session_facts import SessionFacts, decode_facts, encode_counts, encode_facts, repo_of
 from recollect.store.sessions import int_array

@@ -25,7 +25,7 @@ from recollect.files import DRAFT_SUFFIX, sync_folder, write_all
 from recollect.maintenance.backup import manifest as m
 from recollect.maintenance.backup.manifest import BackupManifest, BackupReport, KeyState, StoredFile
 from recollect.paths import DATABASE_NAME, SPOOL_FOLDER
-from recollect.ready import PROGRAM
+from recollect.ready_blocks import PROGRAM
 from recollect.store.lock import IngestLock
 from recollect.store.snapshots import Snapshot, open_copy, take_snapshot
 from recollect.wire import IMPORT_FOLDER

@@ -19,7 +19,7 @@ from recollect.model.insights.nodes import Evidence, Node
 from recollect.model.learnings.learnings import Learning
 from recollect.model.learnings.notes import DiaryEntry, Fact
 from recollect.store.entries import remove_entries, retell_entry
-from recollect.store.erasure.written import forget_evidence, forget_sessions, recording, remove_diary, remove_fact
+from recollect.store.erasure.note_rows import forget_evidence, forget_sessions, recording, remove_diary, remove_fact
 from recollect.store.insight_writer import keep_base
 from recollect.store.insights import unpack_node
 from recollect.store.keys import SEQ_BITS, unpack_event_id

@@ -12,7 +12,7 @@ import apsw
 
 from recollect.model.capabilities import WITNESS_LANE
 from recollect.store.connection import open_to_read
-from recollect.store.erasure.eviction import COVERED, IS_LARGE, LARGE_OF_SESSION
+from recollect.store.erasure.evict_rows import COVERED, IS_LARGE, LARGE_OF_SESSION
 from recollect.store.keys import SEQ_BITS
 from recollect.store.marks import small_write
 
