@@ -74,6 +74,8 @@ def example(kind: inspect.Type, *, is_full: bool, within: tuple[type, ...] = ())
             return values[0]
         case inspect.IntType(ge=ge):
             return 1 if ge is None else ge
+        case inspect.BytesType(min_length=least):
+            return b"x" * (least or 1)
         case inspect.AnyType():
             return {"a": [None, {"b": 1}]}
     return _PLAIN[type(kind)]  # a tuple with names is not among them: JSON would not have the names
@@ -81,7 +83,6 @@ def example(kind: inspect.Type, *, is_full: bool, within: tuple[type, ...] = ())
 
 _PLAIN: dict[type[inspect.Type], Any] = {
     inspect.NoneType: None, inspect.BoolType: False, inspect.FloatType: 0.5, inspect.StrType: "x",
-    inspect.BytesType: b"x",
 }  # fmt: skip
 
 ALL: dict[type, None] = {}

@@ -189,7 +189,7 @@ class EmbeddingFacet:
         self, *, max_seconds: float | None = None, anew: bool = False, gently: bool = False,
         with_passages: bool = True, progress: EmbedProgress | None = None,
     ) -> EmbedReport:  # fmt: skip
-        """Make missing vectors. again: make all of this model's again. gently: yield to other programs.
+        """Make missing vectors. anew: make all of this model's again. gently: yield to other programs.
 
         with_passages: also those of the contextual model, which take three hours of one core for 300 MB of transcripts.
         May be called from any thread; `stop` ends it soon. If another process does the same, returns at once with state

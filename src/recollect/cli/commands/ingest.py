@@ -194,7 +194,7 @@ def embed(anew: bool, remove: bool, max_seconds: float | None, background: bool,
     \b
     Examples:
       recollect embed
-      recollect embed --again --json
+      recollect embed --anew --json
     """
     from recollect.cli.render.progress import ProgressLine
     from recollect.memory import Memory
