@@ -42,8 +42,7 @@ def test_a_question_right_behind_an_append_finds_it_or_is_told_that_it_may_be_mi
     talk = desk.claude("one")
     talk.user("it begins with a quokka")
     desk.up()
-    talk.user("the daemon has met the wombat")
-    desk.wait_for("wombat")
+    desk.wait_for("quokka")
     with desk.memory() as memory:
         for number in range(20):
             talk.user(f"append number{number:02d}x")
@@ -55,8 +54,7 @@ def test_a_command_right_behind_an_append_finds_it_or_is_told_that_it_may_be_mis
     talk = desk.claude("one")
     talk.user("it begins with a quokka")
     daemon = desk.up()
-    talk.user("the daemon has met the wombat")
-    desk.wait_for("wombat")  # as above
+    desk.wait_for("quokka")
     for number in range(5):
         talk.user(f"append number{number:02d}x")
         answer = json.loads(desk.run("search", "--json", f"number{number:02d}x").stdout)

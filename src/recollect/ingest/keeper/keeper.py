@@ -11,6 +11,8 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from recollect.agents.registry import adapters_with
@@ -20,7 +22,7 @@ from recollect.errors import RecollectError
 from recollect.ingest.daemon import BEHIND, SETTLE_S, Counters, Delay, LiveStatus, Phase, WatchedPlace
 from recollect.ingest.keeper.document_watch import DocumentWatch
 from recollect.ingest.keeper.idle_work import Attempts, IdleWork
-from recollect.ingest.keeper.notices import LatestPaths, Noticed, Notices, SecondLooks
+from recollect.ingest.keeper.notices import MOST_LATEST, LatestPaths, Noticed, Notices, SecondLooks
 from recollect.ingest.learnings.run import LearnFacet
 from recollect.ingest.learnings.status import learning_now
 from recollect.ingest.operations import index_entries, take_changes
@@ -237,6 +239,9 @@ class Keeper:
             self._full_due = now + self._settings.rescan_seconds
             self._notes, self._is_degraded = tuple(report.notes), report.state == "degraded"
             self._needs_plan, self._plan_due = True, 0.0
+            with suppress(RecollectError):  # the next pass tells of it
+                rows = sorted(self._home.reader().ledgers(), key=attrgetter("observed_at"))
+                self._latest.know(rows[-MOST_LATEST:])
         else:
             self._again.after(scope.paths, report)
             if report.events:

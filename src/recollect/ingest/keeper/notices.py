@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from recollect.ingest.report import SyncReport
+    from recollect.store.rows import LedgerRow
 
 
 MOST_LATEST = 128
@@ -150,6 +151,22 @@ class LatestPaths:
                 self._seen[path] = state
             for path in list(self._seen)[:-MOST_LATEST]:
                 del self._seen[path]
+
+    def know(self, sources: Iterable[LedgerRow]) -> None:
+        """Remember sources that nothing was noted of yet, as far as they were read: more text is a change.
+
+        sources: oldest first.
+        """
+        found: dict[str, tuple[int, int] | None] = {}
+        for row in sources:
+            state = _state(row.path)
+            if state is not None:
+                found[row.path] = (row.bytes_seen, state[1])
+                folder = os.path.dirname(row.path)
+                found[folder] = _state(folder)
+        with self._lock:
+            kept = {path: state for path, state in found.items() if path not in self._seen}
+            self._seen = dict([*kept.items(), *self._seen.items()][-MOST_LATEST:])
 
     def changed(self) -> list[str]:
         """Return those that are not as they were."""
