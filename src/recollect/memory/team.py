@@ -207,7 +207,9 @@ class TeamFacet:
         return mine
 
     def _ask(self, name: str, asked: msgspec.Struct | None, kind: type[T]) -> T:
-        with self._client(self.membership()) as client:
+        """Ask once: a person who waits learns at once that the server is away."""
+        mine = self.membership()
+        with TeamClient(mine.url, mine.token, attempts=1) as client:
             return client.ask(name, asked, kind)
 
     def _agents(self, where: EventFilter) -> tuple[str, ...]:
