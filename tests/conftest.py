@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import os
 import shutil
@@ -9,10 +10,13 @@ import signal
 import socket
 import sys
 import tempfile
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import anyio
 import pytest
 from hypothesis import settings
 
@@ -177,7 +181,15 @@ def browser() -> Iterator[Browser]:
         pytest.skip("no Chromium on this machine: `apt-get install chromium` runs the tests in a real browser")
     from playwright.sync_api import sync_playwright
 
-    with sync_playwright() as playwright:
+    with sync_playwright() as playwright, pytest.MonkeyPatch.context() as patch:
+        for module in (asyncio, anyio):  # Playwright's own loop stays running in this thread
+            patch.setattr(module, "run", partial(_run_beside, module.run))
         found = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
         yield found
         found.close()
+
+
+def _run_beside(run: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+    """Run an event loop in a thread of its own."""
+    with ThreadPoolExecutor(1) as beside:
+        return beside.submit(run, *arguments, **options).result()

@@ -17,7 +17,7 @@ Recollect = Callable[..., Any]
 
 WRITES = {
     ("actions", "add"), ("decisions", "add"), ("diary", "write"), ("facts", "add"), ("facts", "replace"),
-    ("learnings", "add"),
+    ("learnings", "add"), ("team", "import"),
 }  # fmt: skip
 """They may name a repository that nothing is known of yet."""
 ARGUMENTS = {("search",): ("webhook",), ("retro",): ("--since", "2026-01-01"),

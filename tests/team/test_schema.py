@@ -17,8 +17,8 @@ ALL_TEAMS = "SELECT team_id, name FROM recollect.team"
 """An administrator's list of the teams themselves."""
 _NO_ALIAS = "ON|SET|WHERE|JOIN|LEFT|ORDER|FOR|GROUP|VALUES|ENABLE"
 _TABLE = re.compile(
-    r"\b(?:(?:INTO|COPY)\s+recollect\.([a-z]+)\b|"  # in parentheses: columns, not arguments
-    r"(?:FROM|JOIN|UPDATE|USING|ONLY)\s+recollect\.([a-z]+)\b(?!\s*\())(?:\s+AS)?"
+    r"\b(?:(?:INTO|COPY)\s+recollect\.([a-z_]+)\b|"  # in parentheses: columns, not arguments
+    r"(?:FROM|JOIN|UPDATE|USING|ONLY)\s+recollect\.([a-z_]+)\b(?!\s*\())(?:\s+AS)?"
     rf"(?:\s+(?!(?:{_NO_ALIAS})\b)([a-z]+)\b)?"
 )
 
@@ -102,7 +102,7 @@ def test_every_statement_names_the_team_of_each_table(repository: Path) -> None:
             if table in OF_THE_DATABASE or "INTO recollect.team (name)" in statement or statement.startswith(ALL_TEAMS):
                 continue
             name = f"{alias}.team_id" if alias else "team_id"
-            is_first = f"recollect.{table} (team_id" in statement or f"recollect.{table} AS s (team_id" in statement
+            is_first = bool(re.search(rf"recollect\.{table}(?: AS [a-z])? \(team_id", statement))
             assert is_first if written else name in statement, f"{place}: {statement}"
             checked += 1
     assert checked > 25

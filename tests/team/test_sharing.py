@@ -320,7 +320,7 @@ def test_a_question_of_another_model_is_answered_by_words_and_says_so(ada: Machi
     mine = grace.memory.team.membership()
     asked = TeamQuestion("checkout leak", model="another", vector=bytes(range(128)) * 2)
     with TeamClient(mine.url, mine.token) as client:
-        answer = client.search(asked, TeamAnswer)
+        answer = client.ask("search", asked, TeamAnswer)
     assert answer.hits
     assert any("no vectors of this memory's model" in note for note in answer.notes)
 

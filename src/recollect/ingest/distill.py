@@ -272,7 +272,7 @@ def distill_after(
     with after_sync("distill", "analysed", request, report) as (should_stop, show):
         done = distill(
             home, opened, now_us=request.now_us, should_stop=should_stop, progress=show,
-            learning=learning.begin(is_patient=True),
+            learning=learning.begin(),
         )  # fmt: skip
         report.distilled_sessions, report.waiting_sessions = done.sessions, done.under_way
         report.notes += done.notes

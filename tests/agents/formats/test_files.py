@@ -56,7 +56,7 @@ FORGET = (files.entries, files._read, adapters)
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A folder of descriptions in the place of ours."""
-    monkeypatch.setattr(files, "files", lambda _package: tmp_path)
+    monkeypatch.setattr(files, "_FOLDER", tmp_path)
     for found in FORGET:
         found.cache_clear()
     yield tmp_path

@@ -35,7 +35,7 @@ def holds_the_laws(text: str, form: Format, wanted: list[Edit]) -> None:
     assert take_out(applied.text, form, applied.undos).text == text
 
 
-REFUSED = re.compile(r"is not a (table|list)|is there already")
+REFUSED = re.compile(r"is not a (table|list)|already has a value")
 """What may be in the way of an edit: something of the person's, never a layout."""
 
 
@@ -173,7 +173,7 @@ def test_what_is_gone_already_is_told() -> None:
 
 
 def test_somebody_elses_entry_of_our_name_is_not_written_over() -> None:
-    with pytest.raises(SettingsRefused, match=r"mcpServers\.recollect is there already"):
+    with pytest.raises(SettingsRefused, match=r"mcpServers\.recollect already has a value"):
         apply_edits(
             '{"mcpServers": {"recollect": {"command": "theirs"}}}',
             "json",

@@ -357,19 +357,6 @@ def test_beside_agents_a_session_is_read_now_and_then_and_at_once_when_its_turn_
     assert runs() == 1
 
 
-def test_a_sync_reads_a_session_again_when_its_turn_is_over(world: World) -> None:
-    one = world.claude("one")
-    one.user("Remember that tests run with `make test`.")
-    assert world.memory.sync().learned_sessions == 1
-    one.user("Remember that deployments run with `make deploy`.")
-    report = world.memory.sync()
-    assert (report.events, report.learned_sessions) == (1, 0)
-    assert world.memory.learn.status().sessions_waiting == 1
-    one.assistant("Done.")
-    assert world.memory.sync().learned_sessions == 1
-    assert len(world.memory.learn.learnings()) == 2
-
-
 def test_a_large_session_is_read_no_more_often_than_its_size_justifies(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -127,7 +127,7 @@ def test_a_file_that_never_stands_still_is_left_alone_and_that_is_said(tmp_path:
         path.write_text(render(f"# {next(count)}\n", ()))
 
     edit()
-    with pytest.raises(StoreError, match="changes all the time"):
+    with pytest.raises(StoreError, match="keeps changing"):
         write_user_file(path, [preference()], Written(), before_replacing=edit)
     assert "use tabs" not in path.read_text()
     assert os.listdir(tmp_path) == ["user.md"]

@@ -54,7 +54,7 @@ def test_an_empty_pattern_takes_a_shipped_rule_out() -> None:
 @pytest.mark.parametrize(
     ("rule", "said"),
     [
-        (GateRule("mine.broken", "choice", "(unclosed"), "is no regular expression"),
+        (GateRule("mine.broken", "choice", "(unclosed"), "is not a regular expression"),
         (GateRule("mine.slow", "choice", "(a+)+b"), "repeats a group"),
         (GateRule("mine.empty", "choice", ""), "no shipped rule is called so"),
         (GateRule(" ", "choice", "x"), "has no id"),

@@ -138,7 +138,7 @@ def test_a_unit_that_somebody_changed_is_neither_overwritten_nor_deleted(desk: D
     unit = desk.units / f"{name}.service"
     unit.write_text(unit.read_text() + "# mine\n")
     assert "was changed since" in desk.service.status().detail
-    with pytest.raises(SettingsError, match="not as Recollect wrote it"):
+    with pytest.raises(SettingsError, match="has changed since Recollect wrote it"):
         desk.service.install("daemon")
     report = desk.service.remove()
     assert unit.read_text().endswith("# mine\n")
@@ -150,7 +150,7 @@ def test_a_strangers_unit_of_our_name_is_left_alone(desk: Desk) -> None:
     name = desk.service.install("daemon", is_dry_run=True).name
     desk.units.mkdir(parents=True)
     (desk.units / f"{name}.service").write_text("[Service]\nExecStart=/bin/true\n")
-    with pytest.raises(SettingsError, match="not as Recollect wrote it"):
+    with pytest.raises(SettingsError, match="has changed since Recollect wrote it"):
         desk.service.install("daemon")
     assert not (desk.memory / "service.json").exists()
 

@@ -261,9 +261,9 @@ def test_an_event_is_opened_with_its_neighbours(small: Asked) -> None:
         ("get_session", {"session": "claude:nobody"}, UnknownName, "no session"),
         ("get_session", {"session": "' OR 1=1 --"}, UnknownName, "no session"),
         ("open", {"id": "claude:nobody#1"}, UnknownName, "no session"),
-        ("open", {"id": "no citation"}, UsageError, "no citation"),
-        ("open", {"id": "claude:x#٣"}, UsageError, "no citation"),
-        ("open", {"id": "claude:x#99999999999999999999"}, UsageError, "no citation"),
+        ("open", {"id": "no citation"}, UsageError, "not a citation"),
+        ("open", {"id": "claude:x#٣"}, UsageError, "not a citation"),
+        ("open", {"id": "claude:x#99999999999999999999"}, UsageError, "not a citation"),
         ("delete_everything", {}, UnknownName, "no tool"),
     ],
 )

@@ -209,7 +209,7 @@ def test_nothing_is_in_two_collections(recollect: Recollect, shop: Path, tmp_pat
         ((shop / "docs",), "is part of the collection 'shop'"),
         ((tmp_path,), "has the collection 'shop' in it"),
         ((other, "--collection", "a/b"), "cannot name a collection"),
-        ((Path.home(),), "is no project"),
+        ((Path.home(),), "is not a project"),
     ):
         refused = recollect("docs", "add", *argv)
         assert refused.code == 2, (argv, refused)

@@ -37,7 +37,7 @@ def sync_folder(
     machine: str,
     is_dry_run: bool,
 ) -> CommandResult:
-    """Share your sessions between your machines, through a folder.
+    """Share sessions between your machines, through a folder.
 
     DIR is a folder that reaches all of them: in Dropbox, on a network drive, on a USB stick. What lies in it is
     encrypted with your passphrase. The command ingests what is new here, takes what the other machines have put there,

@@ -13,7 +13,7 @@ from recollect.cli.terminal import safe, safe_line
 from recollect.units import count, duration, plural
 
 if TYPE_CHECKING:
-    from recollect.memory import BlameAnswer, DecisionsAnswer, DecisionView
+    from recollect.memory import BlameAnswer, DecisionsAnswer, DecisionView, TeamDecisionsAnswer
     from recollect.model.insights.digests import Digest
 
 
@@ -23,7 +23,7 @@ _CITED = 3
 _FOLLOWED = {"supersedes": "superseded by", "reverses": "reversed by", "contradicts": "contradicted by"}
 
 
-def print_decisions(out: Console, answer: DecisionsAnswer) -> None:
+def print_decisions(out: Console, answer: DecisionsAnswer | TeamDecisionsAnswer) -> None:
     """Print decisions, newest first, then how many more there are."""
     for view in answer.decisions:
         print_decision(out, view)

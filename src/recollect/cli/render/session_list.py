@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from recollect.memory import SessionPage
+    from recollect.memory import SessionPage, TeamSessionPage
     from recollect.model.sessions import Session
 
 
@@ -21,7 +21,7 @@ TABLE_WIDTH = 130
 _SET_IN = "  "
 
 
-def print_sessions(out: Console | Plain, page: SessionPage, *, offset: int) -> None:
+def print_sessions(out: Console | Plain, page: SessionPage | TeamSessionPage, *, offset: int) -> None:
     """Print a list of sessions, newest first, and how to see more."""
     if isinstance(out, Plain) and not _is_plain(page):
         out = console()

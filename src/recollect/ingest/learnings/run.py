@@ -398,11 +398,11 @@ def learn(
 def learn_after(run: LearningRun, opened: Opened, request: SyncRequest, report: SyncReport) -> None:
     """Learn from what a sync left due, and was not learned from while it was analysed."""
     with after_sync("learn", "learned from", request, report) as (should_stop, show):
-        extracting = run.begin(is_patient=True)
+        extracting = run.begin()
         if extracting is None:
             return
         with opened.writer.for_what_can_be_made_again():
-            if extracting.run(is_patient=True, should_stop=should_stop, progress=show).state == "interrupted":
+            if extracting.run(should_stop=should_stop, progress=show).state == "interrupted":
                 report.state = "interrupted"
 
 
