@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import closing
 from http.client import HTTPConnection
 from typing import Any
 
@@ -26,12 +27,10 @@ class Client:
         """Return the status and the answer. headers: with underscores for hyphens; "" leaves one out."""
         named = {"recollect-protocol": "1", "authorization": f"Bearer {self.token}"}
         named |= {name.replace("_", "-"): value for name, value in headers.items()}
-        connection = HTTPConnection("127.0.0.1", self._port, timeout=120)
-        connection.request("POST", path, body, {name: value for name, value in named.items() if value})
-        response = connection.getresponse()
-        said = response.read()
-        connection.close()
-        return response.status, json.loads(said)
+        with closing(HTTPConnection("127.0.0.1", self._port, timeout=120)) as connection:
+            connection.request("POST", path, body, {name: value for name, value in named.items() if value})
+            response = connection.getresponse()
+            return response.status, json.loads(response.read())
 
     def batch(self, **fields: Any) -> tuple[int, Any]:
         """Send a batch, made of `fields`, as the next one."""
