@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 import subprocess
 import sys
@@ -23,6 +24,8 @@ from recollect.privacy.redact import redactor_of
 from recollect.processes import own_command
 from recollect.store.insight_feed import SessionFeed
 
+_GARBAGE_AT = 20_000
+"""New objects from which on Python looks for garbage while many sessions are analysed: more would cost 30 MB."""
 _AHEAD = 64
 """Analyses that wait for one before them, at most: what is held in memory, some 100 kB each. While one process is at a
 long session, the others continue."""
@@ -37,6 +40,9 @@ def shared(
     """
     board = _Board(wanted)
     running = [_HelperProcess(board, greeting) for _ in range(helpers)]
+    before = gc.get_threshold()
+    if helpers and before[0] > _GARBAGE_AT:
+        gc.set_threshold(_GARBAGE_AT, *before[1:])
     try:
         while (turn := board.next_turn()) is not None:
             if isinstance(turn, Analysed):
@@ -44,6 +50,7 @@ def shared(
             else:
                 board.put(turn, analyst.analyse(board.wanted[turn]))
     finally:
+        gc.set_threshold(*before)
         board.stop()
         for helper in running:
             helper.end()
