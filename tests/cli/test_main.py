@@ -104,7 +104,7 @@ def test_the_help_is_grouped(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_no_arguments_show_the_help(capsys: pytest.CaptureFixture[str]) -> None:
     assert run([]) == 0
-    assert "look after:" in capsys.readouterr().out
+    assert "maintain:" in capsys.readouterr().out
 
 
 def test_the_help_loads_neither_the_engine_nor_the_renderer() -> None:

@@ -37,7 +37,7 @@ def test_the_passphrase_comes_from_a_variable_a_file_or_a_pipe(
     (tmp_path / "passphrase").write_text(f"{PASSPHRASE}\nand a note\n")
     assert recollect("sync-folder", str(shared), "--passphrase-file", str(tmp_path / "passphrase")).code == 0
     said = recollect("sync-folder", str(shared), stdin=f"{PASSPHRASE}\n".encode())
-    assert (said.code, said.out.splitlines()[0]) == (0, "took 0 sessions, 0 B of no other machine")
+    assert (said.code, said.out.splitlines()[0]) == (0, "received 0 sessions (0 B) from other machines")
 
 
 def test_a_wrong_passphrase_is_one_line_and_a_hint(
@@ -61,4 +61,4 @@ def test_a_refused_file_is_named_and_the_code_says_so(
     batch.write_bytes(batch.read_bytes()[:-1])
     done = recollect("sync-folder", str(shared))
     assert done.code == 3
-    assert f"passed over {batch}" in done.out
+    assert f"skipped {batch}" in done.out

@@ -44,7 +44,7 @@ _AT_ONCE = 500
 )
 @prints
 def backup(target: Path, without_key: bool) -> CommandResult:
-    """Copy the memory, as of one moment.
+    """Make a consistent copy of the memory.
 
     TARGET is a folder, or a file whose name ends in .tar.zst. You can ingest and search meanwhile. The backup is read
     back and every chunk is opened before it counts as done. If you interrupt it, no backup exists. A second backup to

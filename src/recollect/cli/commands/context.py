@@ -22,7 +22,7 @@ BEGUN = ResultKind("context-init", "Begun", "learnings:print_begun")
 
 @noun(default="show", replaced={"--shown": "log"})
 def context() -> None:
-    """Show what an agent is given when a session starts here.
+    """Show the context that an agent gets when a session starts here.
 
     \b
     Examples:

@@ -58,7 +58,7 @@ HANDOFF = ResultKind("handoff", "Handoff", _print_brief, is_plain=True)
 @no_sync_option
 @prints
 def resume(session: str, is_run: bool, no_sync: bool, as_json: bool) -> CommandResult | int:
-    """Go on with a session in its own agent.
+    """Resume a session in its own agent.
 
     Prints the agent's own command and the folder to run it in. With --run, it runs, and its exit code is returned; no
     shell reads it. SESSION is a session's uid or a unique prefix of it.

@@ -63,7 +63,7 @@ def _print_steps(*, as_json: bool) -> Callable[[Fix], None]:
 @click.option("--deep", is_flag=True, help="Also derive everything again and compare it with what is stored.")
 @prints
 def verify(file: str | None, agent: str | None, deep: bool) -> CommandResult:
-    """Prove that every stored byte can be given back.
+    """Prove that every stored byte can be restored.
 
     Reads the whole archive, recomputes every hash, and compares what was ingested with what can be given back. With
     FILE, it checks only that transcript and needs no memory: every byte must be accounted for, and parsing and

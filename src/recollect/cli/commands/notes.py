@@ -78,7 +78,7 @@ def question_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 @noun(default="list")
 def facts() -> None:
-    """Keep facts, each with the time in which it holds.
+    """Keep facts, each with the period in which it holds.
 
     A fact is a subject, a predicate and an object.
 

@@ -32,7 +32,7 @@ REVEAL_LOG = ResultKind("reveal-log", "AuditEntry", "maintenance:print_log", lis
 @click.option("--remove", "is_removal", is_flag=True, help="Keep these repositories again.")
 @prints
 def exclude(repos: tuple[str, ...], is_removal: bool) -> CommandResult:
-    """Keep nothing of a repository.
+    """Keep a repository out of the memory.
 
     Sessions in it are not ingested from now on. Name the repository, or a folder: `*` stands for any characters.
     Without names it lists what is excluded. What is stored already stays until you run `recollect forget --repo`.

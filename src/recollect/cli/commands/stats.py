@@ -50,7 +50,7 @@ unused_no_sync_option = replaced_option("--no-sync", instead="leave it out")
 
 @noun(default="overview")
 def stats() -> None:
-    """Show how much is stored, how it is used, what it cost.
+    """Show how much is stored, how often it is used and what it cost.
 
     \b
     Examples:

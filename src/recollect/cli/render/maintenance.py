@@ -324,7 +324,7 @@ def _print_work(out: Console, status: LiveStatus, *, page: str) -> None:
         ("page", safe_line(page) if page else f"none: {safe_line(status.http)}"),
         ("phase", f"{status.phase}, {plural(status.waiting_paths, 'changed path')} waiting"),
         ("last pass", _since(status.last_pass_at, now)),
-        ("of everything", _since(status.last_full_at, now)),
+        ("last full pass", _since(status.last_full_at, now)),
         ("ingested", f"{plural(done.events, 'event')}, {size(done.bytes)} in {passes}"),
         ("analysed", plural(done.distilled_sessions, "session")),
         ("retention", _since(status.last_sweep_at, now)),
@@ -369,7 +369,7 @@ def _watched(status: LiveStatus) -> str:
     text = plural(len(status.watched), "folder")
     if polled:
         reasons = ", ".join(sorted({place.reason for place in polled}))
-        text += f", {len(polled)} of them looked at every 2 s ({safe_line(reasons)})"
+        text += f", {len(polled)} of them polled every 2 s ({safe_line(reasons)})"
     return text
 
 

@@ -110,12 +110,12 @@ def print_status(out: Console | Plain, status: TeamStatus) -> None:
 
 def print_folder(out: Console | Plain, report: FolderReport) -> None:
     """Print what was exchanged through a folder."""
-    did = ("would take", "would add") if report.is_dry_run else ("took", "added")
-    others = ", ".join(report.machines) or "no other machine"
-    took = f"{plural(report.received_sessions, 'session')}, {size(report.received_bytes)}"
-    put(out, safe_line(f"{did[0]} {took} of {others}"))
-    added = f"{plural(report.sent_sessions, 'session')}, {size(report.sent_bytes)}"
-    put(out, safe_line(f"{did[1]} {added} of {report.machine} in {plural(report.sent_batches, 'batch', 'batches')}"))
+    did = ("would receive", "would send") if report.is_dry_run else ("received", "sent")
+    others = ", ".join(report.machines) or "other machines"
+    received = f"{plural(report.received_sessions, 'session')} ({size(report.received_bytes)})"
+    put(out, safe_line(f"{did[0]} {received} from {others}"))
+    sent = f"{plural(report.sent_sessions, 'session')} ({size(report.sent_bytes)})"
+    put(out, safe_line(f"{did[1]} {sent} from {report.machine} in {plural(report.sent_batches, 'batch', 'batches')}"))
     if report.forgotten_sessions:
         put(out, f"{plural(report.forgotten_sessions, 'session')} forgotten, as on another machine")
     if report.removed_batches:
@@ -126,7 +126,7 @@ def print_folder(out: Console | Plain, report: FolderReport) -> None:
     if report.held_back:
         put(out, f"{plural(report.held_back, 'source stays', 'sources stay')} here: of excluded repositories")
     for one in report.refused:
-        put(out, safe_line(f"passed over {one.path}: {one.reason}"))
+        put(out, safe_line(f"skipped {one.path}: {one.reason}"))
     for note in report.notes:
         put(out, safe_line(note))
 
