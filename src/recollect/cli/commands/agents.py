@@ -188,9 +188,9 @@ def _finish(
 def conformance(module: str, fixtures: Path) -> CommandResult:
     """Check an adapter against its fixtures.
 
-    These are the rules that every adapter of Recollect keeps. MODULE is the slug of an agent that is installed or
-    described in your configuration, or `package.module:Adapter`; FIXTURES holds `<slug>/<version>/<scenario>/...`, see
-    `recollect help add-an-agent`. The exit code is 3 if a rule is broken.
+    The command tests the rules that all adapters of Recollect obey. MODULE is `package.module:Adapter`, or the slug of
+    an agent that is installed or described in your configuration. FIXTURES is a folder with files in
+    `<slug>/<version>/<scenario>/...` (`recollect help add-an-agent`). The exit code is 3 if a rule is broken.
 
     \b
     Example:

@@ -94,7 +94,7 @@ def log(session: str, limit: int) -> CommandResult:
 @click.option("--dry-run", "is_dry_run", is_flag=True, help="Show what would be written; write nothing.")
 @prints
 def init(is_dry_run: bool) -> CommandResult:
-    """Write `soul.md` and `user.md`, which come first in what agents are given.
+    """Write `soul.md` and `user.md`, which agents get first.
 
     An existing file is never overwritten. Both are yours to edit.
 

@@ -60,8 +60,8 @@ HANDOFF = ResultKind("handoff", "Handoff", _print_brief, is_plain=True)
 def resume(session: str, is_run: bool, no_sync: bool, as_json: bool) -> CommandResult | int:
     """Resume a session in its own agent.
 
-    Prints the agent's own command and the folder to run it in. With --run, it runs, and its exit code is returned; no
-    shell reads it. SESSION is a session's uid or a unique prefix of it.
+    Prints the agent's own command and the folder to run it in. With --run, Recollect runs the command, without a shell,
+    and returns its exit code. SESSION is a session's uid or a unique prefix of it.
 
     \b
     Examples:
@@ -117,9 +117,9 @@ def _run(found: ResumeCommand) -> int:
 def handoff(session: str, to: str, budget: int | None, *, out: Path | None, no_sync: bool) -> CommandResult:
     """Write a brief of a session for another agent.
 
-    It says what was asked, what was decided and whether that still holds, what was run and changed, what fails, what is
-    left to do and where it stopped. Each line cites its source. The brief of a running session ends where the session
-    is now. SESSION is a session's uid or a unique prefix of it.
+    The brief says what was asked, what was decided and whether that still holds, what was run and changed, what fails,
+    what is left to do, and where the session stopped. Each line cites its source. You can also write a brief of a
+    session that is still running. SESSION is a session's uid or a unique prefix of it.
 
     \b
     Examples:

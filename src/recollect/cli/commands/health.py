@@ -29,7 +29,7 @@ def doctor(is_fixing: bool, is_dry_run: bool, as_json: bool) -> CommandResult:
     """Check the health of the memory.
 
     Every check runs now and says what to do if it fails. --fix repairs what it can without deleting anything that is
-    stored: it closes permissions, ingests what waits, derives again what older versions derived, repairs the index,
+    stored: it restricts permissions, ingests what waits, derives again what older versions derived, repairs the index,
     restores the agent settings that `recollect setup` wrote, removes what crashes left behind, and frees disk space.
 
     \b

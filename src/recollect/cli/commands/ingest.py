@@ -82,7 +82,9 @@ class ImportSelection(TypedDict):
 
 @click.command()
 @click.argument("paths", nargs=-1, type=NamedPath(path_type=Path), metavar="[PATH]...")
-@click.option("--as", "agent", metavar="SLUG", help="The agent that wrote the files, if their content does not tell.")
+@click.option(
+    "--as", "agent", metavar="SLUG", help="The agent that wrote the files, if their content does not show it."
+)
 @when_option("--since", f"Only sessions whose last message is from this time or later: {TIME_FORMS}.", also="--after")
 @click.option(
     "--min-messages",
@@ -105,7 +107,7 @@ def import_(
     Recollect ingests what your agents wrote.
 
     Recollect recognises each file by its content, a database by its tables and columns, and unpacks zip archives
-    temporarily. It lists what belongs to no known agent and skips it. The exit code is 1 if nothing could be ingested.
+    temporarily. It skips files of unknown agents and lists them. The exit code is 1 if nothing could be ingested.
     It imports a MemPalace directory as a whole.
 
     With --min-messages, searches leave out shorter sessions. A session that grows past that number is indexed whole,

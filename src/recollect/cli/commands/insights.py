@@ -41,7 +41,7 @@ class Times(TypedDict):
 def decisions() -> None:
     """Show decisions and whether they still hold.
 
-    Each decision is cited as SESSION#SEQ. Nothing is ingested for this; sessions are analysed when they have ended.
+    Each decision is cited as SESSION#SEQ. This command ingests nothing. Sessions are analysed after they have ended.
 
     \b
     Examples:
@@ -62,7 +62,7 @@ def decisions() -> None:
     "--at",
     metavar="WHEN",
     default="",
-    help="What held at that time, to its end: 2026-08-01, 2026-08, yesterday, monday, last week, 7d.",
+    help="What held at the end of that time: 2026-08-01, 2026-08, yesterday, monday, last week, 7d.",
 )
 @click.option(
     "--known-at", metavar="WHEN", default="", help="What the memory knew at that time, from what it had ingested."
@@ -81,8 +81,8 @@ def list_decisions(
 ) -> CommandResult:  # fmt: skip
     """List decisions, newest first.
 
-    QUERY: words that a decision must contain, or its id (`decision:…`). `maybe` marks a decision that no rule proves:
-    learned weights found it, and they err more often (`recollect help how-decisions-are-found`).
+    QUERY: words that a decision must contain, or its id (`decision:…`). `maybe` marks decisions that learned weights
+    found; they are wrong more often than those of rules (`recollect help how-decisions-are-found`).
 
     \b
     Examples:
@@ -123,7 +123,7 @@ def add_decision(
     statement: tuple[str, ...], repo: str, path: str, session: str, *, chosen: tuple[str, ...],
     rejected: tuple[str, ...], because: str,
 ) -> CommandResult:  # fmt: skip
-    """Add a decision that no agent heard.
+    """Add a decision that no session contains.
 
     \b
     Example:

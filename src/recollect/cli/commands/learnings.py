@@ -337,7 +337,8 @@ def _ask(memory: Memory, older: TimeRange | None, *, as_json: bool) -> CommandRe
 def actions() -> None:
     """Show what sessions left to do; mark it as done.
 
-    Agents are given pending actions as suggestions when a session starts; nothing is ever run. An ID may be shortened.
+    When a session starts, the agent gets pending actions as suggestions. Recollect never runs them. You can shorten an
+    ID.
 
     \b
     Examples:

@@ -228,9 +228,9 @@ def _print_events(path: Path, agent: str | None) -> int:
 def replay(file: str, steps: int, signals: bool, digests: bool, *, is_ranked: bool, **piped: Unpack[Piped]) -> int:
     """Replay a transcript step by step.
 
-    Prints the nodes that a watcher would have got, in order, as NDJSON. A node that changed since the previous step is
-    printed again; one that no longer holds is printed as {"node": "retracted"}. The last step equals one pass over the
-    whole transcript. --json changes nothing.
+    Prints, as NDJSON and in order, the nodes that `recollect watch` would have printed while the session ran. A node
+    that changed since the previous step is printed again; one that no longer holds is printed as {"node": "retracted"}.
+    The last step gives the same as `recollect parse --nodes`. --json changes nothing.
 
     \b
     Examples:

@@ -69,7 +69,7 @@ def search(
     """Search everything your agents did.
 
     A query can have words, "phrases", OR, -not, *infix*, /regex/, and filters such as repo: kind: tool: path: after:
-    (`recollect help query-language`). The options below add filters to it. Everything after -- is query.
+    (`recollect help query-language`). The options below add filters to it. Everything after -- is part of the query.
 
     \b
     Examples:

@@ -56,8 +56,8 @@ def exclude(repos: tuple[str, ...], is_removal: bool) -> CommandResult:
 def keys() -> None:
     """Show, rotate or move the archive's key.
 
-    The archive is sealed by a data key, and that by a wrapping key: in a file of the memory's home, or in the keyring
-    of the operating system. Backups that were made before a change open with the keys in them.
+    A data key encrypts the archive, and a wrapping key encrypts the data key. The wrapping key is in a file in the
+    home, or in the keyring of the operating system. A backup that you made before a change opens with its own keys.
 
     \b
     Examples:

@@ -60,7 +60,7 @@ def ui(port: int, no_open: bool, as_json: bool) -> int:
     """Open the web page: search, sessions, transcripts.
 
     A running daemon serves the page. Without one, this command serves it until Ctrl-C. Only your own browser can read
-    it: the page is on this machine alone, and the printed address carries an access token.
+    the page, because it is available only on this machine and its address contains an access token.
 
     \b
     Examples:

@@ -209,10 +209,10 @@ def retro(
 ) -> CommandResult:
     """Report on a period: outcomes, cost, errors, decisions.
 
-    Prints tables on a terminal and Markdown elsewhere; lines cite their evidence (`recollect show` opens it). An HTML
-    page contains plots; next to a Markdown file they are written as images. The report compares the period with the one
-    before it, of the same length. If nothing happened, it says so and the exit code is 1. `recollect sync --retro-out
-    FOLDER` writes a report every week.
+    Prints tables on a terminal and Markdown elsewhere. Lines cite their evidence (`recollect show` opens it). An HTML
+    file contains plots; for a Markdown file, they are written next to it as images. The report compares the period with
+    the previous one of the same length. If nothing happened, it says so and the exit code is 1.
+    `recollect sync --retro-out FOLDER` writes a report every week.
 
     \b
     Examples:

@@ -25,10 +25,10 @@ FOLDER = ResultKind("sync-folder", "FolderReport", "team:print_folder")
     "--remember/--no-remember",
     "is_remembered",
     default=None,
-    help="Keep the key in your memory's folder, readable by you alone; or remove it from there.",
+    help="Store the key in your memory's home, where only you can read it, or remove it from there.",
 )
 @click.option("--machine", default="", metavar="NAME", help="What this machine is called.  [default: its host name]")
-@click.option("--dry-run", "is_dry_run", is_flag=True, help="Only say what would be sent and received.")
+@click.option("--dry-run", "is_dry_run", is_flag=True, help="Show what would be sent and received; change nothing.")
 @prints
 def sync_folder(
     folder: Path,
@@ -39,10 +39,11 @@ def sync_folder(
 ) -> CommandResult:
     """Share sessions between your machines, through a folder.
 
-    DIR is a folder that reaches all of them: in Dropbox, on a network drive, on a USB stick. What lies in it is
-    encrypted with your passphrase. The command ingests what is new here, takes what the other machines have put there,
-    and adds what this one has. Sessions of excluded repositories stay here; what you forget on one machine is forgotten
-    on the others. The passphrase is asked for, or read from RECOLLECT_SYNC_PASSPHRASE, from a file or from a pipe.
+    DIR is a folder that all your machines can reach: in Dropbox, on a network drive or on a USB stick. Its contents are
+    encrypted with your passphrase. The command ingests what is new on this machine, adds it to the folder, and gets
+    what the other machines have added. Sessions of excluded repositories stay on this machine. What you forget on one
+    machine is forgotten on the others. The passphrase comes from RECOLLECT_SYNC_PASSPHRASE, a file or a pipe; otherwise
+    the command asks for it.
 
     \b
     Examples:

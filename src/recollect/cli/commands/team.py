@@ -34,14 +34,14 @@ STATUS = ResultKind("team-status", "TeamStatus", "team:print_status")
 
 database_option = click.option(
     "--database", metavar="URL", envvar="RECOLLECT_TEAM_DATABASE", required=True,
-    help="postgresql://…; or set RECOLLECT_TEAM_DATABASE, which keeps the password out of the list of processes.",
+    help="postgresql://… Set RECOLLECT_TEAM_DATABASE instead to keep the password out of the process list.",
 )  # fmt: skip
-team_option = click.option("--team", default="", metavar="NAME", help="Which team, where the database has several.")
+team_option = click.option("--team", default="", metavar="NAME", help="The team, if the database has several.")
 group_option = click.option(
-    "--group", metavar="NAME", help="Whose figures stand together, from the next session on: `recollect usage --team`."
+    "--group", metavar="NAME", help="The person's group in `recollect usage --team`, from the next session on."
 )
 role_option = click.option(
-    "--role", type=click.Choice(ROLES), default="member", show_default=True, help="What of the team the person may see."
+    "--role", type=click.Choice(ROLES), default="member", show_default=True, help="What the person may see."
 )
 
 
@@ -62,13 +62,13 @@ def team() -> None:
 
 @team.command("join")
 @click.argument("url")
-@click.option("--code", metavar="CODE", help="The invitation. Without it, it is asked for or read from a pipe.")
+@click.option("--code", metavar="CODE", help="The invitation. Without it, the command asks or reads a pipe.")
 @click.option("--machine", metavar="NAME", help="What this machine is called in citations.  [default: its host name]")
 @prints
 def join(url: str, code: str | None, machine: str | None) -> CommandResult:
     """Join a team with an invitation.
 
-    Nothing is shared yet. The invitation holds once; a token for this machine takes its place.
+    Joining shares nothing yet. You can use an invitation only once; this machine then has its own token.
 
     \b
     Example:
@@ -88,15 +88,16 @@ def join(url: str, code: str | None, machine: str | None) -> CommandResult:
 @click.option(
     "--level",
     type=click.Choice(LEVELS),
-    help="figures: counts, cost, outcome. distilled: titles, digests and decisions too. full: redacted events too.",
+    help="figures: counts, cost, outcome. distilled: also titles, digests, decisions. full: also redacted events.",
 )
-@click.option("--stop", "is_end", is_flag=True, help="Share the repository no longer. The next push withdraws it.")
+@click.option("--stop", "is_end", is_flag=True, help="Stop sharing the repository. The next push withdraws it.")
 @prints
 def share(repo: str | None, level: Level | None, is_end: bool) -> CommandResult:
     """Name a repository to share, and how much of it.
 
-    REPO is its name. Where several have that name, it is the folder or remote of one of them. A lower level withdraws
-    what it does not allow with the next push. Without arguments it lists what is shared.
+    REPO is the name of a repository. If several repositories have that name, give the folder or the remote of the one
+    that you mean. If you choose a lower level, the next push withdraws what the new level does not include. Without
+    arguments, the command lists what is shared.
 
     \b
     Examples:
@@ -119,13 +120,13 @@ def share(repo: str | None, level: Level | None, is_end: bool) -> CommandResult:
     "--dry-run",
     "is_dry_run",
     is_flag=True,
-    help="Send nothing; print the batches that would be sent, a line of JSON each.",
+    help="Send nothing; print the batches that would be sent, each as a line of JSON.",
 )
 @prints
 def push(is_dry_run: bool) -> CommandResult:
-    """Send what is shared and new; withdraw what is not shared any more.
+    """Send what is new in shared repositories; withdraw what you no longer share.
 
-    The daemon does so by itself. It ingests nothing: run `recollect sync` first, or have the daemon running.
+    While the daemon runs, it does this for you. The command ingests nothing, so run `recollect sync` first.
 
     \b
     Example:
@@ -140,7 +141,7 @@ def push(is_dry_run: bool) -> CommandResult:
 @team.command("leave")
 @prints
 def leave() -> CommandResult:
-    """Withdraw all that this machine shared, and leave the team.
+    """Withdraw everything that this machine shared, and leave the team.
 
     \b
     Example:
@@ -154,7 +155,7 @@ def leave() -> CommandResult:
 @team.command("audit")
 @prints
 def audit() -> CommandResult:
-    """Show who read your sessions, and what you asked; to an auditor, everything.
+    """Show who read your sessions, and what you asked. An auditor sees everything.
 
     \b
     Example:
@@ -165,11 +166,11 @@ def audit() -> CommandResult:
 
 
 @team.command("status")
-@click.option("--database", metavar="URL", help="Say what a team's database holds, instead of how this machine stands.")
+@click.option("--database", metavar="URL", help="Show what a team's database contains.")
 @team_option
 @prints
 def status(database: str | None, team: str) -> CommandResult:
-    """Show when the last push was and what waits for the next, or what a team's database holds.
+    """Show when this machine last pushed and what waits, or what a team's database contains.
 
     \b
     Examples:
@@ -185,15 +186,16 @@ def status(database: str | None, team: str) -> CommandResult:
 
 @team.command("init")
 @click.argument("name")
-@click.option("--owner", required=True, metavar="PERSON", help="The first owner, who is invited.")
+@click.option("--owner", required=True, metavar="PERSON", help="The first owner, who gets an invitation.")
 @click.option("--new-password", "is_new_password", is_flag=True, help="Give the server's role another password.")
 @database_option
 @prints
 def init(name: str, owner: str, is_new_password: bool, database: str) -> CommandResult:
-    """Make a team in a PostgreSQL database.
+    """Create a team in a PostgreSQL database.
 
-    It makes the schema, the role that the server uses, and an invitation for the first owner. The role of the URL must
-    own the database and may make roles. It prints the password of a new role and the invitation this once.
+    The command creates the schema, the role that the server uses, and an invitation for the first owner. The role in
+    the URL must own the database and be allowed to create roles. The password of the new role and the invitation are
+    printed only once.
 
     \b
     Example:
@@ -229,7 +231,7 @@ def migrate(database: str) -> CommandResult:
 @database_option
 @prints
 def invite(person: str, role: TeamRole, group: str | None, team: str, database: str) -> CommandResult:
-    """Invite a person, or a further machine of one.
+    """Invite a person, or another machine of a member.
 
     \b
     Example:
@@ -246,7 +248,7 @@ def invite(person: str, role: TeamRole, group: str | None, team: str, database: 
 )
 @prints
 def members(team: str, database: str | None) -> CommandResult:
-    """List members, their roles and machines; to an owner the server also tells what the machines share.
+    """List members, their roles and machines. An owner also sees what the machines share.
 
     \b
     Examples:
@@ -268,7 +270,7 @@ def members(team: str, database: str | None) -> CommandResult:
 @database_option
 @prints
 def grant(person: str, role: TeamRole, group: str | None, team: str, database: str) -> CommandResult:
-    """Give a member another role, or group.
+    """Give a member another role or group.
 
     \b
     Example:
@@ -286,7 +288,7 @@ def grant(person: str, role: TeamRole, group: str | None, team: str, database: s
 @database_option
 @prints
 def revoke(person: str, machine: str, team: str, database: str) -> CommandResult:
-    """End a member's tokens, at once. What was shared stays.
+    """Revoke a member's tokens at once. What the member shared stays.
 
     \b
     Example:
@@ -299,15 +301,15 @@ def revoke(person: str, machine: str, team: str, database: str) -> CommandResult
 
 @team.command("retention")
 @click.argument("days", required=False, type=click.IntRange(1, 36_500))
-@click.option("--forever", "is_endless", is_flag=True, help="Keep sessions for ever again.")
+@click.option("--forever", "is_endless", is_flag=True, help="Keep sessions forever again.")
 @team_option
 @database_option
 @prints
 def retention(days: int | None, is_endless: bool, team: str, database: str) -> CommandResult:
-    """Set for how many DAYS a team keeps a session after its last moment, or show it.
+    """Set how many DAYS a team keeps a session after its last event, or show the number.
 
-    What is older is removed at once, and every hour while a server runs. The audit is kept. Machines do not send it
-    again.
+    Older sessions are removed at once, and then every hour while a server runs. Machines do not send them again. The
+    audit log stays.
 
     \b
     Example:
@@ -327,13 +329,13 @@ def retention(days: int | None, is_endless: bool, team: str, database: str) -> C
 @team.command("import")
 @click.argument("folders", metavar="DIR...", nargs=-1, required=True, type=NamedPath(path_type=Path))
 @click.option("--level", type=click.Choice(LEVELS), required=True, help="How much of each session is shared.")
-@click.option("--repo", "repos", multiple=True, metavar="NAME", help="Only this repository; repeatable.")
-@click.option("--scheduler", default="", metavar="ADDRESS", help="Of a Dask cluster.  [default: one on this machine]")
+@click.option("--repo", "repos", multiple=True, metavar="NAME", help="Only this repository (repeatable).")
+@click.option("--scheduler", default="", metavar="ADDRESS", help="The Dask cluster.  [default: one on this machine]")
 @click.option(
     "--workers", type=click.IntRange(1, 256), default=os.cpu_count() or 1, metavar="N",
-    help="Processes of the cluster on this machine.  [default: one a core]",
+    help="Processes of the cluster on this machine.  [default: one for each core]",
 )  # fmt: skip
-@click.option("--dry-run", "is_dry_run", is_flag=True, help="Only say what would be read.")
+@click.option("--dry-run", "is_dry_run", is_flag=True, help="Show what would be read; change nothing.")
 @database_option
 @prints
 def import_(
@@ -347,9 +349,9 @@ def import_(
 ) -> CommandResult:
     """Import old transcripts into a team's database, with Dask.
 
-    Join the team first: the sessions belong to you, under a machine of their own (NAME archives). They are read and
-    redacted on the cluster, where Recollect must be installed and DIR must have the same path. Raw transcripts do not
-    reach the database. Run it again after anything went wrong: the rows end up the same.
+    Join the team first. The sessions then belong to you, as if they came from a separate machine (NAME archives). The
+    cluster reads and redacts them, so Recollect must be installed there and DIR must have the same path. No raw
+    transcript reaches the database. If anything goes wrong, run the command again; it gives the same rows.
 
     \b
     Examples:
@@ -383,14 +385,19 @@ def import_(
     help="Where to listen. Put TLS in front of any other address.",
 )
 @click.option(
-    "--port", type=click.IntRange(0, 65535), default=4320, show_default=True, metavar="N", help="0: any free port."
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=4320,
+    show_default=True,
+    metavar="N",
+    help="The port; 0 means any free one.",
 )
 @prints
 def serve(database: str, host: str, port: int, as_json: bool) -> int:
     """Serve a team's memory until Ctrl-C.
 
-    Any number of servers may run on one database. The URL is the one that `team init` printed: the server refuses a
-    role that row-level security does not hold.
+    Several servers may use the same database. Use the URL that `recollect team init` printed. The server refuses a role
+    that could bypass row-level security.
 
     \b
     Example:
