@@ -175,18 +175,26 @@ def render(figures: dict[str, Any]) -> str:
     """Return one corpus's figures as Markdown."""
     cold, bound = figures["cold"], figures["cold"]["roofline"]
     lines = ["| figure | measured | bar |", "|---|---|---|", *(f"| {' | '.join(row)} |" for row in _rows(figures)), ""]
-    lines += ["| stage | CPU seconds | share |", "|---|--:|--:|"]
+    lines += ["| stage | CPU seconds | CPU ms per MB | share |", "|---|--:|--:|--:|"]
     stages: dict[str, float] = cold["stage_cpu_seconds"]
     rest = {"outside the stages (start, shipping, merging)": max(0.0, cold["cpu_seconds"] - sum(stages.values()))}
     whole = max(cold["cpu_seconds"], sum(stages.values())) or 1
-    lines += [f"| {name} | {s:.2f} | {s / whole:.0%} |" for name, s in (stages | rest).items()]
+    megabytes = max(1e-9, cold["bytes_taken"] / 1e6)
+    lines += [
+        f"| {name} | {s:.2f} | {s * 1000 / megabytes:.1f} | {s / whole:.0%} |" for name, s in (stages | rest).items()
+    ]
     phases = ", ".join(f"{name} {s:.1f}" for name, s in cold["phase_seconds"].items() if s >= _LEAST_SECONDS)
     lines += ["", f"Seconds by the clock, phase after phase: {phases}."]
     lines += ["", "| roofline part, one core | seconds | MB/s |", "|---|--:|--:|"]
     lines += [f"| {part} | {bound['seconds'][part]:.2f} | {bound['mb_per_s'][part]} |" for part in bound["seconds"]]
-    largest = max(stages | rest, key=lambda name: (stages | rest)[name])
+    works: dict[str, float] = {}
+    for name, seconds in (stages | rest).items():  # a stage of several processes is one work
+        work = name.partition(" (")[0]
+        works[work] = works.get(work, 0.0) + seconds
+    largest = max(works, key=works.__getitem__)
     busy = cold["cpu_seconds"] / max(1e-9, cold["process_seconds"] * bound["cores"])
-    lines += ["", f"What bounds it: *{largest}* takes most CPU; the run used {busy:.0%} of {bound['cores']} cores."]
+    told = f"*{largest}* takes most CPU, {works[largest] / whole:.0%}"
+    lines += ["", f"What bounds it: {told}; the run used {busy:.0%} of {bound['cores']} cores."]
     return "\n".join(lines)
 
 

@@ -7,7 +7,8 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Generator, Sequence
+import time
+from collections.abc import Callable, Generator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import IO
@@ -32,11 +33,13 @@ long session, the others continue."""
 
 
 def shared(
-    wanted: Sequence[SessionTask], analyst: Analyst, greeting: AnalysisGreeting, *, helpers: int
-) -> Generator[Analysed]:
+    wanted: Sequence[SessionTask], analyst: Analyst, greeting: AnalysisGreeting, *, helpers: int,
+    spent: Callable[[float], None] = lambda _seconds: None,
+) -> Generator[Analysed]:  # fmt: skip
     """Yield the result of each session, in order. This process analyses too; closing ends the helpers at once.
 
-    A dead helper's session is analysed again here: only time is lost. Raises what `Analyst.analyse` raises.
+    A dead helper's session is analysed again here: only time is lost. spent: told each helper's CPU seconds when it
+    ends. Raises what `Analyst.analyse` raises.
     """
     board = _Board(wanted)
     running = [_HelperProcess(board, greeting) for _ in range(helpers)]
@@ -54,6 +57,7 @@ def shared(
         board.stop()
         for helper in running:
             helper.end()
+            spent(helper.cpu_seconds)
 
 
 class _Board:
@@ -127,6 +131,8 @@ class _HelperProcess:
 
     def __init__(self, board: _Board, greeting: AnalysisGreeting) -> None:
         self._board = board
+        self.cpu_seconds = 0.0
+        """Up to its last answer, its start included."""
         self._process = subprocess.Popen(  # noqa: S603 - our own program
             own_command(module="recollect.ingest.analysis_helpers"), stdin=subprocess.PIPE, stdout=subprocess.PIPE
         )
@@ -161,13 +167,14 @@ class _HelperProcess:
                     with suppress(OSError):
                         pipe.close()
 
-    @staticmethod
-    def _ask(source: IO[bytes], sink: IO[bytes], wanted: SessionTask) -> Analysed | None:
+    def _ask(self, source: IO[bytes], sink: IO[bytes], wanted: SessionTask) -> Analysed | None:
         send(sink, _encode(wanted))
         message = receive(source)
         if message is None:
             raise BrokenPipeError("the helper ended")
-        return _decode(message).analysed
+        answer = _decode(message)
+        self.cpu_seconds = answer.cpu_seconds
+        return answer.analysed
 
 
 class AnalysisGreeting(msgspec.Struct, frozen=True):
@@ -180,9 +187,10 @@ class AnalysisGreeting(msgspec.Struct, frozen=True):
 
 
 class AnalysisAnswer(msgspec.Struct, frozen=True):
-    """What a helper says of one session; analysed None: it gives it back."""
+    """What a helper says of one session; analysed None: it gives it back. cpu_seconds: of its process so far."""
 
     analysed: Analysed | None
+    cpu_seconds: float
 
 
 _encode = msgspec.msgpack.Encoder().encode
@@ -204,7 +212,8 @@ def main() -> None:
         analyst = Analyst(feed, greeting.config)
         decode = msgspec.msgpack.Decoder(SessionTask).decode
         while (message := receive(source)) is not None:
-            send(sink, _encode(AnalysisAnswer(_analysed(analyst, decode(message)))))
+            analysed = _analysed(analyst, decode(message))
+            send(sink, _encode(AnalysisAnswer(analysed, time.process_time())))
     finally:
         feed.close()
         archive.close()

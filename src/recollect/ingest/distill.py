@@ -36,6 +36,9 @@ TOGETHER = 16
 TOGETHER_SECONDS = 0.5
 """So many analyses, or those of so long, are kept in one transaction, so that committing costs little."""
 
+HELPERS = "distill (helpers)"
+"""The stage of a sync's report that has the CPU seconds of processes that help to analyse, their starts included."""
+
 DistillState = Literal["done", "interrupted", "busy"]
 DistillProgress = Callable[[int, int], None]
 """Called with (sessions done, sessions there were to do)."""
@@ -79,10 +82,10 @@ class _Run:
     def __init__(
         self, home: OpenHome, opened: Opened, *, now_us: Callable[[], int], stages: Stages | None = None,
         should_stop: Callable[[], bool] = lambda: False, progress: DistillProgress | None = None,
-        learning: Extracting | None = None,
+        learning: Extracting | None = None, spent: Callable[[float], None] = lambda _seconds: None,
     ) -> None:  # fmt: skip
         """stages: in place of those that ship with the configuration's rules; helpers have only these. learning: learns
-        from sessions beside."""
+        from sessions beside. spent: told the CPU seconds of each helper."""
         from recollect.store.connection import ReadPool
         from recollect.store.home import LazyRedactor
         from recollect.store.insight_feed import SessionFeed
@@ -105,6 +108,7 @@ class _Run:
         self._should_stop = should_stop
         self._progress = progress
         self._learning = learning
+        self._spent = spent
         self.report = DistillReport(notes=[])
 
     def close(self) -> None:
@@ -184,7 +188,8 @@ class _Run:
         from recollect.ingest.analysis_helpers import AnalysisGreeting, shared
 
         self._analyst.prepare()  # a rule that cannot be used ends the run before anything is started
-        yield from shared(wanted, self._analyst, AnalysisGreeting(*self._greeting), helpers=self._helpers)
+        greeting = AnalysisGreeting(*self._greeting)
+        yield from shared(wanted, self._analyst, greeting, helpers=self._helpers, spent=self._spent)
 
     def _keep(self, waiting: list[Analysed]) -> None:
         """Store the results of sessions in one transaction, and empty the list."""
@@ -269,10 +274,14 @@ def distill_after(
     cannot be used.
     """
     next_at = None
+
+    def add(seconds: float) -> None:
+        report.stage_seconds[HELPERS] = report.stage_seconds.get(HELPERS, 0.0) + seconds
+
     with after_sync("distill", "analysed", request, report) as (should_stop, show):
         done = distill(
             home, opened, now_us=request.now_us, should_stop=should_stop, progress=show,
-            learning=learning.begin(),
+            learning=learning.begin(), spent=add,
         )  # fmt: skip
         report.distilled_sessions, report.waiting_sessions = done.sessions, done.under_way
         report.notes += done.notes
@@ -286,10 +295,13 @@ def distill(
     home: OpenHome, opened: Opened, sessions: Sequence[str] | None = None, *, now_us: Callable[[], int],
     stages: Stages | None = None, should_stop: Callable[[], bool] = lambda: False,
     progress: DistillProgress | None = None, learning: Extracting | None = None,
+    spent: Callable[[float], None] = lambda _seconds: None,
 ) -> DistillReport:  # fmt: skip
-    """Analyse with the ingest lock held, see `DistillingFacet.run`. learning: learns from what is due there beside."""
+    """Analyse with the ingest lock held, see `DistillingFacet.run`. learning: learns from what is due there beside.
+    spent: told the CPU seconds of each helper."""
     run = _Run(
-        home, opened, now_us=now_us, stages=stages, should_stop=should_stop, progress=progress, learning=learning
-    )
+        home, opened, now_us=now_us, stages=stages, should_stop=should_stop, progress=progress, learning=learning,
+        spent=spent,
+    )  # fmt: skip
     with closing(run), opened.writer.for_what_can_be_made_again():
         return run.run(sessions)

@@ -245,13 +245,16 @@ class Matcher:
         return found
 
     def _candidates(self, text: str) -> dict[int, list[int]]:
-        """Return by detector where its literals begin, ascending."""
+        """Return by detector where its literals begin, ascending; none where none stands as it must in a secret."""
         encoded = text.encode("utf-8", "surrogatepass")
         hits = self._literals.hits(encoded)
+        checks_of = self._raw_checks
+        if not any(checks_of[literal].match(encoded, at, at + RAW_REACH_BYTES) for literal, at, _ in hits):
+            return {}  # as of most texts; what can be a secret is then looked for at every literal
         starts_by_rank: dict[int, set[int]] = {}
-        for literal, start, at in _in_characters(hits, encoded, text) if hits else ():
+        for literal, start, at in _in_characters(hits, encoded, text):
             for rank in self._owners[literal]:
-                if rank not in self._sweeping or self._raw_checks[literal].match(encoded, at, at + RAW_REACH_BYTES):
+                if rank not in self._sweeping or checks_of[literal].match(encoded, at, at + RAW_REACH_BYTES):
                     starts_by_rank.setdefault(rank, set()).add(start)
         return {rank: sorted(starts) for rank, starts in starts_by_rank.items()}
 

@@ -120,6 +120,11 @@ _ANY_NAME: Final = (
     r"|(?:access|auth|api|bearer|refresh|bot|deploy)?[ -]?token|(?:client|webhook|signing|shared|app)[ -]secret|secret"
     r"|credentials?|creds|login|pin(?:[ -]code)?|mot de passe|contrase(?:ñ|n)a|senha|wachtwoord|parola|hasło)"
 )
+_PIECES: Final = (
+    "pass", "pw", "token", "secret", "api", "pin", "cred", "login", "kennwort", "zugangsdaten", "contrase", "senha",
+    "wachtwoord", "parola",
+)  # fmt: skip
+"""One of these is in every name above that is written in ASCII."""
 _SPACED = late_pattern(
     rf"(?<![^\W_]){_ANY_NAME}(?![^\W_])"
     rf"(?:(?:{_OF_WHAT}[ \t]+{_COPULA}|['’]s|{_OF_WHAT}[ \t]*[:=])(?:[ \t]+(?:{_STILL}|it['’]s))?[ \t]*:?[ \t]*|[ \t]+)"
@@ -144,10 +149,13 @@ _ADJECTIVE = late_pattern(
 
 def tells_credential(text: str) -> bool:
     """Return whether words contain a credential's value, or did before redaction."""
-    if names_marker(text) or _UNSPACED.search(text):
+    is_ascii = text.isascii()
+    if names_marker(text) or (not is_ascii and _UNSPACED.search(text)):
         return True
-    if any(_may_be_value(match[1], match[0]) and _is_told(match[1]) for match in _USED_AS.finditer(text)):
+    if " as " in text and any(_may_be_value(m[1], m[0]) and _is_told(m[1]) for m in _USED_AS.finditer(text)):
         return True
+    if is_ascii and not any(map(text.lower().__contains__, _PIECES)):
+        return False  # as of most words, in a tenth of the time
     for match in _SPACED.finditer(text):
         if _may_be_value(match["quoted"] or (match["value"] or match["after"]).rstrip(".,;:?)]"), match[0]):
             return True

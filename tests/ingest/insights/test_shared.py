@@ -108,10 +108,14 @@ def test_helpers_analyse_and_results_come_in_the_order_of_the_question(
 
     monkeypatch.setattr(sharing, "_decode", heard)
     monkeypatch.setattr(Analyst, "analyse", after_a_helper)
-    with closing(sharing.shared(shelf.wanted, shelf.analyst, shelf.greeting, helpers=2)) as analyses:
+    spent: list[float] = []
+    shared = sharing.shared(shelf.wanted, shelf.analyst, shelf.greeting, helpers=2, spent=spent.append)
+    with closing(shared) as analyses:
         found = list(analyses)
     assert [a.uid for a in found] == [one.uid for one in shelf.wanted]
     assert any(answer.analysed is not None for answer in answers)
+    assert len(spent) == 2
+    assert sum(spent) > 0
     assert same(found, shelf.alone())
 
 
