@@ -34,6 +34,24 @@ def test_a_mistyped_subcommand_is_an_error_that_names_the_nearest(recollect: Run
 
 
 @pytest.mark.parametrize(
+    ("argv", "said"),
+    [
+        (("actions", "--nonsense", "2026-11-21"), "no such option '--nonsense'\n"),
+        (("context", "--repo", "lantern"), "no such option '--repo'\n"),
+        (("learnings", "--limt", "3"), "no such option '--limt'; did you mean --limit?\n"),
+        (("serch", "webhook"), "no such command 'serch'; did you mean search?\n"),
+        (("sessions", "--sinse", "3d"), "no such option '--sinse'; did you mean --since?\n"),
+    ],
+)
+def test_an_unknown_option_is_what_is_wrong_not_the_value_behind_it(
+    recollect: Run, argv: tuple[str, ...], said: str
+) -> None:
+    done = recollect(*argv)
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith(f"recollect: {said}hint: ")
+
+
+@pytest.mark.parametrize(
     "typed", ["adn", "addd", "relpace", "retarct", "contradiction", "sede", "exprot", "mean", "lst"]
 )
 def test_common_mistakes_are_not_taken_for_a_query(recollect: Run, typed: str) -> None:

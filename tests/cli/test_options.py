@@ -36,3 +36,12 @@ def test_a_span_is_named_alike_everywhere(words: tuple[str, ...]) -> None:
     assert ("--since" in names) == ("--after" in names)
     if words[0] != "facts":  # there it says until when something holds
         assert ("--until" in names) == ("--before" in names)
+
+
+def test_what_is_forgotten_until_a_day_includes_the_day_as_everywhere() -> None:
+    forget = group.get_command(click.Context(group), "forget")
+    assert forget is not None
+    before, until = (
+        forget.make_context("forget", [name, "2026-11-20"]).params["before"] for name in ("--before", "--until")
+    )
+    assert until - before == 24 * 60 * 60 * 1_000_000

@@ -28,6 +28,25 @@ def say(path: Path, text: str) -> None:
         file.write(json.dumps(line) + "\n")
 
 
+def test_a_file_is_the_same_however_its_path_is_spelled(
+    isolated_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, recollect: Recollect
+) -> None:
+    folder = tmp_path / "notes" / "below"
+    folder.mkdir(parents=True)
+    for number in range(5):
+        (tmp_path / "notes" / f"e{number}.jsonl").touch()
+    line = {"type": "user", "sessionId": "s1", "uuid": "u1", "cwd": "/shop", "timestamp": "2026-10-20T10:00:00.000Z",
+            "message": {"role": "user", "content": "zebra"}}  # fmt: skip
+    (tmp_path / "notes" / "one.jsonl").write_text(json.dumps(line) + "\n", "utf-8")
+    monkeypatch.chdir(folder)
+    first = recollect("import", "../../notes")
+    assert f"not taken 5, each is empty:\n  {tmp_path}/notes/e0.jsonl\n" in first.out
+    assert first.out.count(".jsonl") == 3
+    again = recollect("import", str(tmp_path / "notes"), "--json").data
+    assert (again["agents"]["claude"]["new"], again["agents"]["claude"]["unchanged"]) == (0, 1)
+    assert len(again["untaken"]) == 5
+
+
 def test_up_takes_everything_in_and_ends_with_the_closing_screen(history: Path, recollect: Recollect) -> None:
     done = recollect("up", "--once")
     assert done.code == 0

@@ -126,6 +126,19 @@ def test_a_new_pattern_takes_the_secret_out_of_everything_that_is_derived(home: 
         assert b"".join(memory.maintenance.export_bytes(home.one.uid, format="raw")) == home.one.path.read_bytes()
 
 
+def test_a_session_is_not_called_after_a_secret_of_which_its_name_has_only_a_part(home: Home) -> None:
+    home.one.path.unlink()
+    long = ClaudeTranscript(home.root / "claude", "three")
+    long.user(f"{'Move the address of the box into the settings. ' * 2}And then take {SECRET} for it")
+    long.assistant("ok")
+    half = f"take {SECRET[:9]}"
+    home.take_in(PrivacyConfig())
+    assert half in home.said(PrivacyConfig())
+    home.take_in(OWN)
+    assert half not in home.said(OWN)
+    assert home.holding(half) == []
+
+
 def test_better_detectors_find_what_older_ones_missed(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     written, secret = PLANTED["discord"]
     home.one.user(f"the bot has {written}")

@@ -32,6 +32,18 @@ REPLACED = {
     "Use {} as the password for staging.": "hunter2blue",
     "set '{}' as my password": "Tulp-2023",
     "The wifi password at the office is '{}'": "blue Falcon 77",
+    "Remember the database password, it is {}.": "saffron-Lantern-66",
+    "password for the replica would be {}": "pelican_Noon_12",
+    "Use {} when it asks for the sudo password.": "hunterGreen#9",
+    "You can sign in to the wiki as admin / {}.": "Tr0ubadour&3",
+    "Log on to the drop box as export and the word they gave us on the phone is {}.": "tangerine-Moth-88",
+    "For the sandbox (user anna, pw {}) check the invoices.": "quietRiver_7",
+    "The wifi key at the lab reads {}, the lamps need it.": "Otter-Lagoon-19",
+    "The vault unlocks with {}.": "Copper-Finch-203",
+    "Das Passwort, das ich gestern vergeben habe: bitte {} nehmen.": "Regen!Wald9",
+    "The new PIN for the door controller is {}.": "884213",
+    "The passphrase for the signing key is {}.": "seven grey herons wading",
+    "My password is {}": "correct horse battery staple",
 }
 ONLY_HELD_BACK = [
     "the staging password is swordfish.",
@@ -59,6 +71,14 @@ NO_CREDENTIAL = [
     "we use bcrypt as the password hash and oauth2 as a password replacement",
     "log in with password and email",
     "The API key is in `.env.local`",
+    "The passphrase is never written anywhere else",
+    "the passphrase for the key is asked for on every start",
+    "The login page is in Auth-Form.tsx, ticket Login-42 has the sketch",
+    "Log in to web-server-02 and restart the queue",
+    "the password reset of issue repo#1234 is fixed in v2.1.0-rc1, see user@host2",
+    "Sign in with Google needs OAuth2 and the R&D2 flag",
+    "the PIN pad is on GPIO 17, its pins are 4 and 1024 wide",
+    "unlock the Release_Candidate branch first",
 ]
 
 

@@ -84,8 +84,9 @@ class MemoryOfTests:
         )
 
     def texts(self, keys: Sequence[int]) -> Mapping[int, HitText]:
+        """Return texts in order of key, as the store does."""
         return {
             k: self._texts[k]._replace(is_hidden=k in self.hidden, is_closing=k in self.closers)
-            for k in keys
+            for k in sorted(keys)
             if k in self._texts
         }

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, cast
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,16 +21,24 @@ from recollect.recall.rerank import (
     SEAT,
     SHORT_CHARS,
     SHOWN_PASSAGES,
+    Comparison,
+    Contextual,
     Features,
     PassageMatch,
+    QuestionMeaning,
     Valued,
     reorder,
+    rerank,
     seated,
     value,
 )
 from recollect.store.keys import ENTRY_BASE
 from recollect.store.rows import HitText, SessionKey
 from tests.recall.memories import MemoryOfTests
+
+if TYPE_CHECKING:
+    from recollect.index.vectors.vector_index import Vectors
+    from recollect.store.reader import Reader
 
 FILLER = "something else entirely "
 FAR = "filler words. " * 60
@@ -169,6 +179,28 @@ def test_the_nearest_talk_has_a_seat_and_the_others_keep_their_order(count: int,
 
 def answers(memory: MemoryOfTests, query: str) -> list[int]:
     return [hit.seq for hit in memory.ask(query).hits if hit.session_uid == "claude:1"]
+
+
+class Noting(Contextual):
+    """Notes in which order it is asked to compare: only the first few of what has no vector yet are read."""
+
+    def __init__(self) -> None:
+        self.asked: list[int] = []
+
+    def compare(self, vector: Vectors, texts: Mapping[int, HitText]) -> Comparison:
+        self.asked += texts
+        return Comparison(unread=len(texts))
+
+
+def test_the_best_candidates_are_compared_first_not_the_oldest(memory: MemoryOfTests) -> None:
+    memory.session(1)
+    keys = [memory.say(1, f"{FILLER}{number}", kind="assistant_message") for number in range(5)]
+    ranked, noting = [item(key, float(key)) for key in reversed(keys)], Noting()
+    meant = QuestionMeaning(np.zeros((1, 4), "<f4")[0])
+    sessions = memory.session_keys([1])
+    found = rerank(ranked, (), sessions, meant, store=cast("Reader", memory), contextual=noting, is_unsure=False)
+    assert noting.asked == keys[::-1]
+    assert found.notes == ("5 of 5 candidates not compared by meaning yet: `recollect embed` reads the rest",)
 
 
 def test_asked_a_question_the_conclusion_comes_before_the_plan(memory: MemoryOfTests) -> None:

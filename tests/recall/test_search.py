@@ -153,6 +153,9 @@ def test_where_a_named_session_has_none_of_the_words_it_is_said_how_many_events_
     assert memory.ask("kubernetes ingress session:claude:1").elsewhere == 0
     assert memory.ask("transfer session:claude:2").elsewhere == 0
     assert memory.ask("zyxwvut session:claude:2").elsewhere == 0
+    assert memory.ask("transfer passes crashes session:claude:2").elsewhere == 0
+    some = memory.ask("transfer kubernetes ingress session:claude:2")
+    assert (some.match_level, len(some.hits), some.elsewhere) == ("near", 1, 5), "hits with fewer words hide nothing"
 
 
 def test_instructions_are_found_only_when_asked_for(memory: MemoryOfTests) -> None:

@@ -106,7 +106,7 @@ def test_each_agent_is_asked_about(home: Path, recollect: Callable[..., Outcome]
     assert changed == {".kimi-code/config.toml"}
 
 
-@pytest.mark.parametrize("words", [(), ("--yes",), ("--remove", "--yes"), ("--json",)])
+@pytest.mark.parametrize("words", [(), ("--yes",), ("--remove", "--yes"), ("--json",), ("--diff",)])
 def test_without_names_and_without_a_person_nothing_is_chosen(
     home: Path, recollect: Callable[..., Outcome], words: tuple[str, ...]
 ) -> None:
@@ -118,6 +118,8 @@ def test_without_names_and_without_a_person_nothing_is_chosen(
     assert "name the agents" in (refused.out if "--json" in words else refused.err)
     if "--remove" in words:
         assert "hint: recollect setup kimi --remove --yes" in refused.err
+    if "--diff" in words:
+        assert "hint: recollect setup --dry-run --diff" in refused.err
     assert contents(home) == before
 
 

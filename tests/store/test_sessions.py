@@ -107,6 +107,7 @@ def test_a_session_is_found_by_a_unique_prefix(writer: Writer, reader: Reader) -
     assert reader.session("") is None
     assert reader.session("%") is None
     assert set(reader.nearest_sessions("abc-7")) == {"claude:abc-1", "claude:abc-2"}
+    assert set(reader.nearest_sessions("a")) == {"claude:abc-1", "claude:abc-2"}
     assert reader.nearest_sessions("zzz") == ()
 
 

@@ -13,8 +13,11 @@ from recollect.cli.terminal import safe, write_json
 from recollect.errors import RecollectError, where_raised
 from recollect.files import move
 from recollect.paths import home_dir
+from recollect.verbs import VERBS
 
 MAX_LOG_BYTES = 1_000_000
+LIKE = 0.7
+"""How alike (`difflib`) a typed name and a known one are for a "did you mean": `--sinse` is near `--since`."""
 
 
 class _Bug(RecollectError):
@@ -44,7 +47,19 @@ def describe_usage(error: click.ClickException) -> tuple[str, str]:
     ctx = getattr(error, "ctx", None)
     path = ctx.command_path if ctx is not None else "recollect"
     line = error.format_message().rstrip(".")
+    if isinstance(error, click.NoSuchOption):
+        names = [name for param in error.ctx.command.params for name in param.opts] if error.ctx is not None else []
+        line = f"no such option {error.option_name!r}{_near(error.option_name, names)}"
+    elif wrong := re.match(r"No such command '(\S+)'", line):
+        line = f"no such command {wrong[1]!r}{_near(wrong[1], [verb.name for verb in VERBS])}"
     return line[:1].lower() + line[1:], _option_meant(ctx, line) or f"`{path} --help` shows the options"
+
+
+def _near(name: str, names: list[str]) -> str:
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, names, 2, LIKE)
+    return f"; did you mean {' or '.join(near)}?" if near else ""
 
 
 def _option_meant(ctx: click.Context | None, line: str) -> str:

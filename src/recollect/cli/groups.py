@@ -58,6 +58,8 @@ class Noun(click.Group):
                 return [name, *(arg for arg in args if arg not in (old, word))]
         if word in self.commands:
             return [word, *before, *args[at + 1 :]]
+        if self.default and self._has_unknown_option(before):  # the word behind it may well be its value
+            return [self.default, *args]
         if word and (not self._default_takes_words or self._near(word)):
             raise self._unknown(ctx, word)
         if not self.default:
@@ -71,6 +73,11 @@ class Noun(click.Group):
             name, has_value, _ = args[at].partition("=")
             at += 1 if has_value or name not in self._valued else 2
         return min(at, len(args))
+
+    def _has_unknown_option(self, args: list[str]) -> bool:
+        options = (p for command in self.commands.values() for p in command.params if isinstance(p, click.Option))
+        known = {name for option in options for name in (*option.opts, *option.secondary_opts)}
+        return any(arg.startswith("--") and arg.partition("=")[0] not in known for arg in args)
 
     @property
     def _valued(self) -> set[str]:

@@ -37,7 +37,7 @@ def plan_of(
         for start, stop in runs((number, *place) for number, place in records.items()):
             report.bytes += stop - start - sum(_common((start, stop), hole) for hole in ledger.holes)
         report.bytes += ledger.bytes_seen * (ledger.source_id in chosen.sources)
-    report.learned = [NoteToForget(name, stored.text_of(name)) for name in _along(stored, chosen, written)]
+    report.learned = [NoteToForget(stored.shown_name(n), stored.text_of(n)) for n in _along(stored, chosen, written)]
     report.files = _files_of(stored, chosen, home)
     return report
 
@@ -55,7 +55,7 @@ def forget_selection(
         if chosen.is_empty and not written.marks:
             return ForgetReport("nothing", notes=notes), []
         report = ForgetReport("done", kept_copies=chosen.kept_copies, notes=notes)
-        report.learned = [NoteToForget(name) for name in _along(stored, chosen, written)]
+        report.learned = [NoteToForget(stored.shown_name(name)) for name in _along(stored, chosen, written)]
         report.files = _files_of(stored, chosen, opened.home)
         pattern = compiled(selection.pattern) if selection.pattern else None
         reasons = Reasons(

@@ -55,7 +55,10 @@ class SessionToForget(msgspec.Struct, frozen=True):
 
 
 class NoteToForget(msgspec.Struct, frozen=True):
-    """Something learned or noted that goes too: its name (`learning:ID`), and what it says, "" once it is gone."""
+    """Something learned or noted that goes too.
+
+    name: `learning:ID`, `action:ID` or another. text: what it says, "" once it is gone.
+    """
 
     name: str
     text: str = ""

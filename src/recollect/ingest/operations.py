@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -129,8 +130,9 @@ def import_(
     for path in paths:
         if not path.exists():
             raise SourceUnavailable(f"{path} does not exist")
+    paths = [Path(os.path.abspath(path)) for path in paths]  # `../a` and `a` are one file, not two
     archives = [path for path in paths if is_zip(path)]
-    plain = [str(path.absolute()) for path in paths if path not in archives]
+    plain = [str(path) for path in paths if path not in archives]
     request = SyncRequest(home.config, agents=agents, env=home.env, progress=progress, now_us=now_us)
     request.options = (options or ImportOptions())._replace(zone=home.zone)
     if is_dry_run:
@@ -139,7 +141,7 @@ def import_(
         recovered = _recover(home)
         with home.writing() as opened, unpacked(archives, home.folders.unpacking) as shown_as:
             request.imports = named_by(plain, shown_as)
-            places = [*plain, *(str(path.absolute()) for path in archives)]
+            places = [*plain, *map(str, archives)]
             lift(opened.writer, opened.reader, request.options, places, least_of=request.least_of)
             report = take(opened, request)
             _analyse(home, opened, request, report)

@@ -46,7 +46,7 @@ def renew_redaction(
             redacting.set_detectors(wanted)
         return
     if max_bytes is not None and stored > max_bytes:
-        report.notes.append("what is a secret is told otherwise than when this was stored; run `recollect sync`")
+        report.notes.append("the rules that find secrets changed since this was stored; run `recollect sync`")
         return
     if known != _UNDER_WAY + wanted:
         with writer.transaction():
@@ -63,7 +63,7 @@ def renew_redaction(
         redacting.set_detectors(wanted)
     give_back_memory()
     redacted = plural(count, "source was", "sources were")
-    report.notes.append(f"what is a secret is told otherwise than before: {redacted} redacted anew")
+    report.notes.append(f"the rules that find secrets changed: {redacted} redacted anew")
 
 
 def _rewrite(writer: Writer, report: SyncReport) -> None:

@@ -1,7 +1,9 @@
 """Finds credentials in sentences: "log in with password …", "Passwort lautet …".
 
 Two readers with one vocabulary. The detectors replace what is told, and so must be sure: a value needs a digit or a
-sign, and technical words that have one are none. `tells_credential` only keeps a sentence from being learned, and
+sign, and technical words that have one are none. How a person may put it has no end ("the database password, it is …",
+"use … when it asks for the sudo password"), so a value that looks like a password wherever it stands is one in every
+sentence that names a password or a way to log in. `tells_credential` only keeps a sentence from being learned, and
 so asks for less: a wrongly held back sentence costs little, a wrongly learned password much.
 
 English "password is …" is found by `assignments`. Words of scripts without ASCII letters cannot be looked for in
@@ -15,8 +17,14 @@ from typing import Final
 
 from recollect.late import late_pattern
 from recollect.model.marker import names_marker
-from recollect.privacy.detector import Detector, literals, text_pattern
-from recollect.privacy.plausibility import plausible_password, plausible_token, plausible_word, stands_for_itself
+from recollect.privacy.detector import Detector, ended, literals, text_pattern
+from recollect.privacy.plausibility import (
+    is_phrase,
+    plausible_password,
+    plausible_token,
+    plausible_word,
+    stands_for_itself,
+)
 
 _COPULA: Final = (
     r"(?:is|are|was|were|will be|would be|should be|ist|sind|war|lautet|lauten|hei(?:ß|ss)t|est|sont|es|son|é|è|era|são"
@@ -65,12 +73,12 @@ _GIVEN = Detector(
     kind="password",
     literals=literals(*(
         f"{before} {article}{name} "
-        for before in ("with", "and", "use", "using", "mit", "und", "avec", "con")
+        for before in ("with", "and", "use", "using", "mit", "und", "avec", "con", ",")
         for article in ("", "the ", "dem ", "das ", "le ", "la ")
         for name in ("password", "Password", "passphrase", "pw")
     )),
     pattern=text_pattern(
-        r"(?:with|and|use|using|mit|und|avec|con)[ ](?:the |dem |das |le |la )?(?:[Pp]assword|passphrase|pw)[ ]"
+        r"(?:with|and|use|using|mit|und|avec|con|,)[ ](?:the |dem |das |le |la )?(?:[Pp]assword|passphrase|pw)[ ]"
         rf"{_VALUE}"
     ),
     validate=_is_told,
@@ -112,7 +120,69 @@ _TOKEN = Detector(
     ),
     validate=_is_token_told,
 )  # fmt: skip
-SENTENCES: Final = (_PASSWORD, _GIVEN, _USED, _NAMED, _LOGIN, _TOKEN)
+_PIN = Detector(
+    kind="password",
+    literals=literals("PIN ", "in code "),
+    pattern=text_pattern(rf"(?:PIN(?: code)?|(?<=[Pp])in code){_TOLD}([0-9]{{4,8}})(?![0-9]|[.:,/-][0-9])"),
+)
+
+_REACH: Final = 120
+"""Characters before and behind the name of a credential in which its value is looked for, within the sentence."""
+_SENTENCE_END = late_pattern(r"[.!?;][\"')]?\s|\n")
+_WORD_LIKE = late_pattern(r"[^\s\"'`„“”«»()<>\[\]|,;]{6,64}")
+_CHOSEN = late_pattern(
+    r"(?=[\w-]*[A-Z])(?=[\w-]*[a-z])[A-Za-z]{3,}(?:[-_][A-Za-z]{3,})+[-_]?\d{1,4}\Z"  # saffron-Lantern-66
+    r"|(?![A-Z]?[a-z]+#)(?=(?:[^A-Za-z]*[A-Za-z]){4})(?=[^\d]*\d)[\w-]+(?:[!$^&#][\w-]+)+!?\Z",  # Tr0ubadour&3
+    re.ASCII,
+)
+"""How a person's own password looks wherever it stands: words and a number tied together, or a sign among letters."""
+_PROSE: Final = frozenset(
+    """never always only also still just anywhere everywhere else after before each every when where then there here
+    into over any some all more than so but because since until during without within per via once again too later now
+    read kept sent given taken written shown hidden set""".split()
+)
+
+
+def _chosen_near(match: re.Match[str]) -> tuple[int, int] | None:
+    """Return the span of what looks like a password in the sentence that names one: behind the name, else before it."""
+    text, start, end = match.string, match.start(), match.end()
+    stop = _SENTENCE_END.search(text, end, end + _REACH)
+    behind = (end, stop.start() if stop else min(len(text), end + _REACH))
+    begun = max(0, start - _REACH)
+    for earlier in _SENTENCE_END.finditer(text, begun, start):
+        begun = earlier.end()
+    for first, last, step in ((*behind, 1), (begun, start, -1)):
+        for word in list(_WORD_LIKE.finditer(text, first, last))[::step]:
+            value = word[0].rstrip(".:?")
+            if _CHOSEN.match(value) and _is_told(value):
+                return word.start(), word.start() + len(value)
+    return None
+
+
+_NEAR = Detector(
+    kind="password",
+    literals=literals(
+        *ended(("assword", "assphrase", "asscode", "asswort", "ennwort", "t de passe"), (" ", ",", ".", ")")),
+        *ended(("wifi", "WiFi", "Wifi", "wi-fi", "Wi-Fi", "WLAN"), (" key ", " code ")),
+        "og in ", "og into ", "og on ", "ogs in ", "ogged in ", "ogin ", "ogon ", "ign in ", "igns in ", "nlock ",
+        "nlocks ", "redentials ",
+    ),
+    pattern=text_pattern(
+        r"(?:assword|assphrase|asscode|asswort|ennwort|t de passe)(?=[ ,.)])"
+        r"|(?:(?<=[lL])(?<![A-Za-z][lL])og(?:s? in(?:to)?|ged in| on|in|on)|(?<=[sS])(?<![A-Za-z][sS])igns? in"
+        r"|(?<=[uU])nlocks?|(?<=[cC])redentials|[Ww]i-?[fF]i (?:key|code)|WLAN (?:key|code))(?= )"
+    ),
+    judge=_chosen_near,
+)  # fmt: skip
+_PHRASE = Detector(
+    kind="password",
+    literals=literals("assphrase ", "assword "),
+    pattern=text_pattern(rf"ass(?:phrase|word){_TOLD}([a-z]{{3,12}}(?: [a-z]{{2,12}}){{3,9}})(?=[.,;!]?(?:\s|\Z))"),
+    validate=lambda value: is_phrase(value) and not any(w in _PROSE or w.endswith("ly") for w in value.split())
+    and not value.split()[0].endswith(("ed", "ing", "able", "al")),
+)  # fmt: skip
+SENTENCES: Final = (_PASSWORD, _GIVEN, _USED, _NAMED, _LOGIN, _TOKEN, _PIN, _NEAR, _PHRASE)
+_ANYWHERE: Final = (_PIN, _NEAR, _PHRASE)
 
 _LEAST: Final = 4
 _ANY_NAME: Final = (
@@ -122,9 +192,10 @@ _ANY_NAME: Final = (
 )
 _PIECES: Final = (
     "pass", "pw", "token", "secret", "api", "pin", "cred", "login", "kennwort", "zugangsdaten", "contrase", "senha",
-    "wachtwoord", "parola",
+    "wachtwoord", "parola", "log in", "log on", "logon", "logs in", "logged in", "sign in", "signs in", "unlock", "wifi",
+    "wi-fi", "wlan",
 )  # fmt: skip
-"""One of these is in every name above that is written in ASCII."""
+"""One of these is in every name or way to log in, above, that is written in ASCII."""
 _SPACED = late_pattern(
     rf"(?<![^\W_]){_ANY_NAME}(?![^\W_])"
     rf"(?:(?:{_OF_WHAT}[ \t]+{_COPULA}|['’]s|{_OF_WHAT}[ \t]*[:=])(?:[ \t]+(?:{_STILL}|it['’]s))?[ \t]*:?[ \t]*|[ \t]+)"
@@ -156,6 +227,8 @@ def tells_credential(text: str) -> bool:
         return True
     if is_ascii and not any(map(text.lower().__contains__, _PIECES)):
         return False  # as of most words, in a tenth of the time
+    if any(detector.confirm(match) for detector in _ANYWHERE for match in detector.pattern.finditer(text)):
+        return True
     for match in _SPACED.finditer(text):
         if _may_be_value(match["quoted"] or (match["value"] or match["after"]).rstrip(".,;:?)]"), match[0]):
             return True

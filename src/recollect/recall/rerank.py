@@ -249,7 +249,8 @@ def rerank(
     """Put the best of a question in order by their passages, and those near in meaning."""
     near = set(meant.keys)
     best = [item for at, item in enumerate(ranked) if at < LOOKED_AT or item.candidate.key in near]
-    texts = store.texts([item.candidate.key for item in best])
+    by_key = store.texts([item.candidate.key for item in best])
+    texts = {key: by_key[key] for item in best if (key := item.candidate.key) in by_key}
     compared = Comparison()
     if contextual is not None and meant.vector is not None:
         compared = contextual.compare(meant.vector, texts)

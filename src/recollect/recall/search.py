@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, tzinfo
 from functools import partial
@@ -113,10 +114,25 @@ class Searcher:
             answer = msgspec.structs.replace(answer, abstained=False, notes=(*question.notes, _ONLY_LEARNED))
         searched = [shard.name for shard in self._shards]
         answer = partly(answer, self._unsearched(searched, self._index.damaged))
-        wide = self._answer(question.unconfined, 1, now_us) if question.is_confined and not answer.with_words else None
-        answer = msgspec.structs.replace(answer, elsewhere=wide.with_words if wide else 0)
+        answer = msgspec.structs.replace(answer, elsewhere=self._elsewhere(question, answer, now_us))
         learned = said_once(learned, answer.hits)
         return msgspec.structs.replace(answer, learned=learned, took_ms=round((time.perf_counter() - started) * 1e3, 3))
+
+    def _elsewhere(self, question: Question, answer: SearchAnswer, now_us: int) -> int:
+        """Return how many events outside of the confines have more of the words than any in them; of none, any."""
+        if not question.is_confined or answer.match_level in ("exact", "stemmed"):
+            return 0
+        if not answer.with_words:
+            return self._answer(question.unconfined, 1, now_us).with_words
+        inside, outside = (self._most_words(asked, now_us) for asked in (question, question.unconfined))
+        return outside[1] if outside[0] > inside[0] else 0
+
+    def _most_words(self, question: Question, now_us: int) -> tuple[int, int]:
+        """Return how many of a question's words an event has at most, and how many events have so many."""
+        plan, _notes = self._wanted(question, self._shards, now_us)
+        found = CandidateSearch(parts_for(question, self._shards), plan, pool=POOL).run()
+        words = Counter(plan.surely(candidate).bit_count() for candidate in found.values())
+        return max(words.items(), default=(0, 0))
 
     def _answer(self, question: Question, limit: int, now_us: int) -> SearchAnswer:
         notes = list(question.notes)

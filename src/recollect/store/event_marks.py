@@ -40,6 +40,8 @@ REWIND = "rewind"
 _REWIND, _USER = KINDS.index(REWIND), KINDS.index("user_message")
 _MARKED = "undone_events"
 """The key in `meta` that says that earlier sessions were marked."""
+_LEAST_ALIKE = 12
+"""Characters at the beginning of a name and of a prompt that tell that the session is called after this prompt."""
 _SEEN = f"(NOT bits & {HIDDEN} OR bits & {EVICTED} AND NOT bits & {UNDONE})"
 """What was evicted keeps its mark, for the rewind may be gone with it; its name still says where a later one goes."""
 
@@ -80,6 +82,28 @@ def _name_anew(db: apsw.Connection, number: int, prompts: dict[int, str], undone
     if kept and facts.first_human in prompts.values() and facts.first_human not in kept:
         facts.first_human = kept[0]
         db.execute("UPDATE session SET facts = ? WHERE number = ?", (encode_facts(facts), number))
+
+
+def name_redacted(db: apsw.Connection, number: int) -> bool:
+    """Call a session after its prompt as it is redacted now; return whether that is another name than before.
+
+    A name is a cut prompt: what tells a secret may lie behind the cut, so that the name alone is not redacted.
+    """
+    facts = decode_facts(db.execute("SELECT facts FROM session WHERE number = ?", (number,)).get)
+    if not facts.first_human.endswith("…"):
+        return False
+    bodies = _Bodies(db, number)
+    keys = (number << SEQ_BITS, (number + 1 << SEQ_BITS) - 1)
+    for row in rows_of(db, keys, f"bits & {KIND_MASK} = {_USER} AND NOT bits & {EVICTED}"):
+        bodies.of(row)
+    names = list(bodies.prompts.values())
+    begins = facts.first_human[:_LEAST_ALIKE]
+    alike = next((name for name in names if name.startswith(begins)), "")
+    if not alike or facts.first_human in names:
+        return False
+    facts.first_human = alike
+    db.execute("UPDATE session SET facts = ? WHERE number = ?", (encode_facts(facts), number))
+    return True
 
 
 class _Bodies:

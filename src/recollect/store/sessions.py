@@ -335,7 +335,7 @@ class SessionReader(PooledReader):
         """Return the uids that begin like the requested one, newest first, for "did you mean"."""
         with self._reading() as db:
             _agent, _colon, native = uid.rpartition(":")
-            for size in range(len(native), 2, -1):
+            for size in filter(None, (len(native), *range(len(native) - 1, 2, -1))):
                 numbers = find_sessions(db, native[:size])
                 if numbers:
                     return _uids(db, "number IN (SELECT value FROM carray(?))", [int_array(numbers)], limit)

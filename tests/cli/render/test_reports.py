@@ -79,12 +79,13 @@ def test_usage_shows_groups_total_prices_and_what_has_none() -> None:
 
 
 def test_a_sync_shows_a_line_per_agent_and_why_sources_were_skipped() -> None:
-    skipped = [Skipped(f"/x{n}", "empty") for n in range(12)]
+    skipped = [*(Skipped(f"/x{n}", "is empty") for n in range(11)), Skipped("/y", "cannot be read")]
     agent = AgentSync("codex", found=14, new=2, skipped=skipped, events=5, defects={"not_json": 1}, bytes=2_000_000)
     agent.warnings.append("nothing new for ten days")
     text = screen(lambda out: print_sync(out, SyncReport({"codex": agent}, 0.5, 2_000_000, 700_000)))
     assert ["codex", "14", "2", "0", "0", "0", "12", "0", "5", "1", "2.0 MB"] in [cells(x) for x in text.splitlines()]
-    assert "skipped /x9: empty\nskipped 2 more of codex\n" in text
+    few = "skipped 11 of codex, each is empty:\n  /x0\n  /x1\n  /x2\n  8 more; --json lists them\n"
+    assert f"{few}skipped /y: cannot be read\n" in text
     assert "warning: codex: nothing new for ten days\n" in text
     assert text.endswith("5 new events, 2.0 MB in, 700 kB stored, 500 ms (4.0 MB/s)\n")
 

@@ -30,6 +30,14 @@ def test_it_names_the_learnings_that_rest_on_what_goes(shop: Shop) -> None:
     assert left == set(learnings.values()) - {name}
 
 
+def test_an_action_that_goes_is_called_one(shop: Shop) -> None:
+    shop.session("one").work("Add the zapbox.", "Done. Still to do: rotate the zapbox key.")
+    shop.memory.sync()
+    (action,) = shop.memory.learn.learnings()
+    assert [one.name for one in planned(shop, pattern="zapbox").learned] == [f"action:{action.id}"]
+    assert [one.name for one in forget(shop.memory, pattern="zapbox").learned] == [f"action:{action.id}"]
+
+
 def test_what_another_session_says_too_does_not_go(shop: Shop) -> None:
     for name in ("one", "two"):
         shop.session(name).work("Remember: deploys of the shop go through staging.", "Noted.")

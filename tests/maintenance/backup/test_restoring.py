@@ -60,10 +60,12 @@ def test_a_restored_memory_goes_on(machine: World, folder: Path, tmp_path: Path)
 
 
 def test_a_memory_that_is_there_is_replaced_only_when_told(machine: World, folder: Path) -> None:
+    with machine.memory() as memory, pytest.raises(UsageError, match="all its sessions are in the backup of"):
+        memory.maintenance.restore(folder)
     machine.grow("a question of after the backup")
     with machine.memory() as memory:
         before = told(memory)
-        with pytest.raises(UsageError, match="1 of its sessions"):
+        with pytest.raises(UsageError, match="1 session of it is not, or only in part, in the backup of"):
             memory.maintenance.restore(folder)
         assert told(memory) == before
         assert not (machine.home / "restore").exists()

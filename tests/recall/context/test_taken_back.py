@@ -62,3 +62,26 @@ def test_a_learning_added_by_hand_takes_back_nothing(shop: Shop, rule: Learning)
     added = shop.memory.learn.add(NewLearning(text="Use pnpm for installs", kind="preference", repo="shop"))
     shop.memory.learn.retire(added.id)
     assert [view.state for view in shop.memory.decisions().decisions] == ["holds"]
+
+
+@pytest.mark.parametrize(
+    ("rule", "change"),
+    [
+        (
+            "Always put new tests beside the module they test, in src/.",
+            "Scrap that, I was wrong about where tests live: they all belong in tests/, nothing beside the module.",
+        ),
+        ("Always run the whole suite before you push.", "You don't need to run the whole suite before a push, "
+         "the smoke tests are enough."),
+        ("Always use pip to install packages in this repository.", "We moved to uv, so stop calling pip here."),
+    ],
+)  # fmt: skip
+def test_what_the_person_takes_back_in_other_words_is_told_no_more(shop: Shop, rule: str, change: str) -> None:
+    shop.session("one").work("Look at the readme.", "It is fine.").work(rule, "All right.")
+    assert rule in shop.context().text.partition("Worked on here")[0]
+    shop.session("two").work("Go on with the report.", "I do as you asked before.").work(change, "Understood.")
+    told = shop.context().text.partition("Worked on here")[0]
+    assert change in told
+    assert rule not in told
+    states = {view.decision.statement: view.state for view in shop.memory.decisions().decisions}
+    assert states == {rule: "superseded", change: "holds"}

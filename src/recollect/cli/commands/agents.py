@@ -101,10 +101,10 @@ def setup(agents: tuple[str, ...], mode: Mode, as_json: bool, **flags: Unpack[Se
         is_removal, is_dry_run = flags["is_removal"], flags["is_dry_run"]
         chosen = _chosen(facet, agents, is_removal=is_removal)
         asks = not (flags["is_agreed"] or is_dry_run)
-        if not is_dry_run:
-            _check_asking(chosen, is_named=bool(agents), asks=asks, as_json=as_json, is_removal=is_removal)
         if is_removal and flags["writes"] is not None:
             raise UsageError("--write and --no-write cannot be used with --remove", hint="leave out --remove")
+        if not is_dry_run:
+            _check_asking(chosen, flags, is_named=bool(agents), asks=asks, as_json=as_json)
         settings: tuple[Step, ...] = ()
         if flags["writes"] is not None:
             settings = (_turn_writing(facet, flags, asks=asks, as_json=as_json),)
@@ -121,13 +121,16 @@ def _chosen(facet: SetupFacet, names: tuple[str, ...], *, is_removal: bool) -> t
     return facet.recorded() if is_removal else facet.installed()
 
 
-def _check_asking(chosen: tuple[str, ...], *, is_named: bool, asks: bool, as_json: bool, is_removal: bool) -> None:
+def _check_asking(chosen: tuple[str, ...], flags: SetupFlags, *, is_named: bool, asks: bool, as_json: bool) -> None:
     """Refuse to act on every agent, or without a word, where nobody can be asked."""
     if not chosen:
         return
     can_ask = sys.stdin.isatty() and not as_json
     if not is_named and not (asks and can_ask):
-        hint = f"recollect setup {' '.join(chosen)}{' --remove' if is_removal else ''} --yes"
+        removal = " --remove" if flags["is_removal"] else ""
+        hint = f"recollect setup {' '.join(chosen)}{removal} --yes"
+        if flags["shows_lines"]:  # who wants to see changes is not told how to make them
+            hint = f"recollect setup{removal} --dry-run --diff"
         raise UsageError(f"name the agents; found here: {', '.join(chosen)}", hint=hint)
     if asks and not can_ask:
         raise UsageError(

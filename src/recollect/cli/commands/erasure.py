@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import click
 
-from recollect.cli.options import open_memory, when_option
+from recollect.cli.options import open_memory, range_options
 from recollect.cli.results import CommandResult, ResultKind, prints
 from recollect.cli.terminal import error_console
 from recollect.errors import UsageError
@@ -87,7 +87,7 @@ class ForgetOptions(TypedDict):
 
     session: str
     repo: str
-    since: int | None
+    after: int | None
     before: int | None
     path: str
     pattern: str
@@ -101,8 +101,7 @@ FORGET_EXIT_CODES = {"planned": 0, "done": 0, "nothing": 1, "busy": 3}
 @click.option(
     "--repo", default="", metavar="NAME|PATTERN", help="A repository, by its name or by a pattern of its path."
 )
-@when_option("--since", "Only from this time on.", also="--after")
-@when_option("--before", "Only before this time begins.", also="--until")
+@range_options
 @click.option("--path", default="", metavar="PATH", help="Records about this file or folder.")
 @click.option("--pattern", default="", metavar="REGEX", help="Every record that contains this text.")
 @click.option("--dry-run", is_flag=True, help="Show what would be erased; erase nothing.")
@@ -126,7 +125,7 @@ def forget(*, dry_run: bool, yes: bool, is_list: bool, as_json: bool, **meant: U
     from recollect.memory import ForgetSelection
 
     selection = ForgetSelection(
-        meant["session"], meant["repo"], meant["since"], meant["before"], meant["path"], meant["pattern"]
+        meant["session"], meant["repo"], meant["after"], meant["before"], meant["path"], meant["pattern"]
     )
     if is_list and (dry_run or not selection.is_empty):
         raise UsageError("--list takes no other option", hint="leave the rest out")

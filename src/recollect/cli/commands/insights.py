@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, TypedDict, Unpack, get_args
 import click
 
 from recollect.cli.groups import noun
-from recollect.cli.options import asks_team_option, limit_option, no_sync_option, open_memory
+from recollect.cli.options import asks_team_option, limit_option, no_sync_option, open_memory, when_option
 from recollect.cli.results import CommandResult, ResultKind, prints
 from recollect.clock import now_us
 from recollect.errors import AmbiguousName, UnknownName, UsageError
@@ -58,6 +58,7 @@ def decisions() -> None:
     "--path", metavar="PATH", default="", help="Only decisions about this file or folder, or that led to edits in it."
 )
 @click.option("--session", metavar="SESSION", default="", help="Only in this session.")
+@when_option("--after", "Only what was decided from this time on.", also="--since")
 @click.option(
     "--at",
     metavar="WHEN",
@@ -77,7 +78,7 @@ def decisions() -> None:
 @prints
 def list_decisions(
     words: tuple[str, ...], repo: str, path: str, session: str, *, named_states: tuple[str, ...], is_sure: bool,
-    limit: int, is_team: bool, **times: Unpack[Times],
+    limit: int, is_team: bool, after: int | None, **times: Unpack[Times],
 ) -> CommandResult:  # fmt: skip
     """List decisions, newest first.
 
@@ -98,6 +99,7 @@ def list_decisions(
             path=path,
             at=facet.instant(times["at"], name="--at") if times["at"] else None,
             known_at=facet.instant(times["known_at"], name="--known-at") if times["known_at"] else None,
+            after=after,
             states=_STATES if "all" in named_states else tuple(state for state in _STATES if state in named_states),
             session=session,
             words=tuple(word for text in words for word in text.split()),

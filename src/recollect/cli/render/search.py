@@ -36,8 +36,9 @@ def print_answer(out: Console | Plain, answer: SearchAnswer | TeamAnswer, *, now
         out.print("nothing found")
     print_notes(out, answer.notes)
     if answer.elsewhere:
-        many = plural(answer.elsewhere, "event has", "events have")
-        out.print(f"{many} these words elsewhere; search without the repository or session")
+        many = plural(answer.elsewhere, "event", "events")
+        which = "more of these words" if answer.with_words else "these words, or some of them"
+        out.print(f"elsewhere, {many} with {which}: search without the repository or session")
     put(out, (footer(answer), "dim"))
 
 

@@ -10,12 +10,16 @@ from recollect.cli.terminal import Plain, put, safe_line
 from recollect.units import count, duration, plural, size
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rich.console import Console
 
-    from recollect.memory import AgentSync, SyncReport
+    from recollect.memory import AgentSync, Skipped, SyncReport
 
 SHOWN = 10
-"""Skipped sources and defects listed one by one; the rest is counted. `--json` has all."""
+"""Reasons and defects listed one by one; the rest is counted. `--json` has all."""
+NAMED = 3
+"""Files listed that were left out for one reason; the rest is counted."""
 STATES = {
     "busy": "another process is ingesting into this memory; nothing was done",
     "interrupted": "interrupted; what is stored stays, and the next sync continues",
@@ -48,10 +52,7 @@ def print_sync(out: Console | Plain, report: SyncReport, *, written: Path | None
     elif report.state != "busy":
         out.print("no agent history found; `recollect agents` shows where Recollect looks")
     for agent in report.agents.values():
-        for skipped in agent.skipped[:SHOWN]:
-            put(out, (safe_line(f"skipped {skipped.path}: {skipped.reason}"), "dim"))
-        if len(agent.skipped) > SHOWN:
-            put(out, (f"skipped {len(agent.skipped) - SHOWN:,} more of {agent.agent}", "dim"))
+        _print_left_out(out, "skipped", agent.skipped, f" of {agent.agent}")
         for warning in agent.warnings:
             put(out, (safe_line(f"warning: {agent.agent}: {warning}"), "yellow"))
     print_untaken(out, report)
@@ -68,10 +69,26 @@ def print_sync(out: Console | Plain, report: SyncReport, *, written: Path | None
 
 def print_untaken(out: Console | Plain, report: SyncReport) -> None:
     """Print which files in named folders were not taken, and why."""
-    for skipped in report.untaken[:SHOWN]:
-        put(out, (safe_line(f"not taken {skipped.path}: {skipped.reason}"), "dim"))
-    if len(report.untaken) > SHOWN:
-        put(out, (f"not taken {len(report.untaken) - SHOWN:,} more; --json lists them", "dim"))
+    _print_left_out(out, "not taken", report.untaken)
+
+
+def _print_left_out(out: Console | Plain, what: str, files: Sequence[Skipped], whose: str = "") -> None:
+    """Print a line for each file that has a reason of its own; of more with one reason, how many and the first few."""
+    by_reason: dict[str, list[str]] = {}
+    for one in files:
+        by_reason.setdefault(one.reason, []).append(one.path)
+    for reason, paths in list(by_reason.items())[:SHOWN]:
+        if len(paths) == 1:
+            put(out, (safe_line(f"{what} {paths[0]}: {reason}"), "dim"))
+            continue
+        put(out, (safe_line(f"{what} {count(len(paths))}{whose}, each {reason}:"), "dim"))
+        for path in paths[:NAMED]:
+            put(out, (f"  {safe_line(path)}", "dim"))
+        if len(paths) > NAMED:
+            put(out, (f"  {count(len(paths) - NAMED)} more; --json lists them", "dim"))
+    left = sum(len(paths) for paths in list(by_reason.values())[SHOWN:])
+    if left:
+        put(out, (f"{what} {count(left)} more{whose}; --json lists them", "dim"))
 
 
 def _sync_figures(a: AgentSync) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ import msgspec
 from recollect.insights.decisions.relations import places_in, stance_of
 from recollect.insights.learnings.identity import ids_of_same_words, is_models, joined
 from recollect.insights.learnings.settlement import Rules, next_expiry, related, settled
+from recollect.insights.revisions import revision_in
 from recollect.insights.subjects import words_in
 from recollect.model.insights.nodes import Decision
 from recollect.model.learnings.entries import EntryDraft
@@ -189,16 +190,20 @@ def overruled(learnings: Iterable[Learning], decisions: Iterable[Decision]) -> s
     """Return the ids of requests that the person later decided otherwise, for the same purpose or place.
 
     "Never use threads in the importer" and "let's use threads in the importer after all"; "we use requests for the HTTP
-    client" and "replace requests with httpx for the HTTP client".
+    client" and "replace requests with httpx for the HTTP client". Or that a later word takes back: "you don't need to
+    run the whole suite before a push".
     """
-    settled = (d for d in decisions if d.speaker == "human" and d.ts is not None and d.status != "ranked")
-    stances = [stance for decision in settled if (stance := stance_of(decision)).places]
+    human = [d for d in decisions if d.speaker == "human" and d.ts is not None]
+    stances = [stance for d in human if d.status != "ranked" and (stance := stance_of(d)).places]
+    revisions = [(d.ts or 0, revision) for d in human if (revision := revision_in(d.statement))]
     found: set[str] = set()
-    for learning in learnings if stances else ():
+    for learning in learnings if stances or revisions else ():
         said = max((e.ts for e in learning.evidence if e.ts is not None), default=None)
         if said is None or (learning.kind not in _ASKING and learning.status != "ranked"):
             continue
         words, places = set(words_in(learning.text)), places_in(learning.text)
+        if any(said < at and revision.is_of(words) for at, revision in revisions):
+            found.add(learning.id)
         is_ban = _REFUSING.match(learning.text) is not None
         for stance in stances:
             names = stance.for_ if is_ban else stance.against

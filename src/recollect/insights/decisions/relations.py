@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from recollect.insights.decisions.evidence import MAX_PATHS, content_features, subject_of, written
+from recollect.insights.revisions import revision_in
 from recollect.insights.stages import Lineage, Relations
 from recollect.insights.subjects import READ_CHARS, ends_with_path, is_distinctive, phrase, words_in
 from recollect.model.insights.nodes import Binding, Decision, DecisionState, Episode, Link, Relation, node_id
@@ -197,6 +198,25 @@ def outdated(ranked: Iterable[Decision], stances: Iterable[Stance]) -> Iterator[
                 newer=newer.id, older=decision.id, relation="supersedes", since=newer.ts, confidence=CONFIDENCE,
                 features={"turned_down": CONFIDENCE},
             )  # fmt: skip
+
+
+def taken_back(decisions: Iterable[Decision]) -> Iterator[Link]:
+    """Yield a link from the first later word of a person that takes a decision back, in whatever words."""
+    decisions = list(decisions)
+    revisions = [(d, said) for d in decisions if d.speaker == "human" and (said := revision_in(d.statement))]
+    for older in decisions if revisions else ():
+        words = frozenset(words_in(older.statement))
+        later = [newer for newer, said in revisions if said.is_of(words) and _may_take_back(newer, older)]
+        if later:
+            newer = min(later, key=lambda one: (one.ts or 0, one.id))
+            yield Link(
+                newer=newer.id, older=older.id, relation="supersedes", since=newer.ts, confidence=CONFIDENCE,
+                features={"taken_back": CONFIDENCE},
+            )  # fmt: skip
+
+
+def _may_take_back(newer: Decision, older: Decision) -> bool:
+    return is_before(older, newer) is True and _events(newer).isdisjoint(_events(older)) and newer.scope != "session"
 
 
 def _speaks_against(stance: Stance, decision: Decision, said: set[str]) -> bool:
@@ -421,6 +441,14 @@ class SubjectRelator:
         found: dict[tuple[str, str], Link] = {}
         for group in [*groups.values(), []]:
             for link in conflicts([*group, *of_user], roots):
+                found.setdefault((link.newer, link.older), link)
+        all_of_user = [decision for decision in kept if decision.scope == "user"]
+        places: dict[str, list[Decision]] = {"": all_of_user}
+        for decision in kept:
+            if decision.scope != "user":
+                places.setdefault(_group(decision, lineage), list(all_of_user)).append(decision)
+        for place in places.values():
+            for link in taken_back(place):
                 found.setdefault((link.newer, link.older), link)
         for name, unsure in ranked.items():
             for link in outdated(unsure, [*groups.get(name, ()), *of_user]):

@@ -15,6 +15,8 @@ import msgspec
 from recollect.insights.learnings.action_words import action_key
 from recollect.insights.learnings.corroboration import CONFIRMED, EACH_TIME, MOST_SEEN_AGAIN, SEEN_AGAIN, combined
 from recollect.insights.learnings.identity import MOST_CONFIDENCE, confidence_of, normalised
+from recollect.insights.revisions import revision_in
+from recollect.insights.subjects import words_in
 from recollect.model.learnings.learnings import Learning, LearningState, Priority
 from recollect.store.learnings import BY_CLOSING, Known, Sighting, Verdict, VerdictName
 
@@ -209,6 +211,11 @@ def _superseded(learnings: Sequence[Learning]) -> dict[str, str]:
             for one in holding:
                 if _age(one) < _age(correction) and _is_corrected(one, correction, wrong):
                     found.setdefault(one.id, correction.id)
+        revision = revision_in(correction.text) if _is_asked(correction) else None
+        for one in holding if revision is not None else ():
+            is_older = _age(one) < _age(correction) and _is_for_same(one, correction) and _is_asked(one)
+            if revision is not None and is_older and revision.is_of(frozenset(words_in(one.text))):
+                found.setdefault(one.id, correction.id)
     return found
 
 
@@ -270,12 +277,8 @@ def _is_corrected(older: Learning, correction: Learning, wrong: str) -> bool:
     """Return whether an older learning says what a correction calls wrong, and only mentions what it mentions; or
     tells to use that, about something that the correction covers.
     """
-    if older.repo not in ("", correction.repo) or (older.path and older.path != correction.path):
-        return False
-    if correction.repo and not older.repo:  # what holds in one repository does not unsay what holds everywhere
-        return False
     words = _words(older.text)
-    if wrong not in words or wrong in _wrong_words(older.text):
+    if not _is_for_same(older, correction) or wrong not in words or wrong in _wrong_words(older.text):
         return False
     rest = words - {wrong} - _FILLERS
     if rest and rest <= _words(correction.text):
@@ -283,6 +286,16 @@ def _is_corrected(older: Learning, correction: Learning, wrong: str) -> bool:
     is_asked = older.kind in _ASKING and correction.kind in _ASKING and wrong in _right_words(older.text)
     narrower = _words(correction.text) - {wrong} - _right_words(correction.text) - _FILLERS
     return is_asked and narrower <= words
+
+
+def _is_for_same(older: Learning, newer: Learning) -> bool:
+    """Return whether two are for one place. What holds in one repository does not unsay what holds everywhere."""
+    return older.repo == newer.repo and (not older.path or older.path == newer.path)
+
+
+def _is_asked(learning: Learning) -> bool:
+    """Return whether a person asked for it."""
+    return learning.kind in _ASKING and any(e.author == "user" for e in learning.evidence)
 
 
 def _right_words(text: str) -> set[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -40,6 +40,7 @@ from recollect.store.lock import IngestLock
 from recollect.store.snapshots import copy_authored, take_snapshot
 from recollect.store.store import Store
 from recollect.store.writer import open_writer
+from recollect.units import plural
 from recollect.wire import RUN_FOLDER
 
 if TYPE_CHECKING:
@@ -96,8 +97,9 @@ def restore(
             is_ahead = _archive_is_ahead(staged)
             forgotten = _forget_again(memory, staged, notes)
             begin_above(staged.folder, memory.home)
+            said = len(notes)
             lost = _lost(memory.home, new, notes)
-            _may_replace(memory, staged, lost, force=force)
+            _may_replace(memory, staged, lost, notes[said:], force=force)
             if not is_ahead:
                 _make_index(memory, staged)
             aside = _aside(memory.home, keep=keep)
@@ -162,12 +164,15 @@ def _lost(home: Path, new: Path, notes: list[str]) -> Loss:
         return Loss({})
 
 
-def _may_replace(memory: OpenHome, staged: Staged, lost: Loss, *, force: bool) -> None:
+def _may_replace(memory: OpenHome, staged: Staged, lost: Loss, unknown: Sequence[str], *, force: bool) -> None:
     home = memory.home
     if force or not ((home / DATABASE_NAME).exists() or (home / "archive").exists()):
         return
     moment = minute_of(staged.manifest.made_at, memory.zone)
-    what = f"{len(lost.sessions):,} of its sessions are not, or not wholly, in the backup of {moment}"
+    what = next(iter(unknown), f"all its sessions are in the backup of {moment}")
+    if lost.sessions:
+        many = plural(len(lost.sessions), "session of it is", "sessions of it are")
+        what = f"{many} not, or only in part, in the backup of {moment}"
     raise UsageError(
         f"{home} already holds a memory; {what}", hint="--force replaces it; --keep also keeps the old one"
     )

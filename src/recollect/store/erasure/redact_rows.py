@@ -21,6 +21,7 @@ from recollect.model.learnings.notes import DiaryEntry, Fact
 from recollect.store.bodies import BlockEntry, decode_frame, encode_frame
 from recollect.store.connection import with_store_errors
 from recollect.store.entries import pack_part, unpack_part
+from recollect.store.event_marks import name_redacted
 from recollect.store.insights import pack_node, pack_signals, unpack_node, unpack_signals
 from recollect.store.keys import SEQ_BITS, pack_text, unpack_text
 from recollect.store.notes import put_diary, put_fact
@@ -80,6 +81,10 @@ class RedactionWriter:
                     with transaction():
                         self._replace(place, new)
                     changed += len(new)
+        numbers: list[Any] = self._db.execute("SELECT number FROM session ORDER BY number").fetchall()
+        for at in range(0, len(numbers), _ROWS_AT_A_TIME):
+            with transaction():
+                changed += sum(name_redacted(self._db, number) for (number,) in numbers[at : at + _ROWS_AT_A_TIME])
         return changed + self._renew_notes(redactor, transaction)
 
     def _renew_notes(self, redactor: Redactor, transaction: Callable[[], AbstractContextManager[None]]) -> int:

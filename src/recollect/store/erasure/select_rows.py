@@ -206,6 +206,14 @@ class SelectionReader(DatabaseHolder):
         """Return the names of learnings and notes that go with events."""
         return resting_on(self._db, leaving)
 
+    def shown_name(self, name: str) -> str:
+        """Return the name by which a learning or note is shown: that of an action is `action:ID`."""
+        kind, _, learning_id = name.partition(":")
+        if kind != "learning":
+            return name
+        found: Any = self._db.execute("SELECT json_extract(json, '$.kind') FROM learning WHERE id = ?", (learning_id,))
+        return f"action:{learning_id}" if found.get == "action" else name
+
     def text_of(self, name: str) -> str:
         """Return the text of a learning or note by its name; "" without one."""
         return named_text(self._db, name)

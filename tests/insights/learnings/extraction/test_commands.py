@@ -166,6 +166,24 @@ def test_a_sentence_that_says_what_was_put_off_is_an_action(said: str, text: str
         ("It works. I left the migration of old files for tomorrow.", "the migration of old files"),
         ("The tax of part-time people is left for next time.", "The tax of part-time people"),
         ("What is left: the tax of part-time people.", "the tax of part-time people."),
+        (
+            "It works. What I did not get to: the retry when it is down; that one is for next week.",
+            "the retry when it is down",
+        ),
+        ("It works. The Windows line endings can wait until Petra is back.", "The Windows line endings"),
+        (
+            "Still open on my side: compacting the folder at boot - I am parking it for Monday.",
+            "compacting the folder at boot",
+        ),
+        ("Done. I haven't updated the changelog yet; will do in the next session.", "I haven't updated the changelog"),
+        (
+            "It works. Tomorrow I need to wire the logout button to the endpoint.",
+            "wire the logout button to the endpoint",
+        ),
+        ("Finished. Next steps: rename the keys and drop the flag.", "rename the keys and drop the flag."),
+        ("One loose end: the flaky test in test_sync.py.", "the flaky test in test_sync.py."),
+        ("I postponed the cleanup of the temp folders to the next release.", "the cleanup of the temp folders"),
+        ("We didn't get to the German translation.", "the German translation"),
     ],
 )
 def test_the_last_words_put_something_off_in_a_sentence(said: str, text: str) -> None:
@@ -173,7 +191,18 @@ def test_the_last_words_put_something_off_in_a_sentence(said: str, text: str) ->
     assert learned(Step(assistant=said), Step(user="thanks")) == []
 
 
-@pytest.mark.parametrize("said", ["I left it for later.", "There are two columns left for later joins."])
+@pytest.mark.parametrize(
+    "said",
+    [
+        "I left it for later.",
+        "There are two columns left for later joins.",
+        "The worker can wait for the lock.",
+        "I moved the handler to the next module.",
+        "I saved the file for later use.",
+        "I kept the old name for now.",
+        "I haven't found the cause yet.",
+    ],
+)
 def test_last_words_that_put_nothing_off(said: str) -> None:
     assert learned(Step(assistant=said)) == []
 

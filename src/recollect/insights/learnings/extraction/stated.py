@@ -182,6 +182,9 @@ _LEFT: Final = (
     r"|what(?:'?s| is) (?:still )?(?:open|missing)|what remains(?: to do| to be done)?|remaining|still to be done"
     r"|left (?:to be done|undone)|left for (?:later|tomorrow|next time)"
     r"|open (?:items|points|tasks|todos)|pending(?: items| work| tasks)?"
+    r"|(?:what|things?) (?:i|we) (?:did not|didn['’]t|have not|haven['’]t|could not|couldn['’]t) (?:get to|do|finish)"
+    r"|(?:one |two |a few )?(?:loose|open) ends?|next steps?|not covered(?: yet)?"
+    r"|was (?:ich|wir) nicht geschafft habe\w*"
     r"|deferred|for later|follow-?ups?(?: work| items| tasks)?|todos?(?: for later| left)?|noch (?:zu tun|offen)"
     r"|offen(?:e punkte)?|was noch fehlt|verbleibende? (?:aufgaben|schritte|punkte)"
     r"|steht noch aus|ausstehend|übrig)"
@@ -190,21 +193,35 @@ _HEADING: Final = re.compile(
     rf"^[\s#*_>-]{{0,8}}{_LEFT}\s*(?:\([^()\n]{{0,40}}\))?\s*[*_]{{0,3}}\s*[:：]?\s*[*_]{{0,3}}\s*$", re.IGNORECASE
 )
 _INLINE: Final = re.compile(
-    rf"(?:^[\s*_>-]{{0,6}}|^.{{0,400}}?[.!] ){_LEFT}\s*[*_]{{0,3}}\s*[:：]\s*[*_]{{0,3}}\s*(?P<said>\S.{{6,260}})$",
+    rf"(?:^[\s*_>-]{{0,6}}|^.{{0,400}}?[.!] ){_LEFT}(?: (?:on|from|at) (?:my|our) \w{{2,8}})?"
+    r"\s*[*_]{0,3}\s*[:：]\s*[*_]{0,3}\s*(?P<said>\S.{6,260})$",
     re.IGNORECASE,
 )
+_WHEN: Final = (
+    r"(?:later|tomorrow|(?:(?:on|until|till) )?(?:mon|tues|wednes|thurs|fri|satur|sun)day|another (?:day|session|time)"
+    r"|(?:the )?next (?:time|day|week|session|sprint|release|version|round|pr)|(?:a|the|some) (?:separate )?follow-?up"
+    r"|(?:a|the) (?:later|separate|future) (?:session|release|pr|commit|change)|morgen|später|nächste\w* \w{2,12})"
+)
+_DEFER: Final = r"(?:leav|left|leave|park|postpon|defer|mov|push|put off|sav|verschieb|verschoben)\w*"
 _PUT_OFF: Final = re.compile(
-    r"[,;] (?:(?:i|we|ich|wir|das|die)(?:['’]ve|['’]ll| have| will)? )?(?:left|leave|hab\w*|lass\w*|verschieb\w*)\b"
-    r"[^,;]{0,40}$",
+    rf"(?:[,;]| [-–—]) (?:(?:i|we|ich|wir|das|die|that|this|which)(?: one)?(?:['’]\w\w?| have| will| am| are| is)* )?"
+    rf"(?:(?:{_DEFER}|hab\w*|lass\w*)\b[^,;]{{0,40}}|(?:for|für|goes to) {_WHEN}[.!]?)$",
     re.IGNORECASE,
 )
 """Says after what is left to do that it was put off, and to when: no part of what is to be done."""
-_LATER: Final = (
-    r"(?:later|tomorrow|next time|the next session|another (?:day|session)|(?:a|the) follow-?up)(?=[ .,;!)]|$)"
-)
+_DONE: Final = r"(?!see|find|found|notice|hear|had|been|decided)[a-z]{3,14}"
+_OBJECT: Final = r"[^.!?;:]{8,200}?"
 _LEFT_FOR: Final = re.compile(
-    rf"(?:^|[.!?;] )(?:(?:i|we)(?:['’]ve|['’]ll| have| will)? (?:left|leave) (?P<object>[^.!?;]{{8,200}}?) for {_LATER}"
-    rf"|(?P<subject>[^.!?;]{{8,200}}?)(?:[,;] (?:that|this|which))? (?:is|are) left for {_LATER})",
+    rf"(?:^|[.!?;:] |[,;] (?:but|and) )(?:"
+    rf"(?:i|we)(?:['’]\w\w?| have| will| am| are)? {_DEFER} (?P<object>{_OBJECT}) (?:for|to|until|till) {_WHEN}"
+    rf"|(?P<subject>{_OBJECT})(?:[,;] (?:that|this|which))? (?:is|are|was|were) (?:left|{_DEFER})"
+    rf" (?:for|to|until|till) {_WHEN}"
+    rf"|(?P<waits>{_OBJECT}) (?:can|could|will have to) (?:still )?wait(?: (?:until|till) [^.!?;]{{2,60}})?"
+    rf"|{_WHEN},? (?:i|we)(?:['’]ll| will| need to| have to| must| should| want to)"
+    rf"(?: (?:need|have|want) to)? (?P<then>{_OBJECT})"
+    rf"|(?P<yet>(?:i|we) (?:have not|haven['’]t|did not|didn['’]t) {_DONE} {_OBJECT}) yet"
+    rf"|(?:i|we) (?:did not|didn['’]t|could not|couldn['’]t) get (?:around )?to (?P<missed>{_OBJECT})"
+    rf")(?=[ ]?(?:[.,;!)]|$))",
     re.IGNORECASE,
 )
 """A sentence that puts something off."""
@@ -254,9 +271,9 @@ def _items(lines: Sequence[str]) -> list[str]:
         elif inline := _INLINE.match(line):
             is_listing = False
             found.append(inline["said"])
-        elif put_off := _LEFT_FOR.search(line):
+        elif put_off := list(_LEFT_FOR.finditer(line)):
             is_listing = False
-            found.append((put_off["object"] or put_off["subject"]).strip())
+            found += (next(filter(None, match.groups())).strip() for match in put_off)
         elif is_listing and line.strip():
             item = _ITEM.match(line)
             if item is None or _DONE_ITEM.match(line):
