@@ -14,6 +14,7 @@ import sys
 import time
 from pathlib import Path
 from statistics import median
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import msgspec
@@ -21,7 +22,7 @@ import msgspec
 from benchmarks.support import corpora
 from benchmarks.support.corpora import Corpus
 from benchmarks.support.measuring import Run, spread, timed_ms
-from benchmarks.support.places import Places, load_script, parser, places
+from benchmarks.support.places import REPOSITORY, Places, load_script, parser, places
 from benchmarks.support.results import Section, publish
 from benchmarks.support.roofline import roofline
 from benchmarks.support.starting import PROGRAM, Command, daemon, environment, over_python, told
@@ -30,7 +31,7 @@ from recollect.config import Config, config_toml
 
 APPENDS = 40
 STARTS = 15
-START_BARS = {"help": 60, "no daemon": 150, "a daemon": 100, "nothing new": 100, "one line": 150}
+START_BARS = {"help": 60, "nothing new": 100, "one line": 150, "no daemon": 150, "a daemon": 100}
 """Milliseconds over Python's own start (a sync: all of it), by a part of the row's name."""
 MUST_MB_PER_S = 40
 MUST_PEAK_MB = 300
@@ -151,7 +152,20 @@ def cold_start(at: Places, corpus: Corpus, home: Path) -> dict[str, Any]:
         env, rounds=STARTS,
     )  # fmt: skip
     with daemon(home, env):
-        return figures | over_python(asked("a daemon"), env, rounds=STARTS)
+        line = {"sync, one line, a daemon": Command([*PROGRAM, "sync"], before=lambda: append(grows, "zstartneedle"))}
+        return figures | over_python(asked("a daemon") | line, env, rounds=STARTS)
+
+
+def shares_of_sync(at: Places, home: Path) -> dict[str, Any]:
+    """Return where the processor time of a sync of one line goes, in percent; the largest stage first."""
+    grows = sorted((at.cache / "corpora" / "live" / "claude").rglob("*.jsonl"))[0]
+    load_script(at.generator).append_record(grows, "zsharesneedle")
+    with TemporaryDirectory() as folder:
+        told = Path(folder) / "shares.json"
+        command = [sys.executable, "-m", "benchmarks.support.profiled_sync", str(told)]
+        subprocess.run(command, env=environment(home), stdout=subprocess.DEVNULL, check=True, cwd=REPOSITORY)
+        found: dict[str, Any] = json.loads(told.read_bytes())
+    return found
 
 
 def measure(at: Places, options: argparse.Namespace) -> list[Section]:
@@ -167,6 +181,7 @@ def measure(at: Places, options: argparse.Namespace) -> list[Section]:
         if corpus.variables and at.generator.is_file():
             figures["append"] = append_to_searchable(at, corpus, home)
             figures["start"] = cold_start(at, corpus, home)
+            figures["sync_shares"] = shares_of_sync(at, home)
         sections.append(Section(f"ingest/{corpus.name}", f"Ingest: {corpus.name}", figures, render(figures)))
     return sections
 
@@ -195,6 +210,11 @@ def render(figures: dict[str, Any]) -> str:
     busy = cold["cpu_seconds"] / max(1e-9, cold["process_seconds"] * bound["cores"])
     told = f"*{largest}* takes most CPU, {works[largest] / whole:.0%}"
     lines += ["", f"What bounds it: {told}; the run used {busy:.0%} of {bound['cores']} cores."]
+    if "sync_shares" in figures:
+        sync = figures["sync_shares"]
+        parts = ", ".join(f"{stage} {share} %" for stage, share in sync["percent"].items())
+        lines += ["", f"What bounds a sync of one line ({sync['cpu_ms']} ms of processor time with the measuring, "
+                  f"{sync['modules']} modules): {parts}."]  # fmt: skip
     return "\n".join(lines)
 
 

@@ -26,10 +26,16 @@ from benchmarks.support.corpora import Corpus
 from benchmarks.support.measuring import percentile
 from benchmarks.support.places import Places, parser, places
 from benchmarks.support.results import Section, publish
+from benchmarks.support.shares import REST, Functions, Shares
 from recollect import Memory
 from recollect.client import SearchRequest, ask_daemon
 from recollect.config import DaemonConfig, config_toml
+from recollect.index.query.candidates import CandidateSearch
 from recollect.recall.answers import SearchAnswer
+from recollect.recall.meaning import VectorSearch
+from recollect.recall.page import ResultPage
+from recollect.recall.search import Searcher
+from recollect.store.reader import HitTexts
 
 RUNS = 3
 ROUNDS = 5
@@ -37,6 +43,18 @@ ROUNDS = 5
 BAR_P50_MS, BAR_P95_MS = 5.0, 15.0
 QUESTION = "question"
 """This class has no bar: the model that orders passages has a budget of its own."""
+STAGES: Functions = {
+    "finding": [(CandidateSearch, "_first_round")],
+    "what each has": [(CandidateSearch, "_second_round")],
+    "neighbours' scores": [(CandidateSearch, "_score")],
+    "ranking": [(Searcher, "_rank")],
+    "texts": [(HitTexts, "texts")],
+    "related": [(HitTexts, "related")],
+    "page": [(ResultPage, "answer")],
+    "vectors": [(VectorSearch, "near"), (VectorSearch, "similarities")],
+    "notes beside": [(Searcher, "_beside")],
+}
+"""What an answer consists of. Notes beside are a search of their own."""
 Classes = Mapping[str, Sequence[str]]
 Ask = Callable[[str], SearchAnswer]
 
@@ -137,6 +155,22 @@ def time_classes(ask: Ask, classes: Classes) -> dict[str, Any]:
     return figures
 
 
+def shares_of(memory: Memory, classes: Classes) -> dict[str, Any]:
+    """Return where the processor time of each class goes, in percent; everything in one thread."""
+    found: dict[str, Any] = {}
+    memory.searches_in_turn = True
+    for name, queries in classes.items():
+        shares = Shares(whole=("notes beside", "texts", "related"))
+        with shares.measuring(STAGES):
+            for _ in range(ROUNDS):
+                for query in queries:
+                    memory.search(query, sync=False)
+        total_ms = sum(shares.seconds.values()) * 1000
+        found[name] = {"cpu_ms": round(total_ms / (ROUNDS * len(queries)), 2), "percent": shares.percent()}
+    memory.searches_in_turn = False
+    return found
+
+
 def timed(ask: Ask, query: str) -> tuple[float, SearchAnswer]:
     """Ask once; return the wall time in milliseconds and the answer."""
     started = time.perf_counter()
@@ -162,6 +196,7 @@ def measure(at: Places, options: argparse.Namespace) -> list[Section]:
             figures = {
                 "events": memory.stats().events,
                 "classes": time_classes(partial(memory.search, sync=False), classes),
+                "shares": shares_of(memory, classes),
             }
         if corpus in generated:
             with asking_a_daemon(at.home(corpus.folder.name), corpus) as ask:
@@ -184,6 +219,17 @@ def render(figures: dict[str, Any]) -> str:
                 "|---|--:|--:|--:|--:|--:|--:|---|",
                 *(_row(name, one) for name, one in figures[key].items()),
             ]
+    stages = (*STAGES, REST)
+    lines += [
+        "",
+        "What bounds it: the mean processor time of an answer in one thread, and the share of each part in percent.",
+        "",
+        f"| | CPU ms | {' | '.join(stages)} |",
+        f"|---|{'--:|' * (len(stages) + 1)}",
+    ]
+    for name, one in figures["shares"].items():
+        cells = (f"{one['percent'].get(stage, 0):.0f}" for stage in stages)
+        lines.append(f"| {name} | {one['cpu_ms']} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
 

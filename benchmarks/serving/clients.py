@@ -21,7 +21,7 @@ import msgspec
 from benchmarks.serving.live import Daemon, wait_for_first_look
 from benchmarks.support import corpora
 from benchmarks.support.corpora import Corpus
-from benchmarks.support.measuring import spread
+from benchmarks.support.measuring import cpu_seconds_of_tree, spread
 from benchmarks.support.places import Places, parser, places
 from benchmarks.support.results import Section, publish
 from recollect import Memory
@@ -70,8 +70,8 @@ def one_at_a_time(home: Path, queries: Sequence[str]) -> dict[str, Any]:
     return {name: spread(times) for name, times in taken.items() if times}
 
 
-def many_at_once(home: Path, queries: Sequence[str]) -> dict[str, Any]:
-    """Have clients ask as fast as they can; what the processes need to start is not counted."""
+def many_at_once(home: Path, queries: Sequence[str], daemon: int) -> dict[str, Any]:
+    """Have clients ask as fast as they can; what the processes need to start is not counted. daemon: its process."""
     left = iter(queries)
     lock = threading.Lock()
     taken: list[tuple[float, float]] = []
@@ -91,10 +91,20 @@ def many_at_once(home: Path, queries: Sequence[str]) -> dict[str, Any]:
     clients = [threading.Thread(target=ask) for _ in range(CLIENTS)]
     for client in clients:
         client.start()
+    time.sleep(WARM_S)
+    before, own = cpu_seconds_of_tree(daemon), time.process_time()
     for client in clients:
         client.join()
+    own, after = time.process_time() - own, cpu_seconds_of_tree(daemon)
     counted = [seconds * 1000 for started, seconds in taken if started >= ends - SECONDS]
-    return {"answers_a_second": round(len(counted) / SECONDS, 1), **spread(counted)}
+    spent = {pid: seconds - before.get(pid, 0.0) for pid, seconds in after.items()}
+    parts = {"clients": own, "daemon": spent.pop(daemon, 0.0), "processes that answer": sum(spent.values())}
+    return {
+        "answers_a_second": round(len(counted) / SECONDS, 1),
+        **spread(counted),
+        "cpu_ms": {name: round(seconds * 1000 / max(len(counted), 1), 2) for name, seconds in parts.items()},
+        "cores_busy": round(sum(parts.values()) / SECONDS, 2),
+    }
 
 
 def measure(at: Places, options: argparse.Namespace) -> list[Section]:
@@ -120,7 +130,7 @@ def _of(at: Places, corpus: Corpus) -> Section:
     try:
         wait_for_first_look(home)
         figures["with"] = one_at_a_time(home, queries[SEARCHES + 5 :])
-        figures["clients"] = many_at_once(home, queries[2 * (SEARCHES + 5) :])
+        figures["clients"] = many_at_once(home, queries[2 * (SEARCHES + 5) :], daemon.pid)
     finally:
         daemon.stop()
     shutil.rmtree(home, ignore_errors=True)
@@ -140,8 +150,14 @@ def render(figures: dict[str, Any]) -> str:
         f"Looking first costs {fresh:.1f} ms with a daemon (bar: {BAR_FRESH_MS:g} ms). {CLIENTS} clients of the "
         f"daemon, distinct queries: {clients['answers_a_second']} answers a second (aim: {AIM_A_SECOND:,}), "
         f"p50 {clients['p50_ms']} ms, p95 {clients['p95_ms']} ms.",
+        "",
+        f"What bounds it: an answer takes {_told(clients['cpu_ms'])}; {clients['cores_busy']} cores were busy.",
     ]
     return "\n".join(lines)
+
+
+def _told(parts: dict[str, float]) -> str:
+    return ", ".join(f"{ms} ms of processor time in the {name}" for name, ms in parts.items())
 
 
 def main() -> None:

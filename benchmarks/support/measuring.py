@@ -9,7 +9,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -62,6 +62,17 @@ def _tree(root: int) -> Iterator[int]:
                 waiting += [int(child) for child in (task / "children").read_text("ascii").split()]
         except OSError:
             continue  # the process has ended
+
+
+def cpu_seconds_of_tree(root: int) -> dict[int, float]:
+    """Return the processor seconds of a process and its descendants so far, by process; none where the system doesn't
+    tell."""
+    found: dict[int, float] = {}
+    for pid in _tree(root):
+        with suppress(OSError):
+            fields = (_PROC / str(pid) / "stat").read_text("ascii").rpartition(")")[2].split()
+            found[pid] = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    return found
 
 
 def _fields(path: Path) -> dict[str, int]:

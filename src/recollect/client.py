@@ -25,6 +25,8 @@ Zone = tuple[int, int, str, str]
 CONNECT_S = 0.2
 ANSWER_S = 5.0
 """A daemon that takes longer hangs, or has no time: the disk answers sooner."""
+SYNC_S = 600.0
+"""A sync may take longer: it ingests what is new, and analyses it."""
 MAX_BYTES = 64 * 1024 * 1024
 UNANSWERED = "the daemon at work did not answer; this was read from the disk"
 
@@ -79,7 +81,15 @@ class UsageRequest(msgspec.Struct, frozen=True, tag_field="verb", tag="usage"):
     sync: bool = True
 
 
-Request = SearchRequest | SessionsRequest | ShowRequest | EntryRequest | UsageRequest
+class IngestRequest(msgspec.Struct, frozen=True, tag_field="verb", tag="sync"):
+    """`Memory.sync` of everything; the reply is a `SyncReport`. variables: hashes of the asker's environment, see
+    `variable_hashes`: the daemon looks for agents' folders where its own variables say.
+    """
+
+    variables: dict[str, str]
+
+
+Request = SearchRequest | SessionsRequest | ShowRequest | EntryRequest | UsageRequest | IngestRequest
 
 
 class RequestLine(msgspec.Struct, frozen=True):
@@ -122,8 +132,9 @@ def ask_daemon(
     """
     home = os.path.abspath(home_text(env))
     question = RequestLine(request, PROGRAM, config_path(home, env), local_zone(), folder or working_folder())
+    answer_s = SYNC_S if isinstance(request, IngestRequest) else ANSWER_S
     line = wire.ask_line(
-        home, msgspec.json.encode(question) + b"\n", connect_s=CONNECT_S, answer_s=ANSWER_S, max_bytes=MAX_BYTES
+        home, msgspec.json.encode(question) + b"\n", connect_s=CONNECT_S, answer_s=answer_s, max_bytes=MAX_BYTES
     )
     if line is None:
         return DaemonReply(None)
@@ -142,6 +153,17 @@ def config_path(home: str, env: Mapping[str, str] | None = None) -> str:
     own = os.path.join(home, CONFIG_NAME)
     is_own = home == home_of_store(values) and os.path.exists(own)
     return own if is_own else os.path.abspath(config_text(values))
+
+
+def variable_hashes(env: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Return a hash of each variable of an environment: what secrets are among them stays in this process."""
+    from hashlib import blake2b
+
+    values = os.environ if env is None else env
+    return {
+        name: blake2b(value.encode("utf-8", "surrogateescape"), digest_size=8).hexdigest()
+        for name, value in values.items()
+    }
 
 
 def local_zone() -> Zone:

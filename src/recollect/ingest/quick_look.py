@@ -176,7 +176,7 @@ def quick_look(context: LookContext, reader: Reader) -> QuickLook | None:
     plan = WatchPlan(known, config, env, repositories=repositories, home=str(home.folder))
     # The spool is looked at by itself: a pass changes it, and leaves nothing there that the next one takes.
     folders = [(watched.folder, watched.is_deep) for watched in plan.folders if watched.folder != str(home.spool)]
-    look = QuickLook(context, folders, _variables_of(known, context))
+    look = QuickLook(context, folders, variables_of(known, context))
     look.repositories = repositories
     return look
 
@@ -302,7 +302,7 @@ def _environment_of(env: Mapping[str, str], variables: Iterable[str]) -> str:
     return _hash([[env.get(name) for name in variables], [(path, _state(path)) for path in packages]])
 
 
-def _variables_of(adapters: Iterable[Adapter], context: LookContext) -> list[str]:
+def variables_of(adapters: Iterable[Adapter], context: LookContext) -> list[str]:
     """Return the variables of the environment that say where what is looked at lies."""
     own = [root.variable for adapter in adapters for root in adapter.facts.roots]
     configured = msgspec.json.encode(context.config).decode()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -71,6 +71,17 @@ class LiveFacet:
     def card(self) -> Card | None:
         """Return the running daemon's description of itself; None without a daemon."""
         return read_card(self._home.home)
+
+    def looks_where(self, variables: Mapping[str, str]) -> bool:
+        """Return whether a process with these variables, hashed (`client.variable_hashes`), looks for agents' folders
+        where this one does."""
+        from recollect.agents.registry import adapters_with
+        from recollect.client import variable_hashes
+        from recollect.ingest.quick_look import variables_of
+
+        own, context = variable_hashes(self._home.env), self._home.look_context()
+        names = variables_of(adapters_with(context.config.formats()).values(), context)
+        return all(own.get(name) == variables.get(name) for name in names)
 
     def status(self) -> LiveStatus | None:
         """Ask the running daemon for its state; None without a daemon or an answer.

@@ -67,11 +67,12 @@ class Answerers:
                 self._start()
             is_helped = bool(self._started)
         try:
-            found = self._answered_apart(line) if is_helped else None
-            if found is not None:
-                return found
-            with self._turns:  # more threads at once only hold each other up
-                return self._here.answer(line)
+            with self._keeper.questions.answering():
+                found = self._answered_apart(line) if is_helped else None
+                if found is not None:
+                    return found
+                with self._turns:  # more threads at once only hold each other up
+                    return self._here.answer(line)
         finally:
             with self._lock:
                 self._at_work -= 1

@@ -166,14 +166,15 @@ class DaemonAnswers:
         native = question.get("session", "")
         session = session_uid(agent, native) if native else ""
         facet = self._memory.context_facet
-        block = facet.block(
-            cwd=question.get("cwd", ""),
-            event=cast(ContextEvent, event),
-            session=session,
-            prompt=question.get("prompt", ""),
-            budget=self._memory.config.context.budget_tokens,
-            agent=agent,
-        )
+        with self._keeper.questions.answering():
+            block = facet.block(
+                cwd=question.get("cwd", ""),
+                event=cast(ContextEvent, event),
+                session=session,
+                prompt=question.get("prompt", ""),
+                budget=self._memory.config.context.budget_tokens,
+                agent=agent,
+            )
         shown = _within(block, MAX_CHARS)
         self._keeper.answered_hook()
         took_us = (time.perf_counter_ns() - began) // 1000
@@ -340,7 +341,7 @@ class _Daemon:
             return None
         try:
             answers = DaemonAnswers(self._memory, self._keeper, self.status)
-            requests = Responder(self._memory, self._keeper.started_at)
+            requests = Responder(self._memory, self._keeper.started_at, has_looked=self._keeper.has_looked)
             self._answerers = Answerers(requests, self._memory, self._keeper, self._log)
             return AskSocket(self._place.socket, answers.by_kind(), self._log, request=self._answerers.answer)
         except OSError as error:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import time
+from collections.abc import Callable
 from datetime import UTC, tzinfo
 from typing import TYPE_CHECKING
 
@@ -11,6 +13,7 @@ import msgspec
 from recollect import __version__, wire
 from recollect.client import (
     EntryRequest,
+    IngestRequest,
     ReplyLine,
     RequestLine,
     SearchRequest,
@@ -25,18 +28,25 @@ from recollect.memory import EventFilter, Memory
 from recollect.visible import safe_json
 
 if TYPE_CHECKING:
-    from recollect.memory import EntryView, SearchAnswer, SessionPage, SessionView, UsageReport
+    from recollect.memory import EntryView, SearchAnswer, SessionPage, SessionView, SyncReport, UsageReport
 
 CHANGED = "its configuration was changed since it started"
+BUSY_S = 5.0
+"""So long does a sync wait for other work of the daemon: most of it takes moments."""
+AGAIN_S = 0.02
 
 
 class Responder:
     """The answers of one daemon to requests. Safe from many threads."""
 
-    def __init__(self, memory: Memory, started_at: int) -> None:
-        """started_at: of the daemon, UTC microseconds."""
+    def __init__(
+        self, memory: Memory, started_at: int, *, has_looked: Callable[[], bool] = lambda: False
+    ) -> None:  # fmt: skip
+        """started_at: of the daemon, UTC microseconds. has_looked: whether it has looked at everything since; before
+        that, and in a helper process, who asks for a sync does it himself, and sees how far it is."""
         self._memory = memory
         self._started_at = started_at
+        self._has_looked = has_looked
         self._encode = msgspec.json.Encoder().encode
         self._decode = msgspec.json.Decoder(RequestLine).decode
 
@@ -84,6 +94,8 @@ class Responder:
                 return show(memory, request)
             case EntryRequest():
                 return show_entry(memory, request)
+            case IngestRequest():
+                return sync(memory) if self._has_looked() and memory.live.looks_where(request.variables) else None
             case UsageRequest():
                 return usage(memory, request, folders, LOCAL if request.is_local else UTC)
 
@@ -114,6 +126,15 @@ def show_entry(memory: Memory, request: EntryRequest) -> EntryView:
     notes = memory.refresh() if request.sync else ()
     view = memory.recall.entry(request.uid, first=request.first, limit=request.limit)
     return msgspec.structs.replace(view, notes=notes)
+
+
+def sync(memory: Memory) -> SyncReport:
+    """Ingest what is new, analyse and learn from it, beside the daemon's loop."""
+    ends = time.monotonic() + BUSY_S
+    while (report := memory.sync()).state == "busy" and time.monotonic() < ends:
+        time.sleep(AGAIN_S)
+    memory.embedding.start_in_background()
+    return report
 
 
 def usage(memory: Memory, request: UsageRequest, folders: tuple[str, ...], zone: tzinfo) -> UsageReport:

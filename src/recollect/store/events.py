@@ -60,15 +60,16 @@ def codes_of(*kinds: str) -> str:
     return ",".join(str(KINDS.index(kind)) for kind in kinds)
 
 
-def _nearest(kinds: str, *, is_after: bool) -> str:
-    """Return SQL for the kind of the nearest event of these kinds beside the key `value`, in its session."""
+def _nearest(kinds: str, *, is_after: bool, told: str = f"bits & {KIND_MASK}", reach: int = REACH) -> str:
+    """Return SQL for the nearest event of these kinds beside the key `value`, in its session. told: what of it, by
+    default its kind. reach: events looked at."""
     first, last, order = (
-        ("value + 1", f"min(value + {REACH}, value | {_SEQ_MASK})", "ASC")
+        ("value + 1", f"min(value + {reach}, value | {_SEQ_MASK})", "ASC")
         if is_after
-        else (f"max(value - {REACH}, value & ~{_SEQ_MASK})", "value - 1", "DESC")
+        else (f"max(value - {reach}, value & ~{_SEQ_MASK})", "value - 1", "DESC")
     )
     return (
-        f"(SELECT bits & {KIND_MASK} FROM event WHERE key BETWEEN {first} AND {last} AND NOT bits & {NOT_INDEXED} "
+        f"(SELECT {told} FROM event WHERE key BETWEEN {first} AND {last} AND NOT bits & {NOT_INDEXED} "
         f"AND bits & {KIND_MASK} IN ({kinds}) ORDER BY key {order} LIMIT 1)"
     )
 
@@ -230,6 +231,15 @@ class EventReader:
         )
         return [EventRow(*row) for row in self._db.execute(statement, (first, last, limit))]
 
+    def nearest(self, keys: Iterable[int], kinds: str, *, is_after: bool) -> dict[int, int]:
+        """Return, by key, the key of the nearest shown event of some kinds after or before each, in its session.
+
+        kinds: their codes, as SQL.
+        """
+        nearest = _nearest(kinds, is_after=is_after, told="key", reach=_SEQ_MASK)
+        rows: Iterable[Any] = self._db.execute(f"SELECT value, {nearest} FROM carray(?)", (int_array(keys),))
+        return {key: place for key, place in rows if place is not None}
+
     def events(self, rows: Sequence[EventRow], *, with_whole_sha: bool = True) -> list[Event]:
         """Return events with whole, redacted payloads.
 
@@ -305,8 +315,9 @@ class EventReader:
         for row in rows:
             yield row, self._payload(row, self._entry(row))
 
-    def light_payloads(self, rows: Iterable[EventRow]) -> Iterator[tuple[EventRow, Payload]]:
+    def light_payloads(self, rows: Sequence[EventRow]) -> Iterator[tuple[EventRow, Payload]]:
         """Yield rows with the payloads that the database alone has: strings stored in the archive are empty."""
+        self._fetch_frames(rows)
         for row in rows:
             yield row, payload_without_record(self._entry(row).body)
 

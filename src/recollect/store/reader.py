@@ -78,7 +78,7 @@ class HitTexts:
         """Return, by key, what belongs to an event in its turn, by label: see `recall.answers.RelatedEvent`."""
         with store_errors():
             rows = self._events.by_key(key for key in keys if key >> SEQ_BITS < ENTRY_BASE)
-            places = {row.key: read_related(self._events, row) for row in rows}
+            places = read_related(self._events, rows)
             wanted = {place for found in places.values() for place in found.values()}
             texts = self._events.texts(self._events.by_key(wanted), with_closing=False)
         return {

@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import apsw
 
-from recollect.model.payloads import KINDS, ToolCall, ToolResult, UserMessage
+from recollect.model.payloads import KINDS, Payload, ToolCall, ToolResult, UserMessage
 from recollect.store.events import EventReader, EventRow, codes_of
 from recollect.store.keys import HIDDEN, KIND_MASK, SEQ_BITS, is_undone, kind_of_bits, role_of_bits
 from recollect.store.rows import EventFilter, TimelineEntry
@@ -152,48 +152,57 @@ _PROMPTS_LOOKED_AT = 4
 """Messages before an event that may be a harness's and not a person's."""
 
 
-def read_related(reader: EventReader, row: EventRow) -> dict[str, int]:
-    """Return the keys of what belongs to an event in its turn, by label, see `recall.answers.RelatedEvent`."""
-    key, kind = row.key, KINDS[row.bits & KIND_MASK]
-    found: dict[str, int | None] = {"asked": None if kind == "user_message" else _prompt(reader, key, is_after=False)}
-    if kind in ("tool_call", "tool_result"):
-        label = "result" if kind == "tool_call" else "call"
-        found[label] = _other_half(reader, row)
-    found["answer"] = _reply_after(reader, key)
-    return {label: place for label, place in found.items() if place is not None and place != key}
+def read_related(reader: EventReader, rows: Sequence[EventRow]) -> dict[int, dict[str, int]]:
+    """Return, by key, the keys of what belongs to each event in its turn, by label, see `recall.answers.RelatedEvent`.
+
+    A statement asks for what is near all of the events: the hits of a page have few others in common.
+    """
+    kinds = {row.key: KINDS[row.bits & KIND_MASK] for row in rows}
+    asked = _prompts(reader, [key for key, kind in kinds.items() if kind != "user_message"], is_after=False)
+    following = _prompts(reader, list(kinds), is_after=True)
+    # The last reply before the person spoke again.
+    stops = {key: following.get(key, key | _SEQ_MASK) for key in kinds}
+    replies = reader.nearest(set(stops.values()), codes_of("assistant_message"), is_after=False)
+    related: dict[int, dict[str, int]] = {}
+    for row in rows:
+        key, kind = row.key, kinds[row.key]
+        found: dict[str, int | None] = {"asked": asked.get(key)}
+        if kind in ("tool_call", "tool_result"):
+            found["result" if kind == "tool_call" else "call"] = _other_half(reader, row)
+        reply = replies.get(stops[key], key)
+        found["answer"] = reply if reply > key else None
+        related[key] = {label: place for label, place in found.items() if place is not None and place != key}
+    return related
 
 
-def _prompt(reader: EventReader, key: int, *, is_after: bool) -> int | None:
-    """Return the nearest message of a person after or before an event; what a harness injects is none."""
+def _prompts(reader: EventReader, keys: Sequence[int], *, is_after: bool) -> dict[int, int]:
+    """Return, by key, the nearest message of a person after or before each; what a harness injects is none."""
+    found: dict[int, int] = {}
+    seen_to = {key: key for key in keys}
     for _ in range(_PROMPTS_LOOKED_AT):
-        near = reader.near(key, codes_of("user_message"), 1, is_after=is_after)
-        for row, payload in reader.light_payloads(near):
-            if isinstance(payload, UserMessage) and payload.origin != "injected":
-                return row.key
-            key = row.key
-        if not near:
+        if not seen_to:
             break
-    return None
+        near = reader.nearest(set(seen_to.values()), codes_of("user_message"), is_after=is_after)
+        rows = reader.by_key(set(near.values()))
+        is_said = {
+            row.key: isinstance(payload, UserMessage) and payload.origin != "injected"
+            for row, payload in reader.light_payloads(rows)
+        }
+        seen_to = {key: near[place] for key, place in seen_to.items() if near.get(place) in is_said}
+        found |= {key: place for key, place in seen_to.items() if is_said[place]}
+        seen_to = {key: place for key, place in seen_to.items() if not is_said[place]}
+    return found
 
 
 def _other_half(reader: EventReader, row: EventRow) -> int | None:
     is_call = KINDS[row.bits & KIND_MASK] == "tool_call"
-    wanted = _call_id_of(reader, row)
+    wanted = next(_call_id_of(payload) for _, payload in reader.light_payloads([row]))
     if not wanted:
         return None
     kinds = codes_of("tool_result" if is_call else "tool_call")
-    near = reader.near(row.key, kinds, _CALLS_LOOKED_AT, is_after=is_call)
-    return next((one.key for one in sorted(near) if _call_id_of(reader, one) == wanted), None)
+    near = sorted(reader.near(row.key, kinds, _CALLS_LOOKED_AT, is_after=is_call))
+    return next((one.key for one, payload in reader.light_payloads(near) if _call_id_of(payload) == wanted), None)
 
 
-def _call_id_of(reader: EventReader, row: EventRow) -> str:
-    payload = next(payload for _, payload in reader.light_payloads([row]))
+def _call_id_of(payload: Payload) -> str:
     return payload.call_id if isinstance(payload, ToolCall | ToolResult) else ""
-
-
-def _reply_after(reader: EventReader, key: int) -> int | None:
-    """Return the last reply before the person spoke again."""
-    following = _prompt(reader, key, is_after=True)
-    stop = following if following is not None else key | _SEQ_MASK
-    near = reader.near(stop, codes_of("assistant_message"), 1, is_after=False)
-    return next((one.key for one in near if one.key > key), None)

@@ -19,14 +19,16 @@ from recollect.client import (
     UNANSWERED,
     DaemonReply,
     EntryRequest,
+    IngestRequest,
     Request,
     SearchRequest,
     SessionsRequest,
     ShowRequest,
     UsageRequest,
     ask_daemon,
+    variable_hashes,
 )
-from recollect.memory import EventFilter, Hit, SearchAnswer, SessionPage, SessionView, UsageReport
+from recollect.memory import EventFilter, Hit, SearchAnswer, SessionPage, SessionView, SyncReport, UsageReport
 from recollect.wire import socket_path
 from tests.serve.daemon.conftest import Daemon, Desk, wait_until
 from tests.serve.daemon.test_asking import call_mcp
@@ -85,6 +87,24 @@ def test_the_daemon_tells_what_the_memory_does(desk: Desk) -> None:
     assert asked(desk, SessionsRequest(), SessionPage) == DaemonReply(page)
     assert asked(desk, ShowRequest(page.sessions[0].session_uid, limit=1), SessionView) == DaemonReply(view)
     assert asked(desk, UsageRequest(), UsageReport) == DaemonReply(usage)
+
+
+def test_a_sync_is_done_by_the_daemon_and_learns_at_once(desk: Desk) -> None:
+    desk.up()
+    desk.claude("told", cwd=str(desk.root)).user("Remember that tests run with `make quokka`.")
+    told = asked(desk, IngestRequest(variable_hashes(desk.env)), SyncReport).value
+    assert isinstance(told, SyncReport)
+    assert told.state == "done"
+    assert told.agents["claude"].found == 1
+    with desk.memory() as memory:
+        assert [one.text for one in memory.learn.learnings()]
+    assert json.loads(desk.run("sync", "--json").stdout)["agents"]["claude"]["unchanged"] == 1
+
+
+def test_who_looks_for_transcripts_elsewhere_syncs_himself(desk: Desk) -> None:
+    desk.up()
+    elsewhere = {**desk.env, "CLAUDE_CONFIG_DIR": str(desk.root / "elsewhere")}
+    assert asked(desk, IngestRequest(variable_hashes(elsewhere)), SyncReport) == DaemonReply(None)
 
 
 def test_a_question_that_raises_is_left_to_the_disk(desk: Desk) -> None:

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Literal, TypedDict, Unpack
 import click
 
 from recollect.cli.options import NamedPath, agent_option, open_memory, when_option
+from recollect.cli.questions import ask
 from recollect.cli.results import CommandResult, ResultKind, prints
+from recollect.client import IngestRequest, variable_hashes
 from recollect.clock import now_us
 from recollect.errors import UsageError
 from recollect.local_time import LOCAL
@@ -21,7 +23,7 @@ from recollect.model.time import TIME_FORMS
 if TYPE_CHECKING:
     from types import FrameType
 
-    from recollect.memory import EmbeddingFacet
+    from recollect.memory import EmbeddingFacet, Memory
 
 SYNC = ResultKind("sync", "SyncReport", "sync:print_sync", is_plain=True)
 IMPORT = ResultKind("", "SyncReport", "ingest:print_import")
@@ -56,13 +58,24 @@ def sync(agents: tuple[str, ...], force: bool, retro_out: Path | None, as_json: 
       recollect sync --agent codex --json
       recollect sync --retro-out ~/retros
     """
-    from recollect.cli.render.progress import ProgressLine, StageLine
+    from recollect.memory import SyncReport
 
-    with open_memory() as memory, ProgressLine() as progress:
-        report = memory.sync(agents=agents, force=force, progress=progress)
+    def here(memory: Memory) -> SyncReport:
+        from recollect.cli.render.progress import ProgressLine
+
+        with ProgressLine() as progress:
+            report = memory.sync(agents=agents, force=force, progress=progress)
         memory.embedding.start_in_background()
+        return report
+
+    if agents or force:
+        with open_memory() as memory:
+            report = here(memory)
+    else:
+        report = ask(IngestRequest(variable_hashes()), SyncReport, here)
     written: Path | None = None
     if retro_out is not None and report.state in ("done", "degraded"):
+        from recollect.cli.render.progress import StageLine
         from recollect.cli.render.retro_page import write_last_week
 
         with open_memory() as memory, StageLine() as line:

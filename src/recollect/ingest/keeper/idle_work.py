@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from recollect.errors import RecollectError, StoreLocked, where_raised
 from recollect.ingest.daemon import Failure
 from recollect.ingest.distill import DistillingFacet
+from recollect.ingest.keeper.questions import Questions
 from recollect.ingest.learnings.run import LearnFacet
 from recollect.ingest.operations import index_entries
 from recollect.ingest.retention import RetentionFacet
@@ -54,6 +55,7 @@ class IdleWork:
     ) -> None:  # fmt: skip
         """share: shares with a team what is new, and says in how many seconds to do so again."""
         self._home = home
+        self.questions = Questions()
         self._push = share
         self._now_us = now_us
         self._log = log
@@ -205,7 +207,9 @@ class IdleWork:
             embedding = self._home.embedding
             is_left = embedding.is_stale()
             if is_left:
-                report = embedding.run(max_seconds=EMBED_EVERY_S, with_passages=False)
+                report = embedding.run(
+                    max_seconds=EMBED_EVERY_S, with_passages=False, progress=lambda *_: self.questions.give_way()
+                )
                 self.embedded_texts += report.chunks
                 is_left = report.state in ("interrupted", "busy")
             if not is_left:  # the contextual model has a process of its own

@@ -23,6 +23,7 @@ from recollect.ingest.daemon import BEHIND, SETTLE_S, Counters, Delay, LiveStatu
 from recollect.ingest.keeper.document_watch import DocumentWatch
 from recollect.ingest.keeper.idle_work import Attempts, IdleWork
 from recollect.ingest.keeper.notices import MOST_LATEST, LatestPaths, Noticed, Notices, SecondLooks
+from recollect.ingest.keeper.questions import Questions
 from recollect.ingest.learnings.run import LearnFacet
 from recollect.ingest.learnings.status import learning_now
 from recollect.ingest.operations import index_entries, take_changes
@@ -87,6 +88,11 @@ class Keeper:
         """All kinds of work, and how the latest of each went."""
         return (self._planning, self._taking, *self._idle_work.attempts)
 
+    @property
+    def questions(self) -> Questions:
+        """The questions that are being answered; work that computes gives way to them."""
+        return self._idle_work.questions
+
     def start(self) -> None:
         """Begin; the first pass looks at everything."""
         self._thread.start()
@@ -111,9 +117,10 @@ class Keeper:
         Also notices changes that the system has not reported yet in the most recently changed files, and makes
         learnings and notes of other processes searchable.
         """
-        if changed := self._latest.changed():
-            self._notices.add(changed)
-        is_settled = self._notices.settle(seconds)
+        with self.questions.answering():  # every surface asks this first
+            if changed := self._latest.changed():
+                self._notices.add(changed)
+            is_settled = self._notices.settle(seconds)
         notes = () if is_settled else (BEHIND,)
         failure = self._taking.failure
         if failure is not None and not self._taking.was_busy:
@@ -131,6 +138,10 @@ class Keeper:
         if has_ended:
             self._notices.add_everything()
             self._idle_work.distil_soon()
+
+    def has_looked(self) -> bool:
+        """Return whether everything was looked at since the start."""
+        return self._last_full_at is not None
 
     def answered_hook(self) -> None:
         """Count an answer to a hook."""

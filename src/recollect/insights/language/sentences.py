@@ -100,6 +100,7 @@ class Words:
     def __init__(self, pack: Pack) -> None:
         self.pack = pack
         self._made: dict[str, re.Pattern[str] | None] = {}
+        self._first_words: dict[str, tuple[str, ...]] = {}
         self._spoken: dict[str, re.Pattern[str]] = {}
 
     def list(self, name: str) -> re.Pattern[str] | None:
@@ -116,13 +117,26 @@ class Words:
 
     def has(self, name: str, low: str, start: int, end: int) -> re.Match[str] | None:
         """Return the first phrase of a list in a range."""
+        if name not in self._made and not any(low.find(word, start, end) >= 0 for word in self._beginnings(name)):
+            return None
         expression = self.list(name)
         return expression.search(low, start, end) if expression else None
 
     def begins(self, name: str, low: str, start: int, end: int) -> re.Match[str] | None:
         """Return the phrase of a list with which a range begins."""
+        if name not in self._made and not low.startswith(self._beginnings(name), start):
+            return None
         expression = self.list(name)
         return expression.match(low, start, end) if expression else None
+
+    def _beginnings(self, name: str) -> tuple[str, ...]:
+        """Return the first words of a list's phrases. Where a text has none of them, the expression need not be
+        compiled: for a short text that takes longer than all else."""
+        found = self._first_words.get(name)
+        if found is None:
+            firsts = (phrase.rstrip("*").split(maxsplit=1) for phrase in self.phrases(name))
+            found = self._first_words[name] = tuple({words[0] if words else "" for words in firsts})
+        return found
 
     def spoken(self, name: str) -> re.Pattern[str]:
         """Return an expression that reads around what should be learned."""
