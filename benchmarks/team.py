@@ -20,6 +20,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from datetime import date, timedelta
 from typing import Any, NamedTuple
 
 import msgspec
@@ -89,7 +90,7 @@ class Team:
 
     def value(self, statement: str) -> Any:
         """Ask the database as its owner for one value."""
-        found = self.database.connection.execute(statement).fetchone()  # type: ignore[arg-type]
+        found = self.database.connection.execute(statement).fetchone()
         return found[0] if found is not None else None
 
     def close(self) -> None:
@@ -276,63 +277,116 @@ def asking(team: Team, meaning: SharedMeaning, queries: Sequence[str]) -> Sectio
     return Section("team/asking", "Team: people ask at once", figures, text)
 
 
-GROW = """
-INSERT INTO recollect.event (team_id, month, session_id, event_id, part, seq, machine_id, member_id, kind, role, ts,
-    turn_index, tool, summary, said, paths, is_undone)
-SELECT e.team_id, e.month, e.session_id, e.event_id || '-' || %(step)s, e.part, e.seq, e.machine_id, e.member_id,
-    e.kind, e.role, e.ts, e.turn_index, e.tool, e.summary, e.said || ' ' || md5(e.event_id || %(step)s), e.paths,
-    e.is_undone
-FROM recollect.event e WHERE e.team_id = %(team)s AND e.event_id !~ '-[0-9]+$'
+GOALS_GB = (1.0, 2.0, 5.0, 10.0, 20.0)
+MAKE_MONTH = """
+CREATE TABLE recollect.{part} (LIKE recollect.event INCLUDING DEFAULTS INCLUDING CONSTRAINTS)
 """
+COPY_SESSIONS = """
+INSERT INTO recollect.session (team_id, session_id, machine_id, member_id, session_uid, month, level, is_whole, stamp,
+    agent, repo, outcome, started_at, ended_at, event_count, turn_count, title, branch)
+SELECT s.team_id, s.session_id + %(offset)s, s.machine_id, s.member_id, s.session_uid || %(copy)s, %(month)s, s.level,
+    true, s.stamp, s.agent, s.repo, s.outcome, s.started_at, s.ended_at, s.event_count, s.turn_count, s.title, s.branch
+FROM recollect.session s WHERE s.session_id < %(step)s
+"""
+COPY_EVENTS = """
+INSERT INTO recollect.{part} (team_id, month, session_id, event_id, part, seq, machine_id, member_id, kind, role, ts,
+    turn_index, tool, summary, said, paths, is_undone, words)
+SELECT e.team_id, %(month)s, e.session_id + %(offset)s, e.event_id, e.part, e.seq, e.machine_id, e.member_id, e.kind,
+    e.role, e.ts, e.turn_index, e.tool, e.summary, e.said || ' ' || left(md5(e.event_id || %(copy)s), 8), e.paths,
+    e.is_undone, e.words || array_to_tsvector(ARRAY[left(md5(e.event_id || %(copy)s), 8)])
+FROM recollect.event e WHERE e.session_id < %(step)s AND e.session_id %% 2 = %(half)s
+"""
+STEP = 10_000_000
+"""Session numbers of one copy lie below the first of the next."""
 
 
-def growth(team: Team, queries: Sequence[str], *, gigabytes: float) -> Section:
-    """Multiply the events that are there until their text has this size; ask, and look at the plans."""
-    team_id = team.value("SELECT team_id FROM recollect.team")
+def growth(team: Team, queries: Sequence[str], *, gigabytes: float, minutes: float, bytes_per_event: float) -> Section:
+    """Add months, each a gigabyte of history: what the machines pushed, again and again, each text with a word of its
+    own. Ask at each goal, and look at the plans. bytes_per_event: of the transcripts that the events are from."""
+    ends = time.monotonic() + minutes * 60
+    base = team.value("SELECT count(*) FROM recollect.event")
+    team.database.connection.execute("ALTER TABLE recollect.event ALTER COLUMN words DROP EXPRESSION")
     rows: list[dict[str, Any]] = []
-    step, said = 0, _said(team)
-    goals = [share * gigabytes * 1e9 for share in (0.3, 1.0)]
+    month_gb = min(1.0, gigabytes)
+    copies = max(1, round(month_gb * 1e9 / bytes_per_event / base))
+    goals = [goal for goal in (*GOALS_GB, gigabytes) if goal <= gigabytes]
+    month, events = 0, base
     while goals:
-        if said >= goals[0]:
-            goals = goals[1:]
-            team.database.connection.execute("ANALYZE")
-            rows.append({"text_bytes": said, **_asked_with_plans(team, team_id, queries)})
-            continue
-        step += 1
-        team.database.connection.execute(GROW, {"step": str(step), "team": team_id})
-        said = _said(team)
-        print(f"team: {said / 1e6:.0f} MB of text", file=sys.stderr)
-    lines = ["| text | database | events | p50 ms | p95 ms | scans of all events |", "|--:|--:|--:|--:|--:|--:|"]
+        started = time.monotonic()
+        _add_month(team, month, copies)
+        month, events = month + 1, events + copies * base
+        history_gb, took = events * bytes_per_event / 1e9, time.monotonic() - started
+        print(f"team: {history_gb:.2f} GB of history after a month of {took:.0f} s", file=sys.stderr)
+        is_last = time.monotonic() + took > ends or history_gb >= gigabytes
+        if history_gb >= goals[0] or is_last:
+            goals = [goal for goal in goals if goal > history_gb and not is_last]
+            rows.append({"history_gb": history_gb, "months": month + 1, **_asked_with_plans(team, queries)})
+    lines = ["| history | months | events | database | p50 ms | p95 ms | plans | scans of all events |"]
+    lines += ["|--:|--:|--:|--:|--:|--:|--:|--:|"]
     lines += [
-        f"| {row['text_bytes'] / 1e6:.0f} MB | {row['database_bytes'] / 1e6:.0f} MB | {row['events']:,} | "
-        f"{row['ms']['p50_ms']:.0f} | {row['ms']['p95_ms']:.0f} | {row['sequential']} |"
+        f"| {row['history_gb']:.1f} GB | {row['months']} | {row['events']:,} | {row['database_bytes'] / 1e9:.1f} GB | "
+        f"{row['ms']['p50_ms']:.0f} | {row['ms']['p95_ms']:.0f} | {row['plans']:,} | {row['sequential']} |"
         for row in rows
     ]
+    lines += [
+        "",
+        "History is counted in bytes of transcripts. Vectors are those that the machines pushed, not multiplied.",
+    ]
+    if rows[-1]["history_gb"] < gigabytes:
+        lines.append(f"Larger ones, up to {gigabytes:g} GB, did not fit into {minutes:g} minutes on this machine.")
     return Section("team/growth", "Team: a growing history", {"rows": rows}, "\n".join(lines))
 
 
-def _said(team: Team) -> float:
-    return float(team.value("SELECT coalesce(sum(octet_length(said)), 0) FROM recollect.event"))
+def _add_month(team: Team, number: int, copies: int) -> None:
+    """Add a month before those that are there, filled by two connections at once; its indexes are built at the end."""
+    month = (date.today().replace(day=1) - timedelta(days=30 * number + 15)).replace(day=1)
+    part = f"event_{month:%Y_%m}"
+    team.database.connection.execute(MAKE_MONTH.format(part=part))
+
+    def fill(half: int) -> None:
+        with psycopg.connect(team.admin_url) as db:
+            for copy in range(copies):
+                told = {"offset": STEP * (number * copies + copy + 1), "copy": f"-{number}-{copy}", "month": month}
+                db.execute(COPY_EVENTS.format(part=part), {**told, "step": STEP, "half": half})
+                if not half:
+                    db.execute(COPY_SESSIONS, {**told, "step": STEP})
+                db.commit()
+
+    with ThreadPoolExecutor(2) as threads:
+        list(threads.map(fill, range(2)))
+    with psycopg.connect(team.admin_url) as db:
+        db.execute("SET maintenance_work_mem = '1GB'")
+        until = (month + timedelta(days=32)).replace(day=1)
+        db.execute(
+            f"ALTER TABLE recollect.event ATTACH PARTITION recollect.{part} FOR VALUES FROM ('{month}') TO ('{until}')"
+        )
+        db.execute(f"ANALYZE recollect.{part}")
 
 
-def _asked_with_plans(team: Team, team_id: Any, queries: Sequence[str]) -> dict[str, Any]:
-    """Ask in the database itself, as a member, with every plan told; count those that read all events."""
+def _asked_with_plans(team: Team, queries: Sequence[str]) -> dict[str, Any]:
+    """Ask by words, by infix and by meaning in the database itself, as a member, with every plan told; count those that
+    read all events."""
+    team_id = team.value("SELECT team_id FROM recollect.team")
     told: list[str] = []
     taken: list[float] = []
     with psycopg.connect(team.admin_url) as db:
+        passage = db.execute("SELECT model, embedding::text FROM recollect.passage LIMIT 1").fetchone() or ("", None)
         db.add_notice_handler(lambda notice: told.append(notice.message_primary or ""))
         for setting in ("log_min_duration = 0", "log_nested_statements = on", "log_level = notice"):
             db.execute("LOAD 'auto_explain'")
-            db.execute(f"SET auto_explain.{setting}")  # type: ignore[arg-type]
+            db.execute(f"SET auto_explain.{setting}")
         for name, value in (("team_id", str(team_id)), ("role", "member")):
             db.execute("SELECT set_config(%s, %s, false)", (f"recollect.{name}", value))
+        nothing: dict[str, list[str]] = {key: [] for key in ("must", "must_not", *FILTERS)}
         for query in queries:
-            asked = json.dumps(
-                {"words": query.split(), "need": "all", **{key: [] for key in ("must", "must_not", *FILTERS)}}
-            )
+            asked = json.dumps({"words": query.split(), "need": "all", **nothing})
             started = time.perf_counter()
             db.execute("SELECT * FROM recollect.find_events(%s, 100)", (asked,)).fetchall()
             taken.append((time.perf_counter() - started) * 1000)
+        infix = json.dumps({"words": [], "need": "all", **nothing, "must": [[{"like": f"%{queries[-1][1:]}%"}]]})
+        db.execute("SELECT * FROM recollect.find_events(%s, 100)", (infix,)).fetchall()
+        near = json.dumps({"words": [], "need": "any", **nothing})
+        db.execute("SELECT * FROM recollect.find_near(%s, %s, %s::halfvec, 100)", (near, *passage)).fetchall()
     scans = [plan for plan in told if re.search(r"Seq Scan on (?:event|passage)_\d", plan)]
     for plan in scans[:1]:
         print(plan, file=sys.stderr)
@@ -355,8 +409,8 @@ def measure(at: Places, options: argparse.Namespace) -> list[Section]:
     """Measure all parts, or the one that is named."""
     wanted = [options.part] if getattr(options, "part", None) in PARTS else list(PARTS)
     if getattr(options, "quick", False):
-        options.machines, options.gigabytes = 40, 0.02
-    count, gigabytes = getattr(options, "machines", 1000), getattr(options, "gigabytes", 1.0)
+        options.machines, options.gigabytes = 40, 0.05
+    count, gigabytes = getattr(options, "machines", 1000), getattr(options, "gigabytes", 20.0)
     found: list[Section] = []
     postgres = LocalPostgres()
     try:
@@ -373,7 +427,9 @@ def measure(at: Places, options: argparse.Namespace) -> list[Section]:
                 team.database.connection.execute("ANALYZE")
                 found.append(asking(team, meaning, queries))
                 if "growth" in wanted:
-                    found.append(growth(team, queries, gigabytes=gigabytes))
+                    minutes = getattr(options, "minutes", 15.0)
+                    a_piece = corpus.manifest()["bytes"] / sum(len(one.events) for one in pool)
+                    found.append(growth(team, queries, gigabytes=gigabytes, minutes=minutes, bytes_per_event=a_piece))
     finally:
         postgres.close()
     return found
@@ -384,7 +440,8 @@ def main() -> None:
     made = parser(__doc__)
     made.add_argument("--part", choices=PARTS, help="only this one; asking and growth need machines first")
     made.add_argument("--machines", type=int, default=1000, metavar="N", help="that push their day (default: 1000)")
-    made.add_argument("--gigabytes", type=float, default=1.0, metavar="GB", help="of text to grow to (default: 1)")
+    made.add_argument("--gigabytes", type=float, default=20.0, metavar="GB", help="to grow to (default: 20)")
+    made.add_argument("--minutes", type=float, default=15.0, metavar="N", help="growth: no longer (default: 15)")
     made.add_argument("--keep", action="store_true", help="quality: use the memory of the last run")
     made.add_argument("--quick", action="store_true", help="try a little of it")
     options = made.parse_args()

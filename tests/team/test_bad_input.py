@@ -112,6 +112,28 @@ def test_characters_that_postgresql_cannot_keep_are_replaced(client: Client, tea
     assert kept == "a\ufffdb \\u0000 'quoted' \U0001f600"
 
 
+def test_sql_in_every_string_of_a_batch_is_kept_as_text(client: Client, team: Team) -> None:
+    sql = "'); DROP TABLE recollect.event; --"
+    strings = ("session_uid", "agent", "repo", "title", "branch")
+    session = {**SESSION, **dict.fromkeys(strings, sql), "usage": [{"model": sql}], "digest": {sql: sql}}
+    event = {**EVENT, **dict.fromkeys(("event_id", "kind", "tool", "summary", "text"), sql), "paths": [sql]}
+    learning = {"learning_id": sql, "stamp": 1, "repo": sql, "kind": sql, "body": {sql: sql}}
+    status, answer = client.batch(
+        shares={sql: "full"}, withdrawn=[sql], sessions=[session], spans=[span(session_uid=sql, events=[event])],
+        retired=[sql], learnings=[learning], model=sql,
+    )  # fmt: skip
+    assert (status, answer.get("error", {}).get("message")) == (200, None)
+    columns = ("event_id", "kind", "tool", "summary", "said", "paths")
+    kept = team.rows(f"SELECT {', '.join(columns)} FROM recollect.event WHERE {{mine}} AND seq = 3")
+    assert kept == [(sql,) * len(columns)]
+    assert team.rows("SELECT learning_id, repo FROM recollect.learning WHERE {mine}") == [(sql, sql)]
+
+
+def test_of_two_spellings_of_a_repository_the_one_that_shares_more_counts(client: Client, team: Team) -> None:
+    assert client.batch(shares={"Shop": "figures", "SHOP": "full", "shop": "distilled"})[0] == 200
+    assert team.rows("SELECT repo, level FROM recollect.share WHERE {mine}") == [("SHOP", "full")]
+
+
 def test_ids_of_another_person_change_nothing_of_theirs(
     client: Client, ada: Machine, machine: Callable[[str], Machine], team: Team, server: Server
 ) -> None:

@@ -173,6 +173,18 @@ def test_levels_and_repositories_are_kept_to(ada: Machine, team: Team, old: Path
     }
 
 
+def test_what_was_learned_comes_with_the_share_that_it_needs(ada: Machine, team: Team, tmp_path: Path) -> None:
+    one = ClaudeTranscript(tmp_path / "kept" / ".claude", "old", cwd="/w/shop")
+    one.user("From now on, always use uv instead of pip in this repository.")
+    one.assistant("Understood: uv instead of pip.")
+    run_import(ada, team, tmp_path / "kept", level="figures")
+    assert team.rows("SELECT 1 FROM recollect.learning WHERE {mine}") == []
+    for _again in range(2):
+        assert run_import(ada, team, tmp_path / "kept", level="distilled").failed == []
+        assert team.rows("SELECT repo FROM recollect.learning WHERE {mine}") == [("shop",)]
+    assert team.rows("SELECT repo, level FROM recollect.share WHERE {mine}") == [("shop", "distilled")]
+
+
 def test_a_worker_that_is_killed_loses_and_doubles_nothing(
     ada: Machine, team: Team, old: Path, cluster: Callable[..., Cluster]
 ) -> None:

@@ -243,9 +243,10 @@ def figures_of(team: Team, sessions: list[tuple[str, str, str, str, int]]) -> di
             "one AS (INSERT INTO recollect.session (team_id, machine_id, member_id, session_uid, level, stamp, agent, "
             "repo, outcome, event_count, turn_count, title, branch, started_at, received_at) SELECT %(team)s, "
             "machine_id, member_id, %(uid)s, 'figures', 1, %(agent)s, %(repo)s, 'unknown', 1, 1, '', '', %(began)s, "
-            "now() - interval '8 days' FROM box RETURNING session_id, member_id) "
-            "INSERT INTO recollect.usage (team_id, session_id, member_id, model, input_tokens, output_tokens, "
-            "cache_tokens, responses) SELECT %(team)s, session_id, member_id, %(model)s, %(tokens)s, 0, 0, 1 FROM one",
+            "now() - interval '8 days' FROM box RETURNING session_id, member_id, machine_id) "
+            "INSERT INTO recollect.usage (team_id, session_id, member_id, machine_id, model, input_tokens, "
+            "output_tokens, cache_tokens, responses) "
+            "SELECT %(team)s, session_id, member_id, machine_id, %(model)s, %(tokens)s, 0, 0, 1 FROM one",
             team=team.team_id, person=person, uid=f"{agent}:{number}", agent=agent, repo=repo, model=model,
             began=BEGAN_US + (week - 1) * 7 * 86_400_000_000, tokens=1 << number,
         )  # fmt: skip

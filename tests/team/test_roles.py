@@ -9,7 +9,7 @@ import os
 import random
 import uuid
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import Any
 
 import pytest
@@ -43,7 +43,7 @@ class Person:
     @contextmanager
     def asking(self) -> Iterator[Ask]:
         """Give a transaction of this person."""
-        with psycopg.connect(self._url) as db:
+        with closing(psycopg.connect(self._url)) as db, db.transaction():
             found = db.execute("SELECT is_expired FROM recollect.enter(%s, %s)", (self.shown.team_id, self.hashed))
             assert found.fetchone() == (False,)
 
@@ -107,25 +107,27 @@ class Person:
         )
 
     @staticmethod
-    def add_passage(ask: Ask, session_id: int, month: object) -> None:
-        """Add the vector of the one event of a session."""
+    def add_passage(ask: Ask, session_id: int, month: object, piece: int = 0) -> None:
+        """Add a vector of the one event of a session."""
         ask(
-            "INSERT INTO recollect.passage VALUES (recollect.present_team(), %s, %s, 'e', 0, 0, "
+            "INSERT INTO recollect.passage VALUES (recollect.present_team(), %s, %s, 'e', 0, %s, "
             "recollect.present_machine(), recollect.present_member(), 'm', array_fill(1, ARRAY[256])::halfvec)",
             month,
             session_id,
+            piece,
         )
 
     @staticmethod
-    def add_event(ask: Ask, session_id: int, month: object) -> None:
+    def add_event(ask: Ask, session_id: int, month: object, event_id: str = "e") -> None:
         """Add one event to a session."""
         ask(
             "INSERT INTO recollect.event (team_id, month, session_id, event_id, part, seq, machine_id, member_id, "
             "kind, role, turn_index, tool, summary, said, paths, is_undone) VALUES (recollect.present_team(), %s, %s, "
-            "'e', 0, 0, recollect.present_machine(), recollect.present_member(), 'user_message', 'user', 0, '', '', "
+            "%s, 0, 0, recollect.present_machine(), recollect.present_member(), 'user_message', 'user', 0, '', '', "
             "'the leak', '', false)",
             month,
             session_id,
+            event_id,
         )
 
 
@@ -199,9 +201,10 @@ def test_nobody_changes_or_removes_what_another_shared(ada: Person, other: Perso
 @every()
 @pytest.mark.parametrize("table", ["event", "passage", "digest", "decision", "decision_link", "usage"])
 def test_nobody_writes_into_the_session_of_another(ada: Person, other: Person, team: Team, table: str) -> None:
-    ((session_id, month),) = team.rows(
-        "SELECT session_id, month FROM recollect.session WHERE {mine} AND session_uid = 'full'"
+    ((session_id, month, machine),) = team.rows(
+        "SELECT session_id, month, machine_id FROM recollect.session WHERE {mine} AND session_uid = 'full'"
     )
+    team.rows("DELETE FROM recollect.digest WHERE {mine}")  # its place is free
     own = "recollect.present_team(), %s, recollect.present_member()"
     values = {
         "usage": f"({own}, 'x', 1, 1, 1, 1, 1)",
@@ -212,20 +215,23 @@ def test_nobody_writes_into_the_session_of_another(ada: Person, other: Person, t
 
     def write(ask: Ask) -> None:
         if table == "event":
-            other.add_event(ask, session_id, month)
+            other.add_event(ask, session_id, month, "forged")
         elif table == "passage":
-            other.add_passage(ask, session_id, month)
+            other.add_passage(ask, session_id, month, 1)
         else:
             ask(f"INSERT INTO recollect.{table} VALUES {values[table]}", session_id)
 
-    with pytest.raises(psycopg.errors.InsufficientPrivilege), other.asking() as ask:
+    with pytest.raises(psycopg.errors.ForeignKeyViolation), other.asking() as ask:  # at the end of the transaction
         write(ask)
+    other.share("own", "full")
+    with pytest.raises(psycopg.errors.InsufficientPrivilege), other.asking() as ask:
+        ask(f"UPDATE recollect.{table} SET machine_id = %s WHERE member_id = recollect.present_member()", machine)
 
 
 @every()
 def test_nothing_that_was_learned_comes_of_a_repository_that_is_not_shared(other: Person) -> None:
     other.share("full", "full")
-    with pytest.raises(psycopg.errors.InsufficientPrivilege), other.asking() as ask:
+    with pytest.raises(psycopg.errors.ForeignKeyViolation), other.asking() as ask:
         other.add_learning(ask, "diary")
 
 
@@ -233,7 +239,7 @@ def test_events_need_the_level_that_allows_them(ada: Person, team: Team) -> None
     ((session_id, month),) = team.rows(
         "SELECT session_id, month FROM recollect.session WHERE {mine} AND session_uid = 'distilled'"
     )
-    with pytest.raises(psycopg.errors.InsufficientPrivilege), ada.asking() as ask:
+    with pytest.raises(psycopg.errors.ForeignKeyViolation), ada.asking() as ask:
         ada.add_event(ask, session_id, month)
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -106,6 +108,133 @@ def test_every_statement_names_the_team_of_each_table(repository: Path) -> None:
             assert is_first if written else name in statement, f"{place}: {statement}"
             checked += 1
     assert checked > 25
+
+
+def test_no_policy_looks_anything_up(database: Database) -> None:
+    """Citus distributes no table that has one."""
+    policies = database.opened.connection.execute(
+        "SELECT tablename, policyname, concat_ws(' ', qual, with_check) FROM pg_policies WHERE schemaname = 'recollect'"
+    ).fetchall()
+    assert len(policies) > 15
+    assert [row for row in policies if re.search(r"\b(?:SELECT|EXISTS)\b", str(row[2]))] == []
+
+
+def test_who_asks_is_noted_by_what_citus_sends_to_its_workers(database: Database) -> None:
+    ((body,),) = database.opened.connection.execute(
+        "SELECT prosrc FROM pg_proc WHERE proname = 'enter' AND pronamespace = 'recollect'::regnamespace"
+    ).fetchall()
+    noted = re.findall(r"(SET LOCAL|set_config\(')\s*([a-z_.]+)", str(body))
+    assert {name for how, name in noted if how == "SET LOCAL"} == {
+        f"recollect.{name}" for name in ("team_id", "member_id", "machine_id", "role", "people_group")
+    }
+    assert {name for how, name in noted if how != "SET LOCAL"} == {"citus.propagate_set_commands"}
+
+
+def test_the_page_for_administrators_distributes_every_table(database: Database, repository: Path) -> None:
+    """In an order in which each table comes after those that it refers to."""
+    page = (repository / "docs/how-to/run-a-team-server.md").read_text("utf-8")
+    listed = re.search(r"unnest\(ARRAY\[(.*?)\]\)", page, re.S)
+    assert listed is not None
+    order = ["team", *re.findall(r"'([a-z_]+)'", listed[1])]
+    rows = database.opened.connection.execute(
+        "SELECT c.relname, f.relname FROM pg_class c LEFT JOIN pg_constraint k ON k.conrelid = c.oid AND "
+        "k.contype = 'f' LEFT JOIN pg_class f ON f.oid = k.confrelid "
+        "WHERE c.relnamespace = 'recollect'::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition"
+    ).fetchall()
+    assert sorted(order) == sorted({str(table) for table, _ in rows} - OF_THE_DATABASE)
+    assert [row for row in rows if row[1] and order.index(str(row[0])) <= order.index(str(row[1]))] == []
+
+
+def test_rows_of_an_older_schema_stay_and_are_found(postgres: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    from recollect.team import database as module
+
+    every = module.migrations()
+    monkeypatch.setattr(module, "migrations", lambda: every[:3])
+    old = Database(postgres)
+    try:
+        db = old.opened.connection
+        for statement in OLDER_ROWS:
+            db.execute(statement)  # type: ignore[arg-type]
+        before = [db.execute(f"SELECT count(*) FROM recollect.{table}").fetchone() for table in OLDER]  # type: ignore[arg-type]
+        monkeypatch.undo()
+        assert old.opened.migrate() == every[-1][0]
+        assert before == [
+            db.execute(f"SELECT count(*) FROM recollect.{table}").fetchone()  # type: ignore[arg-type]
+            for table in OLDER
+        ]
+        assert (
+            db.execute("SELECT DISTINCT machine_id FROM recollect.usage").fetchall()
+            == db.execute("SELECT machine_id FROM recollect.machine").fetchall()
+        )
+        with db.transaction():
+            db.execute("SELECT set_config('recollect.role', 'member', true), set_config('recollect.team_id', "
+                       "(SELECT team_id::text FROM recollect.team), true)")  # fmt: skip
+            for words in ("checkout", "src/shop_cart.py", "CHECKOUTWORKER leak"):
+                asked = json.dumps({"words": words.split(), "need": "all", **dict.fromkeys(FILTERS, ())})
+                assert db.execute("SELECT event_id FROM recollect.find_events(%s, 9)", (asked,)).fetchall() == [("e",)]
+    finally:
+        old.close()
+
+
+def test_words_that_very_many_events_have_are_looked_for_month_by_month(postgres: str) -> None:
+    made = Database(postgres)
+    try:
+        db = made.opened.connection
+        for statement in (*OLDER_ROWS[1:4], *MANY_EVENTS):
+            db.execute(statement)  # type: ignore[arg-type]
+        asked = json.dumps({"words": ["checkout", "leak"], "need": "all", **dict.fromkeys(FILTERS, ())})
+        with db.transaction():
+            db.execute("SELECT set_config('recollect.role', 'member', true), set_config('recollect.team_id', "
+                       "(SELECT team_id::text FROM recollect.team), true)")  # fmt: skip
+            found = db.execute("SELECT month::text, total FROM recollect.find_events(%s, 9000)", (asked,)).fetchall()
+        assert Counter(found) == {("2026-02-01", 5000): 2500, ("2026-03-01", 5000): 2500}
+    finally:
+        made.close()
+
+
+OLDER = ("share", "session", "usage", "digest", "decision", "decision_link", "learning", "event", "passage")
+FILTERS = (
+    "must", "must_not", "agents", "kinds", "not_kinds", "tools", "not_tools", "sessions", "repos", "branches", "paths",
+)  # fmt: skip
+_OWN = "SELECT team_id, machine_id, member_id FROM recollect.machine"
+_IN_SESSION = "SELECT team_id, session_id, member_id, machine_id, month FROM recollect.session"
+OLDER_ROWS = (
+    "SELECT recollect.make_month()",
+    "INSERT INTO recollect.team (name) VALUES ('old')",
+    "INSERT INTO recollect.member (team_id, name, role) SELECT team_id, 'ada', 'member' FROM recollect.team",
+    "INSERT INTO recollect.machine (team_id, member_id, name, token_hash, expires_at) "
+    "SELECT team_id, member_id, 'box', 'x', now() FROM recollect.member",
+    "INSERT INTO recollect.share SELECT team_id, machine_id, 'Shop', 'full' FROM recollect.machine",
+    "INSERT INTO recollect.session (team_id, machine_id, member_id, session_uid, level, stamp, agent, repo, outcome, "
+    "event_count, turn_count, title, branch) SELECT o.*, 's', 'full', 1, 'a', 'shop', 'x', 1, 1, '', '' "
+    f"FROM ({_OWN}) o",
+    "INSERT INTO recollect.usage (team_id, session_id, member_id, model, input_tokens, output_tokens, cache_tokens, "
+    f"responses) SELECT s.team_id, s.session_id, s.member_id, 'm', 1, 1, 1, 1 FROM ({_IN_SESSION}) s",
+    f"INSERT INTO recollect.digest SELECT s.team_id, s.session_id, s.member_id, '{{}}' FROM ({_IN_SESSION}) s",
+    f"INSERT INTO recollect.decision SELECT s.team_id, s.session_id, 'n', s.member_id, '{{}}' FROM ({_IN_SESSION}) s",
+    "INSERT INTO recollect.decision_link SELECT s.team_id, s.session_id, 'n', 'o', s.member_id, '{}' "
+    f"FROM ({_IN_SESSION}) s",
+    "INSERT INTO recollect.learning SELECT o.team_id, o.machine_id, 'l', o.member_id, 1, 'SHOP', 'k', '{}' "
+    f"FROM ({_OWN}) o",
+    "INSERT INTO recollect.event (team_id, month, session_id, event_id, part, seq, machine_id, member_id, kind, role, "
+    "turn_index, tool, summary, said, paths, is_undone) SELECT s.team_id, s.month, s.session_id, 'e', 0, 0, "
+    "s.machine_id, s.member_id, 'user_message', 'user', 0, '', '', 'Why does checkoutWorker leak in src/shop_cart.py', "
+    f"'', false FROM ({_IN_SESSION}) s",
+    "INSERT INTO recollect.passage SELECT s.team_id, s.month, s.session_id, 'e', 0, 0, s.machine_id, s.member_id, 'm', "
+    f"array_fill(1, ARRAY[256])::halfvec FROM ({_IN_SESSION}) s",
+)
+
+
+MANY_EVENTS = (
+    "SELECT recollect.make_partitions(month::date) FROM unnest(ARRAY['2026-02-01', '2026-03-01']) month",
+    "INSERT INTO recollect.session (team_id, machine_id, member_id, session_uid, month, level, stamp, agent, repo, "
+    "outcome, event_count, turn_count, title, branch) SELECT o.*, month, month::date, 'full', 1, 'a', 'shop', 'x', 1, "
+    f"1, '', '' FROM ({_OWN}) o, unnest(ARRAY['2026-02-01', '2026-03-01']) month",
+    "INSERT INTO recollect.event (team_id, month, session_id, event_id, part, seq, machine_id, member_id, kind, role, "
+    "turn_index, tool, summary, said, paths, is_undone) SELECT s.team_id, s.month, s.session_id, n::text, 0, n, "
+    "s.machine_id, s.member_id, 'user_message', 'user', 0, '', '', 'A leak at the checkout', '', false "
+    f"FROM ({_IN_SESSION}) s, generate_series(1, 2500) n",
+)
 
 
 def test_migrating_again_changes_nothing(database: Database) -> None:

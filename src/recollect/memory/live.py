@@ -39,9 +39,9 @@ class LiveFacet:
 
     def make_keeper(self, log: Callable[[str], None]) -> Keeper:
         """Return the keeper's loop, not started. From now on this memory's own reads wait for it."""
-        from recollect.sharing.automatic import AutomaticPush
+        from recollect.sharing.automatic import AutomaticSharing
 
-        keeper = Keeper(self._home, now_us=self._now_us, log=log, share=AutomaticPush(self._home))
+        keeper = Keeper(self._home, now_us=self._now_us, log=log, share=AutomaticSharing(self._home, log))
         for attempts in keeper.attempts:
             attempts.persists = partial(self._tell, log)
         self._home.keeper = keeper.settle

@@ -28,8 +28,8 @@ class SharedFolderFacet:
         """Take what other machines put into a folder, and add what this one has.
 
         passphrase: asked at most once, and only where no key is remembered; it is told whether the folder is new. name:
-        what this machine is called, by default its host name. is_remembered: keep the keys, or remove them; None: leave
-        it as it is. is_dry_run: only say what would be done; nothing is written.
+        what this machine is called, by default its host name. is_remembered: keep the keys, and have the daemon sync
+        with the folder; or neither; None: as it is. is_dry_run: only say what would be done; nothing is written.
         """
         if not folder.is_dir():
             raise SourceUnavailable(f"{folder} is no folder", hint="name the folder that your machines share")

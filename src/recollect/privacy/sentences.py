@@ -192,8 +192,8 @@ _ANY_NAME: Final = (
 )
 _PIECES: Final = (
     "pass", "pw", "token", "secret", "api", "pin", "cred", "login", "kennwort", "zugangsdaten", "contrase", "senha",
-    "wachtwoord", "parola", "log in", "log on", "logon", "logs in", "logged in", "sign in", "signs in", "unlock", "wifi",
-    "wi-fi", "wlan",
+    "wachtwoord", "parola", "log in", "log on", "logon", "logs in", "logged in", "sign in", "signs in", "unlock",
+    "wifi", "wi-fi", "wlan",
 )  # fmt: skip
 """One of these is in every name or way to log in, above, that is written in ASCII."""
 _SPACED = late_pattern(

@@ -1,9 +1,12 @@
-"""Pushes from time to time, for a daemon, and remembers how the last push went."""
+"""Pushes, and syncs with a folder, from time to time for a daemon; remembers how the last push went."""
 
 from __future__ import annotations
 
+import os
 import random
+import subprocess
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -14,6 +17,8 @@ from recollect.endpoints.team_client import TeamClient
 from recollect.errors import TeamError
 from recollect.files import write_file
 from recollect.ingest.home import OpenHome
+from recollect.processes import own_command
+from recollect.sharing.folder_state import read_state as folder_state
 from recollect.sharing.membership import NAME, read_membership
 from recollect.sharing.push import PushReport, push
 from recollect.wire import RUN_FOLDER
@@ -62,32 +67,70 @@ def _note(home: Path, state: PushState) -> None:
         write_file(home / RUN_FOLDER / STATE, msgspec.json.encode(state), durable=False)
 
 
-class AutomaticPush:
-    """Pushes one home where it has joined a team. Call it from one thread, as often as something may have changed."""
+class AutomaticSharing:
+    """Pushes to the team and syncs with the folder of one home, where it has them. Call it from one thread, as often as
+    something may have changed."""
 
-    def __init__(self, home: OpenHome) -> None:
+    def __init__(self, home: OpenHome, log: Callable[[str], None]) -> None:
         self._home = home
+        self._log = log
+        self._push = _Spaced(self._push_once)
+        self._folder = _Spaced(self._sync_folder, every_s=EVERY_S)
+
+    def __call__(self) -> float:
+        """Do what is due; return in how many seconds to do so again.
+
+        Raises StoreError, StoreLocked. That the server is away or refuses is noted, for `recollect team status`.
+        """
+        next_s = self._push() if (self._home.home / NAME).exists() else EVERY_S
+        return min(next_s, self._folder())
+
+    def _push_once(self) -> bool:
+        try:
+            push_and_note(self._home, attempts=1)
+        except TeamError:
+            return False
+        return True
+
+    def _sync_folder(self) -> bool:
+        """Sync with the folder that is remembered. In a process of its own: it writes, and may take long."""
+        state = folder_state(self._home.home)
+        if not (state.folder and state.keys and os.path.isdir(state.folder)):  # a stick is not always there
+            return True
+        done = subprocess.run(  # noqa: S603  our own program
+            own_command("sync-folder", state.folder, "--machine", state.name),
+            env={**self._home.env, "RECOLLECT_HOME": str(self._home.home), "RECOLLECT_BACKGROUND": "0"},
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False,
+            creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
+        )  # fmt: skip
+        if done.returncode in (0, 3):  # 3: it told of files that it passed over
+            return True
+        said = done.stderr.decode("utf-8", "replace").strip().splitlines()
+        self._log(f"the folder {state.folder} was not synced: {said[0] if said else done.returncode}")
+        return False
+
+
+class _Spaced:
+    """Work that has its pauses: longer ones while it fails. every_s: the least between two that went well."""
+
+    def __init__(self, work: Callable[[], bool], *, every_s: float = 0.0) -> None:
+        self._work = work
+        self._every_s = every_s
         self._failures = 0
         self._not_before = 0.0
 
     def __call__(self) -> float:
-        """Push, unless a server that was away is given its time; return in how many seconds to do so again.
-
-        Raises StoreError, StoreLocked. That the server is away or refuses is noted, for `recollect team status`.
-        """
-        if not (self._home.home / NAME).exists():
-            return EVERY_S
+        """Work, unless a pause lasts; return in how many seconds to do so again."""
         left = self._not_before - time.monotonic()
         if left > 0:
             return left
-        try:
-            push_and_note(self._home, attempts=1)
-        except TeamError:
-            self._failures += 1
-            # Spread, so that a server that comes back isn't asked by all of a team at once.
-            longest = min(AFTER_FAILURE_S * 2.0 ** min(self._failures - 1, 16), LONGEST_S)
-            wait = longest * random.uniform(0.5, 1)  # noqa: S311  spread, no secret
-            self._not_before = time.monotonic() + wait
-            return wait
-        self._failures = 0
-        return EVERY_S
+        if self._work():
+            self._failures = 0
+            self._not_before = time.monotonic() + self._every_s
+            return EVERY_S
+        self._failures += 1
+        # Spread, so that a server that comes back isn't asked by all of a team at once.
+        longest = min(AFTER_FAILURE_S * 2.0 ** min(self._failures - 1, 16), LONGEST_S)
+        wait = longest * random.uniform(0.5, 1)  # noqa: S311  spread, no secret
+        self._not_before = time.monotonic() + wait
+        return wait

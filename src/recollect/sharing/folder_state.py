@@ -15,11 +15,14 @@ NAME = "sync-folder.json"
 
 class FolderState(msgspec.Struct, frozen=True):
     """machine: 16 hex digits, drawn once. applied: a hash of the other machines' tombstones that were applied last; ""
-    where they are to be applied again. keys: what the passphrase gave, by salt (hex), where they are remembered."""
+    where they are to be applied again. keys: what the passphrase gave, by salt (hex), where they are remembered.
+    folder: with which the daemon then syncs, under the name `name`."""
 
     machine: str
     applied: str = ""
     keys: dict[str, bytes] = {}
+    folder: str = ""
+    name: str = ""
 
     def __repr__(self) -> str:
         return f"FolderState({self.machine}, …)"

@@ -9,6 +9,7 @@ Each step can be killed: what was taken is told by the archive, and what was giv
 
 from __future__ import annotations
 
+import os
 import secrets
 from collections.abc import Callable
 from hashlib import blake2b
@@ -92,7 +93,7 @@ class FolderSync:
         self._excluded = excluded_repos(home.config, home.env)
 
     def run(self, *, is_remembered: bool | None, progress: Progress) -> FolderReport:
-        """Do it. is_remembered: keep the keys, or remove them; None: as it is.
+        """Do it. is_remembered: keep the keys, and have the daemon sync with the folder; or neither; None: as it is.
 
         Raises StoreLocked while another process ingests, UsageError, SourceUnavailable where the folder cannot be used,
         StoreError, ArchiveError, IndexUnavailable.
@@ -100,7 +101,8 @@ class FolderSync:
         key = self._folder.key(secrets.token_bytes(SALT_BYTES))
         if is_remembered is not None:
             keys = {**self._state.keys, **self._keys.masters} if is_remembered else {}
-            self._state = msgspec.structs.replace(self._state, keys=keys)
+            folder, name = (os.path.abspath(self._report.folder), self._name) if is_remembered else ("", "")
+            self._state = msgspec.structs.replace(self._state, keys=keys, folder=folder, name=name)
         make_home(self._home.home)
         write_state(self._home.home, self._state)  # the machine's id is not drawn twice
         self._ingest()

@@ -14,6 +14,7 @@ import zstandard
 
 from recollect.errors import TeamRefused
 from recollect.model.team_messages import (
+    LEVELS,
     MAX_BATCH_BYTES,
     MAX_UNPACKED_BYTES,
     Batch,
@@ -57,7 +58,8 @@ DROP_SHARES = (
 )
 ADD_SHARE = (
     "INSERT INTO recollect.share (team_id, machine_id, repo, level) "
-    "VALUES (recollect.present_team(), recollect.present_machine(), %s, %s)"
+    "VALUES (recollect.present_team(), recollect.present_machine(), %s, %s) "
+    "ON CONFLICT (team_id, machine_id, repo_key) DO NOTHING"
 )
 WITHDRAW = (
     "DELETE FROM recollect.session WHERE team_id = recollect.present_team() "
@@ -259,7 +261,9 @@ def apply(db: Connection, batch: Batch, *, put_events: PutEvents = insert_events
         db.execute(RESTART)
     if batch.shares is not None:
         db.execute(DROP_SHARES)
-        db.cursor().executemany(ADD_SHARE, list(batch.shares.items()))
+        # Of two names that differ in case only, the one that shares more counts.
+        shares = sorted(batch.shares.items(), key=lambda share: -LEVELS.index(share[1]))
+        db.cursor().executemany(ADD_SHARE, shares)
     if batch.withdrawn:
         db.execute(WITHDRAW, (list(batch.withdrawn),))
     for session in batch.sessions:

@@ -19,7 +19,7 @@ from psycopg import sql
 
 from recollect.errors import TeamRefused, TeamUnavailable, UsageError
 from recollect.memory import ArchivePart, PartBatches, redacted_batches
-from recollect.team.accept import EVENT_COLUMNS, WITHDRAW, apply, unpacked
+from recollect.team.accept import ADD_SHARE, EVENT_COLUMNS, WITHDRAW, apply, unpacked
 from recollect.team.database import AdministratorDatabase, Connection, credential, enter, new_token
 
 if TYPE_CHECKING:
@@ -108,6 +108,9 @@ class BulkLoader:
             with self._db.transaction():
                 enter(self._db, self._own)
                 self._db.execute(WITHDRAW, (sorted(wanted),))
+                shares = (share for batch in batches for share in (batch.shares or {}).items())
+                # What was learned needs a share of its repository.
+                self._db.cursor().executemany(ADD_SHARE, [share for share in shares if share[1] != "figures"])
                 for batch in batches:
                     sessions = tuple(row for row in batch.sessions if row.session_uid in wanted)
                     spans = tuple(span for span in batch.spans if span.session_uid in wanted)

@@ -25,7 +25,7 @@ FOLDER = ResultKind("sync-folder", "FolderReport", "team:print_folder")
     "--remember/--no-remember",
     "is_remembered",
     default=None,
-    help="Store the key in your memory's home, where only you can read it, or remove it from there.",
+    help="Store the key in your memory's home, where only you can read it, and let the daemon sync; or stop both.",
 )
 @click.option("--machine", default="", metavar="NAME", help="What this machine is called.  [default: its host name]")
 @click.option("--dry-run", "is_dry_run", is_flag=True, help="Show what would be sent and received; change nothing.")
