@@ -23,6 +23,7 @@ BACKGROUND_VARIABLE = "RECOLLECT_BACKGROUND"
 """Set to 0: nothing is started that outlives the command that starts it."""
 CONFIG_NAME = "config.toml"
 SPOOL_FOLDER = "spool"
+SAMPLE_FOLDER = "sample"
 """In the home: what hooks and senders leave for the next sync."""
 RESTORE_FOLDER = "restore"
 """In the home, while a backup takes the memory's place."""
@@ -98,6 +99,11 @@ def demo_home(env: Mapping[str, str] | None = None) -> Path:
     """Return the home of the demo: beside the real one, never in it (`recollect-demo`)."""
     home = home_dir(env)
     return home.with_name(f"{home.name or 'recollect'}-demo")
+
+
+def is_demo(home: Path) -> bool:
+    """Return whether a home holds the bundled sample."""
+    return (home / SAMPLE_FOLDER / "homes.toml").is_file()
 
 
 def make_private(folder: Path) -> None:

@@ -15,7 +15,7 @@ from recollect.cli.options import open_memory
 from recollect.config import AgentConfig, Config, config_toml
 from recollect.errors import StoreError
 from recollect.files import write_file
-from recollect.paths import CONFIG_NAME
+from recollect.paths import CONFIG_NAME, DATABASE_NAME, SAMPLE_FOLDER, demo_home
 
 if TYPE_CHECKING:
     from recollect.cli.views import UpReport
@@ -95,11 +95,20 @@ def _take_in(memory: Memory, *, demo_home: str = "") -> UpReport:
 def _load_demo(agents: Iterable[str]) -> UpReport:
     """Take the bundled sample into the demo home; the user's own stays empty."""
     from recollect.memory import Memory
-    from recollect.paths import demo_home
 
     home = demo_home()
     with Memory.open(home, config=lay_out(home, agents)) as memory:
         return _take_in(memory, demo_home=str(home))
+
+
+def open_to_look() -> Memory:
+    """Open the user's memory; while that has no session, the sample that `run_once` loaded beside it, if it did."""
+    memory = open_memory()
+    demo = demo_home()
+    if not (demo / DATABASE_NAME).exists() or memory.sessions(limit=1).sessions:
+        return memory
+    memory.close()
+    return open_memory(demo)
 
 
 def _example(memory: Memory) -> SearchAnswer | None:
@@ -120,7 +129,7 @@ def lay_out(home: Path, agents: Iterable[str]) -> Config:
     are off. So later commands with `RECOLLECT_HOME` set to the demo never ingest real history.
     Raises StoreError where it cannot be written.
     """
-    sample = home / "sample"
+    sample = home / SAMPLE_FOLDER
     try:
         home.mkdir(parents=True, exist_ok=True, mode=0o700)
         with as_file(files("recollect") / "sample") as bundled:

@@ -69,9 +69,8 @@ def look(home: Path, limits: RetentionLimits) -> Holdings:
     return held if held.raw_bytes <= limits.soft_cap_bytes else read_holdings(home, large_from_bytes=LARGE_BYTES)
 
 
-def preview(home: Path, limits: RetentionLimits, *, now_us: int) -> EvictReport:
-    """Return what a sweep would do now; changes nothing. Raises StoreError and its subclasses."""
-    held = look(home, limits)
+def preview(held: Holdings, limits: RetentionLimits, *, now_us: int) -> EvictReport:
+    """Return what a sweep would do now with what `look` found; changes nothing."""
     by_uid = {session.session_uid: session for session in held.sessions}
     choice = choose(held, limits, now_us=now_us)
     report = _report_of(limits, choice, is_dry_run=True)

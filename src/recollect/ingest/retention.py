@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from recollect.clock import now_us
 from recollect.erasure.copies import renew_index
 from recollect.erasure.reports import DiskBytes, EvictReport, Pin, StorageReport, storage_of
-from recollect.erasure.retention import RetentionSweep, SweepContext, limits_of, preview
+from recollect.erasure.retention import RetentionSweep, SweepContext, limits_of, look, preview
 from recollect.erasure.schedule import doubt, is_due, observe, swept, swept_at
 from recollect.errors import ArchiveError, StoreError, StoreLocked, UsageError
 from recollect.ingest.distill import distill
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from recollect.erasure.forget import Opened
     from recollect.ingest.home import OpenHome
     from recollect.ingest.report import SyncReport
+    from recollect.store.erasure.session_bytes import Holdings
 
 SYNC_SECONDS = 30.0
 """How long a sync or the daemon stays at it; the next one continues."""
@@ -40,7 +41,13 @@ class RetentionFacet:
         """Return exactly what `evict` would do now, and why. Changes nothing."""
         if not self._home.is_there():
             return EvictReport(is_dry_run=True, sessions=[], notes=["nothing is stored yet"])
-        return preview(self._home.home, limits_of(self._home.config.retention), now_us=self._now_us())
+        return self._preview(self._look())
+
+    def _preview(self, held: Holdings) -> EvictReport:
+        return preview(held, limits_of(self._home.config.retention), now_us=self._now_us())
+
+    def _look(self) -> Holdings:
+        return look(self._home.home, limits_of(self._home.config.retention))
 
     def evict(
         self, *, max_seconds: float | None = None, should_stop: Callable[[], bool] = lambda: False
@@ -127,16 +134,23 @@ class RetentionFacet:
 
     def storage(self) -> StorageReport:
         """Return what each tier, agent and repository takes, measured now."""
+        self._home.reader()
+        return self._storage(read_holdings(self._home.home))
+
+    def storage_and_preview(self) -> tuple[StorageReport, EvictReport]:
+        """Return what `storage` and `preview` do, from one look at what every session takes."""
+        self._home.reader()
+        held = self._look()
+        return self._storage(held), self._preview(held)
+
+    def _storage(self, held: Holdings) -> StorageReport:
         m = self._home
-        m.reader()
         folders = m.folders
         archive = folders.archive_bytes()
         packs = sum(path.stat().st_size for path in (folders.archive / "packs").glob("*") if path.is_file())
         log = sum(path.stat().st_size for path in m.home.glob(f"{DATABASE_NAME}-wal"))
         disk = DiskBytes(archive, packs, folders.index_bytes(), folders.vectors_bytes(), log)
-        return storage_of(
-            read_holdings(m.home), read_table_bytes(m.home), disk, m.config.retention, swept_at=self.swept_at()
-        )
+        return storage_of(held, read_table_bytes(m.home), disk, m.config.retention, swept_at=self.swept_at())
 
     def pins(self) -> tuple[Pin, ...]:
         """Return the sessions that are spared, the newest pin first."""

@@ -55,6 +55,7 @@ def test_the_rest_is_answered_too(site: Site, path: str) -> None:
         ("/search?query=repo:nowhere+x", 404, "nowhere"),
         ("/sessions/claude:nothing", 404, "nothing"),
         ("/entries/learning:nothing", 404, "nothing"),
+        ("/sesions", 404, "/api/v1/sesions"),
         ("/usage?by=weather", 400, "weather"),
     ],
 )

@@ -102,7 +102,11 @@ def test_a_transcript_comes_in_pieces_that_follow_each_other(site: Site) -> None
 
 @pytest.mark.parametrize(
     ("path", "said"),
-    [("/session/claude:nothing", "nothing"), (f"/session/{quote(LONG)}/event/99999", "99999")],
+    [
+        ("/session/claude:nothing", "nothing"),
+        (f"/session/{quote(LONG)}/event/99999", "99999"),
+        ("/sesions", "/sesions"),
+    ],
 )
 def test_what_is_not_there_is_a_page_that_says_so(site: Site, path: str, said: str) -> None:
     page = site.get(path)

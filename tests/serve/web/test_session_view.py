@@ -226,3 +226,21 @@ def test_hostile_records_are_only_text(page: Page, site: Site) -> None:
     main = page.locator("main")
     assert main.locator("script, img, svg, [onerror], [onload]").count() == 0
     assert "\u202e" not in main.inner_text()
+
+
+def test_a_link_to_a_result_marks_the_call_that_it_belongs_to(site: Site) -> None:
+    call = re.search(r'id="(\d+)" data-item data-seqs="\1 (\d+)', site.get(f"/session/{quote(RICH)}").text)
+    assert call is not None
+    linked = site.get(f"/session/{quote(RICH)}?at={call[2]}").text
+    assert re.search(rf'id="{call[1]}"[^>]* focus"', linked)
+
+
+def test_a_link_to_a_result_leads_to_the_call_that_it_belongs_to(page: Page, site: Site) -> None:
+    address = f"{site.base}/session/{quote(RICH)}"
+    page.goto(address)
+    call, result = str(page.locator("[data-seqs]").last.get_attribute("data-seqs")).split()[:2]
+    page.goto("about:blank")
+    page.goto(f"{address}?at={result}#{result}")
+    marked = page.locator(".unit.focus")
+    assert marked.get_attribute("id") == call
+    page.wait_for_function("() => document.querySelector('.unit.focus').getBoundingClientRect().top < innerHeight")

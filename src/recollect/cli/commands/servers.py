@@ -60,7 +60,8 @@ def ui(port: int, no_open: bool, as_json: bool) -> int:
     """Open the web page: search, sessions, transcripts.
 
     A running daemon serves the page. Without one, this command serves it until Ctrl-C. Only your own browser can read
-    the page, because it is available only on this machine and its address contains an access token.
+    the page, because it is available only on this machine and its address contains an access token. While your memory
+    is empty, the page shows the sample that `recollect up --once` loaded.
 
     \b
     Examples:
@@ -69,15 +70,18 @@ def ui(port: int, no_open: bool, as_json: bool) -> int:
     """
     import webbrowser
 
+    from recollect.cli.first_run import open_to_look
+    from recollect.paths import is_demo
     from recollect.serve.web.start import daemon_address, serve_pages
 
     def tell(url: str) -> None:
+        shown = "the page, with the bundled sample," if is_demo(memory.home) else "the page"
         served = "" if is_daemon else "; Ctrl-C stops"
-        show(LINE({"url": url}, line=f"the page is on {url}{served}"), as_json=as_json)
+        show(LINE({"url": url}, line=f"{shown} is on {url}{served}"), as_json=as_json)
         if not no_open:
             webbrowser.open(url)
 
-    with open_memory() as memory:
+    with open_to_look() as memory:
         address = daemon_address(memory)
         is_daemon = bool(address)
         if address:

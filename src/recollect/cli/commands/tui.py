@@ -7,7 +7,6 @@ import sys
 
 import click
 
-from recollect.cli.options import open_memory
 from recollect.cli.results import prints
 from recollect.errors import UsageError
 
@@ -30,9 +29,10 @@ def tui(as_json: bool) -> int:
             "`recollect tui` needs a terminal, and prints nothing",
             hint="`recollect search`, `sessions` and `show` print the same",
         )
+    from recollect.cli.first_run import open_to_look
     from recollect.cli.tui.app import RecollectApp
 
-    with open_memory() as memory:
+    with open_to_look() as memory:
         app = RecollectApp(memory)
         app.run()
     if app.failure is not None:

@@ -38,7 +38,7 @@ class Shaded(NamedTuple):
 def activity_page(memory: Memory, request: Request) -> tuple[str, dict[str, Any]]:
     """Return the page for `?period=`."""
     memory.refresh()
-    span = span_of(request)
+    span = span_of(memory, request)
     report = memory.usage.activity(first=span.first, last=span.last, zone=LOCAL)
     worked = {day.day: day for day in report.days}
     groups = grouped_days(span.days)
@@ -82,7 +82,7 @@ def activity_page(memory: Memory, request: Request) -> tuple[str, dict[str, Any]
 
 def activity_csv(memory: Memory, request: Request) -> str:
     """Return the days of the span as CSV."""
-    span = span_of(request)
+    span = span_of(memory, request)
     report = memory.usage.activity(first=span.first, last=span.last, zone=LOCAL)
     rows = (day for day in report.days if report.first <= day.day <= report.last)
     fields = ("day", "active_s", "sessions", "most_at_once")
@@ -91,7 +91,7 @@ def activity_csv(memory: Memory, request: Request) -> str:
 
 def hour_page(memory: Memory, request: Request) -> tuple[str, dict[str, Any]]:
     """Return the sessions that worked in an hour of a weekday: `?weekday=0&hour=14&period=`."""
-    span = span_of(request)
+    span = span_of(memory, request)
     weekday, hour = (_number(request.query_params, *of) for of in (("weekday", 7), ("hour", 24)))
     uids = memory.usage.active_sessions(first=span.first, last=span.last, weekday=weekday, hour=hour, zone=LOCAL)
     known = memory.recall.sessions(uids[:LISTED])

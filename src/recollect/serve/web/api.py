@@ -110,6 +110,7 @@ class Api:
         self.routes = [
             Route(f"{PREFIX}/openapi.json", self._describe, methods=["GET"]),
             *(self._route(endpoint) for endpoint in ENDPOINTS),
+            Route(f"{PREFIX}/{{path:path}}", self._unknown, methods=["GET"]),
         ]
 
     def _route(self, endpoint: ApiEndpoint) -> Route:
@@ -127,15 +128,26 @@ class Api:
             asked = parameters(named_type(endpoint.asked), request)
             return 200, encode_json(endpoint.give(self._memory, asked))
         except RecollectError as error:
-            code = 404 if isinstance(error, UnknownName) else 400 if isinstance(error, UsageError) else 503
-            problem = Problem(error.code, str(error), error.hint, error.retryable)
-            return code, encode_json(Refusal(problem))
+            return _refusal(error)
+
+    async def _unknown(self, request: Request) -> Response:
+        refused = self._visitors.refusal(request)
+        if refused is not None:
+            return refused
+        hint = f"{PREFIX}/openapi.json describes all endpoints"
+        code, body = _refusal(UnknownName("endpoint", request.url.path, hint=hint))
+        return private(Response(body, code, media_type="application/json"))
 
     async def _describe(self, request: Request) -> Response:
         refused = self._visitors.refusal(request)
         if refused is not None:
             return refused
         return private(Response(await run_in_threadpool(_encoded_document), media_type="application/json"))
+
+
+def _refusal(error: RecollectError) -> tuple[int, bytes]:
+    code = 404 if isinstance(error, UnknownName) else 400 if isinstance(error, UsageError) else 503
+    return code, encode_json(Refusal(Problem(error.code, str(error), error.hint, error.retryable)))
 
 
 def parameters(kind: type[msgspec.Struct], request: Request) -> msgspec.Struct:

@@ -43,7 +43,7 @@ def ingest_page(memory: Memory, _request: Request) -> tuple[str, dict[str, Any]]
 def storage_page(memory: Memory, _request: Request) -> tuple[str, dict[str, Any]]:
     """Return what the memory takes, and what retention would remove now."""
     retention = memory.maintenance.retention
-    report, preview = retention.storage(), retention.preview()
+    report, preview = retention.storage_and_preview()
     tiers = report.tiers
     return "storage.html", {
         "report": report,
@@ -51,10 +51,10 @@ def storage_page(memory: Memory, _request: Request) -> tuple[str, dict[str, Any]
             ("exact copies of what agents wrote", tiers.archive_bytes),
             ("texts of events", tiers.text_bytes),
             ("digests, decisions, learnings", tiers.distilled_bytes + tiers.skeleton_bytes),
-            ("rows that tell sessions and events apart", tiers.rows_bytes),
+            ("rows of sessions and events", tiers.rows_bytes),
             ("search index", tiers.index_bytes),
             ("vectors", tiers.vectors_bytes),
-            ("free", tiers.free_bytes),
+            ("unused space", tiers.free_bytes),
         ),
         "preview": preview,
         "evicted": preview.sessions[:EVICTED],

@@ -18,6 +18,7 @@ from recollect.clock import now_us
 from recollect.errors import RecollectError, UnknownName, UsageError
 from recollect.memory import RELATED_LABELS
 from recollect.model.ids import file_name
+from recollect.paths import is_demo
 from recollect.serve.web.access import Visitors, private
 from recollect.serve.web.activity_page import activity_csv, activity_page, hour_page
 from recollect.serve.web.blame_page import blame_page
@@ -27,7 +28,14 @@ from recollect.serve.web.learnings_page import actions_page, judge, learning_pag
 from recollect.serve.web.live import LiveStreams
 from recollect.serve.web.notes_page import diary_page, documents_page, entry_page, facts_page, judge_fact
 from recollect.serve.web.retro_page import errors_content, errors_page, retro_content, retro_page
-from recollect.serve.web.search_page import highlighted, href_of, href_of_citation, saved_form, search_page
+from recollect.serve.web.search_page import (
+    decided_part,
+    highlighted,
+    href_of,
+    href_of_citation,
+    saved_form,
+    search_page,
+)
 from recollect.serve.web.session_page import (
     EXPORTS,
     event_page,
@@ -82,11 +90,13 @@ class Pages:
         self._status = status
         self._streams = LiveStreams(memory, is_ending)
         self._templates = _environment()
+        self._is_demo = is_demo(memory.home)
         self._static = {path.name: path.read_bytes() for path in (_HERE / "static").iterdir()}
         self._version = sha256(b"".join(body for _, body in sorted(self._static.items()))).hexdigest()[:12]
         self.routes = [
             self._route("/", search_page),
             self._route("/results", search_page, "_results.html"),
+            self._route("/results/decided", decided_part, "_decided.html"),
             self._route("/sessions", sessions_page),
             self._route("/sessions/rows", sessions_page, "_session_rows.html"),
             Route("/live", self._live, methods=["GET"]),
@@ -103,11 +113,12 @@ class Pages:
             *self._learned(),
             *self._health_and_settings(),
             *self._team(),
-            Route("/static/{name}", self._file, methods=["GET"]),
+            Route("/static/{name:path}", self._file, methods=["GET"]),
             Route("/healthz", self._health, methods=["GET"]),
         ]
         if status is not None:
             self.routes.append(Route("/status.json", self._json, methods=["GET"]))
+        self.routes.append(self._route("/{path:path}", _no_page))
 
     def _usage(self) -> list[Route]:
         return [
@@ -203,6 +214,7 @@ class Pages:
             path=request.url.path,
             version=self._version,
             now=now_us(),
+            is_demo=self._is_demo,
             form_token=self._visitors.form_token,
             **values,
         )
@@ -322,6 +334,10 @@ class Pages:
             return refused
         failing = (await run_in_threadpool(self._status)).failures if self._status is not None else ()
         return private(PlainTextResponse("failing\n" if failing else "ok\n", 503 if failing else 200))
+
+
+def _no_page(_memory: Memory, request: Request) -> tuple[str, dict[str, Any]]:
+    raise UnknownName("page", request.url.path)
 
 
 def _environment() -> Environment:

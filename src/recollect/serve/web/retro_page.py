@@ -86,7 +86,7 @@ def _head(
     memory: Memory, request: Request, path: str, content: Callable[[Memory, Request], tuple[str, dict[str, Any]]]
 ) -> dict[str, Any]:
     """Return what stands above the content, and with `?whole` the content too, for a browser without scripts."""
-    span = span_of(request)
+    span = span_of(memory, request)
     asked = request.query_params
     given = {**_repo(request), **{name: asked[name] for name in ("q", "fixed") if asked.get(name)}}
     return {
@@ -109,7 +109,7 @@ def _repo(request: Request) -> dict[str, str]:
 
 def _asked(memory: Memory, request: Request) -> tuple[DaySpan, Retro]:
     memory.refresh()
-    span = span_of(request)
+    span = span_of(memory, request)
     since, until = day_start(span.first, LOCAL), day_start(span.last + timedelta(days=1), LOCAL)
     repos = tuple(f"={repo}" for repo in _repo(request).values())
     return span, memory.retro(since=since, until=until, repos=repos, sync=False, zone=LOCAL)

@@ -8,7 +8,7 @@ from urllib.parse import quote, quote_plus, urlencode
 import msgspec
 from markupsafe import Markup, escape
 
-from recollect.memory import matched_words
+from recollect.memory import DecisionQuestion, EventFilter, matched_words
 from recollect.model.learnings.entries import ENTRY_KINDS
 from recollect.visible import safe
 
@@ -30,6 +30,8 @@ KINDS = (
 )
 TIMES = (("after:1d", "last day"), ("after:1w", "last week"), ("after:1mo", "last month"), ("after:1y", "last year"))
 _RECENT = 12
+_DECIDED_SESSIONS = 3
+_DECIDED = 5
 _AGENTS = 8
 
 
@@ -69,6 +71,30 @@ def search_page(memory: Memory, request: Request) -> tuple[str, dict[str, Any]]:
     return "search.html", values
 
 
+def decided_part(memory: Memory, request: Request) -> tuple[str, dict[str, Any]]:
+    """Return what was decided in the first of the sessions found (`?session=`, repeated) for `?q=`, and their cost.
+
+    The page's script asks for it when the results are there. A session that decided on the words comes first.
+    """
+    words = matched_words(request.query_params.get("q", ""))
+    uids = tuple(request.query_params.getlist("session")[:_DECIDED_SESSIONS])
+    known = memory.recall.sessions(uids)
+    answers = [
+        (known[uid], memory.decisions_facet.find(DecisionQuestion(session=uid)).decisions[::-1])
+        for uid in uids
+        if uid in known
+    ]
+    if words is not None:
+        answers.sort(key=lambda one: not any(words.search(view.decision.statement) for view in one[1]))
+    decided, room = [], _DECIDED
+    for session, views in answers:
+        if views[:room]:
+            decided.append((session, views[:room]))
+        room -= len(views[:room])
+    costs = memory.usage.report(by="session", where=EventFilter(sessions=uids)).rows
+    return "_decided.html", {"decided": decided, "costs": {row.key: row.totals.cost_usd for row in costs}}
+
+
 def saved_form(memory: Memory, form: Mapping[str, str]) -> None:
     """Keep a search, or remove one. Raises UsageError, UnknownName, StoreError."""
     query = form.get("query", "")
@@ -91,8 +117,11 @@ def group(memory: Memory, answer: SearchAnswer) -> tuple[SessionHits, ...]:
 
 
 def href_of(hit: Hit) -> str:
-    """Return where a hit stands, "" for what is no event."""
-    return "" if hit.kind in ENTRY_KINDS else href_of_citation(f"{hit.session_uid}#{hit.seq}")
+    """Return where a hit stands: an event in its session; what was learned or noted on a page of its own."""
+    if hit.kind in ENTRY_KINDS:
+        page = "learnings" if hit.kind in ("learning", "action") else "entry"
+        return f"/{page}/{quote(hit.session_uid)}"
+    return href_of_citation(f"{hit.session_uid}#{hit.seq}")
 
 
 def href_of_citation(cited: str) -> str:

@@ -13,6 +13,8 @@ from recollect.local_time import LOCAL
 if TYPE_CHECKING:
     from starlette.requests import Request
 
+    from recollect.memory import Memory
+
 PERIODS = {"7d": ("week", 7), "30d": ("30 days", 30), "90d": ("90 days", 90), "1y": ("year", 365)}
 """By the word in the address: what it is called, and its days."""
 
@@ -52,16 +54,28 @@ class ChoiceLink(NamedTuple):
     is_on: bool
 
 
-def span_of(request: Request, *, otherwise: str = "30d") -> DaySpan:
-    """Return the days of `?period=` or `?first=&last=`. Raises UsageError for what is no day."""
+def span_of(memory: Memory, request: Request, *, otherwise: str = "") -> DaySpan:
+    """Return the days of `?period=` or `?first=&last=`; without either the last 30, or more where those would be empty.
+
+    Raises UsageError for what is no day.
+    """
     asked = request.query_params
     today = datetime.now(LOCAL).date()
     if asked.get("first"):
         last = asked.get("last", "")
         return DaySpan(named_day(asked["first"]), named_day(last) if last else today, "")
     period = asked.get("period", "")
-    period = period if period in PERIODS else otherwise
+    if period not in PERIODS:
+        period = otherwise or _usual_period(memory, today)
     return DaySpan(today - timedelta(days=PERIODS[period][1] - 1), today, period)
+
+
+def _usual_period(memory: Memory, today: date) -> str:
+    """Return the shortest period from 30 days on that reaches back to the newest session."""
+    newest = memory.sessions(limit=1, sync=False).sessions
+    at = newest[0].ended_at if newest else None
+    back = 30 if at is None else (today - datetime.fromtimestamp(at / 1_000_000, LOCAL).date()).days + 1
+    return next((word for word, (_name, days) in PERIODS.items() if days >= max(30, back)), "1y")
 
 
 def choices(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
 
+from recollect.serve.answerers import look_for_cycles_seldom
 from recollect.serve.loopback import listen, serve
 from recollect.serve.token import ADDRESS, home_token
 from recollect.serve.web.access import Visitors
@@ -39,6 +40,7 @@ def serve_pages(memory: Memory, port: int, tell: Callable[[str], None]) -> None:
         bound.listen()  # a browser that asks before the server begins waits
         tell(address(bound.getsockname()[1], token))
         sys.stdout.flush()
+        look_for_cycles_seldom()
         serve(app, bound, stopping=ended.set)
 
 

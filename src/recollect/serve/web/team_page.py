@@ -87,7 +87,7 @@ def team_usage_page(memory: Memory, request: Request) -> tuple[str, dict[str, An
     by = next((one for one in TEAM_USAGE_BY if one == asked), None)
     if by is None:
         raise UsageError(f"a team has no figures by {asked!r}", hint=f"by is one of {', '.join(TEAM_USAGE_BY)}")
-    span = span_of(request, otherwise="90d")
+    span = span_of(memory, request, otherwise="90d")
     after, before = day_start(span.first, LOCAL), day_start(span.last + timedelta(days=1), LOCAL)
     report = memory.team.usage(by, EventFilter(), after=after, before=before)
     given = {**span.given, "by": by}

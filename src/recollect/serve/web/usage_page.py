@@ -51,7 +51,7 @@ class UsageLine(NamedTuple):
 def usage_page(memory: Memory, request: Request) -> tuple[str, dict[str, Any]]:
     """Return the page for `?period=&by=&show=`."""
     memory.refresh()
-    span, by, shown = _asked(request)
+    span, by, shown = _asked(memory, request)
     trend = memory.usage.trend(by=by, first=span.first, last=span.last, zone=LOCAL)
     measure = cost_of if shown == "cost" else attrgetter("tokens")
     given = {**span.given, "by": by, "show": shown}
@@ -97,7 +97,7 @@ def usage_page(memory: Memory, request: Request) -> tuple[str, dict[str, Any]]:
 
 def usage_sessions_page(memory: Memory, request: Request) -> tuple[str, dict[str, Any]]:
     """Return the sessions behind a bar or a row, `?by=&key=&first=&last=`, the dearest first."""
-    span, by, _shown = _asked(request)
+    span, by, _shown = _asked(memory, request)
     key = request.query_params.get("key", "")
     after, before = day_start(span.first, LOCAL), day_start(span.last + timedelta(days=1), LOCAL)
     if not key:
@@ -122,7 +122,7 @@ def usage_sessions_page(memory: Memory, request: Request) -> tuple[str, dict[str
 
 def usage_csv(memory: Memory, request: Request) -> str:
     """Return the page's table as CSV; with `each=day`, day by day."""
-    span, by, _shown = _asked(request)
+    span, by, _shown = _asked(memory, request)
     trend = memory.usage.trend(by=by, first=span.first, last=span.last, zone=LOCAL)
     fields = ("input_tokens", "output_tokens", "cache_read_tokens", "responses", "cost_usd")
 
@@ -147,12 +147,12 @@ def _plain(text: str) -> str:
     return f"'{text}" if text[:1] in "=+-@\t\r" else text
 
 
-def _asked(request: Request) -> tuple[DaySpan, Grouping, str]:
+def _asked(memory: Memory, request: Request) -> tuple[DaySpan, Grouping, str]:
     asked = request.query_params
     by, shown = asked.get("by", ""), asked.get("show", "")
     if by and by not in dict(GROUPINGS):
         raise UsageError(f"nothing is grouped by {by!r}", hint="by is agent, model or repo")
-    return span_of(request), by or "agent", shown if shown in dict(MEASURES) else "cost"
+    return span_of(memory, request), by or "agent", shown if shown in dict(MEASURES) else "cost"
 
 
 def cost_of(totals: UsageTotals) -> float:

@@ -140,7 +140,7 @@ def _pages(db: apsw.Connection, table: str) -> int:
 
 
 def _sessions(db: apsw.Connection, own: dict[int, _Own], large: dict[int, int]) -> Iterable[Holding]:
-    texts: dict[int, int] = dict(db.execute(f"SELECT key >> {SEQ_BITS}, sum(length(data)) FROM block GROUP BY 1"))
+    texts = _texts(db)
     gone = _gone(db)
     rows: list[Any] = db.execute(
         "SELECT s.number, s.uid, s.agent, s.repo, s.analyzed_at, s.evicted_at, "
@@ -155,6 +155,15 @@ def _sessions(db: apsw.Connection, own: dict[int, _Own], large: dict[int, int]) 
             uid, agent, repo, analyzed, evicted, last_at, taken_at, bool(is_covered), number in gone, bool(is_pinned),
             held.stored, max(0, texts.get(number, 0) - (kept or 0)), held.shared, int(held.stored * part), events,
         )  # fmt: skip
+
+
+def _texts(db: apsw.Connection) -> dict[int, int]:
+    """Return the stored bytes of each session's texts. Grouped here: SQLite's `GROUP BY` would read the texts too."""
+    texts: dict[int, int] = defaultdict(int)
+    rows: Iterable[Any] = db.execute(f"SELECT key >> {SEQ_BITS}, length(data) FROM block")
+    for number, length in rows:
+        texts[number] += length
+    return texts
 
 
 def _gone(db: apsw.Connection) -> set[int]:

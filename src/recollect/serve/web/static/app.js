@@ -2,6 +2,7 @@
 "use strict";
 
 const DEBOUNCE_MS = 15; // a request that is not needed any more is cancelled
+const PAUSE_MS = 250; // what belongs to results is asked for when nobody types any more
 
 function searchWhileTyping(input) {
   const results = document.getElementById("results");
@@ -10,12 +11,15 @@ function searchWhileTyping(input) {
   async function ask(query) {
     running?.abort();
     running = new AbortController();
+    results.ariaBusy = "true";
     const address = `?q=${encodeURIComponent(query)}`;
     try {
       const answer = await fetch(`/results${address}`, { signal: running.signal });
       if (answer.status === 401) location.reload(); // the server was started again: the page says what to do
       if (!answer.ok) return;
       results.innerHTML = await answer.text();
+      results.ariaBusy = null;
+      timer = setTimeout(() => fetchMoreWhenSeen(results), PAUSE_MS);
       history.replaceState(null, "", query ? `/${address}` : "/");
       document.title = query ? `${query} · Recollect` : "Recollect";
     } catch (error) {
@@ -42,7 +46,10 @@ function fetchMoreWhenSeen(root) {
     for (const { target } of seen.filter((one) => one.isIntersecting)) {
       watcher.unobserve(target);
       const answer = await fetch(target.dataset.more).catch(() => null);
-      if (!answer?.ok) continue; // its link stays, and leads to a page that says why
+      if (!answer?.ok) {
+        delete target.dataset.more; // its link is shown, and leads to a page that says why
+        continue;
+      }
       const holder = document.createElement(target.tagName === "TR" ? "tbody" : "div");
       holder.innerHTML = await answer.text();
       const added = [...holder.childNodes];

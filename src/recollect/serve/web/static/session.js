@@ -308,13 +308,12 @@ if (article) {
     if (link.dataset.outline) outlineAround(Number(link.dataset.outline));
     else show(link.dataset.seq);
   });
-  addEventListener("popstate", () => {
-    const seq = location.hash.slice(1);
-    if (/^\d+$/.test(seq)) show(seq, { remember: false });
-  });
+  const addressed = () => /^#\d+$/.test(location.hash) && location.hash.slice(1);
+  addEventListener("popstate", () => addressed() && show(addressed(), { remember: false }));
   document.addEventListener("recollect:changed", renewTail);
   new MutationObserver(paint).observe(transcript, { childList: true });
   listenToFinder();
   watchEnds();
+  if (addressed() && !document.getElementById(addressed())) show(addressed(), { remember: false }); // of a call's result
   followOutline();
 }
