@@ -14,7 +14,14 @@ from itertools import takewhile
 from pathlib import Path
 
 from recollect.agent_names import letters
-from recollect.agents.facts import INDEX, described_agents, install_table, written_entry
+from recollect.agents.facts import (
+    FIELDS_INDEX,
+    INDEX,
+    described_agents,
+    install_table,
+    written_entry,
+    written_fields,
+)
 from recollect.agents.install.contract import FilePlace, Hooks, Install, Mcp, OwnFile, Platform, Unsupported
 from recollect.agents.install.described import installs
 from recollect.agents.registry import adapter, adapters
@@ -308,7 +315,16 @@ def literal(value: object, indent: str = "", before: int = 0) -> str:
 
 def agent_facts() -> str:
     """Return the facts of all agents as their files say them, an agent a line."""
-    lines = (f'"{slug}": {json.dumps(written_entry(slug), ensure_ascii=False)}' for slug in described_agents())
+    return _line_by_agent(written_entry)
+
+
+def agent_fields() -> str:
+    """Return the fields that the parsers of all agents know, an agent a line."""
+    return _line_by_agent(written_fields)
+
+
+def _line_by_agent(written: Callable[[str], object]) -> str:
+    lines = (f'"{slug}": {json.dumps(written(slug), ensure_ascii=False)}' for slug in described_agents())
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
@@ -316,6 +332,7 @@ NAMES = "src/recollect/agent_names.py"
 LINE = 120
 PAGES: dict[str, Callable[[], str]] = {
     f"src/recollect/agents/formats/{INDEX}": agent_facts,  # first: the others are made of what it says
+    f"src/recollect/agents/formats/{FIELDS_INDEX}": agent_fields,
     "docs/reference/agents.md": agents_page,
     "docs/reference/commands.md": cli_reference,
     "docs/reference/configuration.md": configuration_page,

@@ -1,7 +1,8 @@
 """Reads the TOML files in `formats`: each agent's facts, its parser and, for some, its record description.
 
 `facts.json`, written by `make docs`, holds the facts and the names of parsers. A process loads only that: Python takes
-five times as long to read TOML. A file that is not in it yet counts as well.
+five times as long to read TOML. A file that is not in it yet counts as well. `fields.json` holds `fields` in the same
+way; a parser loads it.
 
 What a file may say beside the fields of `AgentFacts`: `parser`, module and class of the code that reads the records;
 `family`, what an agent of a family whose class takes the slug has of its own; `like`, the agent whose format this one
@@ -24,12 +25,18 @@ from recollect.model.capabilities import AgentFacts
 from recollect.model.payloads import KINDS
 
 INDEX = "facts.json"
+FIELDS_INDEX = "fields.json"
 _FOLDER = Path(__file__).with_name("formats")
 _ENDING = ".toml"
 _FORMAT = "format"
 _INSTALL = "install"
+_FIELDS = "fields"
 _BESIDE = ("parser", "family", "like", "spelling")
 _CHOICE = re.compile(r"\{([^{}]*,[^{}]*)\}")
+
+
+FieldsTable = dict[str, str | dict[str, str]]
+"""Names of fields with blanks between them, by the object that has them, or by its type in a table below."""
 
 
 class Entry(msgspec.Struct, frozen=True):
@@ -62,6 +69,35 @@ def facts_of(slug: str) -> AgentFacts:
     return entries()[slug].facts
 
 
+def known_fields(slug: str) -> dict[str, frozenset[str]]:
+    """Return the fields that an agent's parser knows, by the object that has them."""
+    found = _fields_of(slug).items()
+    return {name: frozenset(fields.split()) for name, fields in found if isinstance(fields, str)}
+
+
+def known_by_type(slug: str, name: str) -> dict[str, frozenset[str]]:
+    """Return the fields that an agent's parser knows of objects of several types, by the type."""
+    found = _fields_of(slug)[name]
+    return {kind: frozenset(fields.split()) for kind, fields in found.items()} if isinstance(found, dict) else {}
+
+
+def _fields_of(slug: str) -> FieldsTable:
+    known = _fields()
+    return known[slug] if slug in known else written_fields(slug)
+
+
+@cache
+def _fields() -> dict[str, FieldsTable]:
+    index = _FOLDER / FIELDS_INDEX
+    return msgspec.json.decode(index.read_bytes(), type=dict[str, FieldsTable]) if index.is_file() else {}
+
+
+def written_fields(slug: str) -> FieldsTable:
+    """Return the names of known fields that an agent's file says."""
+    found: FieldsTable = _read(slug).get(_FIELDS, {})
+    return found
+
+
 def format_table(slug: str) -> dict[str, Any]:
     """Return how an agent's file says that its records are read."""
     found: dict[str, Any] = _read(slug)[_FORMAT]
@@ -79,7 +115,9 @@ def written_entry(slug: str) -> dict[str, Any]:
     written = _read(slug)
     if "extends" in written:
         written = _read(written["extends"]) | written
-    facts = {key: value for key, value in written.items() if key not in (*_BESIDE, _FORMAT, _INSTALL, "extends")}
+    facts = {
+        key: value for key, value in written.items() if key not in (*_BESIDE, _FORMAT, _INSTALL, _FIELDS, "extends")
+    }
     facts["roots"] = [dict(zip(root, one, strict=True)) for root in facts["roots"] for one in _spread_root(root)]
     facts["places"] = [_spread_place(place) for place in facts["places"]]
     facts["capabilities"] = _with_kinds(facts["capabilities"])

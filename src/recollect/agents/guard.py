@@ -63,11 +63,9 @@ class GuardedAdapter:
 
     @property
     def state_type(self) -> type[Any]:
-        """See `Adapter.state_type`."""
         return self.inner.state_type
 
     def recognise(self, path: str, head: bytes) -> str | None:
-        """See `Adapter.recognise`."""
         try:
             return self.inner.recognise(path, head)
         except Exception as error:  # noqa: BLE001 - one file that it can't tell must not keep all others out; it is told
@@ -75,7 +73,6 @@ class GuardedAdapter:
             return None
 
     def source_key(self, info: SourceInfo) -> str:
-        """See `Adapter.source_key`."""
         try:
             return self.inner.source_key(info)
         except Exception as error:  # noqa: BLE001 - as in `recognise`; the place names a source as well
@@ -83,7 +80,6 @@ class GuardedAdapter:
             return info.place
 
     def identify(self, info: SourceInfo, head: bytes) -> str:
-        """See `Adapter.identify`."""
         try:
             name = self.inner.identify(info, head)
         except Exception as error:  # noqa: BLE001 - as in `recognise`; the place names a session as well
@@ -92,11 +88,9 @@ class GuardedAdapter:
         return name or info.place
 
     def begin(self, info: SourceInfo) -> Any:
-        """See `Adapter.begin`."""
         return self.inner.begin(info)
 
     def parse(self, record: Record, state: Any) -> Parsed[Any]:
-        """See `Adapter.parse`."""
         try:
             return self.inner.parse(record, state)
         except Exception as error:  # noqa: BLE001 - as in `recognise`; a defect tells it, and the record is kept
@@ -105,7 +99,6 @@ class GuardedAdapter:
             return Parsed(state, (Draft(Unknown(RAISED, text)),), (defect,))
 
     def take_raised(self) -> list[str]:
-        """See `raised_by`."""
         found = list(self._raised)
         self._raised.clear()
         return found

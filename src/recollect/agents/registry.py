@@ -61,23 +61,18 @@ class LazyAdapter:
 
     @property
     def state_type(self) -> type[Any]:
-        """See `Adapter.state_type`."""
         return self._load().state_type
 
     def recognise(self, path: str, head: bytes) -> str | None:
-        """See `Adapter.recognise`."""
         return self._load().recognise(path, head)
 
     def source_key(self, info: SourceInfo) -> str:
-        """See `Adapter.source_key`."""
         return self._load().source_key(info)
 
     def identify(self, info: SourceInfo, head: bytes) -> str:
-        """See `Adapter.identify`."""
         return self._load().identify(info, head)
 
     def begin(self, info: SourceInfo) -> Any:
-        """See `Adapter.begin`."""
         return self._load().begin(info)
 
     @property
@@ -99,13 +94,10 @@ class NamesakeAdapter(LazyAdapter):
         self._as_other_spells: Any = None
 
     def recognise(self, path: str, head: bytes) -> str | None:
-        """See `Adapter.recognise`."""
-        del path, head
         return None
 
     @property
     def parse(self) -> Any:
-        """See `Adapter.parse`."""
         return self._parse
 
     def _parse(self, record: Record, state: Any) -> Parsed[Any]:

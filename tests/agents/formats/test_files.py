@@ -93,6 +93,7 @@ def keys(value: Any, at: str = "") -> set[str]:
 
 def test_the_facts_that_a_process_loads_are_those_in_the_files() -> None:
     """`make docs` writes them down."""
+    assert files._fields() == {slug: files.written_fields(slug) for slug in files.described_agents()}
     assert files.entries() == {slug: files._entry(files.written_entry(slug)) for slug in files.described_agents()}
 
 

@@ -240,7 +240,15 @@ class Teller:
             self._removed.update(_REMOVED.findall(body))
             self._add(self._undone(), self._named("rewind"))
         if self._command not in ("run", "test", "git", "lint"):
-            self._changes(body)
+            # Emit a change of model or folder that a notice tells.
+            model = _MODEL.search(body)
+            if model and model[1] != self._model:
+                self._model = model[1]
+                self._add(Lifecycle("model", model=self._model), self._named("model"))
+            cwd = _first_cwd(body)
+            if cwd and cwd != self._cwd:
+                self._cwd = cwd
+                self._add(Lifecycle("cwd", cwd=cwd), self._named("cwd"))
         for line in body.split("\n"):
             self._line(line)
 
@@ -251,17 +259,6 @@ class Teller:
         while self._turns and self._turns[-1].commits and self._turns[-1].commits <= self._removed:
             kept = self._turns.pop().before
         return Rewind(kept)
-
-    def _changes(self, body: str) -> None:
-        """Emit a change of model or folder that a notice tells."""
-        model = _MODEL.search(body)
-        if model and model[1] != self._model:
-            self._model = model[1]
-            self._add(Lifecycle("model", model=self._model), self._named("model"))
-        cwd = _first_cwd(body)
-        if cwd and cwd != self._cwd:
-            self._cwd = cwd
-            self._add(Lifecycle("cwd", cwd=cwd), self._named("cwd"))
 
     def _line(self, line: str) -> None:
         applied, commit, tokens = _APPLIED.match(line), _COMMIT.match(line), _TOKENS.match(line)
@@ -371,21 +368,17 @@ class AiderAdapter(KitAdapter[BaseState]):
         if not isinstance(value, str):
             read_odd(reading)
         elif reading.state.role == "input_history":
-            _read_typed(reading, value)
+            # Emit what was typed at the prompt, with its time. It names no chat, so it is no message of one.
+            seen: dict[str, int] = {}
+            for found in _TYPED.finditer(value):
+                said = "\n".join(line[1:].rstrip("\r") for line in found[2].splitlines())
+                name = f"typed:{content_sha256([found[1], said])}"
+                seen[name] = seen.get(name, 0) + 1
+                reading.infer(parse_iso(found[1]))
+                nth = f"/{seen[name]}" if seen[name] > 1 else ""
+                reading.add(Lifecycle("prompt_history", text=said), native_id=f"{name}{nth}")
+            rest = _TYPED.sub("", value).strip()
+            if rest:
+                reading.kept("input_history", rest, native_id="rest")
         else:
             read_history(reading, chats_of(value))
-
-
-def _read_typed(reading: AiderReading, history: str) -> None:
-    """Emit what was typed at the prompt, with its time. It names no chat, so it is no message of one."""
-    seen: dict[str, int] = {}
-    for found in _TYPED.finditer(history):
-        said = "\n".join(line[1:].rstrip("\r") for line in found[2].splitlines())
-        name = f"typed:{content_sha256([found[1], said])}"
-        seen[name] = seen.get(name, 0) + 1
-        reading.infer(parse_iso(found[1]))
-        nth = f"/{seen[name]}" if seen[name] > 1 else ""
-        reading.add(Lifecycle("prompt_history", text=said), native_id=f"{name}{nth}")
-    rest = _TYPED.sub("", history).strip()
-    if rest:
-        reading.kept("input_history", rest, native_id="rest")

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from recollect.agents.facts import facts_of
+from recollect.agents.facts import facts_of, known_fields
 from recollect.agents.kit.adapter import KitAdapter, Reading, first_line_name, read_odd
 from recollect.agents.kit.calls import Operation, Waiting, arrived, edits_of, expect, give_edits
 from recollect.agents.kit.content import (
@@ -19,7 +19,7 @@ from recollect.agents.kit.content import (
     without_opaque,
 )
 from recollect.agents.kit.names import NamingState, name_of
-from recollect.agents.kit.values import items, mapping, text, whole, word_set
+from recollect.agents.kit.values import items, mapping, text, whole
 from recollect.model.payloads import (
     AssistantMessage,
     Compaction,
@@ -54,8 +54,7 @@ AmpReading = Reading[AmpState]
 #
 # Evidence: format notes: Amp; trimmed captures of two threads.
 
-_RUN = frozenset(("status", "result", "error", "progress", "trackFiles", "reason", "toAllow", "~debug", "message"))
-_RESULT = frozenset(("type", "toolUseID", "tool_use_id", "run", "content", "is_error", "userInput"))
+_KNOWN = known_fields("amp")
 _STATUSES = frozenset(("done", "error", "cancelled", "rejected-by-user", "in-progress", "queued", "blocked-on-user"))
 _OK = {"done": True, "error": False, "cancelled": False, "rejected-by-user": False}
 _SHOWN = ("output", "content", "diff")
@@ -95,7 +94,7 @@ def give_result(reading: AmpReading, block: dict[str, Any]) -> None:
         ok = block.get("is_error") is not True
         result = ToolResult(call_id, call.name, ok, text=content_text(content), parts=parts)
         _give(reading, result, call, "")
-    reading.extra(block, _RESULT, "tool_result", native_id=f"result:{call_id}")
+    reading.extra(block, _KNOWN["result"], "tool_result", native_id=f"result:{call_id}")
 
 
 def _give_run(reading: AmpReading, run: dict[str, Any], call_id: str) -> None:
@@ -103,7 +102,7 @@ def _give_run(reading: AmpReading, run: dict[str, Any], call_id: str) -> None:
     reading.odd_value("run.status", status, _STATUSES)
     result, error = run.get("result"), mapping(run.get("error"))
     ok = _OK.get(status)
-    reading.extra(run, _RUN, "run", native_id=f"run:{call_id}")
+    reading.extra(run, _KNOWN["run"], "run", native_id=f"run:{call_id}")
     if ok is None and result is None:
         return
     facts = mapping(result)
@@ -163,19 +162,6 @@ def _shown(result: Json, depth: int = 0) -> str:
 #
 # Evidence: format notes: Amp; trimmed captures of two threads.
 
-_MESSAGE = word_set("""
-    role messageId content meta userState state usage agentMode turnElapsedMs originalToolUseInput parentToolUseId
-    fileMentions interrupted discoveredGuidanceFiles source readAt dtwMessageID
-""")
-_USAGE = word_set("""
-    model inputTokens outputTokens cacheCreationInputTokens cacheReadInputTokens totalInputTokens maxInputTokens
-    timestamp thinkingBudget credits cost
-""")
-_TEXT = frozenset(("type", "text", "hidden", "provider", "startTime", "finalTime"))
-_THINKING = word_set("type thinking signature provider openAIReasoning startTime finalTime hidden")
-_CALL = word_set("""
-    type id name input complete inputPartialJSON startTime finalTime metadata normalizedName inputIncomplete provider
-""")
 _KEPT = ("userState", "fileMentions", "discoveredGuidanceFiles")
 _STATES = frozenset(("complete", "streaming", "cancelled", "error"))
 
@@ -200,12 +186,23 @@ def read_message(reading: AmpReading) -> None:
         _read_user(reading, message, name)
     else:
         _read_assistant(reading, message, name, usage)
-    _read_state(reading, message, name)
+    # Give that an answer was broken off, and how long the turn took.
+    state = reading.mapping(message, "state")
+    kind = reading.text(state, "type")
+    reading.odd_value("state.type", kind, _STATES)
+    if kind == "cancelled" or message.get("interrupted") is True:
+        reading.add(Lifecycle("interrupted"), native_id=f"{name}/interrupted")
+    elif kind == "error":
+        detail = {k: v for k, v in state.items() if k != "type"}
+        reading.add(Lifecycle("api_error", detail=detail or None), native_id=f"{name}/error")
+    elapsed = reading.whole(message, "turnElapsedMs")
+    if elapsed is not None:
+        reading.add(Lifecycle("turn_ended", detail={"elapsed_ms": elapsed}), native_id=f"{name}/ended")
     for field in _KEPT:
         value = message.get(field)
         if any(value.values()) if isinstance(value, dict) else value:
             reading.kept(field, value, native_id=f"{name}/{field}")
-    reading.extra(message, _MESSAGE, "message", native_id=name)
+    reading.extra(message, _KNOWN["message"], "message", native_id=name)
 
 
 def _blocks(reading: AmpReading, message: dict[str, Any]) -> list[Any]:
@@ -224,7 +221,7 @@ def _read_user(reading: AmpReading, message: dict[str, Any], name: str) -> None:
             reading.add(hidden, "user", native_id=f"{name}/hidden/{number}")
         elif kind == "text":
             said += filter(None, [reading.text(value, "text")])
-            reading.extra(value, _TEXT, "text", native_id=f"{name}/{number}")
+            reading.extra(value, _KNOWN["text"], "text", native_id=f"{name}/{number}")
         elif kind == "tool_result":
             give_result(reading, value)
         elif isinstance(kind, str) and kind in MEDIA_TYPES:
@@ -254,16 +251,16 @@ def _read_assistant(reading: AmpReading, message: dict[str, Any], name: str, usa
                 native_id = name if texts == 1 else f"{name}/text/{texts}"
                 answer = AssistantMessage(said, model, stop_reason, name)
                 reading.add(answer, "assistant", native_id=native_id)
-            reading.extra(value, _TEXT, "text", native_id=f"{name}/{number}")
+            reading.extra(value, _KNOWN["text"], "text", native_id=f"{name}/{number}")
         elif kind in ("thinking", "redacted_thinking"):
             thought = reading.text(value, "thinking")
             thoughts += 1
             native_id = f"{name}/thinking" if thoughts == 1 else f"{name}/thinking/{thoughts}"
             reading.add(Thinking(thought, name, not thought), "assistant", native_id=native_id)
-            reading.extra(without_opaque(value), _THINKING, "thinking", native_id=f"{name}/{number}")
+            reading.extra(without_opaque(value), _KNOWN["thinking"], "thinking", native_id=f"{name}/{number}")
         elif isinstance(kind, str) and kind in CALL_TYPES:
             give_call(reading, value, name)
-            reading.extra(value, _CALL, "tool_use", native_id=f"{name}/{number}")
+            reading.extra(value, _KNOWN["call"], "tool_use", native_id=f"{name}/{number}")
         elif kind == "tool_result":
             give_result(reading, value)
         elif isinstance(kind, str) and kind in MEDIA_TYPES:
@@ -273,7 +270,7 @@ def _read_assistant(reading: AmpReading, message: dict[str, Any], name: str, usa
             reading.unknown(f"assistant/{kind}", without_opaque(block), native_id=f"{name}/{number}")
     if usage:
         reading.add(_usage(reading, usage, name), "assistant", native_id=f"{name}/usage")
-        reading.extra(usage, _USAGE, "usage", native_id=f"{name}/usage")
+        reading.extra(usage, _KNOWN["usage"], "usage", native_id=f"{name}/usage")
 
 
 def _image(reading: AmpReading, block: dict[str, Any]) -> Part:
@@ -281,21 +278,6 @@ def _image(reading: AmpReading, block: dict[str, Any]) -> Part:
     if not is_readable:
         reading.wrong("content.source.data", "bad_base64")
     return part
-
-
-def _read_state(reading: AmpReading, message: dict[str, Any], name: str) -> None:
-    """Give that an answer was broken off, and how long the turn took."""
-    state = reading.mapping(message, "state")
-    kind = reading.text(state, "type")
-    reading.odd_value("state.type", kind, _STATES)
-    if kind == "cancelled" or message.get("interrupted") is True:
-        reading.add(Lifecycle("interrupted"), native_id=f"{name}/interrupted")
-    elif kind == "error":
-        detail = {k: v for k, v in state.items() if k != "type"}
-        reading.add(Lifecycle("api_error", detail=detail or None), native_id=f"{name}/error")
-    elapsed = reading.whole(message, "turnElapsedMs")
-    if elapsed is not None:
-        reading.add(Lifecycle("turn_ended", detail={"elapsed_ms": elapsed}), native_id=f"{name}/ended")
 
 
 def _usage(reading: AmpReading, usage: dict[str, Any], name: str) -> TokenUsage:
@@ -319,11 +301,6 @@ def _usage(reading: AmpReading, usage: dict[str, Any], name: str) -> TokenUsage:
 # Left in the archive: `~debug` and `meta.traces`, which repeat usage and times, and what identifies the machine.
 # Evidence: format notes: Amp; trimmed captures of two threads.
 
-_THREAD = word_set("""
-    v id created title agentMode messages env meta relationships ~debug nextMessageId draft queuedMessages
-    originThreadID mainThreadID forkedFromThreadID archived visibility creatorUserID usesDtw autoSubmitDraft
-    activatedSkills maxTokens trees updatedAt
-""")
 _KEPT_OF_THREAD = ("draft", "queuedMessages", "activatedSkills")
 _PLATFORM = ("client", "clientVersion", "os", "osVersion")
 
@@ -354,7 +331,7 @@ def read_thread(reading: AmpReading) -> None:
     meta = {k: v for k, v in reading.mapping(value, "meta").items() if k != "traces" and v not in (None, "", [], {})}
     if meta:
         reading.kept("meta", meta, native_id="meta")
-    reading.extra(value, _THREAD, "thread", native_id="thread")
+    reading.extra(value, _KNOWN["thread"], "thread", native_id="thread")
 
 
 def _read_environment(reading: AmpReading, initial: dict[str, Any]) -> None:
@@ -413,7 +390,6 @@ class AmpAdapter(KitAdapter[AmpState]):
 
     def recognise(self, path: str, head: bytes) -> str | None:
         """See `Adapter.recognise`: a document that begins with a thread's version, id and time."""
-        del path
         if not _START.match(head) or not _THREAD_ID.search(head[:2_000]):
             return None
         return "thread" if b'"created"' in head and b'"messages"' in head else None

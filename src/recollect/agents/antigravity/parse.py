@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any
 
-from recollect.agents.facts import facts_of
+from recollect.agents.facts import facts_of, known_fields
 from recollect.agents.kit import adapter as kit
 from recollect.agents.kit.adapter import KitAdapter, first_line_name, read_odd
 from recollect.agents.kit.calls import Waiting, arrived, expect, give_edits
 from recollect.agents.kit.names import NamingState, content_name, name_of, numbered, short
-from recollect.agents.kit.values import decoded_json, head_objects, items, mapping, path_of_address, text, word_set
+from recollect.agents.kit.values import decoded_json, head_objects, items, mapping, path_of_address, text
 from recollect.model.payloads import (
     AssistantMessage,
     Compaction,
@@ -141,8 +140,7 @@ def _without_times(said: str) -> str:
 
 SOURCES = frozenset(("USER_EXPLICIT", "MODEL", "SYSTEM"))
 _STATUSES = frozenset(("DONE", "RUNNING", "PENDING", "ERROR", "CANCELED", "CANCELLED", "GENERATING", "WAITING"))
-_FIELDS = word_set("step_index source type status created_at content thinking tool_calls truncated_fields")
-_CALL_FIELDS = frozenset(("name", "args", "id"))
+_KNOWN = known_fields("antigravity")
 _ASIDE = re.compile(r"<(ADDITIONAL_METADATA|USER_SETTINGS_CHANGE|USER_RULES|SYSTEM_MESSAGE)>.*?</\1>", re.DOTALL)
 _REQUEST = re.compile(r"<USER_REQUEST>\n?(.*?)\n?</USER_REQUEST>", re.DOTALL)
 _MODEL = re.compile(r"`Model Selection` from .{0,200}? to (.{1,200}?)\.?(?:\s|$)*(?:</|\n|$)")
@@ -174,7 +172,7 @@ def read_step(reading: Reading) -> None:
     if value.get("truncated_fields"):
         detail = {"fields": value["truncated_fields"]}
         reading.add(Lifecycle("truncated", detail=detail), native_id=f"{reading.native_id}/truncated")
-    reading.extra(value, _FIELDS, kind or "step")
+    reading.extra(value, _KNOWN["record"], kind or "step")
 
 
 def _name(reading: Reading, kind: str) -> str:
@@ -213,20 +211,16 @@ def _read_response(reading: Reading) -> None:
         reading.add(AssistantMessage(said, reading.now("model")), "assistant")
     for number, call in enumerate(reading.items(value, "tool_calls"), 1):
         if isinstance(call, dict):
-            _read_call(reading, call, number)
+            # Emit a call; without an id of its own it is called after its step.
+            name = reading.text(call, "name").removeprefix("default_api:")
+            call_id = short(reading.text(call, "id")) or f"{reading.native_id}/{number}"
+            arguments = decoded_arguments(call.get("args"))
+            payload = ToolCall(call_id, name, canonical_tool(name), arguments)
+            reading.add(payload, "assistant", native_id=f"call:{call_id}")
+            expect(reading, call_id, name, edits_of_call(name, arguments))
+            reading.extra(call, _KNOWN["call"], "tool_call", native_id=f"call:{call_id}")
         else:
             reading.unknown("tool_call", call, native_id=f"{reading.native_id}/call/{number}")
-
-
-def _read_call(reading: Reading, call: dict[str, Any], number: int) -> None:
-    """Emit a call; without an id of its own it is called after its step."""
-    name = reading.text(call, "name").removeprefix("default_api:")
-    call_id = short(reading.text(call, "id")) or f"{reading.native_id}/{number}"
-    arguments = decoded_arguments(call.get("args"))
-    payload = ToolCall(call_id, name, canonical_tool(name), arguments)
-    reading.add(payload, "assistant", native_id=f"call:{call_id}")
-    expect(reading, call_id, name, edits_of_call(name, arguments))
-    reading.extra(call, _CALL_FIELDS, "tool_call", native_id=f"call:{call_id}")
 
 
 def _read_checkpoint(reading: Reading) -> None:
@@ -261,7 +255,6 @@ _READERS: dict[str, Callable[[Reading], None]] = {
 
 _BRAIN = "brain"
 _MAX_LINES = 10
-_HISTORY_FIELDS = frozenset(("display", "timestamp", "workspace", "conversationId", "type", "mode"))
 
 
 class AntigravityAdapter(KitAdapter[AntigravityState]):
@@ -272,7 +265,6 @@ class AntigravityAdapter(KitAdapter[AntigravityState]):
 
     def recognise(self, path: str, head: bytes) -> str | None:
         """See `Adapter.recognise`: steps with a producer of Antigravity's and a time of creation."""
-        del path
         for value in head_objects(head, _MAX_LINES):
             if text(value.get("source")) in SOURCES and "created_at" in value:
                 return TRANSCRIPT
@@ -315,4 +307,4 @@ def _read_prompt(reading: Reading) -> None:
         cwd = Lifecycle("cwd", cwd=workspace)
         reading.add(cwd, native_id=f"history:cwd:{workspace}", session=session)
     reading.add(UserMessage(said), "user", native_id=name, session=session)
-    reading.extra(value, _HISTORY_FIELDS, "history", native_id=name)
+    reading.extra(value, _KNOWN["history"], "history", native_id=name)

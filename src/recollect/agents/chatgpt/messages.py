@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from recollect.agents.facts import known_fields
 from recollect.agents.kit.adapter import BaseState, Reading
 from recollect.agents.kit.content import without_opaque
 from recollect.agents.kit.exports import Tree, stamp
@@ -178,41 +179,12 @@ ABOUT = (
 )  # fmt: skip
 """Those that say something about a conversation as a whole and have no place of their own."""
 NODE = frozenset(("id", "message", "parent", "children"))
-MESSAGE = word_set("id author create_time update_time content status end_turn weight metadata recipient channel")
-AUTHOR = frozenset(("role", "name", "metadata"))
+_KNOWN = known_fields("chatgpt")
 STATUSES = word_set("""
     finished_successfully finished_partial_completion in_progress finished done requested running error cancelled
     success failed_with_in_kernel_exception
 """)
 
-METADATA = word_set("""
-    is_visually_hidden_from_conversation is_visually_hidden_reasoning_group is_user_system_message
-    user_context_message_data rebase_system_message rebase_developer_message is_contextual_answers_supported request_id
-    message_type model_slug default_model_slug requested_model_slug resolved_model_slug model_switcher_deny
-    model_adjustments parent_id timestamp_ finish_details is_complete citations content_references
-    content_references_by_file search_result_groups search_queries search_model_queries search_display_string
-    searched_display_string search_source search_turns_count client_reported_search_source _cite_metadata attachments
-    aggregate_result command args status canvas gizmo_id targeted_reply targeted_reply_label voice_mode_message
-    jit_plugin_data invoked_plugin filter_out_for_training pad can_save classifier_response reasoning_status
-    reasoning_title reasoning_group_id reasoning_recap_type skip_reasoning_title finished_duration_sec finished_text
-    initial_text turn_exchange_id working_turn_id turn_id turn_summary message_locale selected_sources
-    selected_github_repos selected_mcp_sources serialization_metadata system_hints message_source image_results
-    image_gen_async image_gen_title image_gen_multi_stream image_gen_task_id trigger_async_ux async_task_id
-    async_task_type async_task_title async_task_prompt async_task_created_at async_task_conversation_id
-    async_task_original_message_id async_task_status_messages is_async_task_result_message is_loading_message
-    async_completion_id async_completion_message b1de6e2_s b1de6e2_rm safe_urls sonic_classification_result
-    sonic_aggregation_decision debug_sonic_thread_id safety_plugin_status_code is_redacted redacted_at
-    exclude_after_next_user_message exclusive_key dictation dictation_asset_pointer developer_mode_connector_ids
-    caterpillar_selected_sources composer_id kwargs n7jupd_message n7jupd_subtool n7jupd_summary n7jupd_title
-    n7jupd_titles n7jupd_crefs n7jupd_crefs_by_file n7jupd_url n7jupd_v n7jupd_schedulable deep_research_version
-    stop_reason summarization_headline summary_type shared_conversation_id branching_from_conversation_id
-    branching_from_conversation_title branching_from_conversation_owner branching_from_message_id permissions
-    inline_gizmo_id paragen_variants_info paragen_variant_choice contextual_retry_message
-    is_contextual_retry_user_message cloud_doc_url writing_blocks code_blocks story_events genui dalle gizmo
-    real_time_audio_has_video audio_start_timestamp audio_end_timestamp real_author connector_source
-    tool_invoking_message chatgpt_sdk mcp_source ada_visualizations is_study_mode source_analysis_msg_id
-""")
-"""Of a message's metadata; most of it steers the page that shows it."""
 REFERENCES = (
     "citations", "content_references", "search_result_groups", "search_queries", "_cite_metadata", "image_results",
 )  # fmt: skip
@@ -259,38 +231,6 @@ def structured_of(metadata: dict[str, Any], run: dict[str, Any], said: Said) -> 
     if said.prompts:
         found["pictures"] = list(said.prompts)
     return found or None
-
-
-def read_edits(
-    reading: Reading[BaseState], key: str, call_id: str, tool: str, asked: dict[str, Any], canvas: dict[str, Any]
-) -> None:
-    """Emit what a call changed in a canvas document. A pattern of `.*` stands for all of it; others are as written."""
-    path = text(canvas.get("title")) or text(asked.get("name")) or text(canvas.get("textdoc_id"))
-    if tool == _CREATE and isinstance(asked.get("content"), str):
-        edit = FileEdit(path, "create", after=asked["content"], call_id=call_id)
-        reading.add(edit, "tool", native_id=f"edit:{key}:1")
-    elif tool == _UPDATE:
-        for n, found in enumerate(map(mapping, items(asked.get("updates"))), 1):
-            pattern, after = found.get("pattern"), found.get("replacement")
-            before = pattern if isinstance(pattern, str) and pattern != _WHOLE else None
-            edit = FileEdit(path, "modify", before, after if isinstance(after, str) else None, call_id=call_id)
-            reading.add(edit, "tool", native_id=f"edit:{key}:{n}")
-
-
-def read_references(metadata: dict[str, Any], names: tuple[str, ...]) -> list[dict[str, str]]:
-    """Return the pages and files that an answer names: their title, address and excerpt, each once."""
-    found: dict[tuple[str, ...], dict[str, str]] = {}
-    stack = [metadata[name] for name in reversed(names) if metadata.get(name)]
-    while stack and len(found) < _MAX_REFERENCES:
-        value = stack.pop()
-        if isinstance(value, list):
-            stack.extend(reversed(value))
-        elif isinstance(value, dict):
-            one = {name: value[name] for name in _SAYS if isinstance(value.get(name), str) and value[name].strip()}
-            if "url" in one or "q" in one or "query" in one or one.keys() >= {"name", "text"}:
-                found.setdefault(tuple(one.values()), one)
-            stack.extend(v for v in reversed(value.values()) if isinstance(v, dict | list))
-    return list(found.values())
 
 
 _EVERYBODY = frozenset(("", "all", "assistant", "user"))
@@ -355,7 +295,13 @@ def read_message(reading: Reading[BaseState], key: str, message: dict[str, Any],
     elif role in ("tool", "assistant"):
         _read_result(reading, key, message, said, talk)
     elif role in ("system", "developer"):
-        _read_system(reading, key, metadata, said)
+        # Emit a prompt; the one that every conversation begins with is empty. Instructions of the user may be metadata.
+        is_users = metadata.get("is_user_system_message") is True
+        context = mapping(metadata.get("user_context_message_data"))
+        lines = [said.text, *(text(context.get(name)) for name in ("about_user_message", "about_model_message"))]
+        words = "\n".join(line for line in lines if line)
+        if words:
+            reading.add(Instructions(words, "custom instructions" if is_users else "system message"), native_id=key)
     elif role == "user":
         _read_user(reading, key, message, said)
     else:
@@ -370,16 +316,28 @@ def _read_rest(
     reading: Reading[BaseState], key: str, message: dict[str, Any], author: dict[str, Any], metadata: dict[str, Any]
 ) -> None:
     """Emit what stands beside the words: sources, an interruption, and fields that are not known."""
-    references = read_references(metadata, REFERENCES)
+    # The pages and files that an answer names: their title, address and excerpt, each once.
+    found: dict[tuple[str, ...], dict[str, str]] = {}
+    stack = [metadata[name] for name in reversed(REFERENCES) if metadata.get(name)]
+    while stack and len(found) < _MAX_REFERENCES:
+        value = stack.pop()
+        if isinstance(value, list):
+            stack.extend(reversed(value))
+        elif isinstance(value, dict):
+            one = {name: value[name] for name in _SAYS if isinstance(value.get(name), str) and value[name].strip()}
+            if "url" in one or "q" in one or "query" in one or one.keys() >= {"name", "text"}:
+                found.setdefault(tuple(one.values()), one)
+            stack.extend(v for v in reversed(value.values()) if isinstance(v, dict | list))
+    references = list(found.values())
     if references:
         reading.add(Lifecycle("references", detail=references), native_id=f"{key}/references")
     how = text(mapping(metadata.get("finish_details")).get("type"))
     if how == "interrupted":
         reading.add(Lifecycle("interrupted", text="the user stopped the answer"), native_id=f"{key}/interrupted")
     reading.odd_value("message.status", message.get("status"), STATUSES)
-    reading.extra(message, MESSAGE, "message", native_id=key)
-    reading.extra(author, AUTHOR, "author", native_id=key)
-    reading.extra(metadata, METADATA, "metadata", native_id=key)
+    reading.extra(message, _KNOWN["message"], "message", native_id=key)
+    reading.extra(author, _KNOWN["author"], "author", native_id=key)
+    reading.extra(metadata, _KNOWN["metadata"], "metadata", native_id=key)
     content = mapping(message.get("content"))
     known = KNOWN.get(text(content.get("content_type")))
     if known is not None:
@@ -399,16 +357,6 @@ def _read_user(reading: Reading[BaseState], key: str, message: dict[str, Any], s
     origin: Origin = "injected" if hidden else "human"
     if said.text or parts:
         reading.add(UserMessage(said.text, origin, parts), "user", native_id=key)
-
-
-def _read_system(reading: Reading[BaseState], key: str, metadata: dict[str, Any], said: Said) -> None:
-    """Emit a prompt; the one that every conversation begins with is empty. Instructions of the user may be metadata."""
-    is_users = metadata.get("is_user_system_message") is True
-    context = mapping(metadata.get("user_context_message_data"))
-    lines = [said.text, *(text(context.get(name)) for name in ("about_user_message", "about_model_message"))]
-    words = "\n".join(line for line in lines if line)
-    if words:
-        reading.add(Instructions(words, "custom instructions" if is_users else "system message"), native_id=key)
 
 
 def _read_assistant(reading: Reading[BaseState], key: str, message: dict[str, Any], said: Said) -> None:
@@ -478,7 +426,19 @@ def _read_result(reading: Reading[BaseState], key: str, message: dict[str, Any],
     if ok is not False and call_id:
         asked = talk.message(call_id)
         arguments = decode_object(read_content(asked.get("content")).text) or {}
-        read_edits(reading, key, call_id, text(asked.get("recipient")), arguments, mapping(metadata.get("canvas")))
+        # Emit what a call changed in a canvas document. A pattern of `.*` stands for all of it; others are as written.
+        tool = text(asked.get("recipient"))
+        canvas = mapping(metadata.get("canvas"))
+        path = text(canvas.get("title")) or text(arguments.get("name")) or text(canvas.get("textdoc_id"))
+        if tool == _CREATE and isinstance(arguments.get("content"), str):
+            edit = FileEdit(path, "create", after=arguments["content"], call_id=call_id)
+            reading.add(edit, "tool", native_id=f"edit:{key}:1")
+        elif tool == _UPDATE:
+            for n, found in enumerate(map(mapping, items(arguments.get("updates"))), 1):
+                pattern, after = found.get("pattern"), found.get("replacement")
+                before = pattern if isinstance(pattern, str) and pattern != _WHOLE else None
+                edit = FileEdit(path, "modify", before, after if isinstance(after, str) else None, call_id=call_id)
+                reading.add(edit, "tool", native_id=f"edit:{key}:{n}")
     result = ToolResult(
         call_id=call_id,
         name=name,

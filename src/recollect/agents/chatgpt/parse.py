@@ -22,7 +22,6 @@ class ChatGPTAdapter(ExportAdapter):
 
     def recognise(self, path: str, head: bytes) -> str | None:
         """See `Adapter.recognise`: a conversation with a `mapping` of nodes that hang on each other."""
-        del path
         if b'"mapping"' not in head:
             return None
         found = first_element(head) or {}
@@ -34,13 +33,24 @@ class ChatGPTAdapter(ExportAdapter):
         return "conversations" if is_empty or (isinstance(node, dict) and node.keys() & _NODE_KEYS) else None
 
     def read(self, reading: Reading[BaseState]) -> None:
-        """See `KitAdapter.read`."""
         conversation = conversation_of(reading)
         if conversation is None:
             read_odd(reading)
             return
         nodes = {key: mapping(node) for key, node in mapping(conversation.get("mapping")).items()}
-        _read_start(reading, conversation, nodes)
+        # Emit what is said of the conversation as a whole; its flags and its title may change with every export.
+        stamp(reading, conversation.get("create_time"), "create_time")
+        model = reading.text(conversation, "default_model_slug")
+        start = SessionStart(model="" if model == "auto" else model, originator="chatgpt", forked_from=_origin(nodes))
+        reading.add(start, native_id="start")
+        reading.entitle(reading.text(conversation, "title"))
+        about = {name: conversation[name] for name in ABOUT if conversation.get(name)}
+        if about:
+            reading.add(Lifecycle("conversation", detail=about), native_id="conversation")
+        reading.extra(conversation, CONVERSATION, "conversation", native_id="start")
+        if not isinstance(conversation.get("mapping"), dict):
+            reading.wrong("mapping")
+            reading.kept("mapping", conversation.get("mapping") or "", native_id="mapping")
         parents = {key: text(node.get("parent")) for key, node in nodes.items()}
         listed = {
             key: [child for child in items(node.get("children")) if isinstance(child, str)]
@@ -59,22 +69,6 @@ def _read_node(reading: Reading[BaseState], key: str, talk: Talk) -> None:
         reading.wrong("message")
         reading.unknown("message", message, native_id=key)
     reading.extra(node, NODE, "node", native_id=key)
-
-
-def _read_start(reading: Reading[BaseState], conversation: dict[str, Any], nodes: dict[str, dict[str, Any]]) -> None:
-    """Emit what is said of the conversation as a whole; its flags and its title may change with every export."""
-    stamp(reading, conversation.get("create_time"), "create_time")
-    model = reading.text(conversation, "default_model_slug")
-    start = SessionStart(model="" if model == "auto" else model, originator="chatgpt", forked_from=_origin(nodes))
-    reading.add(start, native_id="start")
-    reading.entitle(reading.text(conversation, "title"))
-    about = {name: conversation[name] for name in ABOUT if conversation.get(name)}
-    if about:
-        reading.add(Lifecycle("conversation", detail=about), native_id="conversation")
-    reading.extra(conversation, CONVERSATION, "conversation", native_id="start")
-    if not isinstance(conversation.get("mapping"), dict):
-        reading.wrong("mapping")
-        reading.kept("mapping", conversation.get("mapping") or "", native_id="mapping")
 
 
 def _origin(nodes: dict[str, dict[str, Any]]) -> str:

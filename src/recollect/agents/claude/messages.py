@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from recollect.agents.claude.results import read_tool_results
 from recollect.agents.claude.state import MAX_NAME, SYNTHETIC, Reading, Turn, mark, read_usage
+from recollect.agents.facts import known_fields
 from recollect.agents.kit.adapter import note_fields, note_type, note_value
 from recollect.agents.kit.content import (
     CALL_TYPES,
@@ -61,8 +62,7 @@ _TYPED_TAGS = {"<bash-input>": "!", "<user-memory-input>": "#"}
 _INTERRUPTED = "[Request interrupted"
 _SOURCES = frozenset(("typed", "queued", "system", "sdk"))
 _AUTHORS = frozenset(("human", "task-notification"))
-_QUEUED = word_set("type prompt commandMode timestamp origin source_uuid isMeta imagePasteIds")
-"""The fields of a `queued_command` attachment."""
+_KNOWN = known_fields("claude")
 
 
 class Pieces(NamedTuple):
@@ -221,7 +221,7 @@ def read_queued(reading: Reading, attachment: dict[str, Any]) -> None:
         reading.wrong("attachment.prompt")
     kind = mapping(attachment.get("origin")).get("kind")
     note_value(reading.drift, "queued_command.origin.kind", kind, _AUTHORS)
-    note_fields(reading.drift, attachment, _QUEUED, "queued_command")
+    note_fields(reading.drift, attachment, _KNOWN["queued"], "queued_command")
     is_notice = attachment.get("commandMode") == "task-notification" or attachment.get("isMeta") is True
     if is_notice or (isinstance(kind, str) and kind not in ("human", "")):
         reading.add(UserMessage(text, "injected", tuple(parts)), "user")

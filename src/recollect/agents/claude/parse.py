@@ -46,36 +46,6 @@ _HEAD_ENVELOPE = (b'"parentUuid"', b'"isSidechain"')
 _DIGITS = 16
 
 
-def recognise(path: str, head: bytes) -> str | None:
-    """Return "transcript", "subagent", "history", or None for what Claude Code didn't write."""
-    is_claude = False
-    for record in head_objects(head, _MAX_LINES):
-        if _is_foreign(record):
-            return None
-        role = _role(record)
-        if role == "history":
-            return role
-        if role == "subagent" or (role is not None and _is_subagent_name(path)):
-            return "subagent"
-        if role == "transcript" and text(record.get("type")) in _MESSAGES:
-            return role
-        is_claude = is_claude or role is not None
-    if is_claude:
-        return "transcript"
-    return _recognise_cut_line(path, head)
-
-
-def _recognise_cut_line(path: str, head: bytes) -> str | None:
-    """Tell by a first line that is longer than the head: its envelope may stand before the message."""
-    line = head.partition(b"\n")[0]
-    if not line.startswith(b"{") or not _HEAD_TYPE.search(line) or not _HEAD_SESSION.search(line):
-        return None
-    if not all(key in line for key in _HEAD_ENVELOPE):
-        return None
-    is_subagent = _HEAD_AGENT.search(line) is not None and b'"isSidechain":true' in line
-    return "subagent" if is_subagent or _is_subagent_name(path) else "transcript"
-
-
 def _is_subagent_name(path: str) -> bool:
     return path.rsplit("/", 1)[-1].startswith("agent-")
 
@@ -110,17 +80,18 @@ def _role(record: dict[str, Any]) -> str | None:
     return "transcript" if kind in _BOOKKEEPING and isinstance(session, str) else None
 
 
-def session_of(info: SourceInfo, head: bytes) -> str:
-    """Return the native id of the session a source belongs to; see `Adapter.identify`."""
-    return _named_session(info, head) or _first_line_name(head)
-
-
 def _named_session(info: SourceInfo, head: bytes) -> str:
     segments = info.path.split("/")
     desktop = _desktop_session(segments)
     match info.role:
         case "subagent" | "subagent_meta":
-            return _subagent_session(info, head, desktop or _dir_above(segments, "subagents"))
+            parent = desktop or _dir_above(segments, "subagents")
+            name = info.stem.removesuffix(".meta")
+            parent = parent or _first_field(head, "sessionId", _HEAD_SESSION)
+            if not name.startswith("agent-"):
+                agent = _first_field(head, "agentId", _HEAD_AGENT)
+                name = f"agent-{agent}" if agent else name
+            return f"{parent}/{name}" if parent else ""
         case "spill":
             return desktop or _dir_above(segments, "tool-results")
         case "title" | "backup" | "tasks":
@@ -138,33 +109,12 @@ def _named_session(info: SourceInfo, head: bytes) -> str:
     return _first_field(head, "sessionId", _HEAD_SESSION) or _layout_stem(info, segments)
 
 
-def _subagent_session(info: SourceInfo, head: bytes, parent: str) -> str:
-    name = info.stem.removesuffix(".meta")
-    parent = parent or _first_field(head, "sessionId", _HEAD_SESSION)
-    if not name.startswith("agent-"):
-        agent = _first_field(head, "agentId", _HEAD_AGENT)
-        name = f"agent-{agent}" if agent else name
-    return f"{parent}/{name}" if parent else ""
-
-
 def parent_of(info: SourceInfo) -> str:
     """Return the native id of the session that started a subagent, "" where it isn't known."""
     if not info.role.startswith("subagent"):
         return ""
     parent, slash, _ = info.session.rpartition("/")
     return parent if slash else ""
-
-
-def key_of(info: SourceInfo) -> str:
-    """Return what stays the same when Claude Code moves a transcript to another project folder."""
-    segments = info.path.split("/")
-    if info.role == "transcript" and (_UUID.fullmatch(info.stem) or _layout_stem(info, segments)):
-        return f"session/{info.stem}"
-    if info.role == "subagent":
-        parent = _dir_above(segments, "subagents")
-        if parent:
-            return f"{parent}/{info.stem}"
-    return info.path
 
 
 def _desktop_session(segments: list[str]) -> str:
@@ -213,23 +163,49 @@ class ClaudeAdapter:
     state_type = ClaudeState
 
     def recognise(self, path: str, head: bytes) -> str | None:
-        """See `Adapter.recognise`."""
-        return recognise(path, head)
+        """Return "transcript", "subagent", "history", or None for what Claude Code didn't write."""
+        is_claude = False
+        for record in head_objects(head, _MAX_LINES):
+            if _is_foreign(record):
+                return None
+            role = _role(record)
+            if role == "history":
+                return role
+            if role == "subagent" or (role is not None and _is_subagent_name(path)):
+                return "subagent"
+            if role == "transcript" and text(record.get("type")) in _MESSAGES:
+                return role
+            is_claude = is_claude or role is not None
+        if is_claude:
+            return "transcript"
+        # Tell by a first line that is longer than the head: its envelope may stand before the message.
+        line = head.partition(b"\n")[0]
+        if not line.startswith(b"{") or not _HEAD_TYPE.search(line) or not _HEAD_SESSION.search(line):
+            return None
+        if not all(key in line for key in _HEAD_ENVELOPE):
+            return None
+        is_subagent = _HEAD_AGENT.search(line) is not None and b'"isSidechain":true' in line
+        return "subagent" if is_subagent or _is_subagent_name(path) else "transcript"
 
     def source_key(self, info: SourceInfo) -> str:
-        """See `Adapter.source_key`."""
-        return key_of(info)
+        """Return what stays the same when Claude Code moves a transcript to another project folder."""
+        segments = info.path.split("/")
+        if info.role == "transcript" and (_UUID.fullmatch(info.stem) or _layout_stem(info, segments)):
+            return f"session/{info.stem}"
+        if info.role == "subagent":
+            parent = _dir_above(segments, "subagents")
+            if parent:
+                return f"{parent}/{info.stem}"
+        return info.path
 
     def identify(self, info: SourceInfo, head: bytes) -> str:
-        """See `Adapter.identify`."""
-        return session_of(info, head)
+        """Return the native id of the session a source belongs to; see `Adapter.identify`."""
+        return _named_session(info, head) or _first_line_name(head)
 
     def begin(self, info: SourceInfo) -> ClaudeState:
-        """See `Adapter.begin`."""
         return ClaudeState(session=info.session, role=info.role, name=info.name, parent_session=parent_of(info))
 
     def parse(self, record: Record, state: ClaudeState) -> Parsed[ClaudeState]:
-        """See `Adapter.parse`."""
         value = record.value
         if not isinstance(value, dict):
             reading = Reading(EMPTY, record.index, state)

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from recollect.agents.claude.state import MAX_NAME, Reading
+from recollect.agents.facts import known_by_type, known_fields
 from recollect.agents.kit.adapter import note_fields, note_value
 from recollect.agents.kit.content import content_text, without_opaque
 from recollect.agents.kit.values import items, mapping, text, word_set
@@ -25,28 +26,8 @@ from recollect.model.text import flatten
 # text anyway. The desktop application's file about a session is not checked: only what is named here is ever taken
 # of it.
 
-_RECORD = word_set("""
-    agentId agentName apiErrorStatus apiRefusalCategory apiRefusalExplanation attachment attributionAgent
-    attributionMcpServer attributionMcpTool attributionPlugin attributionSkill cause classifierMetaLines compactMetadata
-    content cwd direction durationMs effort entrypoint error errorDetails fallbackModel gitBranch hasOutput
-    hookAdditionalContext hookCount hookErrors hookInfos imagePasteIds interruptedByShutdown interruptedMessageId
-    isAbortedMidStream isApiErrorMessage isCompactSummary isMeta isSidechain isVisibleInTranscriptOnly level
-    logicalParentUuid maxRetries mcpMeta message messageCount microcompactMetadata origin originalModel parentUuid
-    pendingBackgroundAgentCount permissionMode planContent preventedContinuation project promptId promptSource
-    refusedUserMessageUuid relocatedCwd requestId retractedMessageUuids retryAttempt retryInMs scope sessionId
-    sessionKind session_id slug source sourceToolAssistantUUID sourceToolUseID stopReason subtype supersedesUuids
-    teamName thinkingMetadata timestamp todos toolDenialKind toolEndsTurn toolUseID toolUseResult trigger turnCompanion
-    type userType uuid version
-""")
-_MESSAGE = word_set("""
-    container content context_management diagnostics id model role stop_details stop_reason stop_sequence type usage
-""")
-_BLOCKS = {
-    "text": frozenset(("text", "type")),
-    "thinking": frozenset(("signature", "thinking", "type")),
-    "tool_use": frozenset(("caller", "id", "input", "name", "type")),
-    "tool_result": frozenset(("content", "is_error", "text", "tool_use_id", "type")),
-}
+_KNOWN = known_fields("claude")
+_BLOCKS = known_by_type("claude", "blocks")
 
 
 _PLAIN = word_set("type uuid parentUuid timestamp sessionId session_id cwd gitBranch version userType isSidechain")
@@ -95,10 +76,10 @@ def note_own_fields(reading: Reading, kind: str) -> None:
 def note_message_fields(reading: Reading, kind: str) -> list[dict[str, Any]]:
     """Note and return what a record of the conversation, its message and its blocks hold beyond the known fields."""
     record, drift = reading.record, reading.drift
-    found = [note_fields(drift, record, _RECORD, kind)]
+    found = [note_fields(drift, record, _KNOWN["record"], kind)]
     message = record.get("message")
     if isinstance(message, dict):
-        found.append(note_fields(drift, message, _MESSAGE, f"{kind}.message"))
+        found.append(note_fields(drift, message, _KNOWN["message"], f"{kind}.message"))
         content = message.get("content")
         if isinstance(content, list):
             found += [_of_block(reading, block) for block in content]
@@ -116,7 +97,6 @@ def _of_block(reading: Reading, block: Any) -> dict[str, Any] | None:
     return note_fields(reading.drift, block, known, str(kind)) if known is not None else None
 
 
-_PASTED = frozenset(("id", "type", "content", "mediaType", "filename"))
 _STATUSES = frozenset(("pending", "in_progress", "completed"))
 """Of entries of the to-do list, old and new."""
 
@@ -137,7 +117,7 @@ def read_history(reading: Reading) -> None:
     parts: list[Part] = []
     for paste in reading.mapping(record, "pastedContents").values():
         pasted = mapping(paste)
-        note_fields(reading.drift, pasted, _PASTED, "history.pastedContents")
+        note_fields(reading.drift, pasted, _KNOWN["pasted"], "history.pastedContents")
         if pasted.get("type") == "image":
             parts.append(Part("image", media_type=text(pasted.get("mediaType")), path=text(pasted.get("filename"))))
         else:

@@ -11,8 +11,9 @@ from zlib import crc32
 
 import msgspec
 
+from recollect.agents.facts import known_fields
 from recollect.agents.kit.adapter import FieldReader, note_fields
-from recollect.agents.kit.values import instant, number, word_set
+from recollect.agents.kit.values import instant, number
 from recollect.model.events import Draft, Role, TsQuality
 from recollect.model.payloads import Payload, Rewind, TokenUsage
 from recollect.model.records import Defect, Parsed
@@ -311,15 +312,7 @@ def _ends_checksum(body: str, length: int) -> int:
 
 Count = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
 
-_FIELDS = word_set("""
-    input_tokens output_tokens cache_creation_input_tokens cache_read_input_tokens cache_creation server_tool_use
-    service_tier inference_geo iterations speed output_tokens_details
-""")
-_CACHE_FIELDS = frozenset(("ephemeral_5m_input_tokens", "ephemeral_1h_input_tokens"))
-_STATE_FIELDS = word_set("""
-    inputTokens outputTokens cacheReadInputTokens cacheCreationInputTokens webSearchRequests costUSD contextWindow
-    maxOutputTokens
-""")
+_KNOWN = known_fields("claude")
 SYNTHETIC = "<synthetic>"
 """The "model" of messages that the CLI wrote itself; they cost nothing."""
 
@@ -353,10 +346,10 @@ def read_usage(reading: Reading, message: dict[str, Any], message_id: str, model
         usage = msgspec.convert(written, Usage)
     except msgspec.ValidationError:
         usage = _odd_usage(reading, written)
-    note_fields(reading.drift, written, _FIELDS, "usage")
+    note_fields(reading.drift, written, _KNOWN["state_record"], "usage")
     writes = written.get("cache_creation")
     if isinstance(writes, dict):
-        note_fields(reading.drift, writes, _CACHE_FIELDS, "usage.cache_creation")
+        note_fields(reading.drift, writes, _KNOWN["cache"], "usage.cache_creation")
     request_id = reading.text(reading.record, "requestId")
     response = message_id or ("" if request_id else reading.native_id or "")
     split = usage.cache_creation
@@ -397,7 +390,7 @@ def read_cost_state(reading: Reading) -> None:
         if not isinstance(spent, dict):
             reading.wrong("modelUsage")
             continue
-        note_fields(reading.drift, spent, _STATE_FIELDS, "cost-state.modelUsage")
+        note_fields(reading.drift, spent, _KNOWN["state"], "cost-state.modelUsage")
         count = reading.count
         reading.add(
             TokenUsage(

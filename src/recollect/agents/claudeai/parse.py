@@ -6,13 +6,13 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from recollect.agents.facts import facts_of
+from recollect.agents.facts import facts_of, known_fields
 from recollect.agents.kit.adapter import BaseState, Reading, read_odd
 from recollect.agents.kit.calls import edits_asked
 from recollect.agents.kit.content import base64_part, media_part, without_opaque
 from recollect.agents.kit.exports import ExportAdapter, Tree, conversation_of, first_element, read_tree, stamp
 from recollect.agents.kit.names import content_sha256
-from recollect.agents.kit.values import decoded_json, items, mapping, text, whole, word_set
+from recollect.agents.kit.values import decoded_json, items, mapping, text, whole
 from recollect.model.payloads import (
     AssistantMessage,
     FileEdit,
@@ -109,10 +109,7 @@ def _text(asked: dict[str, Any], name: str) -> str | None:
 
 # The messages of a conversation: blocks of text, thinking and tools, and the files beside them.
 
-_MESSAGE = word_set("""
-    uuid id index text content sender created_at updated_at attachments files files_v2 sync_sources parent_message_uuid
-    truncated stop_reason input_mode nodes metadata
-""")
+_KNOWN = known_fields("claudeai")
 _SENDERS = frozenset(("human", "assistant"))
 _STOPPED = frozenset(("user_canceled", "user_cancelled"))
 _BLOCK = frozenset(("type", "start_timestamp", "stop_timestamp", "flags", "alternative_display_type", "uuid"))
@@ -139,11 +136,6 @@ _BLOCKS: dict[str, frozenset[str]] = {
     "token_budget": _BLOCK | {"remaining", "total", "token_budget"},
     "flag": _BLOCK | {"flag", "helpline"},
 }
-_ATTACHMENT = frozenset(("id", "file_name", "file_size", "file_type", "extracted_content", "created_at", "file_kind"))
-_FILE = word_set("""
-    file_name file_uuid file_kind success created_at thumbnail_url preview_url thumbnail_asset preview_asset uuid
-    document_asset path size_bytes sanitized_name
-""")
 _MAX_WAITING = 4096
 
 
@@ -187,7 +179,7 @@ def read_message(reading: Reading[BaseState], name: str, talk: Talk) -> None:
     if text(message.get("stop_reason")) in _STOPPED:
         reading.add(Lifecycle("interrupted", text="the user stopped the answer"), native_id=f"{name}/interrupted")
     reading.odd_value("message.sender", sender, _SENDERS)
-    reading.extra(message, _MESSAGE, "message", native_id=name)
+    reading.extra(message, _KNOWN["message"], "message", native_id=name)
 
 
 def _read_human(reading: Reading[BaseState], name: str, message: dict[str, Any], blocks: list[Any]) -> None:
@@ -234,7 +226,7 @@ def _files(
         extracted = text(one.get("extracted_content"))
         if extracted:
             asides.append((part, extracted))
-        reading.extra(one, _ATTACHMENT, "attachment", native_id=name)
+        reading.extra(one, _KNOWN["attachment"], "attachment", native_id=name)
     for field in ("files", "files_v2"):
         for one in map(mapping, reading.items(message, field)):
             path = text(one.get("file_name"))
@@ -242,7 +234,7 @@ def _files(
                 names.add(path)
                 size = max(0, whole(one.get("size_bytes")) or 0)
                 parts.append(Part("file", bytes=size, path=path, url=text(one.get("file_uuid"))))
-            reading.extra(one, _FILE, "file", native_id=name)
+            reading.extra(one, _KNOWN["file"], "file", native_id=name)
     for source in items(message.get("sync_sources")):
         reading.kept("sync_source", source, native_id=f"{name}/sync")
     return asides
@@ -390,10 +382,6 @@ def _read_extra(reading: Reading[BaseState], name: str, one: dict[str, Any]) -> 
         reading.extra(one, known, f"block_{one['type']}", native_id=name)
 
 
-_CONVERSATION = word_set("""
-    uuid id name summary created_at updated_at account chat_messages model settings is_starred is_temporary platform
-    project_uuid project current_leaf_message_uuid snapshot_name created_by creator is_public up_to_date
-""")
 _ABOUT = ("is_starred", "is_temporary", "platform", "project_uuid", "project")
 
 
@@ -404,7 +392,6 @@ class ClaudeAIAdapter(ExportAdapter):
 
     def recognise(self, path: str, head: bytes) -> str | None:
         """See `Adapter.recognise`: a conversation is the only thing of an export that has `chat_messages`."""
-        del path
         if b'"chat_messages"' not in head:
             return None
         found = first_element(head) or {}
@@ -415,12 +402,22 @@ class ClaudeAIAdapter(ExportAdapter):
         return "conversations" if isinstance(first, dict) and first.keys() & {"sender", "uuid", "text"} else None
 
     def read(self, reading: Reading[BaseState]) -> None:
-        """See `KitAdapter.read`."""
         conversation = conversation_of(reading)
         if conversation is None:
             read_odd(reading)
             return
-        _read_start(reading, conversation)
+        # Emit what is said of the conversation as a whole; its title and summary may change with every export.
+        stamp(reading, conversation.get("created_at"), "created_at")
+        start = SessionStart(model=reading.text(conversation, "model"), originator="claude.ai")
+        reading.add(start, native_id="start")
+        reading.entitle(reading.text(conversation, "name"))
+        summary = reading.text(conversation, "summary")
+        if summary:
+            reading.add(Lifecycle("summary", text=summary), native_id="summary")
+        about = {name: conversation[name] for name in _ABOUT if conversation.get(name)}
+        if about:
+            reading.add(Lifecycle("conversation", detail=about), native_id="conversation")
+        reading.extra(conversation, _KNOWN["conversation"], "conversation", native_id="start")
         messages = _named(reading, reading.items(conversation, "chat_messages"))
         tree = Tree(_parents(messages), {}, _current(conversation, messages))
         talk = Talk(messages)
@@ -431,21 +428,6 @@ class ClaudeAIAdapter(ExportAdapter):
             return talk.given.get(next(climb, ""))
 
         read_tree(reading, tree, talk.given, above, lambda key: read_message(reading, key, talk))
-
-
-def _read_start(reading: Reading[BaseState], conversation: dict[str, Any]) -> None:
-    """Emit what is said of the conversation as a whole; its title and summary may change with every export."""
-    stamp(reading, conversation.get("created_at"), "created_at")
-    start = SessionStart(model=reading.text(conversation, "model"), originator="claude.ai")
-    reading.add(start, native_id="start")
-    reading.entitle(reading.text(conversation, "name"))
-    summary = reading.text(conversation, "summary")
-    if summary:
-        reading.add(Lifecycle("summary", text=summary), native_id="summary")
-    about = {name: conversation[name] for name in _ABOUT if conversation.get(name)}
-    if about:
-        reading.add(Lifecycle("conversation", detail=about), native_id="conversation")
-    reading.extra(conversation, _CONVERSATION, "conversation", native_id="start")
 
 
 def _named(reading: Reading[BaseState], found: list[Any]) -> dict[str, dict[str, Any]]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Any, ClassVar, NamedTuple
 
-from recollect.agents.facts import facts_of
+from recollect.agents.facts import facts_of, known_by_type, known_fields
 from recollect.agents.kit import adapter as kit
 from recollect.agents.kit.adapter import KitAdapter, first_line_name
 from recollect.agents.kit.calls import edits_of, give_edits
@@ -51,20 +51,7 @@ Reading = kit.Reading[ChatState]
 
 # The blocks of a message: texts, thoughts, tools with their output, and subagents with blocks of their own.
 
-_BLOCK_FIELDS: dict[str, frozenset[str]] = {
-    "text": frozenset((
-        "content", "color", "marginTop", "marginBottom", "status", "textType", "isCollapsed", "thinkingId",
-        "userOpened", "thinkingOpen", "thinkingCollapseState",
-    )),
-    "tool": frozenset((
-        "toolCallId", "toolName", "input", "output", "outputRaw", "agentId", "includeToolCall", "isCollapsed",
-        "userOpened",
-    )),
-    "agent": frozenset((
-        "agentId", "agentName", "agentType", "content", "status", "blocks", "initialPrompt", "params", "isCollapsed",
-        "userOpened", "spawnToolCallId", "spawnIndex",
-    )),
-}  # fmt: skip
+_BLOCK_FIELDS = known_by_type("codebuff", "block")
 _KEPT = frozenset(("agent-list", "html", "gate-state"))
 _INTERRUPTED = "[response interrupted]"
 _EXIT = re.compile(r"exit_?code\"?: ?(-?\d{1,9})\b", re.IGNORECASE)
@@ -227,10 +214,7 @@ def _read_question(reading: Reading, block: dict[str, Any], place: Place, name: 
 #
 # Evidence: `ChatMessage` and `ContentBlock` in Codebuff's `cli/src/types/chat.ts`.
 
-_MESSAGE_FIELDS = frozenset((
-    "id", "variant", "content", "blocks", "timestamp", "parentId", "agent", "isCompletion", "credits", "completionTime",
-    "isComplete", "metadata", "validationErrors", "userError", "attachments", "textAttachments", "fileAttachments",
-))  # fmt: skip
+_KNOWN = known_fields("codebuff")
 _CLOCK = re.compile(r"(\d{1,2}):(\d\d)(?::\d\d)?\s*([AP]M)?", re.IGNORECASE)
 _COMMAND = re.compile(r"/[a-z][\w:-]*(?: [^\n]*)?")
 _NOON = 12
@@ -260,7 +244,7 @@ def read_message(reading: Reading) -> None:
     failed = reading.text(value, "userError")
     if failed:
         reading.add(Lifecycle("api_error", text=failed), native_id=f"{reading.native_id}/error")
-    reading.extra(value, _MESSAGE_FIELDS, "message")
+    reading.extra(value, _KNOWN["message"], "message")
 
 
 def _date(reading: Reading) -> None:
@@ -323,9 +307,6 @@ def _read_answer(reading: Reading) -> None:
 
 # The state of the last run, and what a list of chats shows, beside the messages.
 
-_RUN_FIELDS = frozenset(("sessionState", "output", "traceSessionId"))
-_META_FIELDS = frozenset(("messageCount", "firstPrompt", "messagesSize", "messagesMtimeMs", "version", "updatedAt"))
-
 
 def read_run(reading: Reading) -> None:
     """Emit the folder, the agent and the credits of the run. The rest is context, and the messages again."""
@@ -342,13 +323,13 @@ def read_run(reading: Reading) -> None:
         key = f"codebuff:{reading.state.session}"
         usage = TokenUsage(cost_usd=spent * _USD_PER_CREDIT, dedupe_key=key, is_additive=False)
         reading.add(usage, native_id="usage")
-    reading.extra(reading.value, _RUN_FIELDS, "run-state", native_id="run")
+    reading.extra(reading.value, _KNOWN["run"], "run-state", native_id="run")
 
 
 def read_meta(reading: Reading) -> None:
     """Emit the title of a chat: its first prompt."""
     reading.entitle(reading.text(reading.value, "firstPrompt"))
-    reading.extra(reading.value, _META_FIELDS, "chat-meta", native_id="meta")
+    reading.extra(reading.value, _KNOWN["meta"], "chat-meta", native_id="meta")
 
 
 CHAT = "chat"
@@ -380,7 +361,6 @@ class CodebuffAdapter(KitAdapter[ChatState]):
         return (folders[-1] if folders else "") or first_line_name(head)
 
     def begin(self, info: SourceInfo) -> ChatState:
-        """See `Adapter.begin`."""
         folders = info.path.split("/")[:-1]
         told = _FOLDER.fullmatch(folders[-1]) if folders else None
         began = instant(f"{told[1]}T{told[2]}:{told[3]}:{told[4]}Z") if told else None

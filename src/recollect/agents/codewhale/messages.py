@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from recollect.agents.facts import known_by_type, known_fields
 from recollect.agents.kit import adapter as kit
 from recollect.agents.kit.adapter import BaseState
 from recollect.agents.kit.calls import Waiting, arrived, edits_asked, expect
@@ -176,17 +177,8 @@ BRANCH_MARK = "[branch summary]"
 _META_START, _META_END = "<turn_meta>", "</turn_meta>"
 _VOLATILE = frozenset(("cache_control", "signature", "thought_signature", "state", "caller"))
 """Fields of blocks that a later save may add or change without the message being another."""
-_MESSAGE_FIELDS = frozenset(("role", "content"))
-_BLOCK_FIELDS: dict[str, frozenset[str]] = {
-    "text": frozenset(("type", "text", "cache_control")),
-    "image_url": frozenset(("type", "image_url")),
-    "thinking": frozenset(("type", "thinking", "signature", "state")),
-    "tool_use": frozenset(("type", "id", "name", "input", "caller", "thought_signature")),
-    "server_tool_use": frozenset(("type", "id", "name", "input")),
-    "tool_result": frozenset(("type", "tool_use_id", "content", "is_error", "content_blocks")),
-    "tool_search_tool_result": frozenset(("type", "tool_use_id", "content")),
-    "code_execution_tool_result": frozenset(("type", "tool_use_id", "content")),
-}
+_KNOWN = known_fields("codewhale")
+_BLOCK_FIELDS = known_by_type("codewhale", "block")
 
 
 def chain_of(message: dict[str, Any]) -> str:
@@ -216,7 +208,7 @@ def read_message(reading: Reading, message: dict[str, Any]) -> None:
     name = f"message:{content_sha256(reading.now('lineage'), message)}"
     if len(reading.events) == before and not reading.now("is_again"):
         reading.kept(f"message/{role}", message, native_id=name)
-    reading.extra(message, _MESSAGE_FIELDS, "message", native_id=name)
+    reading.extra(message, _KNOWN["message"], "message", native_id=name)
 
 
 def _read_framing(reading: Reading, said: str, role: str) -> None:

@@ -24,10 +24,10 @@ from recollect.agents.codewhale.messages import (
     give_compaction,
     read_message,
 )
-from recollect.agents.facts import facts_of
+from recollect.agents.facts import facts_of, known_fields
 from recollect.agents.kit.adapter import KitAdapter, first_line_name, read_odd
 from recollect.agents.kit.names import content_sha256, short, spaceless, times_counted
-from recollect.agents.kit.values import decoded_json, instant, mapping, text, word_set
+from recollect.agents.kit.values import decoded_json, instant, mapping, text
 from recollect.model.payloads import Instructions, Lifecycle, Rewind, SessionStart, TokenUsage, ToolResult
 from recollect.model.records import SourceInfo
 from recollect.model.text import flatten
@@ -36,23 +36,8 @@ from recollect.model.text import flatten
 #
 # Evidence: format notes: CodeWhale; reference: recall and MCP, 5.2.
 
-KNOWN = frozenset(
-    ("schema_version", "metadata", "messages", "journal", "leaf_id", "system_prompt", "context_references",
-     "artifacts", "approval_receipts", "work_state", "window_title", "last_auto_route")
-)  # fmt: skip
-_METADATA = word_set("""
-    id title created_at updated_at message_count total_tokens model model_provider model_provider_id workspace mode cost
-    parent_session_id forked_from_message_count cumulative_turn_secs archived spawn_depth
-""")
+_KNOWN = known_fields("codewhale")
 _INFO = ("model", "model_provider", "model_provider_id", "forked_from_message_count", "spawn_depth")
-_COST = word_set("""
-    session_cost_usd session_cost_cny subagent_cost_usd subagent_cost_cny displayed_cost_high_water_usd
-    displayed_cost_high_water_cny priced_turns unpriced_turns cny_priced_turns cny_unpriced_turns coverage_recorded
-    unpriced_reasons cny_unpriced_reasons unpriced_classes pricing_provenances live_pricing_defects
-    live_pricing_unusable_defects route_receipts
-""")
-_ARTIFACT = word_set("id kind session_id tool_call_id tool_name created_at byte_size preview storage_path")
-_RECEIPT = frozenset(("phase", "approval_id", "tool_call_id", "tool_name", "created_at", "outcome"))
 _OUTCOMES = frozenset(("approved_once", "denied", "cancelled", "unavailable", "retry_with_policy"))
 _PLACEHOLDER = "New Session"
 _SUMMARY_START = "<!-- compaction-summary:begin -->"
@@ -70,7 +55,19 @@ def read_members(reading: Reading, value: dict[str, Any]) -> None:
         reading.wrong("metadata")
     reading.infer(reading.now("updated"))
     if value.get("system_prompt") not in (None, ""):
-        _read_system_prompt(reading, value["system_prompt"])
+        # Emit the system prompt, without the summary of a compaction that the agent put into it.
+        written = value["system_prompt"]
+        said = written if isinstance(written, str) else flatten(written)
+        start, end = said.find(_SUMMARY_START), said.find(_SUMMARY_END)
+        if 0 <= start < end:
+            summary = said[start + len(_SUMMARY_START) : end].strip()
+            said = said[:start].rstrip() + said[end + len(_SUMMARY_END) :]
+            reading.set(is_again=False)
+            if not times_counted(reading.now("seen"), _compaction_base(reading, summary)):
+                give_compaction(reading, summary)
+        if said.strip():
+            name = f"instructions:{content_sha256(reading.now('lineage'), 'system', spaceless(said))}"
+            reading.add(Instructions(said, "system_prompt"), native_id=name)
     for item in reading.items(value, "context_references"):
         _read_reference(reading, mapping(item))
     for item in reading.items(value, "approval_receipts"):
@@ -82,7 +79,7 @@ def read_members(reading: Reading, value: dict[str, Any]) -> None:
         reading.add(Lifecycle("window_title", flatten(value["window_title"])), native_id="window_title")
     if value.get("last_auto_route"):
         reading.add(Lifecycle("route", detail=value["last_auto_route"]), native_id="route")
-    reading.extra(value, KNOWN, "session", native_id="session")
+    reading.extra(value, _KNOWN["record"], "session", native_id="session")
 
 
 def _read_metadata(reading: Reading, metadata: dict[str, Any]) -> None:
@@ -115,7 +112,7 @@ def _read_metadata(reading: Reading, metadata: dict[str, Any]) -> None:
     if info:
         reading.add(Lifecycle("session_info", detail=info), native_id="info")
     _read_usage(reading, metadata)
-    reading.extra(metadata, _METADATA, "metadata", native_id="metadata")
+    reading.extra(metadata, _KNOWN["metadata"], "metadata", native_id="metadata")
 
 
 def _read_usage(reading: Reading, metadata: dict[str, Any]) -> None:
@@ -134,26 +131,11 @@ def _read_usage(reading: Reading, metadata: dict[str, Any]) -> None:
             dedupe_key=f"codewhale:{reading.now('lineage')}",
         )
         reading.add(usage, native_id="usage")
-    said = {k: v for k, v in cost.items() if k in _COST and v not in (None, "", [], {}, 0, 0.0)}
+    said = {k: v for k, v in cost.items() if k in _KNOWN["cost"] and v not in (None, "", [], {}, 0, 0.0)}
     if said:
         seconds = metadata.get("cumulative_turn_secs")
         reading.add(Lifecycle("cost", detail={**said, "cumulative_turn_secs": seconds}), native_id="cost")
-    reading.extra(cost, _COST, "metadata.cost", native_id="cost")
-
-
-def _read_system_prompt(reading: Reading, written: object) -> None:
-    """Emit the system prompt, without the summary of a compaction that the agent put into it."""
-    said = written if isinstance(written, str) else flatten(written)
-    start, end = said.find(_SUMMARY_START), said.find(_SUMMARY_END)
-    if 0 <= start < end:
-        summary = said[start + len(_SUMMARY_START) : end].strip()
-        said = said[:start].rstrip() + said[end + len(_SUMMARY_END) :]
-        reading.set(is_again=False)
-        if not times_counted(reading.now("seen"), _compaction_base(reading, summary)):
-            give_compaction(reading, summary)
-    if said.strip():
-        name = f"instructions:{content_sha256(reading.now('lineage'), 'system', spaceless(said))}"
-        reading.add(Instructions(said, "system_prompt"), native_id=name)
+    reading.extra(cost, _KNOWN["cost"], "metadata.cost", native_id="cost")
 
 
 def _compaction_base(reading: Reading, summary: str) -> str:
@@ -180,20 +162,20 @@ def read_receipt(reading: Reading, receipt: dict[str, Any]) -> None:
     said = text(mapping(outcome).get("outcome")) or text(outcome)
     reading.odd_value("approval_receipts.outcome", said, _OUTCOMES)
     name = f"approval:{content_sha256(reading.state.session, receipt)}"
-    detail = {k: v for k, v in receipt.items() if k in _RECEIPT and k not in ("created_at", "tool_call_id")}
+    detail = {k: v for k, v in receipt.items() if k in _KNOWN["receipt"] and k not in ("created_at", "tool_call_id")}
     call_id = text(receipt.get("tool_call_id"))
     reading.add(Lifecycle("permission", said, detail, call_id=call_id), native_id=name)
-    reading.extra(receipt, _RECEIPT, "approval_receipts", native_id=name)
+    reading.extra(receipt, _KNOWN["receipt"], "approval_receipts", native_id=name)
 
 
 def read_artifact(reading: Reading, artifact: dict[str, Any]) -> None:
     """Emit what the document says of a tool's output that was written to a file."""
     reading.date(artifact.get("created_at"), "created_at")
     name = f"artifact:{content_sha256(reading.state.session, artifact.get('id'))}"
-    rest = {k: v for k, v in artifact.items() if k in _ARTIFACT and k not in ("preview", "created_at")}
+    rest = {k: v for k, v in artifact.items() if k in _KNOWN["artifact"] and k not in ("preview", "created_at")}
     preview, call_id = reading.text(artifact, "preview"), reading.text(artifact, "tool_call_id")
     reading.add(Lifecycle("artifact", preview, rest, call_id=call_id), native_id=name)
-    reading.extra(artifact, _ARTIFACT, "artifacts", native_id=name)
+    reading.extra(artifact, _KNOWN["artifact"], "artifacts", native_id=name)
 
 
 # The journal: a tree of entries whose active branch is `messages`. It gives what the messages lack.
@@ -214,7 +196,6 @@ _FIELDS: dict[str, frozenset[str]] = {
 }
 _COUNTS = ("tokens_before", "tokens_after", "model")
 _BRANCH = ("branch_id", "parent_branch_id")
-_JOURNAL_FIELDS = frozenset(("entries", "leaf_id", "schema_version", "spawn_depth"))
 
 
 def read_entry(reading: Reading, entry: dict[str, Any]) -> None:
@@ -267,7 +248,7 @@ def read_journal(reading: Reading, journal: dict[str, Any]) -> None:
             parent = next((e for e in reading.now("entries") if e.mark == left.parent), None)
             _give_rewind(reading, parent.last if parent else "", left.name, left.last)
         reading.set(abandoned=())
-    reading.extra(journal, _JOURNAL_FIELDS, "journal", native_id="journal")
+    reading.extra(journal, _KNOWN["journal"], "journal", native_id="journal")
 
 
 def _message_of(entry: dict[str, Any], kind: str) -> dict[str, Any]:
@@ -348,7 +329,6 @@ class WhaleAdapter(KitAdapter[WhaleState]):
 
     def recognise(self, path: str, head: bytes) -> str | None:
         """See `Adapter.recognise`: the metadata of a session's document, which stand at its beginning."""
-        del path
         is_session = head.lstrip()[:1] == b"{" and b'"schema_version"' in head and _ID.search(head) is not None
         return "session" if is_session and all(mark in head for mark in _MARKS) else None
 
@@ -366,7 +346,12 @@ class WhaleAdapter(KitAdapter[WhaleState]):
         """Emit the events of one piece."""
         role, value = reading.state.role, reading.record.value
         if role == "artifact" and isinstance(value, str):
-            _read_artifact_text(reading, value)
+            # Emit the whole output of a tool that the session shows only the beginning of.
+            name = reading.state.name
+            call_id = name.removesuffix(".txt").removeprefix("art_")
+            native_id = f"artifact_text:{content_sha256(reading.state.session, name)}"
+            result = ToolResult(call_id, text=value, structured={"spilled_to": name})
+            reading.add(result, "tool", native_id=native_id)
             return
         if not isinstance(value, dict):
             read_odd(reading)
@@ -424,15 +409,6 @@ def _read_message_at(reading: Reading, message: dict[str, Any]) -> None:
     reading.set(index=index + 1, is_again=False, first="", has_new=False)
     read_message(reading, message)
     reading.set(ends=(*reading.now("ends"), (reading.now("first"), reading.newest()))[-MAX_ENTRIES:])
-
-
-def _read_artifact_text(reading: Reading, said: str) -> None:
-    """Emit the whole output of a tool that the session shows only the beginning of."""
-    name = reading.state.name
-    call_id = name.removesuffix(".txt").removeprefix("art_")
-    native_id = f"artifact_text:{content_sha256(reading.state.session, name)}"
-    result = ToolResult(call_id, text=said, structured={"spilled_to": name})
-    reading.add(result, "tool", native_id=native_id)
 
 
 def _written_id(head: bytes) -> str:

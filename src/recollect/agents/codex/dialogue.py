@@ -11,6 +11,7 @@ import hashlib
 import re
 
 from recollect.agents.codex.step import ASSISTANT, EVENT, ITEM, THINKING, USER, Step, bounded, hash_text, is_twin
+from recollect.agents.facts import known_fields
 from recollect.agents.kit.adapter import note_fields, note_type, note_value
 from recollect.agents.kit.values import word_set
 from recollect.model.payloads import (
@@ -65,10 +66,7 @@ _BLOCKS = word_set("""
     input_audio audio input_file skill mention Text inputText inputImage resource resource_link
 """)
 """Content blocks of the model, of the interface (`Text`, `local_image`, `skill`) and of MCP tools."""
-_BLOCK_FIELDS = word_set("""
-    type text image_url imageUrl detail data mimeType path name encrypted_content annotations logprobs text_elements
-    hookRunId uri resource title description size _meta file_id filename input_audio
-""")
+_KNOWN = known_fields("codex")
 _INJECTED_STARTS = (
     ("# AGENTS.md instructions", "AGENTS.md"),
     ("Another language model started to solve this problem", "compaction_summary"),
@@ -130,7 +128,7 @@ def _read_block(step: Step, block: dict[str, Json], texts: list[str], parts: lis
     if isinstance(kind, str) and kind not in _BLOCKS:
         note_type(step.drift, f"content/{kind}")
     elif kind is not None:
-        note_fields(step.drift, block, _BLOCK_FIELDS, "content")
+        note_fields(step.drift, block, _KNOWN["block"], "content")
     if "text" in block:
         text = step.text(block["text"], "text")
         if text:

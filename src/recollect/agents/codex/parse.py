@@ -339,7 +339,14 @@ class CodexAdapter:
             step.defect("wrong_type", f"record is {type(value).__name__}")
             step.emit(Unknown(type=type(value).__name__, text=threads.unknown_text(value)))
         elif state.role == declare.HISTORY:
-            _history(step, value)
+            # A line of the prompt history, `{session_id, ts, text}`: `ts` is in seconds.
+            step.at(value.get("ts"))
+            session = step.text(value.get("session_id"), "session_id")
+            text = step.text(value.get("text"), "text")
+            if session and text:
+                step.emit(UserMessage(text=text), "user", session=session)
+            else:
+                step.emit(Unknown(type="history", text=threads.unknown_text(value)))
         elif state.role == declare.SESSION_INDEX:
             _session_index(step, value)
         elif type(payload := value.get("payload")) is dict:
@@ -414,17 +421,6 @@ def _document(step: Step, value: dict[str, Json]) -> None:
         seen[name] += 1
         numbered = f"{name}/{seen[name]}" if seen[name] > 1 else name
         step.events[i] = msgspec.structs.replace(draft, native_id=numbered)
-
-
-def _history(step: Step, value: dict[str, Json]) -> None:
-    """A line of the prompt history, `{session_id, ts, text}`: `ts` is in seconds."""
-    step.at(value.get("ts"))
-    session = step.text(value.get("session_id"), "session_id")
-    text = step.text(value.get("text"), "text")
-    if session and text:
-        step.emit(UserMessage(text=text), "user", session=session)
-    else:
-        step.emit(Unknown(type="history", text=threads.unknown_text(value)))
 
 
 def _session_index(step: Step, value: dict[str, Json]) -> None:

@@ -7,6 +7,7 @@ from typing import TypeVar
 
 import msgspec
 
+from recollect.agents.facts import known_fields
 from recollect.agents.kit.adapter import note_fields
 from recollect.agents.kit.values import instant, whole
 from recollect.model.events import Draft, Role, TsQuality
@@ -231,7 +232,7 @@ def _short_id(call_id: str) -> str:
 # bookkeeping of the agent. Types whose whole payload is given as detail, and those that nobody has described, have
 # none.
 
-_ENVELOPE = frozenset(("timestamp", "ordinal", "type", "payload"))
+_FIELDS = known_fields("codex")
 _COMMAND = (
     "process_id command cwd parsed_cmd source interaction_input stdout stderr aggregated_output exit_code duration "
     "formatted_output status completed_at_ms"
@@ -325,7 +326,7 @@ _KNOWN["event_msg/turn_complete"] = _KNOWN["event_msg/task_complete"]
 
 def note_envelope(step: Step, record: dict[str, Json]) -> None:
     """Note the unknown fields around a payload."""
-    note_fields(step.drift, record, _ENVELOPE, "record")
+    note_fields(step.drift, record, _FIELDS["envelope"], "record")
 
 
 def note_payload(step: Step, tag: str, payload: dict[str, Json]) -> None:

@@ -20,6 +20,7 @@ import msgspec
 
 from recollect.agents.codex.dialogue import image_of_base64, read_content, readable, without
 from recollect.agents.codex.step import EVENT, ITEM, SEARCH, Step, is_twin
+from recollect.agents.facts import known_fields
 from recollect.agents.kit.adapter import note_fields, note_value
 from recollect.agents.kit.values import decoded_json, word_set
 from recollect.model.payloads import FileEdit, Json, Part, TokenUsage, ToolCall, ToolResult
@@ -123,7 +124,7 @@ def edits_of_changes(step: Step, changes: Json, call_id: str) -> list[FileEdit]:
 
 _UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _MAX_TOKENS = 2**53
-_INFO = frozenset(("total_token_usage", "last_token_usage", "model_context_window"))
+_KNOWN = known_fields("codex")
 _COUNTS = word_set("""
     input_tokens cached_input_tokens cache_write_input_tokens output_tokens reasoning_output_tokens total_tokens
 """)
@@ -137,7 +138,7 @@ def token_count(step: Step, payload: dict[str, Json]) -> None:
     info = step.mapping(payload.get("info"), "info")
     if not info:
         return
-    note_fields(step.drift, info, _INFO, "event_msg/token_count.info")
+    note_fields(step.drift, info, _KNOWN["info"], "event_msg/token_count.info")
     last = _counts(step, info.get("last_token_usage"), "last_token_usage")
     total = _counts(step, info.get("total_token_usage"), "total_token_usage")
     state = step.state
@@ -280,7 +281,9 @@ def tool_output(step: Step, payload: dict[str, Json]) -> None:
     call_id = call_id_of(step, payload)
     output = payload.get("output")
     if isinstance(output, str) and output.startswith(('{"output"', '{"metadata"')):
-        output = _legacy_output(output)
+        # The object written inside an output's text, else the text itself.
+        value = decoded_json(output)
+        output = value if isinstance(value, dict) and "output" in value and "metadata" in value else output
     exit_code = duration_ms = ok = None
     parts: tuple[Part, ...] = ()
     if isinstance(output, str):
@@ -482,12 +485,6 @@ def _decoded(step: Step, raw: str) -> Json:
     except (ValueError, RecursionError) as e:
         step.defect("bad_arguments", str(e))
         return {"raw": raw}
-
-
-def _legacy_output(text: str) -> Json:
-    """Return the object written inside an output's text, else the text itself."""
-    value = decoded_json(text)
-    return value if isinstance(value, dict) and "output" in value and "metadata" in value else text
 
 
 def _read_header(text: str) -> tuple[int | None, int | None]:

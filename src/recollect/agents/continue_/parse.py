@@ -7,12 +7,12 @@ from typing import Any
 
 import msgspec
 
-from recollect.agents.facts import facts_of
+from recollect.agents.facts import facts_of, known_fields
 from recollect.agents.kit.adapter import KitAdapter, Reading, first_line_name, read_odd, remember
 from recollect.agents.kit.calls import Operation, Waiting, arrived, edits_of, expect, give_edits
 from recollect.agents.kit.content import arguments_of, base64_part, content_text, without_opaque
 from recollect.agents.kit.names import NamingState, content_name, name_of, numbered
-from recollect.agents.kit.values import items, mapping, text, whole, word_set
+from recollect.agents.kit.values import items, mapping, text, whole
 from recollect.model.payloads import (
     AssistantMessage,
     Compaction,
@@ -49,10 +49,7 @@ ContinueReading = Reading[ContinueState]
 #
 # Evidence: format notes: Continue; a trimmed capture of the CLI.
 
-_CALL = frozenset(("id", "type", "function", "index"))
-_STATE = word_set("""
-    toolCallId toolCall status parsedArgs processedArgs output tool mcpUiState autoApplyStreamId precomputedPolicy
-""")
+_KNOWN = known_fields("continue")
 _STATUSES = frozenset(("generating", "generated", "calling", "done", "errored", "canceled"))
 _OK = {"done": True, "errored": False, "canceled": False}
 _EDITORS: dict[str, Operation] = {
@@ -80,7 +77,16 @@ def read_calls(reading: ContinueReading, item: dict[str, Any], message: dict[str
         else:
             reading.wrong("toolCalls")
     for call_id, state in states.items():
-        _read_state(reading, call_id, state)
+        status = text(state.get("status"))
+        reading.odd_value("toolCallState.status", status, _STATUSES)
+        output = reading.items(state, "output")
+        ok = _OK.get(status)
+        if ok is not None or output:
+            _give_result(reading, call_id, output, ok)
+        if status == "canceled":
+            name = f"interrupted:{call_id}"
+            reading.add(Lifecycle("interrupted", call_id=call_id), native_id=name)
+        reading.extra(state, _KNOWN["state"], "toolCallState", native_id=f"state:{call_id}")
 
 
 def _give_call(reading: ContinueReading, call: dict[str, Any], state: dict[str, Any]) -> None:
@@ -91,7 +97,7 @@ def _give_call(reading: ContinueReading, call: dict[str, Any], state: dict[str, 
     reading.add(ToolCall(call_id, name, canonical_tool(name), arguments), "assistant", native_id=native_id)
     operation = _EDITORS.get(name.lower().removeprefix("builtin_"))
     expect(reading, call_id, name, edits_of(arguments, operation) if operation else ())
-    reading.extra(call, _CALL, "toolCall", native_id=native_id)
+    reading.extra(call, _KNOWN["call"], "toolCall", native_id=native_id)
 
 
 def _arguments(reading: ContinueReading, written: Json, state: dict[str, Any]) -> Json:
@@ -100,19 +106,6 @@ def _arguments(reading: ContinueReading, written: Json, state: dict[str, Any]) -
     if isinstance(parsed, dict):
         return parsed
     return arguments_of(reading, written, empty=None)
-
-
-def _read_state(reading: ContinueReading, call_id: str, state: dict[str, Any]) -> None:
-    status = text(state.get("status"))
-    reading.odd_value("toolCallState.status", status, _STATUSES)
-    output = reading.items(state, "output")
-    ok = _OK.get(status)
-    if ok is not None or output:
-        _give_result(reading, call_id, output, ok)
-    if status == "canceled":
-        name = f"interrupted:{call_id}"
-        reading.add(Lifecycle("interrupted", call_id=call_id), native_id=name)
-    reading.extra(state, _STATE, "toolCallState", native_id=f"state:{call_id}")
 
 
 def read_tool_message(reading: ContinueReading, message: dict[str, Any]) -> None:
@@ -159,15 +152,6 @@ def _piece(piece: Json) -> str:
 #
 # Evidence: format notes: Continue; a trimmed capture of the CLI.
 
-_ITEM = word_set("""
-    message contextItems editorState modifiers promptLogs toolCallStates isGatheringContext reasoning appliedRules
-    conversationSummary appliedChanges isBeforeCheckpoint checkpoint tools
-""")
-_MESSAGE = word_set("""
-    role content toolCalls toolCallId id usage metadata signature redactedThinking reasoning_details reasoning_content
-    cacheControl isSummary
-""")
-_SESSION = word_set("sessionId title workspaceDirectory history mode chatModelTitle usage dateCreated")
 _NO_TITLES = frozenset(("New Session", "Untitled Session", "Untitled session"))
 _MAX_MODEL_CHARS = 200
 
@@ -190,7 +174,13 @@ def read_item(reading: ContinueReading) -> None:
     )
     base = numbered(reading, own_id[:4096] if own_id else f"item:{key}")
     reading.native_id = base
-    _read_reasoning(reading, item, base)
+    # Emit the reasoning beside an answer; its times are the only ones in a session.
+    reasoning = reading.mapping(item, "reasoning")
+    reading.date(reasoning.get("startAt"), "reasoning.startAt")
+    said = reading.text(reasoning, "text")
+    if said:
+        reading.add(Thinking(said), "assistant", native_id=f"{base}/thinking")
+    reading.date(reasoning.get("endAt"), "reasoning.endAt")
     if role == "user":
         _read_user(reading, item, message)
     elif role == "assistant":
@@ -210,18 +200,8 @@ def read_item(reading: ContinueReading) -> None:
     summary = reading.text(item, "conversationSummary")
     if summary:
         reading.add(Compaction("summary", summary), native_id=f"{base}/compaction")
-    reading.extra(item, _ITEM, "item", native_id=base)
-    reading.extra(message, _MESSAGE, "message", native_id=base)
-
-
-def _read_reasoning(reading: ContinueReading, item: dict[str, Any], base: str) -> None:
-    """Emit the reasoning beside an answer; its times are the only ones in a session."""
-    reasoning = reading.mapping(item, "reasoning")
-    reading.date(reasoning.get("startAt"), "reasoning.startAt")
-    said = reading.text(reasoning, "text")
-    if said:
-        reading.add(Thinking(said), "assistant", native_id=f"{base}/thinking")
-    reading.date(reasoning.get("endAt"), "reasoning.endAt")
+    reading.extra(item, _KNOWN["item"], "item", native_id=base)
+    reading.extra(message, _KNOWN["message"], "message", native_id=base)
 
 
 def _read_user(reading: ContinueReading, item: dict[str, Any], message: dict[str, Any]) -> None:
@@ -317,7 +297,7 @@ def read_session(reading: ContinueReading) -> None:
             reading, usage, f"continue:{reading.state.session}", is_additive=not reading.now("has_message_usage")
         )
         reading.add(spent, native_id="usage")
-    reading.extra(value, _SESSION, "session", native_id="session")
+    reading.extra(value, _KNOWN["session"], "session", native_id="session")
 
 
 def give_title(reading: ContinueReading, value: dict[str, Any], session: str | None = None) -> None:
@@ -357,7 +337,6 @@ _KEYS = (b'"workspaceDirectory"', b'"sessionId"')
 _HISTORY = re.compile(rb'"history" ?: ?\[\s*(?:\{\s*"(?:message|contextItems|editorState)"|\])')
 _HEAD_SESSION = re.compile(rb'"sessionId" ?: ?"([^"\\]{1,200})"')
 _KIRO = b'"executionId"'
-_INDEX = frozenset(("sessionId", "title", "dateCreated", "workspaceDirectory", "messageCount"))
 INDEX_SESSION = "sessions"
 
 
@@ -369,7 +348,6 @@ class ContinueAdapter(KitAdapter[ContinueState]):
 
     def recognise(self, path: str, head: bytes) -> str | None:
         """See `Adapter.recognise`. Kiro's sessions are made like these, but each item names its execution."""
-        del path
         if not _HEAD.match(head) or _KIRO in head or not all(key in head for key in _KEYS):
             return None
         return "session" if _HISTORY.search(head) else None
@@ -407,4 +385,4 @@ def _read_index(reading: ContinueReading) -> None:
     start = SessionStart(cwd=folder_of(reading.text(entry, "workspaceDirectory")))
     reading.add(start, native_id="index/start", session=session)
     give_title(reading, entry, session)
-    reading.extra(entry, _INDEX, "sessions", native_id=f"entry:{session}")
+    reading.extra(entry, _KNOWN["index"], "sessions", native_id=f"entry:{session}")

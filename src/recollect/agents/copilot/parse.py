@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from recollect.agents.facts import facts_of
+from recollect.agents.facts import facts_of, known_fields
 from recollect.agents.kit.adapter import KitAdapter, Reading, first_line_name, read_odd
 from recollect.agents.kit.content import chat_content
 from recollect.agents.kit.copilot_events import arguments_of, edits_of_call, read_event, starts_stream
@@ -39,9 +39,8 @@ WORKSPACE = "workspace"
 # Evidence: readers of `history-session-state`; not in the format notes, and no sample of a real one was seen. Messages
 # have no ids and no times: they are named by what they say.
 
-_DOCUMENT = frozenset(("sessionId", "startTime", "chatMessages", "timeline"))
+_KNOWN = known_fields("copilot")
 _ROLES = frozenset(("user", "assistant", "tool", "system", "developer"))
-_MESSAGE = frozenset(("role", "content", "tool_calls", "tool_call_id", "name", "id"))
 
 
 class HistoryState(CopilotState, frozen=True, gc=False, omit_defaults=True):
@@ -69,7 +68,7 @@ def _document(reading: Reading[HistoryState], value: dict[str, Any]) -> None:
             reading.set(is_started=True)
             reading.add(SessionStart(originator="copilot-agent"), native_id="start")
     reading.native_id = "document"
-    reading.extra(value, _DOCUMENT, "document")
+    reading.extra(value, _KNOWN["document"], "document")
     for message in items(value.get("chatMessages")):
         _message(reading, mapping(message))
 
@@ -93,7 +92,7 @@ def _message(reading: Reading[HistoryState], value: dict[str, Any]) -> None:
             _call(reading, mapping(call), f"{name}/{i}")
     else:
         reading.unknown(f"message/{role}", value)
-    reading.extra(value, _MESSAGE, "message")
+    reading.extra(value, _KNOWN["message"], "message")
 
 
 def _call(reading: Reading[HistoryState], call: dict[str, Any], name: str) -> None:
@@ -209,7 +208,6 @@ class CopilotAdapter(KitAdapter[HistoryState]):
 
         VS Code writes the same stream; only its first event names `vscodeVersion`.
         """
-        del path
         line = head.lstrip(b"\xef\xbb\xbf \t\r\n").partition(b"\n")[0]
         first = decoded_json(line)
         if starts_stream(first):

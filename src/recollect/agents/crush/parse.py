@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
 
-from recollect.agents.facts import facts_of
+from recollect.agents.facts import facts_of, known_by_type, known_fields
 from recollect.agents.kit.adapter import BaseState, KitAdapter, read_row
 from recollect.agents.kit.adapter import Reading as KitReading
 from recollect.agents.kit.content import base64_part
@@ -69,7 +69,7 @@ def called(reading: Reading, call_id: str) -> tuple[str, str]:
 # The metadata of a result are JSON inside text. A command that failed is no error to Crush: its exit code stands at the
 # end of the output. Evidence: Crush's published sources of its tools `bash`, `edit`, `multiedit` and `write`.
 
-_RESULT = frozenset(("tool_call_id", "name", "content", "data", "mime_type", "metadata", "is_error"))
+_FIELDS = known_fields("crush")
 _EXIT = re.compile(r"(?:^|\n)Exit code (-?\d{1,9})(?:\n+<cwd>[^\n]*</cwd>)?\s*$")
 _TAIL_CHARS = 4000
 _ABORTED = "Command was aborted before completion"
@@ -108,8 +108,12 @@ def read_result(reading: Reading, data: dict[str, Any], name: str) -> None:
     )
     if not has_failed:
         _give_edit(reading, tool, path, facts, call_id)
-    _see_folder(reading, facts, call_id)
-    reading.extra(data, _RESULT, "tool_result", native_id=f"result:{call_id}")
+    # Emit the folder that commands run in, when it is another than before.
+    folder = text(mapping(facts).get("working_directory"))
+    if folder and short(folder, MAX_PATH_CHARS) != reading.now("cwd"):
+        reading.set(cwd=short(folder, MAX_PATH_CHARS))
+        reading.add(Lifecycle("cwd", cwd=folder), native_id=f"cwd:{call_id}")
+    reading.extra(data, _FIELDS["result"], "tool_result", native_id=f"result:{call_id}")
 
 
 def _facts_of(reading: Reading, data: dict[str, Any]) -> dict[str, Any]:
@@ -170,32 +174,12 @@ def _give_edit(reading: Reading, tool: str, path: str, facts: dict[str, Any], ca
         reading.add(edit, "tool", native_id=f"edit:{call_id}:{path}")
 
 
-def _see_folder(reading: Reading, facts: dict[str, Any], call_id: str) -> None:
-    """Emit the folder that commands run in, when it is another than before."""
-    folder = text(mapping(facts).get("working_directory"))
-    if folder and short(folder, MAX_PATH_CHARS) != reading.now("cwd"):
-        reading.set(cwd=short(folder, MAX_PATH_CHARS))
-        reading.add(Lifecycle("cwd", cwd=folder), native_id=f"cwd:{call_id}")
-
-
 # Message rows: a role and a list of parts, rewritten while the model answers.
 #
 # Evidence: format notes: Crush (other agents); Crush's published sources of `message.ContentPart`.
 
-_ROW = word_set("""
-    id session_id role parts model provider created_at updated_at finished_at is_summary_message prism_model_id
-    prism_model_name prism_hypercredit_savings prism_dollar_savings
-""")
 _ROLES = frozenset(("user", "assistant", "tool", "system"))
-_KNOWN = {
-    "text": frozenset(("text", "hidden")),
-    "reasoning": word_set("thinking signature thought_signature tool_id responses_data started_at finished_at"),
-    "image_url": frozenset(("url", "detail")),
-    "binary": frozenset(("Path", "MIMEType", "Data")),
-    "tool_call": frozenset(("id", "name", "input", "type", "provider_executed", "finished")),
-    "finish": frozenset(("reason", "time", "message", "details")),
-    "shell_command": frozenset(("command", "output", "exit_code")),
-}
+_KNOWN = known_by_type("crush", "types")
 _REASONS = word_set("end_turn max_tokens tool_use canceled error content_filter unknown stop permission_denied")
 _FAILURES = frozenset(("error", "content_filter"))
 _OPAQUE = ("signature", "thought_signature", "responses_data")
@@ -238,7 +222,7 @@ def read_message(reading: Reading) -> None:
     routed = {key: row[key] for key in _PRISM if row.get(key) not in (None, "")}
     if routed:
         reading.add(Lifecycle("routed", detail=routed), native_id=f"{name}/routed")
-    reading.extra(row, _ROW, "message")
+    reading.extra(row, _FIELDS["row"], "message")
 
 
 def _reason(parts: list[Any]) -> str:
@@ -385,12 +369,6 @@ _READERS: dict[str, Callable[[Reading, dict[str, Any], _Message, str], None]] = 
 
 # Session rows, and the versions of changed files.
 
-_SESSION = word_set("""
-    id parent_session_id title message_count prompt_tokens completion_tokens cost updated_at created_at
-    summary_message_id todos estimated_usage
-""")
-_TODO = frozenset(("content", "status", "active_form"))
-_FILE = frozenset(("id", "session_id", "path", "content", "version", "created_at", "updated_at"))
 _TITLE_SESSION = "title-"
 _CALL_MARK = "$$"
 
@@ -415,7 +393,7 @@ def read_session(reading: Reading) -> None:
     )
     if usage.input_tokens or usage.output_tokens or usage.cost_usd:
         reading.add(usage, native_id="totals")
-    reading.extra(row, _SESSION, "session", native_id="session")
+    reading.extra(row, _FIELDS["session"], "session", native_id="session")
 
 
 def _agent_of(name: str, parent: str) -> str:
@@ -438,7 +416,7 @@ def _give_todos(reading: Reading, todos: Any) -> None:
         said = text(line.get("content")) if line else text(todo)
         detail = {k: line[k] for k in ("status", "active_form") if line.get(k)}
         reading.add(Lifecycle("todo", said, detail or None), native_id=name)
-        reading.extra(line, _TODO, "session.todos", native_id=name)
+        reading.extra(line, _FIELDS["todo"], "session.todos", native_id=name)
 
 
 def read_file(reading: Reading) -> None:
@@ -453,7 +431,7 @@ def read_file(reading: Reading) -> None:
         "tool",
         native_id=name,
     )
-    reading.extra(row, _FILE, "file", native_id=name)
+    reading.extra(row, _FIELDS["file"], "file", native_id=name)
 
 
 _TABLES: dict[str, Callable[[Reading], None]] = {"messages": read_message, "sessions": read_session, "files": read_file}

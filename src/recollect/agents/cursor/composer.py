@@ -21,8 +21,9 @@ from recollect.agents.cursor.state import (
     short,
     take_images,
 )
+from recollect.agents.facts import known_fields
 from recollect.agents.kit.content import base64_part, is_opaque
-from recollect.agents.kit.values import items, mapping, number, path_of_address, text, whole, word_set
+from recollect.agents.kit.values import items, mapping, number, path_of_address, text, whole
 from recollect.model.payloads import (
     AssistantMessage,
     Compaction,
@@ -51,34 +52,7 @@ _RUNNING = frozenset(("", "loading", "pending", "running", "streaming", "generat
 _ENDED = frozenset(("completed", "success", "done", "error", "failed", "cancelled", "canceled", "rejected", "aborted"))
 _WELL = frozenset(("completed", "success", "done"))
 
-_READ = word_set("""
-    _v type bubbleId text richText createdAt timingInfo thinking allThinkingBlocks thinkingDurationMs thinkingStyle
-    turnDurationMs requestId checkpointId afterCheckpointId capabilityType capabilityStatuses capabilities tokenCount
-    modelInfo toolFormerData images conversationSummary cachedConversationSummary errorDetails serverBubbleId usageUuid
-    isAgentic unifiedMode supportedTools isRefunded useWeb isQuickSearchQuery isPlanExecution
-    existedSubsequentTerminalCommand existedPreviousTerminalCommand editToolSupportsSearchAndReplace enableYoloMode
-    isNudge skipRendering isThought tokenDetailsUpUntilHere tokenCountUpUntilHere contextWindowStatusAtCreation
-    intermediateChunks isCapabilityIteration isChat workspaceProjectDir workspaceUris mcpDescriptors
-    supportsMultiFileLinterErrors symbolLinks fileLinks conversationState isSimpleLoopingMessage toolCallBinary
-    originalModelUserMessage
-""")
-"""Fields that are read, or say only how the editor works."""
-_ALONGSIDE = word_set("""
-    codeBlocks attachedCodeChunks attachedFileCodeChunksMetadataOnly attachedFileCodeChunksUris attachedFolders
-    attachedFoldersNew attachedFoldersListDirResults relevantFiles context contextPieces webCitations webReferences
-    aiWebSearchResults docsReferences documentationSelections externalLinks humanChanges attachedHumanChanges
-    consoleLogs multiFileLinterErrors lints approximateLintErrors todos suggestedCodeBlocks assistantSuggestedDiffs
-    diffHistories fileDiffTrajectories diffsSinceLastApply diffsForCompressingFiles gitDiffs commits pullRequests
-    gitStatusRaw interpreterResults toolResults notepads uiElementPicked recentlyViewedFiles recentLocationsHistory
-    deletedFiles editTrailContexts userResponsesToSuggestedCodeBlocks knowledgeItems cursorRules cursorCommands
-    cursorCommandsExplicitlySet pastChats projectLayouts summarizedComposers currentFileLocationData ideEditorsState
-    subagentReturnCall
-""")
-"""Fields that hold what was attached, found or suggested; searchable beside the message."""
-_TOOL_FIELDS = word_set("""
-    tool toolIndex modelCallId toolCallId name status rawArgs params result error additionalData userDecision
-    toolCallBinary attachments
-""")
+_KNOWN = known_fields("cursor")
 
 
 def bubble_name(bubble: dict[str, Any], key: str) -> str:
@@ -107,10 +81,17 @@ def read_bubble(step: Step, bubble: dict[str, Any], name: str) -> None:
     else:
         step.unknown(f"bubble:{kind}" if isinstance(kind, int | str) else "bubble", pruned(take_images(bubble, [])))
         return
-    _read_usage(step, bubble, name)
-    _read_summary(step, bubble, name)
+    # Emit the tokens of a step where they are counted at all; most bubbles say 0.
+    counts = step.mapping(bubble, "tokenCount")
+    read, written = step.count(counts, "inputTokens"), step.count(counts, "outputTokens")
+    if read or written:
+        key = f"{step.state.session}:{name}"
+        usage = TokenUsage(_model(bubble), read, written, dedupe_key=key)
+        step.add(usage, "assistant", native_id=f"{name}/usage")
+    for field in ("conversationSummary", "cachedConversationSummary"):
+        give_compaction(step, json_object(bubble.get(field)), f"{name}/compaction")
     _read_alongside(step, bubble, name)
-    step.extra(bubble, _READ | _ALONGSIDE, "bubble", native_id=name)
+    step.extra(bubble, _KNOWN["read"] | _KNOWN["alongside"], "bubble", native_id=name)
 
 
 def _read_user(step: Step, bubble: dict[str, Any], name: str) -> None:
@@ -185,7 +166,7 @@ def _read_tool(step: Step, tool: dict[str, Any], name: str) -> None:
         raw = tool.get("rawArgs")
         source: Json = raw if isinstance(asked, str) else {**parameters, **arguments}
         give_edits(step, edits_of(key, called, source), result=json_object(tool.get("result")), call_id=call_id)
-    step.extra(tool, _TOOL_FIELDS, "bubble.toolFormerData", native_id=name)
+    step.extra(tool, _KNOWN["tool"], "bubble.toolFormerData", native_id=name)
 
 
 def _read_result(step: Step, tool: dict[str, Any], *, call_id: str, name: str) -> bool:
@@ -227,21 +208,6 @@ def decoded_text(value: Json) -> str:
     return value if isinstance(value, str) else flatten(value)
 
 
-def _read_usage(step: Step, bubble: dict[str, Any], name: str) -> None:
-    """Emit the tokens of a step where they are counted at all; most bubbles say 0."""
-    counts = step.mapping(bubble, "tokenCount")
-    read, written = step.count(counts, "inputTokens"), step.count(counts, "outputTokens")
-    if read or written:
-        key = f"{step.state.session}:{name}"
-        usage = TokenUsage(_model(bubble), read, written, dedupe_key=key)
-        step.add(usage, "assistant", native_id=f"{name}/usage")
-
-
-def _read_summary(step: Step, bubble: dict[str, Any], name: str) -> None:
-    for field in ("conversationSummary", "cachedConversationSummary"):
-        give_compaction(step, json_object(bubble.get(field)), f"{name}/compaction")
-
-
 def give_compaction(step: Step, summary: dict[str, Any], name: str) -> None:
     """Emit a compaction: the summary that stands for the messages up to a bubble, and the bubble that follows them."""
     said = text(summary.get("summary"))
@@ -257,10 +223,10 @@ def give_compaction(step: Step, summary: dict[str, Any], name: str) -> None:
 
 def _read_alongside(step: Step, bubble: dict[str, Any], name: str) -> None:
     """Emit what was attached to a message or suggested with it, without the code that its text shows too."""
-    if bubble.keys() <= _READ:
+    if bubble.keys() <= _KNOWN["read"]:
         return
     said = text(bubble.get("text"))
-    found = {k: bubble[k] for k in bubble if k in _ALONGSIDE}
+    found = {k: bubble[k] for k in bubble if k in _KNOWN["alongside"]}
     blocks = found.get("codeBlocks")
     if blocks:
         found["codeBlocks"] = [b for b in items(blocks) if text(mapping(b).get("content")).strip() not in said]
@@ -272,28 +238,6 @@ def _read_alongside(step: Step, bubble: dict[str, Any], name: str) -> None:
 _STATUSES = frozenset(("none", "generating", "completed", "aborted", "error", "cancelled", "idle"))
 _STOPPED = frozenset(("aborted", "cancelled"))
 _SECRET = re.compile(r"key$|token$|secret", re.IGNORECASE)
-_FIELDS_OF_ONE = word_set("""
-    _v composerId name subtitle createdAt lastUpdatedAt lastOpenedAt status unifiedMode forceMode agentBackend
-    fullConversationHeadersOnly conversation conversationMap workspaceIdentifier totalLinesAdded totalLinesRemoved
-    addedFiles removedFiles filesChangedCount contextUsagePercent contextTokensUsed contextTokenLimit
-    promptTokenBreakdown modelConfig usageData subagentInfo subagentComposerIds subComposerIds createdOnBranch
-    activeBranch latestConversationSummary originalFileStates text richText todos context newlyCreatedFiles
-    newlyCreatedFolders codeBlockData branches allAttachedFileCodeChunksUris
-""")
-_OF_THE_EDITOR = word_set("""
-    hasLoaded isFileListExpanded isQueueExpanded hasUnreadMessages hasBlockingPendingActions browserChipManuallyDisabled
-    browserChipManuallyEnabled gitHubPromptDismissed isCreatingWorktree isApplyingWorktree isUndoingWorktree
-    isReadingLongFile isContinuationInProgress applied pendingCreateWorktree gitWorktree worktreeStartedReadOnly
-    generatingBubbleIds currentBubbleId editingBubbleId capabilities capabilityContexts latestChatGenerationUUID
-    chatGenerationUUID isArchived isDraft isAgentic isSpec isNAL isSpecSubagentDone isEphemeral isBestOfNSubcomposer
-    isBestOfNParent bestOfNJudgeWinner planModeSuggestionUsed debugModeSuggestionUsed shouldShowNewUi isTodosExpanded
-    tabs selectedTabIndex gitGraphFileSuggestions userResponsesToSuggestedCodeBlocks usedReferences
-    codebaseSearchSettings isProject isWorktree stopHookLoopIteration isImplicitlyReverted hasChangedContext
-    activeTabsShouldBeReactive allThinkingBlocks conversationCheckpointLastUpdatedAt
-    speculativeSummarizationEncryptionKey blobEncryptionKey conversationState queueItems type firstTimeReviewMode
-    trackedGitRepos isUnread subagentTypeName requestId checkpointId
-""")
-"""Switches and counters of the interface, and keys to encrypted content, which must not become text."""
 
 
 def read_composer(step: Step, composer: dict[str, Any]) -> None:
@@ -308,9 +252,21 @@ def read_composer(step: Step, composer: dict[str, Any]) -> None:
     for bubble in inline:
         read_bubble(step, bubble, bubble_name(bubble, ""))
     _date(step, created, "createdAt")
-    _read_names(step, composer)
-    _read_subagents(step, composer)
-    _read_files(step, composer)
+    title, subtitle = step.text(composer, "name"), step.text(composer, "subtitle")
+    if title or subtitle:
+        step.add(Lifecycle("title", text=subtitle, title=title), native_id="title")
+    mode = step.text(composer, "unifiedMode") or step.text(composer, "forceMode")
+    if mode:
+        step.add(Lifecycle("mode", text=mode), native_id="mode")
+    listed = [*step.items(composer, "subagentComposerIds"), *step.items(composer, "subComposerIds")]
+    for name in dict.fromkeys(n for n in listed if isinstance(n, str) and n):
+        step.add(Lifecycle("subagent", text=name), native_id=f"subagent:{short(name)}")
+    # Emit the files as they were before the session changed them, where the row holds them whole.
+    for address, kept in step.mapping(composer, "originalFileStates").items():
+        content = mapping(kept).get("content")
+        if isinstance(content, str):
+            path = path_of_address(address)
+            step.add(FileEdit(path, "checkpoint", before=content), native_id=f"checkpoint:{digest(path)}")
     updated = composer.get("lastUpdatedAt")
     _date(step, created if updated is None else updated, "lastUpdatedAt")
     step.native_id = "composer"
@@ -321,7 +277,9 @@ def read_composer(step: Step, composer: dict[str, Any]) -> None:
     _read_status(step, composer, headers or inline)
     _read_rest(step, composer)
     step.extra(
-        {k: v for k, v in composer.items() if not _SECRET.search(k)}, _FIELDS_OF_ONE | _OF_THE_EDITOR, "composer"
+        {k: v for k, v in composer.items() if not _SECRET.search(k)},
+        _KNOWN["fields_of_one"] | _KNOWN["of_the_editor"],
+        "composer",
     )
     _read_rewinds(step, [text(mapping(h).get("bubbleId")) for h in headers])
 
@@ -357,30 +315,6 @@ def _start(step: Step, composer: dict[str, Any]) -> SessionStart:
         parent_session="" if parent == step.state.session else parent,
         agent_name=text(info.get("subagentTypeName")),
     )
-
-
-def _read_names(step: Step, composer: dict[str, Any]) -> None:
-    title, subtitle = step.text(composer, "name"), step.text(composer, "subtitle")
-    if title or subtitle:
-        step.add(Lifecycle("title", text=subtitle, title=title), native_id="title")
-    mode = step.text(composer, "unifiedMode") or step.text(composer, "forceMode")
-    if mode:
-        step.add(Lifecycle("mode", text=mode), native_id="mode")
-
-
-def _read_subagents(step: Step, composer: dict[str, Any]) -> None:
-    listed = [*step.items(composer, "subagentComposerIds"), *step.items(composer, "subComposerIds")]
-    for name in dict.fromkeys(n for n in listed if isinstance(n, str) and n):
-        step.add(Lifecycle("subagent", text=name), native_id=f"subagent:{short(name)}")
-
-
-def _read_files(step: Step, composer: dict[str, Any]) -> None:
-    """Emit the files as they were before the session changed them, where the row holds them whole."""
-    for address, kept in step.mapping(composer, "originalFileStates").items():
-        content = mapping(kept).get("content")
-        if isinstance(content, str):
-            path = path_of_address(address)
-            step.add(FileEdit(path, "checkpoint", before=content), native_id=f"checkpoint:{digest(path)}")
 
 
 def _read_totals(step: Step, composer: dict[str, Any]) -> None:

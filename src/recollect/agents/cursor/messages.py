@@ -28,6 +28,7 @@ from recollect.agents.cursor.state import (
     take_edits,
     take_images,
 )
+from recollect.agents.facts import known_fields
 from recollect.agents.kit.content import base64_part, content_parts, content_text, media_part
 from recollect.agents.kit.values import items, mapping, text, whole, word_set
 from recollect.model.payloads import (
@@ -265,11 +266,7 @@ _RESULTS = frozenset(("tool_result", "tool-result", "command_output"))
 _THOUGHTS = frozenset(("thinking", "reasoning"))
 _WITHHELD = frozenset(("redacted", "redacted_thinking", "redacted-reasoning"))
 _MEDIA = frozenset(("image", "document", "file"))
-_BLOCK_FIELDS = word_set("""
-    type text thinking signature data id name input toolCallId toolName args tool_use_id content is_error isError result
-    experimental_content providerOptions source image mimeType mediaType filename url output cache_control
-    providerMetadata experimental_providerMetadata
-""")
+_KNOWN = known_fields("cursor")
 _OUTCOME = frozenset(("success", "isError"))
 _EXITS_OF_MESSAGES = ("exitCode", "exit_code")
 _DURATIONS = ("executionTime", "localExecutionTimeMs", "durationMs")
@@ -363,11 +360,18 @@ def _read_block(step: Step, role: str, block: dict[str, Any], message: dict[str,
             said = step.text(block, "text")
             step.kept(role, said, native_id=named(step, "kept", said))
     elif kind in _THOUGHTS:
-        _give_thought(step, text(block.get("thinking")) or text(block.get("text")), block)
+        thought = text(block.get("thinking")) or text(block.get("text"))
+        if thought:
+            step.add(Thinking(thought), "assistant", native_id=named(step, "think", thought))
+        elif block.get("signature"):
+            step.add(Thinking(is_encrypted=True), "assistant", native_id=named(step, "withheld", ""))
     elif kind in _WITHHELD:
         step.add(Thinking(is_encrypted=True), "assistant", native_id=named(step, "withheld", ""))
     elif kind in _CALLS:
-        _read_call(step, block)
+        tool = text(block.get("toolName")) or text(block.get("name"))
+        arguments = take_images(block.get("args", block.get("input")), [])
+        call_id = text(block.get("toolCallId")) or text(block.get("id"))
+        give_call(step, tool, arguments, call_id)
     elif kind in _RESULTS:
         _read_result(step, block, message)
     elif kind in _MEDIA:
@@ -378,7 +382,7 @@ def _read_block(step: Step, role: str, block: dict[str, Any], message: dict[str,
         step.unknown(kind or "block", clean, native_id=named(step, "block", block))
     name = step.events[before].native_id if len(step.events) > before else f"block:{digest(block)}"
     if kind in _CALLS or kind in _RESULTS or kind == "text" or kind in _THOUGHTS:
-        step.extra(block, _BLOCK_FIELDS, kind, native_id=name)
+        step.extra(block, _KNOWN["block"], kind, native_id=name)
 
 
 def _give_said(step: Step, said: str, model: str) -> None:
@@ -390,13 +394,6 @@ def _give_said(step: Step, said: str, model: str) -> None:
     if said.strip():
         step.add(AssistantMessage(said, model=model), "assistant", native_id=named(step, "say", said))
     if is_withheld:
-        step.add(Thinking(is_encrypted=True), "assistant", native_id=named(step, "withheld", ""))
-
-
-def _give_thought(step: Step, thought: str, block: dict[str, Any]) -> None:
-    if thought:
-        step.add(Thinking(thought), "assistant", native_id=named(step, "think", thought))
-    elif block.get("signature"):
         step.add(Thinking(is_encrypted=True), "assistant", native_id=named(step, "withheld", ""))
 
 
@@ -413,13 +410,6 @@ def model_of(message: dict[str, Any], content: Json) -> str:
     found = text(_options(message).get("modelName"))
     blocks = content if isinstance(content, list) else []
     return found or next((m for m in (_model(mapping(b)) for b in blocks) if m), "")
-
-
-def _read_call(step: Step, block: dict[str, Any]) -> None:
-    tool = text(block.get("toolName")) or text(block.get("name"))
-    arguments = take_images(block.get("args", block.get("input")), [])
-    call_id = text(block.get("toolCallId")) or text(block.get("id"))
-    give_call(step, tool, arguments, call_id)
 
 
 def give_call(step: Step, tool: str, arguments: Json, call_id: str) -> str:

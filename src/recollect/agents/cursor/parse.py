@@ -29,9 +29,9 @@ from recollect.agents.cursor.state import (
     root_of,
     short,
 )
-from recollect.agents.facts import facts_of
+from recollect.agents.facts import facts_of, known_fields
 from recollect.agents.kit.adapter import KitAdapter, first_line_name, read_odd, remember
-from recollect.agents.kit.values import decoded_json, text, word_set
+from recollect.agents.kit.values import decoded_json, text
 from recollect.model.payloads import (
     AssistantMessage,
     Compaction,
@@ -64,21 +64,6 @@ _CUT = (b'{"role":"user","message":{"content":', b'{"role":"assistant","message"
 _TEXT = b"<user_query>"
 
 
-def recognise(path: str, head: bytes) -> str | None:
-    """Return the role of a transcript told by its first lines, or None.
-
-    A line is an envelope of role and message, and the message has nothing but its content: other agents that write such
-    messages say a type, a session or an id beside them.
-    """
-    start = head.lstrip(b"\xef\xbb\xbf \t\r\n")
-    first, ended, _ = start.partition(b"\n")
-    if first.rstrip() == b"user:":
-        return TRANSCRIPT_TEXT if start[len(first) :].lstrip().startswith((_TEXT, b"<timestamp>")) else None
-    if not _is_message(first, is_cut=not ended):
-        return None
-    return SUBAGENT if "subagents" in path.replace("\\", "/").split("/")[:-1] else TRANSCRIPT
-
-
 def _is_message(line: bytes, *, is_cut: bool) -> bool:
     try:
         record = msgspec.json.decode(line)
@@ -90,18 +75,6 @@ def _is_message(line: bytes, *, is_cut: bool) -> bool:
     return record.keys() <= _ENVELOPE and isinstance(message, dict) and message.keys() == {"content"}
 
 
-def session_of(info: SourceInfo, head: bytes) -> str:
-    """Return the composer's id, the folder of the command line's store, or the transcript's name: all one id."""
-    folders = info.path.split("/")
-    if info.document:
-        return info.document
-    if info.role in _STORES and len(folders) > 1:
-        return folders[-2]
-    if info.role == HISTORY:
-        return "prompt-history"
-    return info.stem or first_line_name(head)
-
-
 def parent_of(info: SourceInfo) -> str:
     """Return the session whose subagent wrote a transcript: the folder around `subagents`."""
     folders = info.path.split("/")
@@ -110,25 +83,14 @@ def parent_of(info: SourceInfo) -> str:
     return "" if folders[-3] == info.session else folders[-3]
 
 
-def key_of(info: SourceInfo) -> str:
-    """Return what names a source: of one database two places read different tables."""
-    if info.role in _STORES:
-        return f"{info.path}#{info.role}"
-    return info.place
-
-
 # The command line agent's store: message blobs and lists of them, and one row about the session.
 #
 # Blobs are named by their content and never change. A turn writes its messages and then a new list of all messages:
 # what an earlier list had and the newest has not was left behind. Evidence: format notes: Cursor, store C.
 
 _ID_CHARS = 16
-_FIELDS = frozenset(("role", "content", "id", "providerOptions", "experimental_providerMetadata"))
+_KNOWN = known_fields("cursor")
 _ROLES = frozenset(("system", "user", "assistant", "tool"))
-_META = word_set("""
-    agentId latestRootBlobId name mode createdAt lastUsedModel isRunEverything approvalMode lastDebugServerPort
-    blobEncryptionKey
-""")
 
 
 def read_blob(step: Step) -> None:
@@ -143,21 +105,17 @@ def read_blob(step: Step) -> None:
         if root is not None:
             _read_root(step, root)
     elif isinstance(data, dict) and isinstance(data.get("role"), str):
-        _read_message(step, data, name)
+        role = data["role"]
+        if role not in _ROLES:
+            step.unknown(role, data, native_id=f"blob:{name or digest(data)}")
+            return
+        step.native_id = name or digest(data)
+        content: Json = data.get("content")
+        read_message(step, role, content, data, model=model_of(data, content))
+        step.extra(data, _KNOWN["record"], "message", native_id=f"blob:{step.native_id}")
+        step.set(messages=remember(step.now("messages"), step.native_id, MAX_MESSAGES))
     elif data is not None:
         step.unknown("blob", data, native_id=f"blob:{name or digest(data)}")
-
-
-def _read_message(step: Step, message: dict[str, Any], name: str) -> None:
-    role = message["role"]
-    if role not in _ROLES:
-        step.unknown(role, message, native_id=f"blob:{name or digest(message)}")
-        return
-    step.native_id = name or digest(message)
-    content: Json = message.get("content")
-    read_message(step, role, content, message, model=model_of(message, content))
-    step.extra(message, _FIELDS, "message", native_id=f"blob:{step.native_id}")
-    step.set(messages=remember(step.now("messages"), step.native_id, MAX_MESSAGES))
 
 
 def _read_root(step: Step, root: Root) -> None:
@@ -209,7 +167,7 @@ def read_meta(step: Step) -> None:
         step.add(Lifecycle("mode", text=mode), native_id="mode")
     if model:
         step.add(Lifecycle("model", model=model), native_id=f"model:{short(model)}")
-    step.extra(meta, _META, "meta", native_id="meta")
+    step.extra(meta, _KNOWN["meta"], "meta", native_id="meta")
 
 
 # Transcripts below `projects/`: one message a line, or (older) all of them in one text. Both leave a lot out.
@@ -217,9 +175,6 @@ def read_meta(step: Step) -> None:
 # Evidence: format notes: Cursor, store B.
 
 _TRANSCRIPT_ROLES = frozenset(("user", "assistant", "tool", "system"))
-_TRANSCRIPT_FIELDS = frozenset(("role", "message", "type", "timestamp", "model", "content"))
-_MESSAGE_FIELDS = frozenset(("role", "content", "model"))
-_ENDED_FIELDS = frozenset(("type", "status", "error", "timestamp"))
 _ENDS = frozenset(("success", "error", "aborted", "cancelled"))
 _ABORTED = re.compile(r"abort|cancel|interrupt", re.IGNORECASE)
 _TURN = re.compile(r"^(user|assistant):[ \t]*$", re.MULTILINE)
@@ -245,10 +200,19 @@ def read_line(step: Step) -> None:
         read_message(step, role, content, record, model="" if model == "default" else model)
         if len(step.events) == before and content not in (None, "", []):
             step.kept(role)
-        step.extra(record, _TRANSCRIPT_FIELDS, "message")
-        step.extra(beside, _MESSAGE_FIELDS, "message.message")
+        step.extra(record, _KNOWN["transcript"], "message")
+        step.extra(beside, _KNOWN["message"], "message.message")
     elif record.get("type") == "turn_ended":
-        _read_end(step, record)
+        status, error = step.text(record, "status"), record.get("error")
+        step.odd_value("turn_ended.status", status, _ENDS)
+        said = error if isinstance(error, str) else flatten(error)
+        if _ABORTED.search(said) or status in ("aborted", "cancelled"):
+            step.add(Lifecycle("interrupted", text=said or status))
+        elif status == "error" or said:
+            step.add(Lifecycle("api_error", text=said or status))
+        else:
+            step.add(Lifecycle("turn_ended", text=status))
+        step.extra(record, _KNOWN["ended"], "turn_ended")
     else:
         kind = record.get("type")
         step.unknown(kind if isinstance(kind, str) else text(role))
@@ -262,19 +226,6 @@ def _start(step: Step) -> None:
     parent = step.state.parent
     name = f"start:{parent}" if parent else "start"
     step.add(SessionStart(parent_session=parent), native_id=name)
-
-
-def _read_end(step: Step, record: dict[str, Any]) -> None:
-    status, error = step.text(record, "status"), record.get("error")
-    step.odd_value("turn_ended.status", status, _ENDS)
-    said = error if isinstance(error, str) else flatten(error)
-    if _ABORTED.search(said) or status in ("aborted", "cancelled"):
-        step.add(Lifecycle("interrupted", text=said or status))
-    elif status == "error" or said:
-        step.add(Lifecycle("api_error", text=said or status))
-    else:
-        step.add(Lifecycle("turn_ended", text=status))
-    step.extra(record, _ENDED_FIELDS, "turn_ended")
 
 
 def read_text(step: Step) -> None:
@@ -395,22 +346,35 @@ class CursorAdapter(KitAdapter[CursorState]):
 
     def recognise(self, path: str, head: bytes) -> str | None:
         """See `Adapter.recognise`. Databases are known by their place only."""
-        return recognise(path, head)
+        start = head.lstrip(b"\xef\xbb\xbf \t\r\n")
+        first, ended, _ = start.partition(b"\n")
+        if first.rstrip() == b"user:":
+            return TRANSCRIPT_TEXT if start[len(first) :].lstrip().startswith((_TEXT, b"<timestamp>")) else None
+        if not _is_message(first, is_cut=not ended):
+            return None
+        return SUBAGENT if "subagents" in path.replace("\\", "/").split("/")[:-1] else TRANSCRIPT
 
     def source_key(self, info: SourceInfo) -> str:
-        """See `Adapter.source_key`."""
-        return key_of(info)
+        """Return what names a source: of one database two places read different tables."""
+        if info.role in _STORES:
+            return f"{info.path}#{info.role}"
+        return info.place
 
     def identify(self, info: SourceInfo, head: bytes) -> str:
-        """See `Adapter.identify`."""
-        return session_of(info, head)
+        """Return the composer's id, the folder of the command line's store, or the transcript's name: all one id."""
+        folders = info.path.split("/")
+        if info.document:
+            return info.document
+        if info.role in _STORES and len(folders) > 1:
+            return folders[-2]
+        if info.role == HISTORY:
+            return "prompt-history"
+        return info.stem or first_line_name(head)
 
     def told_by(self, info: SourceInfo) -> dict[str, Any]:
-        """See `KitAdapter.told_by`."""
         return {"parent": parent_of(info)}
 
     def read(self, reading: Step) -> None:
-        """See `KitAdapter.read`."""
         read = _READERS.get(reading.state.role)
         if read is None:
             read_odd(reading)

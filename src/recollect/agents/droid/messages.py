@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from typing import Any, Literal
 
+from recollect.agents.facts import known_by_type, known_fields
 from recollect.agents.kit import adapter as kit
 from recollect.agents.kit.calls import Waiting, arrived, edits_of, expect, give_edits
 from recollect.agents.kit.content import CALL_TYPES, MEDIA_TYPES, block_text, content_parts, content_text, media_part
 from recollect.agents.kit.names import content_name, short
-from recollect.agents.kit.values import decoded_json, mapping, text, whole, word_set
+from recollect.agents.kit.values import decoded_json, mapping, text, whole
 from recollect.model.payloads import (
     AssistantMessage,
     Lifecycle,
@@ -62,7 +63,10 @@ def add_result(reading: Reading, call_id: str, body: str, is_error: object, cont
     if is_error is not None and not isinstance(is_error, bool):
         reading.wrong("is_error")
     success = _said(body).get("success")
-    exit_code = _exit_code(body)
+    first, last = body[:_EXIT_CHARS].partition("\n")[0], body[-_EXIT_CHARS:].rstrip().rpartition("\n")[2]
+    found = _EXIT.search(first) if first.startswith("Error:") else None
+    found = found or (_EXIT.search(last) if last.startswith(("[", "Process", "Error", "Exit")) else None)
+    exit_code = int(found[1]) if found else None
     has_failed = body.startswith("Error:") or bool(exit_code) or success is False
     ok = not is_error if isinstance(is_error, bool) else not has_failed
     parts = reading.readable(content_parts(content), "tool_result.content.source.data")
@@ -83,25 +87,10 @@ def _said(body: str) -> dict[str, Any]:
     return mapping(decoded_json(body.encode("utf-8", "replace")))
 
 
-def _exit_code(body: str) -> int | None:
-    first, last = body[:_EXIT_CHARS].partition("\n")[0], body[-_EXIT_CHARS:].rstrip().rpartition("\n")[2]
-    found = _EXIT.search(first) if first.startswith("Error:") else None
-    found = found or (_EXIT.search(last) if last.startswith(("[", "Process", "Error", "Exit")) else None)
-    return int(found[1]) if found else None
-
-
 # Saved output of `droid exec --output-format stream-json`: a flat record for each message, call and result.
 
-_ENVELOPE = frozenset(("type", "id", "session_id", "sessionId", "timestamp"))
-_FIELDS: dict[str, frozenset[str]] = {
-    "system": frozenset(("subtype", "model", "cwd", "tools", "reasoning_effort", "reasoningEffort")),
-    "message": frozenset(("role", "text")),
-    "reasoning": frozenset(("text",)),
-    "tool_call": frozenset(("toolCallId", "messageId", "toolId", "toolName", "parameters")),
-    "tool_result": frozenset(("toolCallId", "messageId", "toolId", "isError", "value", "error")),
-    "completion": frozenset(("finalText", "usage", "numTurns", "durationMs")),
-    "error": frozenset(("source", "message")),
-}
+_KNOWN = known_fields("droid")
+_FIELDS = known_by_type("droid", "record")
 
 
 def stream_session(value: dict[str, Any]) -> str:
@@ -140,7 +129,7 @@ def read_stream(reading: Reading) -> None:
             _read_end(reading)
         case _:
             reading.add(Lifecycle("api_error", text=reading.text(value, "message")))
-    reading.extra(value, _ENVELOPE | known, kind)
+    reading.extra(value, _KNOWN["envelope"] | known, kind)
 
 
 def _read_message(reading: Reading) -> None:
@@ -200,11 +189,6 @@ def _read_end(reading: Reading) -> None:
         reading.add(payload, native_id=f"{reading.native_id}/usage")
 
 
-_RECORD_FIELDS = frozenset(("type", "id", "timestamp", "parentId", "message"))
-_MESSAGE_FIELDS = word_set("""
-    role content visibility modelId model reasoningEffort openaiMessageId openaiPhase openaiEncryptedContent
-    openaiReasoningId chatCompletionReasoningField chatCompletionReasoningContent id
-""")
 _VISIBILITIES = frozenset(("llm_only", "user_only"))
 _REMINDER = re.compile(r"\s*<system-(reminder|notification)>.*?</system-\1>\s*", re.DOTALL)
 _FILE = re.compile(r"Contents of [^\n]{1,1000} \(lines \d+-\d+ of \d+\):\n")
@@ -229,8 +213,8 @@ def read_message(reading: Reading) -> None:
         _read_user(reading, message, blocks)
     else:
         reading.unknown(f"message/{role}" if role else "message")
-    reading.extra(message, _MESSAGE_FIELDS, "message.message")
-    reading.extra(reading.value, _RECORD_FIELDS, "message")
+    reading.extra(message, _KNOWN["message"], "message.message")
+    reading.extra(reading.value, _KNOWN["messages_record"], "message")
 
 
 def _read_user(reading: Reading, message: dict[str, Any], blocks: list[Any]) -> None:
@@ -244,7 +228,11 @@ def _read_user(reading: Reading, message: dict[str, Any], blocks: list[Any]) -> 
         if kind == "tool_result":
             read_result(reading, block)
         elif kind in MEDIA_TYPES:
-            _add_media(reading, block, parts, said)
+            part, body, is_readable = media_part(block)
+            parts.append(part)
+            said.append(body)
+            if not is_readable:
+                reading.wrong("message.content.source.data", "bad_base64")
         elif kind == "text" or isinstance(block, str):
             human, harness = _sorted(block_text(block), is_first=number == 1)
             said.append(human)
@@ -274,19 +262,15 @@ def _sorted(written: str, *, is_first: bool) -> tuple[str, str]:
     return written, "\n".join(reminders)
 
 
-def _add_media(reading: Reading, block: dict[str, Any], parts: list[Part], said: list[str]) -> None:
-    part, body, is_readable = media_part(block)
-    parts.append(part)
-    said.append(body)
-    if not is_readable:
-        reading.wrong("message.content.source.data", "bad_base64")
-
-
 def _read_assistant(reading: Reading, message: dict[str, Any], blocks: list[Any]) -> None:
     model = reading.text(message, "modelId") or reading.text(message, "model")
     message_id = text(message.get("openaiMessageId"))
     counts: dict[str, int] = {}
-    _see_model(reading, model)
+    before, now = reading.now("model"), short(model)
+    if now and before and now != before:
+        reading.add(Lifecycle("model", model=model), native_id=reading.below("model"))
+    if now:
+        reading.set(model=now)
     for number, block in enumerate(blocks, 1):
         kind = text(block.get("type")) if isinstance(block, dict) else ""
         if kind == "text" or isinstance(block, str):
@@ -316,14 +300,6 @@ def _read_tool_use(reading: Reading, block: dict[str, Any], message_id: str) -> 
     reading.add(ToolCall(call_id, name, canonical_tool(name), arguments, message_id), "assistant", native_id=native_id)
     edits = edits_of(arguments, operation_of(name)) if canonical_tool(name) == "edit" else ()
     expect(reading, call_id, name, edits)
-
-
-def _see_model(reading: Reading, model: str) -> None:
-    before, now = reading.now("model"), short(model)
-    if now and before and now != before:
-        reading.add(Lifecycle("model", model=model), native_id=reading.below("model"))
-    if now:
-        reading.set(model=now)
 
 
 def _next(reading: Reading, counts: dict[str, int], kind: str) -> str | None:

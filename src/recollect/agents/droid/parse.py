@@ -9,11 +9,11 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from recollect.agents.droid.messages import DroidState, Reading, read_message, read_stream, stream_session
-from recollect.agents.facts import facts_of
+from recollect.agents.facts import facts_of, known_fields
 from recollect.agents.kit.adapter import KitAdapter, first_line_name
 from recollect.agents.kit.content import without_opaque
 from recollect.agents.kit.names import MAX_PATH_CHARS, short
-from recollect.agents.kit.values import decoded_json, instant, mapping, text, word_set
+from recollect.agents.kit.values import decoded_json, instant, mapping, text
 from recollect.model.payloads import Compaction, Lifecycle, SessionStart, TokenUsage
 from recollect.model.records import SourceInfo
 from recollect.model.text import flatten
@@ -26,15 +26,7 @@ TRANSCRIPT = "transcript"
 #
 # Evidence: format notes: other agents, Factory Droid; captured sessions.
 
-_START_FIELDS = word_set("""
-    type id title sessionTitle isSessionTitleManuallySet sessionTitleAutoStage owner parent version cwd lastCwd
-    decompSessionType decompMissionId callingSessionId callingToolUseId hostId timestamp session
-""")
-_COMPACTION_FIELDS = word_set("""
-    type id timestamp summaryText summaryTokens summaryKind removedCount anchorMessage systemInfo summary parentId
-""")
-_TODO_FIELDS = frozenset(("type", "id", "timestamp", "todos", "messageIndex", "parentId"))
-_OUTCOME_FIELDS = frozenset(("type", "id", "timestamp", "turnId", "reason", "resultKind", "parentId"))
+_KNOWN = known_fields("droid")
 _UNTITLED = "New Session"
 _ENDED = ("completed", "")
 _FAILED = ("error", "failed")
@@ -74,7 +66,7 @@ def _read_start(reading: Reading) -> None:
     if last and last != cwd:
         reading.add(Lifecycle("cwd", cwd=last), native_id="cwd")
     reading.set(is_started=True, cwd=short(last or cwd, MAX_PATH_CHARS))
-    reading.extra(value, _START_FIELDS, "session_start", native_id="start")
+    reading.extra(value, _KNOWN["start"], "session_start", native_id="start")
 
 
 def _read_compaction(reading: Reading) -> None:
@@ -95,7 +87,7 @@ def _read_compaction(reading: Reading) -> None:
     info = value.get("systemInfo")
     if info:
         reading.kept("compaction_state.systemInfo", without_opaque(info), native_id=reading.below("system"))
-    reading.extra(value, _COMPACTION_FIELDS, "compaction_state")
+    reading.extra(value, _KNOWN["compaction"], "compaction_state")
 
 
 def _read_todos(reading: Reading) -> None:
@@ -103,7 +95,7 @@ def _read_todos(reading: Reading) -> None:
     todos = value.get("todos")
     said = mapping(todos).get("todos")
     reading.add(Lifecycle("todo", text=said if isinstance(said, str) else flatten(todos)))
-    reading.extra(value, _TODO_FIELDS, "todo_state")
+    reading.extra(value, _KNOWN["todo"], "todo_state")
 
 
 def _read_outcome(reading: Reading) -> None:
@@ -114,7 +106,7 @@ def _read_outcome(reading: Reading) -> None:
     detail = {k: value[k] for k in ("reason", "resultKind") if value.get(k)}
     turn = short(reading.text(value, "turnId"))
     reading.add(Lifecycle(name, text=reason, detail=detail or None), native_id=f"turn:{turn}" if turn else None)
-    reading.extra(value, _OUTCOME_FIELDS, "agent_turn_outcome", native_id=f"turn:{turn}" if turn else None)
+    reading.extra(value, _KNOWN["outcome"], "agent_turn_outcome", native_id=f"turn:{turn}" if turn else None)
 
 
 def _read_settings(reading: Reading) -> None:
@@ -138,12 +130,6 @@ _READERS: dict[str, Callable[[Reading], None]] = {
 # `inclusiveTokenUsage` holds the subagents' too, which have their own files; `lastCallTokenUsage` is part of the total.
 # `inputTokens` is without cached tokens: captured totals have far fewer of the former than of the latter.
 
-_FIELDS = word_set("""
-    model reasoningEffort autonomyMode interactionMode autonomyLevel providerLock providerLockTimestamp
-    assistantActiveTimeMs tokenUsage inclusiveTokenUsage lastCallTokenUsage childInclusiveTokenUsageBySessionId
-    specModeModel specModeReasoningEffort archivedAt tags enabledToolIds disabledToolIds
-""")
-_USAGE_FIELDS = word_set("inputTokens outputTokens cacheCreationTokens cacheReadTokens thinkingTokens factoryCredits")
 _TOTALS = frozenset(("tokenUsage", "inclusiveTokenUsage", "lastCallTokenUsage", "childInclusiveTokenUsageBySessionId"))
 
 
@@ -160,7 +146,7 @@ def read_settings(reading: Reading) -> None:
     value = reading.value
     reading.infer(instant(value.get("providerLockTimestamp")))
     model = reading.text(value, "model")
-    rest = {k: v for k, v in value.items() if k in _FIELDS and k not in _TOTALS and v not in (None, "")}
+    rest = {k: v for k, v in value.items() if k in _KNOWN["parse_record"] and k not in _TOTALS and v not in (None, "")}
     if rest:
         reading.add(Lifecycle("settings", detail=without_opaque(rest), model=model), native_id="settings")
     usage = reading.mapping(value, "tokenUsage")
@@ -177,8 +163,8 @@ def read_settings(reading: Reading) -> None:
             dedupe_key=f"droid:{reading.state.session}",
         )
         reading.add(payload, native_id="usage")
-    reading.extra(usage, _USAGE_FIELDS, "settings.tokenUsage", native_id="usage")
-    reading.extra(value, _FIELDS, "settings", native_id="settings")
+    reading.extra(usage, _KNOWN["usage"], "settings.tokenUsage", native_id="usage")
+    reading.extra(value, _KNOWN["parse_record"], "settings", native_id="settings")
 
 
 _MAX_LINES = 20

@@ -12,13 +12,13 @@ from urllib.parse import unquote
 
 import msgspec
 
-from recollect.agents.facts import facts_of
+from recollect.agents.facts import facts_of, known_fields
 from recollect.agents.kit import adapter as kit
 from recollect.agents.kit.adapter import KitAdapter, first_line_name
 from recollect.agents.kit.calls import Waiting, arrived, edits_of, expect, give_edits
 from recollect.agents.kit.content import without_opaque
 from recollect.agents.kit.names import NamingState, content_name, name_of, numbered, short
-from recollect.agents.kit.values import decoded_json, items, mapping, text, whole, word_set
+from recollect.agents.kit.values import decoded_json, items, mapping, text, whole
 from recollect.model.payloads import (
     AssistantMessage,
     Compaction,
@@ -99,11 +99,6 @@ def _take(reading: Reading, data: dict[str, Any], kind: str, piece: str) -> None
     reading.set(streamed=streamed)
 
 
-def drop_streamed(reading: Reading) -> None:
-    """Forget the pieces: their message has come."""
-    reading.set(streamed=Streamed())
-
-
 def give_streamed(reading: Reading) -> None:
     """Emit what was streamed of a response that never came whole."""
     streamed: Streamed = reading.now("streamed")
@@ -127,11 +122,7 @@ def text_of_stream(stream: Any) -> str:
 #
 # Evidence: format notes: other agents, DeepSeek Harness; `SessionEventMap` as its readers check it.
 
-_USER_FIELDS = frozenset(("id", "role", "content", "source", "turn"))
-_ASSISTANT_FIELDS = frozenset(("turn", "step", "message", "usage", "stream", "interrupted"))
-_MESSAGE_FIELDS = frozenset(("id", "role", "content", "source"))
-_CALL_FIELDS = frozenset(("turn", "step", "callId", "name", "arguments"))
-_RESULT_FIELDS = frozenset(("turn", "step", "message", "error", "meta"))
+_KNOWN = known_fields("dsh")
 _COUNTS = ("inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens", "reasoningTokens")
 
 
@@ -168,7 +159,7 @@ def read_user(reading: Reading, data: dict[str, Any]) -> None:
     origin = text(source.get("kind"))
     payload = UserMessage(said, "human" if origin == "user" else "injected", parts)
     reading.add(payload, "user", native_id=name)
-    reading.extra(data, _USER_FIELDS, "user/message", native_id=name)
+    reading.extra(data, _KNOWN["user"], "user/message", native_id=name)
 
 
 def read_system(reading: Reading, data: dict[str, Any]) -> None:
@@ -181,7 +172,8 @@ def read_system(reading: Reading, data: dict[str, Any]) -> None:
 
 def read_assistant(reading: Reading, data: dict[str, Any]) -> None:
     """Emit a response: thoughts, text, and the calls it asked for."""
-    drop_streamed(reading)
+    # Forget the pieces: their message has come.
+    reading.set(streamed=Streamed())
     message = reading.mapping(data, "message")
     name = short(text(message.get("id"))) or name_of(reading, "assistant", message)
     model = text(mapping(message.get("source")).get("model")) or reading.now("model")
@@ -198,8 +190,8 @@ def read_assistant(reading: Reading, data: dict[str, Any]) -> None:
         if block.get("type") == "tool-call":
             _give_call(reading, text(block.get("id")), text(block.get("name")), block.get("arguments"))
     read_usage(reading, mapping(data.get("usage")) or _usage_in(data.get("stream")), model, name=name)
-    reading.extra(message, _MESSAGE_FIELDS, "assistant/message.message", native_id=name)
-    reading.extra(data, _ASSISTANT_FIELDS, "assistant/message", native_id=name)
+    reading.extra(message, _KNOWN["message"], "assistant/message.message", native_id=name)
+    reading.extra(data, _KNOWN["assistant"], "assistant/message", native_id=name)
 
 
 def _usage_in(stream: Json) -> dict[str, Any]:
@@ -223,7 +215,7 @@ def read_call(reading: Reading, data: dict[str, Any]) -> None:
     """Emit a call as it began to run; its response asked for it under the same name."""
     call_id = reading.text(data, "callId")
     _give_call(reading, call_id, reading.text(data, "name"), data.get("arguments"))
-    reading.extra(data, _CALL_FIELDS, "tool/call", native_id=f"call:{short(call_id)}")
+    reading.extra(data, _KNOWN["call"], "tool/call", native_id=f"call:{short(call_id)}")
 
 
 def _give_call(reading: Reading, call_id: str, name: str, written: Json) -> None:
@@ -255,7 +247,7 @@ def read_result(reading: Reading, data: dict[str, Any]) -> None:
     reading.add(payload, "tool", native_id=name)
     if ok:
         give_edits(reading, call.edits, short(call_id))
-    reading.extra(data, _RESULT_FIELDS, "tool/result", native_id=name)
+    reading.extra(data, _KNOWN["result"], "tool/result", native_id=name)
 
 
 def see_model(reading: Reading, model: str) -> None:
@@ -271,10 +263,6 @@ def see_model(reading: Reading, model: str) -> None:
 #
 # Events are named for their messages, calls and times, never for `seq`: a migration to the next format counts again.
 
-_ENVELOPE = word_set("type seq time data sourceEventSeqs surfaceOp ignorable seq0 time0 index")
-_HEADER_FIELDS = word_set("""
-    type version id createdAt cwd delegationDepth parentSession seedLength isSeeded origin agentPreset title ephemeral
-""")
 _LIFECYCLE = {
     "agent-preset/selected": "mode", "plan/mode": "mode", "sandbox/mode": "permission",
     "permission/preset": "permission",
@@ -317,7 +305,7 @@ def read_record(reading: Reading) -> None:
     else:
         reading.unknown(kind or "record", without_opaque(value), native_id=f"unknown:{content_name(value)}")
         return
-    reading.extra(value, _ENVELOPE, "event", native_id=reading.native_id or f"event:{content_name(value)}")
+    reading.extra(value, _KNOWN["envelope"], "event", native_id=reading.native_id or f"event:{content_name(value)}")
 
 
 def _read_header(reading: Reading) -> None:
@@ -338,7 +326,7 @@ def _read_header(reading: Reading) -> None:
     )
     if preset and not is_subagent:
         reading.add(Lifecycle("mode", text=preset), native_id="preset")
-    reading.extra(value, _HEADER_FIELDS, "session", native_id="start")
+    reading.extra(value, _KNOWN["header"], "session", native_id="start")
 
 
 def _read_title(reading: Reading, data: dict[str, Any]) -> None:

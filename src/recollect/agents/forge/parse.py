@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from typing import Any, NamedTuple
 
-from recollect.agents.facts import facts_of
+from recollect.agents.facts import facts_of, known_fields
 from recollect.agents.kit.adapter import BaseState, KitAdapter, Reading, read_odd
 from recollect.agents.kit.calls import Waiting, edits_of, file_edits
 from recollect.agents.kit.content import base64_part, data_url_part
@@ -81,12 +81,6 @@ def removed_by(name: str, arguments: Json) -> str:
     return (text(given.get("path")) or text(given.get("file_path"))) if is_removal else ""
 
 
-def exit_code_in(said: str) -> int | None:
-    """Return the exit code that a shell's result states in its first tag."""
-    found = _EXIT_CODE.search(said, 0, _WINDOW_CHARS)
-    return int(found[1] or found[2]) if found else None
-
-
 def printed_by(said: str) -> str:
     """Return what a shell printed, out of the tags around it; a result that holds more than that stays as it is."""
     if not said.startswith("<shell_output"):
@@ -154,13 +148,7 @@ def words_of(value: Json) -> str:
 #
 # Evidence: the agent's published record types ("context.messages").
 
-_ENTRY_FIELDS = frozenset(("message", "usage", "text", "tool", "image", "document"))
-_TEXT_FIELDS = frozenset(
-    "role content raw_content tool_calls thought_signature model reasoning_details droppable phase".split()
-)
-_CALL_FIELDS = frozenset("name call_id arguments thought_signature".split())
-_RESULT_FIELDS = frozenset("name call_id output".split())
-_USAGE_FIELDS = frozenset("prompt_tokens completion_tokens total_tokens cached_tokens cost".split())
+_KNOWN = known_fields("forge")
 _SUMMARY = "Use the following summary frames as the authoritative reference"
 """Opening of the message that stands for what a compaction dropped."""
 _PROMPT = re.compile(r"<(task|feedback)>\s*(.*?)\s*</\1>", re.DOTALL)
@@ -186,7 +174,7 @@ class Conversation:
             return
         read(body, name)
         self._usage(mapping(entry), text(body.get("model")), name)
-        self._reading.extra(entry, _ENTRY_FIELDS, "entry", native_id=name)
+        self._reading.extra(entry, _KNOWN["entry"], "entry", native_id=name)
 
     def _name(self, entry: Json) -> str:
         """Return the entry's name; its usage and other things that come later change nothing."""
@@ -210,7 +198,7 @@ class Conversation:
             self._assistant(body, said, name)
         else:
             reading.unknown(f"role.{role}" if isinstance(role, str) else "role", body, native_id=name)
-        reading.extra(body, _TEXT_FIELDS, "text", native_id=name)
+        reading.extra(body, _KNOWN["text"], "text", native_id=name)
 
     def _user(self, body: dict[str, Any], said: str, name: str) -> None:
         reading = self._reading
@@ -234,17 +222,6 @@ class Conversation:
 
     def _assistant(self, body: dict[str, Any], said: str, name: str) -> None:
         reading = self._reading
-        self._thinking(body, name)
-        calls = reading.items(body, "tool_calls")
-        if said or not calls:
-            reading.add(AssistantMessage(said, text(body.get("model"))), "assistant", native_id=name)
-        for number, call in enumerate(calls, 1):
-            if isinstance(call, dict):
-                self._call(call, name, number)
-            else:
-                reading.unknown("tool_call", call, native_id=f"{name}/call/{number}")
-
-    def _thinking(self, body: dict[str, Any], name: str) -> None:
         thoughts: list[str] = []
         is_encrypted = False
         for detail in items(body.get("reasoning_details")):
@@ -255,13 +232,21 @@ class Conversation:
         if thoughts or is_encrypted:
             thinking = Thinking("\n\n".join(thoughts), is_encrypted=not thoughts)
             self._reading.add(thinking, "assistant", native_id=f"{name}/thinking")
+        calls = reading.items(body, "tool_calls")
+        if said or not calls:
+            reading.add(AssistantMessage(said, text(body.get("model"))), "assistant", native_id=name)
+        for number, call in enumerate(calls, 1):
+            if isinstance(call, dict):
+                self._call(call, name, number)
+            else:
+                reading.unknown("tool_call", call, native_id=f"{name}/call/{number}")
 
     def _call(self, call: dict[str, Any], name: str, number: int) -> None:
         call_id, tool = text(call.get("call_id")), text(call.get("name"))
         arguments = call.get("arguments")
         native_id = f"{name}/call:{short_name(call_id)}" if call_id else f"{name}/call/{number}"
         self._reading.add(ToolCall(call_id, tool, canonical(tool), arguments), "assistant", native_id=native_id)
-        self._reading.extra(call, _CALL_FIELDS, "tool_call", native_id=native_id)
+        self._reading.extra(call, _KNOWN["call"], "tool_call", native_id=native_id)
         if call_id:
             agent = text(mapping(arguments).get("agent_id"))
             self._calls[call_id] = call_of(call_id, tool, arguments), removed_by(tool, arguments), agent
@@ -272,7 +257,9 @@ class Conversation:
         written = reading.mapping(body, "output")
         output = output_of(written.get("values"))
         said = "\n".join(t for t in output.texts if t)
-        exit_code = exit_code_in(said)
+        # The exit code that a shell's result states in its first tag.
+        found = _EXIT_CODE.search(said, 0, _WINDOW_CHARS)
+        exit_code = int(found[1] or found[2]) if found else None
         ok = written.get("is_error") is not True and exit_code in (None, 0) if "is_error" in written else None
         result = ToolResult(
             call_id,
@@ -284,7 +271,7 @@ class Conversation:
             parts=tuple(output.parts),
         )
         reading.add(result, "tool", native_id=name)
-        reading.extra(body, _RESULT_FIELDS, "tool", native_id=name)
+        reading.extra(body, _KNOWN["result"], "tool", native_id=name)
         call, removed, agent = self._calls.pop(call_id, (Waiting(call_id, ""), "", ""))
         for child in output.children:
             if child:
@@ -324,7 +311,7 @@ class Conversation:
             ),
             native_id=f"{name}/usage",
         )
-        reading.extra(usage, _USAGE_FIELDS, "usage", native_id=f"{name}/usage")
+        reading.extra(usage, _KNOWN["usage"], "usage", native_id=f"{name}/usage")
 
     def _count(self, usage: dict[str, Any], field: str) -> tuple[int, bool]:
         """Return a count and whether the provider counted: `{actual: 5}`, `{approx: 5}` or a number."""
@@ -336,16 +323,6 @@ class Conversation:
                 return self._reading.count({field: value}, field), key.lower() == "actual"
         self._reading.wrong(field)
         return 0, False
-
-
-_ROW_FIELDS = frozenset(
-    "conversation_id title workspace_id context created_at updated_at metrics todos cmd_type".split()
-)
-_CONTEXT_FIELDS = frozenset(
-    """conversation_id messages tools tool_choice max_tokens temperature top_p top_k reasoning stream
-    response_format initiator""".split()
-)
-_METRICS_FIELDS = frozenset("started_at files_changed files_accessed todos".split())
 
 
 class ForgeAdapter(KitAdapter[BaseState]):
@@ -376,6 +353,6 @@ class ForgeAdapter(KitAdapter[BaseState]):
         todos = row.get("todos") or metrics.get("todos")
         if todos:
             reading.add(Lifecycle("todo", detail=todos), native_id="todos")
-        reading.extra(row, _ROW_FIELDS, "conversations", native_id="start")
-        reading.extra(context, _CONTEXT_FIELDS, "context", native_id="context")
-        reading.extra(metrics, _METRICS_FIELDS, "metrics", native_id="files")
+        reading.extra(row, _KNOWN["row"], "conversations", native_id="start")
+        reading.extra(context, _KNOWN["context"], "context", native_id="context")
+        reading.extra(metrics, _KNOWN["metrics"], "metrics", native_id="files")

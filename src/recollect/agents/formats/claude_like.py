@@ -234,7 +234,14 @@ def _read_result(reading: Reading[S], block: dict[str, Any], extra: Json) -> Non
     short = short_name(call_id) if call_id else content_sha256(block)
     structured = beyond if said else None
     if structured is None and not response:
-        structured = _beyond(facts, said)
+        # What a structured result holds that neither the text nor an edit says.
+        left_out = ("filePath", "oldString", "newString", "originalFile", "structuredPatch", "agentId")
+        rest = {
+            k: without_opaque(v)
+            for k, v in facts.items()
+            if k not in left_out and v not in (None, "", [], {}) and not (isinstance(v, str) and v in said)
+        }
+        structured = rest or None
     reading.add(
         ToolResult(call_id, name, ok and not exit_code, exit_code, said or shown, structured, parts=parts),
         "tool",
@@ -260,17 +267,6 @@ def _edits(call: Waiting | None, display: Json, facts: dict[str, Any], *, call_i
     if isinstance(path, str) and isinstance(before, str) and isinstance(after, str):
         return [FileEdit(path, "modify", before, after, call_id=call_id)]
     return asked
-
-
-def _beyond(facts: dict[str, Any], said: str) -> Json:
-    """Return what a structured result holds that neither the text nor an edit says."""
-    left_out = ("filePath", "oldString", "newString", "originalFile", "structuredPatch", "agentId")
-    rest = {
-        k: without_opaque(v)
-        for k, v in facts.items()
-        if k not in left_out and v not in (None, "", [], {}) and not (isinstance(v, str) and v in said)
-    }
-    return rest or None
 
 
 def _read_system(reading: Reading[S]) -> None:

@@ -113,14 +113,23 @@ class FlatAdapter(KitAdapter[FlatState]):
         return info.document or self._said_session(head) or info.stem or first_line_name(head)
 
     def read(self, reading: Reading[FlatState]) -> None:
-        """See `KitAdapter.read`."""
         value = reading.record.value
         if self.format.container == "text" and isinstance(value, str):
             self._read_text(reading, value)
         elif not isinstance(value, dict):
             read_odd(reading)
         elif self.format.split and reading.at not in self.format.split:
-            self._read_around(reading)
+            # Parse what surrounds the messages of a document.
+            reading.native_id = "document"
+            fields = Fields(reading.value)
+            fields.text(self.format.session)
+            tell_session(reading, self, fields, None)
+            for path in self.format.skip:
+                fields.use(path)
+            left = without_opaque(fields.left())
+            if left:
+                name = f"document/{content_name(left)}"
+                reading.extra(left, frozenset(), "document", native_id=name)
         else:
             _Message(self, reading).read()
 
@@ -155,19 +164,6 @@ class FlatAdapter(KitAdapter[FlatState]):
                     reading.add(ToolResult(name=word, text=said), "tool", native_id=name)
                 case _:
                     reading.kept("text", said, native_id=name)
-
-    def _read_around(self, reading: Reading[FlatState]) -> None:
-        """Parse what surrounds the messages of a document."""
-        reading.native_id = "document"
-        fields = Fields(reading.value)
-        fields.text(self.format.session)
-        tell_session(reading, self, fields, None)
-        for path in self.format.skip:
-            fields.use(path)
-        left = without_opaque(fields.left())
-        if left:
-            name = f"document/{content_name(left)}"
-            reading.extra(left, frozenset(), "document", native_id=name)
 
 
 class _Message:

@@ -41,7 +41,17 @@ def read_item(reading: Reading[Any], model: str, extras: frozenset[str]) -> None
         reading.unknown(kind or "record")
         return
     if kind == "message":
-        _read_message(reading, model)
+        said, parts = _content(reading, reading.value.get("content"))
+        role = reading.text(reading.value, "role")
+        if role == "user":
+            reading.add(UserMessage(said, parts=parts), "user")
+        elif role == "assistant":
+            if said or parts:
+                reading.add(AssistantMessage(said, model, parts=parts), "assistant")
+        elif role in ("system", "developer"):
+            reading.add(Instructions(said, role))
+        else:
+            reading.unknown(role or "message")
     elif kind == "reasoning":
         pieces = items(item.get("rawContent")) or items(item.get("content"))
         thought = "\n".join(t for t in (text(mapping(p).get("text")) for p in pieces) if t)
@@ -55,20 +65,6 @@ def read_item(reading: Reading[Any], model: str, extras: frozenset[str]) -> None
         _read_result(reading)
     reading.odd_value(f"{kind}.status", item.get("status"), _STATUSES)
     reading.extra(item, _FIELDS[kind] | extras, kind)
-
-
-def _read_message(reading: Reading[Any], model: str) -> None:
-    said, parts = _content(reading, reading.value.get("content"))
-    role = reading.text(reading.value, "role")
-    if role == "user":
-        reading.add(UserMessage(said, parts=parts), "user")
-    elif role == "assistant":
-        if said or parts:
-            reading.add(AssistantMessage(said, model, parts=parts), "assistant")
-    elif role in ("system", "developer"):
-        reading.add(Instructions(said, role))
-    else:
-        reading.unknown(role or "message")
 
 
 def _content(reading: Reading[Any], content: Json) -> tuple[str, tuple[Part, ...]]:

@@ -55,12 +55,9 @@ class FormatAdapter(KitAdapter[FormatState]):
         self._form = msgspec.convert(format_table(slug), Format)
 
     def recognise(self, path: str, head: bytes) -> str | None:
-        """See `Adapter.recognise`."""
-        del path
         return next((told.role for told in self._form.heads if _is_told(told, head)), None)
 
     def identify(self, info: SourceInfo, head: bytes) -> str:
-        """See `Adapter.identify`."""
         named = self._form.session
         found = text(at_path(_first_line(head), named.field)) if named.field else ""
         if 0 < len(found) <= kit.MAX_NAME_CHARS and found.isprintable():
@@ -73,7 +70,6 @@ class FormatAdapter(KitAdapter[FormatState]):
         return f"{parent}{named.joint}{stem}" if parent else stem
 
     def told_by(self, info: SourceInfo) -> dict[str, Any]:
-        """See `KitAdapter.told_by`."""
         return {"parent": self._parent(info)[: kit.MAX_NAME_CHARS]}
 
     def _parent(self, info: SourceInfo) -> str:
@@ -83,7 +79,6 @@ class FormatAdapter(KitAdapter[FormatState]):
         return steps[-3] if is_below else ""
 
     def read(self, reading: Reading) -> None:
-        """See `KitAdapter.read`."""
         value = reading.record.value
         rule = next((rule for rule in self._form.rules if _is_of(rule, reading)), None)
         if rule is not None and rule.inside:

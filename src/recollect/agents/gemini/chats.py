@@ -13,11 +13,12 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from recollect.agents.facts import known_fields
 from recollect.agents.kit.adapter import MAX_NAME_CHARS, Reading
 from recollect.agents.kit.google_chat import MODEL_TYPES, ChatState, read_message
 from recollect.agents.kit.google_parts import content_text, read_content
 from recollect.agents.kit.names import content_sha256, short_name
-from recollect.agents.kit.values import items, mapping, text, word_set
+from recollect.agents.kit.values import items, mapping, text
 from recollect.model.payloads import Compaction, Lifecycle, Rewind, SessionStart, UserMessage
 
 # What is carried from record to record of a Gemini CLI source, and its limits.
@@ -65,15 +66,6 @@ def remember_name(reading: Reading[GeminiState], name: str) -> None:
     short = content_sha256(name)
     if short not in known:
         reading.set(known=(*known, short)[-MAX_KNOWN:])
-
-
-def remember_live(reading: Reading[GeminiState], message_id: str, before: str, *, is_human: bool) -> None:
-    """Remember that the agent has a message, and the event before it; written again, it stays where it was."""
-    live: tuple[str, ...] = reading.now("live")
-    name = short_name(message_id)
-    if not any(entry[1:] == name for entry in reversed(live)):
-        reading.set(live=(*live, mark(message_id, is_human=is_human))[-MAX_LIVE:])
-        reading.set(befores=(*reading.now("befores"), (name, before))[-MAX_LIVE:])
 
 
 def rewind_to(reading: Reading[GeminiState], live: tuple[str, ...], at: int) -> Rewind:
@@ -170,11 +162,6 @@ def _upwards(path: str) -> Iterator[str]:
         yield "/"
 
 
-def project_session(name: str) -> str:
-    """Return the session that stands for a project, for what belongs to no session."""
-    return f"project/{name}"
-
-
 def read_project_root(reading: Reading[GeminiState], value: str) -> None:
     """Emit the folder that `.project_root` names."""
     _add_project(reading, value.strip(), reading.state.project, session=None)
@@ -185,7 +172,8 @@ def read_projects(reading: Reading[GeminiState]) -> None:
     value = reading.value
     for folder, name in reading.mapping(value, "projects").items():
         if isinstance(name, str) and name:
-            _add_project(reading, folder, name, session=project_session(name))
+            # The session that stands for a project, for what belongs to no session.
+            _add_project(reading, folder, name, session=f"project/{name}")
         else:
             reading.wrong("projects")
     reading.native_id = "projects"
@@ -198,9 +186,7 @@ def _add_project(reading: Reading[GeminiState], folder: str, name: str, *, sessi
 
 
 _SNAPSHOT_MARK = "<state_snapshot>"
-_HEADER = word_set("""
-    sessionId projectHash startTime lastUpdated kind directories summary memoryScratchpad messages activeExtensionName
-""")
+_KNOWN = known_fields("gemini")
 _KINDS = frozenset(("main", "subagent", "chat"))
 _MAX_PATH_CHARS = 4096
 
@@ -209,10 +195,26 @@ def read_record(reading: Reading[GeminiState]) -> None:
     """Emit the events of one line of a recording."""
     value = reading.value
     if isinstance(value.get("$rewindTo"), str):
-        _read_rewind(reading, value["$rewindTo"])
+        # Emit a rewind: the message and all after it are gone; with an id that is not known, all of them.
+        target = value["$rewindTo"]
+        live: tuple[str, ...] = reading.now("live")
+        at = max(position(live, target), 0)
+        reading.add(rewind_to(reading, live, at))
+        reading.set(live=live[:at])
         reading.extra(value, frozenset(("$rewindTo",)), "rewind")
     elif isinstance(value.get("$set"), dict):
-        _read_changes(reading, value["$set"])
+        changes = value["$set"]
+        reading.date(changes.get("lastUpdated"), "lastUpdated")
+        named = reading.text(changes, "sessionId")
+        if named and named != reading.state.session:
+            reading.add(Lifecycle("resumed", detail={"session_id": named}))
+        project_hash = reading.text(changes, "projectHash")[:MAX_NAME_CHARS]
+        if project_hash and project_hash.isprintable():
+            reading.set(project_hash=project_hash)
+        _read_title(reading, changes, native_id=None)
+        _read_rest(reading, changes, native_id=None)
+        if "messages" in changes:
+            _read_checkpoint(reading, reading.items(changes, "messages"))
         reading.extra(value, frozenset(("$set",)), "set")
     elif isinstance(value.get("id"), str):
         read_one_message(reading, value)
@@ -253,7 +255,12 @@ def read_one_message(reading: Reading[GeminiState], message: dict[str, Any], *, 
     is_human = any(
         isinstance(e.payload, UserMessage) and e.payload.origin != "injected" for e in reading.events[before:]
     )
-    remember_live(reading, message_id, stood, is_human=is_human)
+    # Remember that the agent has a message, and the event before it; written again, it stays where it was.
+    live: tuple[str, ...] = reading.now("live")
+    name = short_name(message_id)
+    if not any(entry[1:] == name for entry in reversed(live)):
+        reading.set(live=(*live, mark(message_id, is_human=is_human))[-MAX_LIVE:])
+        reading.set(befores=(*reading.now("befores"), (name, stood))[-MAX_LIVE:])
     remember_name(reading, message_id)
     for call in (*items(message.get("toolCalls")), *read_content(message.get("content")).calls):
         call_id = text(mapping(call).get("id"))
@@ -304,20 +311,6 @@ def _read_start(reading: Reading[GeminiState], value: dict[str, Any], project_ha
         reading.add(Lifecycle("project", detail={k: v for k, v in detail.items() if v}), native_id="project")
 
 
-def _read_changes(reading: Reading[GeminiState], changes: dict[str, Any]) -> None:
-    reading.date(changes.get("lastUpdated"), "lastUpdated")
-    named = reading.text(changes, "sessionId")
-    if named and named != reading.state.session:
-        reading.add(Lifecycle("resumed", detail={"session_id": named}))
-    project_hash = reading.text(changes, "projectHash")[:MAX_NAME_CHARS]
-    if project_hash and project_hash.isprintable():
-        reading.set(project_hash=project_hash)
-    _read_title(reading, changes, native_id=None)
-    _read_rest(reading, changes, native_id=None)
-    if "messages" in changes:
-        _read_checkpoint(reading, reading.items(changes, "messages"))
-
-
 def _read_title(reading: Reading[GeminiState], value: dict[str, Any], *, native_id: str | None) -> None:
     """Emit the session's title, which is a summary that the agent makes of it."""
     title = reading.text(value, "summary")
@@ -342,15 +335,7 @@ def _read_rest(reading: Reading[GeminiState], value: dict[str, Any], *, native_i
     notes = value.get("memoryScratchpad")
     if notes:
         reading.kept("memoryScratchpad", notes, native_id=f"{native_id}/notes" if native_id else None)
-    reading.extra(value, _HEADER, "header", native_id=native_id)
-
-
-def _read_rewind(reading: Reading[GeminiState], target: str) -> None:
-    """Emit a rewind: the message and all after it are gone; with an id that is not known, all of them."""
-    live: tuple[str, ...] = reading.now("live")
-    at = max(position(live, target), 0)
-    reading.add(rewind_to(reading, live, at))
-    reading.set(live=live[:at])
+    reading.extra(value, _KNOWN["header"], "header", native_id=native_id)
 
 
 def _read_checkpoint(reading: Reading[GeminiState], messages: list[Any]) -> None:

@@ -33,48 +33,6 @@ _FORK = re.compile(rb'(?<!\\)"type"\s*:\s*"qwen"')
 _MAX_LINES = 50
 
 
-def recognise(path: str, head: bytes) -> str | None:
-    """Return the role of a file told by its content, None for what Gemini CLI didn't write."""
-    role: str | None = None
-    if _FORK.search(head):
-        return None
-    for value in head_objects(head, _MAX_LINES):
-        if "projectHash" in value and isinstance(value.get("sessionId"), str) and "startTime" in value:
-            if "messages" in value:
-                return "chat_json"
-            return "subagent" if value.get("kind") == "subagent" else "chat"
-        if isinstance(value.get("$rewindTo"), str) or isinstance(value.get("$set"), dict):
-            return "chat"
-        if _is_reply(value):
-            role = "chat"
-    if role is not None:
-        return role
-    if head.lstrip()[:1] == b"{" and _HASH.search(head) and _SESSION_ID.search(head) and _MESSAGES.search(head):
-        return "chat_json"
-    if _PROMPT.match(head):
-        return "prompts"
-    if path.rsplit("/", 1)[-1].startswith("checkpoint-") and _SAVED.match(head):
-        return "saved"
-    return None
-
-
-def session_of(info: SourceInfo, head: bytes) -> str:
-    """Return the native id of the session a source belongs to."""
-    if info.role == "project":
-        return f"project/{project_of(info) or 'unknown'}"
-    if info.role in ("projects", "prompts"):
-        return f"{info.role}/{project_of(info)}" if project_of(info) else info.role
-    if info.role == "saved":
-        folder = project_of(info)
-        return "/".join(n for n in ("saved", folder, info.stem.removeprefix("checkpoint-")) if n)
-    first = head[: at.start()] if (at := _MESSAGES.search(head)) else head
-    found = _SESSION_ID.search(first if info.role == "chat_json" else head.lstrip().partition(b"\n")[0])
-    if found is None and info.role == "chat_json":
-        found = _SESSION_ID.search(head)
-    named = _decoded(found[1]) if found else ""
-    return named or info.stem or first_line_name(head)
-
-
 def project_of(info: SourceInfo) -> str:
     """Return the identifier of a source's project: the folder below `tmp`."""
     steps = info.path.split("/")
@@ -102,15 +60,46 @@ class GeminiAdapter(KitAdapter[GeminiState]):
     state_type = GeminiState
 
     def recognise(self, path: str, head: bytes) -> str | None:
-        """See `Adapter.recognise`."""
-        return recognise(path, head)
+        """Return the role of a file told by its content, None for what Gemini CLI didn't write."""
+        role: str | None = None
+        if _FORK.search(head):
+            return None
+        for value in head_objects(head, _MAX_LINES):
+            if "projectHash" in value and isinstance(value.get("sessionId"), str) and "startTime" in value:
+                if "messages" in value:
+                    return "chat_json"
+                return "subagent" if value.get("kind") == "subagent" else "chat"
+            if isinstance(value.get("$rewindTo"), str) or isinstance(value.get("$set"), dict):
+                return "chat"
+            if _is_reply(value):
+                role = "chat"
+        if role is not None:
+            return role
+        if head.lstrip()[:1] == b"{" and _HASH.search(head) and _SESSION_ID.search(head) and _MESSAGES.search(head):
+            return "chat_json"
+        if _PROMPT.match(head):
+            return "prompts"
+        if path.rsplit("/", 1)[-1].startswith("checkpoint-") and _SAVED.match(head):
+            return "saved"
+        return None
 
     def identify(self, info: SourceInfo, head: bytes) -> str:
-        """See `Adapter.identify`."""
-        return session_of(info, head)
+        """Return the native id of the session a source belongs to."""
+        if info.role == "project":
+            return f"project/{project_of(info) or 'unknown'}"
+        if info.role in ("projects", "prompts"):
+            return f"{info.role}/{project_of(info)}" if project_of(info) else info.role
+        if info.role == "saved":
+            folder = project_of(info)
+            return "/".join(n for n in ("saved", folder, info.stem.removeprefix("checkpoint-")) if n)
+        first = head[: at.start()] if (at := _MESSAGES.search(head)) else head
+        found = _SESSION_ID.search(first if info.role == "chat_json" else head.lstrip().partition(b"\n")[0])
+        if found is None and info.role == "chat_json":
+            found = _SESSION_ID.search(head)
+        named = _decoded(found[1]) if found else ""
+        return named or info.stem or first_line_name(head)
 
     def told_by(self, info: SourceInfo) -> dict[str, Any]:
-        """See `KitAdapter.told_by`."""
         return {"project": project_of(info)[:MAX_NAME_CHARS], "parent": parent_of(info)[:MAX_NAME_CHARS]}
 
     def read(self, reading: Reading[GeminiState]) -> None:
@@ -125,22 +114,18 @@ class GeminiAdapter(KitAdapter[GeminiState]):
         elif role == "prompts":
             read_logged_prompt(reading)
         elif role == "saved":
-            _read_saved(reading, value)
+            # Emit a conversation saved by `/chat save`: a list of turns, later inside an object.
+            if "history" not in value:
+                read_saved_turn(reading, value)
+                return
+            for turn in reading.items(value, "history"):
+                if isinstance(turn, dict):
+                    read_saved_turn(reading, turn)
+                else:
+                    reading.wrong("history")
+            reading.native_id = "saved"
+            reading.extra(value, frozenset(("history", "authType", "messageIds")), "saved")
         elif role == "projects":
             read_projects(reading)
         else:
             read_record(reading)
-
-
-def _read_saved(reading: Reading[GeminiState], value: dict[str, Any]) -> None:
-    """Emit a conversation saved by `/chat save`: a list of turns, later inside an object."""
-    if "history" not in value:
-        read_saved_turn(reading, value)
-        return
-    for turn in reading.items(value, "history"):
-        if isinstance(turn, dict):
-            read_saved_turn(reading, turn)
-        else:
-            reading.wrong("history")
-    reading.native_id = "saved"
-    reading.extra(value, frozenset(("history", "authType", "messageIds")), "saved")

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from recollect.agents.facts import known_by_type
 from recollect.agents.kit import adapter as kit
 from recollect.agents.kit.calls import Waiting, arrived, edits_of, expect, file_edits
 from recollect.agents.kit.content import base64_part, without_opaque
@@ -212,22 +213,7 @@ _INTERRUPTED = re.compile(
 )
 """What the harness says in the assistant's role after the user stopped it."""
 
-_BLOCK_FIELDS: dict[str, frozenset[str]] = {
-    "text": frozenset(("type", "text", "annotations", "_meta")),
-    "image": frozenset(("type", "data", "mimeType", "annotations", "_meta")),
-    "thinking": frozenset(("type", "thinking", "signature")),
-    "reasoning": frozenset(("type", "text")),
-    "redactedThinking": frozenset(("type", "data")),
-    "toolRequest": frozenset(("type", "id", "toolCall", "metadata", "_meta")),
-    "frontendToolRequest": frozenset(("type", "id", "toolCall", "metadata", "_meta")),
-    "toolResponse": frozenset(("type", "id", "toolResult", "metadata")),
-    "toolConfirmationRequest": frozenset(("type", "id", "toolName", "arguments", "prompt")),
-    "actionRequired": frozenset(("type", "data")),
-    "systemNotification": frozenset(("type", "notificationType", "msg", "data")),
-    "conversationCompacted": frozenset(("type", "msg")),
-    "summarizationRequested": frozenset(("type", "msg")),
-    "contextLengthExceeded": frozenset(("type", "msg")),
-}
+_BLOCK_FIELDS = known_by_type("goose", "block")
 _NOTIFICATIONS = frozenset(("thinkingMessage", "inlineMessage", "creditsExhausted"))
 _ACTIONS = frozenset(("toolConfirmation", "elicitation", "elicitationResponse"))
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from recollect.agents.facts import facts_of
+from recollect.agents.facts import facts_of, known_fields
 from recollect.agents.goose.content import GooseState, Ledger, Reading, Visibility, clamped, name_of, read_content
 from recollect.agents.kit.adapter import KitAdapter, read_odd
-from recollect.agents.kit.values import decoded_json, mapping, text, word_set
+from recollect.agents.kit.values import decoded_json, mapping, text
 from recollect.model.payloads import Instructions, Lifecycle, SessionStart, TokenUsage
 
 # The rows around goose's messages: a session's facts and lineage, and its usage.
@@ -144,9 +144,7 @@ def _usage(counts: Ledger, model: str, key: str, *, cost: float | None, is_addit
     )
 
 
-_ROW_FIELDS = word_set("id message_id session_id role content_json created_timestamp timestamp tokens metadata_json")
-_LINE_FIELDS = word_set("id role created content metadata")
-_METADATA_FIELDS = frozenset(("userVisible", "agentVisible", "user_visible", "agent_visible"))
+_KNOWN = known_fields("goose")
 _ROLES = ("user", "assistant")
 
 
@@ -158,7 +156,6 @@ class GooseAdapter(KitAdapter[GooseState]):
 
     def recognise(self, path: str, head: bytes) -> str | None:
         """See `Adapter.recognise`: the first line of an older session, which has a folder and no role."""
-        del path
         line = head.lstrip().partition(b"\n")[0]
         if not line.startswith(b"{") or b'"working_dir"' not in line:
             return None
@@ -167,35 +164,37 @@ class GooseAdapter(KitAdapter[GooseState]):
         return "lines" if is_facts and not {"role", "type"} & facts.keys() else None
 
     def read(self, reading: Reading) -> None:
-        """See `KitAdapter.read`."""
         value = reading.record.value
         if not isinstance(value, dict):
             read_odd(reading)
         elif reading.state.role == "messages":
-            _read_row(reading)
+            # Emit a row of `messages`.
+            row = reading.value
+            reading.date(row.get("created_timestamp"), "created_timestamp")
+            content = row.get("content_json")
+            name = name_of(reading, row.get("message_id"), row.get("role"), row.get("created_timestamp"), content)
+            _read_message(reading, content, mapping(row.get("metadata_json")), name)
+            reading.extra(row, _KNOWN["row"], "messages", native_id=name)
         elif reading.state.role == "session":
-            _read_facts(reading)
+            if reading.at == "usage_ledger":
+                read_ledger(reading)
+            else:
+                read_session(reading)
         elif "role" in value:
             _read_line(reading)
         else:
-            _read_header(reading)
-
-
-def _read_facts(reading: Reading) -> None:
-    if reading.at == "usage_ledger":
-        read_ledger(reading)
-    else:
-        read_session(reading)
-
-
-def _read_row(reading: Reading) -> None:
-    """Emit a row of `messages`."""
-    row = reading.value
-    reading.date(row.get("created_timestamp"), "created_timestamp")
-    content = row.get("content_json")
-    name = name_of(reading, row.get("message_id"), row.get("role"), row.get("created_timestamp"), content)
-    _read_message(reading, content, mapping(row.get("metadata_json")), name)
-    reading.extra(row, _ROW_FIELDS, "messages", native_id=name)
+            # Emit the first line of an older session file, which is written again whenever the session continues.
+            facts = reading.value
+            if "working_dir" not in facts and "description" not in facts:
+                reading.unknown("line")
+                return
+            reading.date(facts.get("created_at"), "created_at")
+            parent = reading.text(facts, "parent_session_id")
+            start = SessionStart(cwd=reading.text(facts, "working_dir"), forked_from=parent)
+            reading.add(start, native_id="start")
+            reading.entitle(reading.text(facts, "description"))
+            add_totals(reading, facts, "")
+            reading.extra(facts, SESSION_FIELDS, "session", native_id="start")
 
 
 def _read_line(reading: Reading) -> None:
@@ -205,7 +204,7 @@ def _read_line(reading: Reading) -> None:
     content = line.get("content")
     name = name_of(reading, line.get("id"), line.get("role"), line.get("created"), content)
     _read_message(reading, content, mapping(line.get("metadata")), name)
-    reading.extra(line, _LINE_FIELDS, "message", native_id=name)
+    reading.extra(line, _KNOWN["line"], "message", native_id=name)
 
 
 def _read_message(reading: Reading, content: Any, metadata: dict[str, Any], name: str) -> None:
@@ -215,21 +214,6 @@ def _read_message(reading: Reading, content: Any, metadata: dict[str, Any], name
         return
     before = len(reading.events)
     read_content(reading, role, content, Visibility(metadata), name)
-    reading.extra(metadata, _METADATA_FIELDS, "metadata", native_id=name)
+    reading.extra(metadata, _KNOWN["metadata"], "metadata", native_id=name)
     if len(reading.events) == before:
         reading.kept("message", native_id=name)
-
-
-def _read_header(reading: Reading) -> None:
-    """Emit the first line of an older session file, which is written again whenever the session continues."""
-    facts = reading.value
-    if "working_dir" not in facts and "description" not in facts:
-        reading.unknown("line")
-        return
-    reading.date(facts.get("created_at"), "created_at")
-    parent = reading.text(facts, "parent_session_id")
-    start = SessionStart(cwd=reading.text(facts, "working_dir"), forked_from=parent)
-    reading.add(start, native_id="start")
-    reading.entitle(reading.text(facts, "description"))
-    add_totals(reading, facts, "")
-    reading.extra(facts, SESSION_FIELDS, "session", native_id="start")

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import msgspec
 
-from recollect.agents.facts import facts_of
+from recollect.agents.facts import facts_of, known_fields
 from recollect.agents.kit import adapter as kit
 from recollect.agents.kit.adapter import KitAdapter, first_line_name
 from recollect.agents.kit.calls import Waiting, arrived, expect, give_edits
@@ -256,10 +256,7 @@ def has_failed(result: str) -> bool:
 #
 # Evidence: gptme, `message.py` (`to_dict`), `logmanager`.
 
-_FIELDS = frozenset((
-    "role", "content", "timestamp", "files", "file_hashes", "pinned", "hide", "quiet", "ui_only", "ephemeral_ttl",
-    "call_id", "metadata",
-))  # fmt: skip
+_KNOWN = known_fields("gptme")
 _COUNTS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_creation_tokens", "reasoning_tokens")
 _USAGE_FIELDS = frozenset(_COUNTS)
 _METADATA_FIELDS = frozenset((
@@ -280,7 +277,12 @@ def read_message(reading: Reading) -> None:
     value = reading.value
     role = reading.text(value, "role")
     said = reading.text(value, "content")
-    _date(reading)
+    # Take the time; one without a zone is the machine's own, so it is marked as inferred.
+    written = reading.value.get("timestamp")
+    if isinstance(written, str) and not _ZONED.search(written) and (at := instant(written)) is not None:
+        reading.infer(at)
+    else:
+        reading.date(written)
     reading.native_id = name_of(reading, role or "row", said, value.get("timestamp"), value.get("call_id"))
     if not reading.now("is_started"):
         reading.set(is_started=True)
@@ -290,7 +292,10 @@ def read_message(reading: Reading) -> None:
             reading.add(SessionStart(), native_id="start")
     metadata = reading.mapping(value, "metadata")
     if role == "user":
-        _read_user(reading, said, metadata)
+        is_harness = any(k in metadata for k in ("compaction_checkpoint_view", "skill_invocation_id"))
+        if not is_harness:
+            reading.set(has_prompt=True, waiting=(), possible=())
+        reading.add(UserMessage(said, _origin(said, is_harness=is_harness), _files(reading)), "user")
     elif role == "assistant":
         _read_assistant(reading, said, metadata)
     elif role in ("system", "tool"):
@@ -298,17 +303,8 @@ def read_message(reading: Reading) -> None:
     else:
         reading.unknown(role or text(value.get("type")) or "row")
         return
-    reading.extra(value, _FIELDS, role)
+    reading.extra(value, _KNOWN["record"], role)
     reading.extra(metadata, _METADATA_FIELDS, f"{role}.metadata")
-
-
-def _date(reading: Reading) -> None:
-    """Take the time; one without a zone is the machine's own, so it is marked as inferred."""
-    written = reading.value.get("timestamp")
-    if isinstance(written, str) and not _ZONED.search(written) and (at := instant(written)) is not None:
-        reading.infer(at)
-    else:
-        reading.date(written)
 
 
 def _files(reading: Reading) -> tuple[Part, ...]:
@@ -317,13 +313,6 @@ def _files(reading: Reading) -> tuple[Part, ...]:
     return tuple(
         Part("file", url=name) if "://" in name else Part("file", text(hashes.get(name)), path=name) for name in names
     )
-
-
-def _read_user(reading: Reading, said: str, metadata: dict[str, Any]) -> None:
-    is_harness = any(k in metadata for k in ("compaction_checkpoint_view", "skill_invocation_id"))
-    if not is_harness:
-        reading.set(has_prompt=True, waiting=(), possible=())
-    reading.add(UserMessage(said, _origin(said, is_harness=is_harness), _files(reading)), "user")
 
 
 def _origin(said: str, *, is_harness: bool) -> Origin:
@@ -347,27 +336,19 @@ def _read_assistant(reading: Reading, said: str, metadata: dict[str, Any]) -> No
     reading.set(waiting=(), possible=(), **({"model": now} if now else {}))
     for number, call in enumerate(pieces.calls, 1):
         if call.is_certain:
-            _give_call(reading, call, number)
+            call_id = _call_id(reading, call, number)
+            payload = ToolCall(call_id, call.tool, canonical_tool(call.tool), arguments_of(call))
+            reading.add(payload, "assistant", native_id=f"call:{call_id}")
+            expect(reading, call_id, call.tool, edits_of_call(call))
         else:
-            _keep_possible(reading, call, number)
+            # Remember a block that may be run: its call is given when something answers it.
+            kept: tuple[Waiting, ...] = reading.now("possible")
+            reading.set(possible=(*kept, Waiting(_call_id(reading, call, number), call.tool))[-_MAX_POSSIBLE:])
     _read_usage(reading, metadata, model)
 
 
 def _call_id(reading: Reading, call: Call, number: int) -> str:
     return short(call.call_id) or f"{reading.native_id}/call/{number}"
-
-
-def _give_call(reading: Reading, call: Call, number: int) -> None:
-    call_id = _call_id(reading, call, number)
-    payload = ToolCall(call_id, call.tool, canonical_tool(call.tool), arguments_of(call))
-    reading.add(payload, "assistant", native_id=f"call:{call_id}")
-    expect(reading, call_id, call.tool, edits_of_call(call))
-
-
-def _keep_possible(reading: Reading, call: Call, number: int) -> None:
-    """Remember a block that may be run: its call is given when something answers it."""
-    kept: tuple[Waiting, ...] = reading.now("possible")
-    reading.set(possible=(*kept, Waiting(_call_id(reading, call, number), call.tool))[-_MAX_POSSIBLE:])
 
 
 def _read_system(reading: Reading, said: str, metadata: dict[str, Any]) -> None:
@@ -378,7 +359,13 @@ def _read_system(reading: Reading, said: str, metadata: dict[str, Any]) -> None:
         return
     call = _answered(reading, value, metadata) if not value.get("ui_only") else None
     if call is not None:
-        _give_result(reading, call, said)
+        code = exit_code_of(said)
+        ok = not code and not has_failed(said)
+        native_id = f"result:{call.call_id}" if call.call_id else reading.native_id
+        payload = ToolResult(call.call_id, call.name, ok, code, said, parts=_files(reading))
+        reading.add(payload, "tool", native_id=native_id)
+        if ok:
+            give_edits(reading, call.edits, call.call_id)
     elif not reading.now("has_prompt") or value.get("pinned") is True:
         reading.add(Instructions(said, "system"))
     else:
@@ -403,16 +390,6 @@ def _answered(reading: Reading, value: dict[str, Any], metadata: dict[str, Any])
     tool = short(text(metadata.get("tool")))
     is_result = bool(tool) or value.get("role") == "tool"
     return Waiting("", tool) if is_result else None
-
-
-def _give_result(reading: Reading, call: Waiting, said: str) -> None:
-    code = exit_code_of(said)
-    ok = not code and not has_failed(said)
-    native_id = f"result:{call.call_id}" if call.call_id else reading.native_id
-    payload = ToolResult(call.call_id, call.name, ok, code, said, parts=_files(reading))
-    reading.add(payload, "tool", native_id=native_id)
-    if ok:
-        give_edits(reading, call.edits, call.call_id)
 
 
 def _read_usage(reading: Reading, metadata: dict[str, Any], model: str) -> None:
@@ -465,6 +442,5 @@ class GptmeAdapter(KitAdapter[GptmeState]):
         return (folders[-1] if folders else "") or first_line_name(head)
 
     def begin(self, info: SourceInfo) -> GptmeState:
-        """See `Adapter.begin`."""
         parent = info.session.rpartition("/")[0] if info.role == BRANCH else ""
         return GptmeState(session=short(info.session), role=info.role, branch_of=short(parent))

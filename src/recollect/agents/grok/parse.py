@@ -35,18 +35,6 @@ _CUT_SYSTEM = re.compile(rb'\s*\{"type":"system","content":"You are Grok\b')
 _ABSOLUTE = re.compile(r"/|[A-Za-z]:[\\/]|\\\\")
 
 
-def recognise(path: str, head: bytes) -> str | None:
-    """Return the role of a source that lies in no known layout, None for what Grok Build did not write."""
-    for value in _values(head):
-        role = _role(value)
-        if role is not None:
-            return role
-    if _CUT_UPDATE.match(head) is not None and b'"sessionUpdate"' in head:
-        return "updates"
-    is_chat = path.rsplit("/", 1)[-1] == "chat_history.jsonl" and _CUT_SYSTEM.match(head) is not None
-    return "chat" if is_chat else None
-
-
 def _role(value: dict[str, Any]) -> str | None:
     if "jsonrpc" in value:
         return None
@@ -84,23 +72,6 @@ def _is_chat(value: dict[str, Any]) -> bool:
     return False
 
 
-def session_of(info: SourceInfo, head: bytes) -> str:
-    """Return the id of the session a source belongs to; lines of a prompt history name their own."""
-    if info.role == "prompt_history":
-        return "prompt_history"
-    parts = _below_sessions(info.path)
-    if len(parts) >= 5 and parts[2] == "subagents" and info.role in ("updates", "chat"):
-        return parts[3]
-    if len(parts) >= 3:
-        return parts[1]
-    for value in _values(head):
-        found = _named(value)
-        if found:
-            return found
-    cut = _CUT_SESSION.search(head)
-    return cut[1].decode("utf-8", "replace") if cut is not None else first_line_name(head)
-
-
 def parent_of(info: SourceInfo) -> str:
     """Return the session in whose folder a subagent's own files lie, "" for any other source."""
     parts = _below_sessions(info.path)
@@ -122,11 +93,6 @@ def _below_sessions(path: str) -> list[str]:
     return []
 
 
-def _named(value: dict[str, Any]) -> str:
-    params = mapping(value.get("params"))
-    return text(params.get("sessionId")) or text(value.get("sessionId")) or text(mapping(value.get("info")).get("id"))
-
-
 def _values(head: bytes) -> Iterator[dict[str, Any]]:
     """Yield the objects among the first lines, or the one document that the head is."""
     lines = head.split(b"\n", _MAX_LINES)[:_MAX_LINES]
@@ -143,15 +109,38 @@ class GrokAdapter(KitAdapter[GrokState]):
     state_type = GrokState
 
     def recognise(self, path: str, head: bytes) -> str | None:
-        """See `Adapter.recognise`."""
-        return recognise(path, head)
+        """Return the role of a source that lies in no known layout, None for what Grok Build did not write."""
+        for value in _values(head):
+            role = _role(value)
+            if role is not None:
+                return role
+        if _CUT_UPDATE.match(head) is not None and b'"sessionUpdate"' in head:
+            return "updates"
+        is_chat = path.rsplit("/", 1)[-1] == "chat_history.jsonl" and _CUT_SYSTEM.match(head) is not None
+        return "chat" if is_chat else None
 
     def identify(self, info: SourceInfo, head: bytes) -> str:
         """See `Adapter.identify`: the session's folder, else what the first lines say."""
-        return session_of(info, head)
+        if info.role == "prompt_history":
+            return "prompt_history"
+        parts = _below_sessions(info.path)
+        if len(parts) >= 5 and parts[2] == "subagents" and info.role in ("updates", "chat"):
+            return parts[3]
+        if len(parts) >= 3:
+            return parts[1]
+        for value in _values(head):
+            params = mapping(value.get("params"))
+            found = (
+                text(params.get("sessionId"))
+                or text(value.get("sessionId"))
+                or text(mapping(value.get("info")).get("id"))
+            )
+            if found:
+                return found
+        cut = _CUT_SESSION.search(head)
+        return cut[1].decode("utf-8", "replace") if cut is not None else first_line_name(head)
 
     def told_by(self, info: SourceInfo) -> dict[str, Any]:
-        """See `KitAdapter.told_by`."""
         return {"document": parent_of(info) if info.role == "updates" else "", "cwd": folder_of(info)}
 
     def read(self, reading: Reading) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from recollect.agents.facts import known_by_type, known_fields
 from recollect.agents.grok.turns import HUMAN_REASONS, REASONS, Reading, begin_prompt, name_message, split_prompt
 from recollect.agents.grok.updates import close_call, give_call, give_edits, read_line
 from recollect.agents.kit.adapter import MAX_NAME_CHARS
@@ -37,18 +38,8 @@ from recollect.model.text import flatten
 
 _ROLES = {"system": "system", "user": "user", "assistant": "assistant", "tool": "tool_result"}
 """The oldest lines have a role instead of a type."""
-_FIELDS: dict[str, frozenset[str]] = {
-    "system": frozenset(("type", "role", "content")),
-    "user": word_set("type role content synthetic_reason prompt_index cwd_generation prior_turn_interrupt"),
-    "assistant": word_set("""
-        type role content tool_calls model_id model_fingerprint reasoning_effort reasoning reasoning_content raw_output
-    """),
-    "tool_result": frozenset(("type", "role", "tool_call_id", "content", "images", "name")),
-    "reasoning": frozenset(("type", "id", "summary", "content", "encrypted_content", "status", "text")),
-    "backend_tool_call": frozenset(("type", "kind")),
-}  # fmt: skip
-_CALL_FIELDS = frozenset(("id", "type", "name", "arguments", "function", "index"))
-_BACKEND_FIELDS = frozenset(("tool_type", "id", "status", "action", "code", "input", "arguments", "outputs", "results"))
+_FIELDS = known_by_type("grok", "record")
+_KNOWN = known_fields("grok")
 
 
 def read_item(reading: Reading) -> None:
@@ -150,7 +141,7 @@ def _read_call(reading: Reading, call: dict[str, Any]) -> None:
     arguments = arguments_of(reading, written, empty=written)
     call_id = text(call.get("id"))
     give_call(reading, call_id, name, arguments)
-    reading.extra(call, _CALL_FIELDS, "tool_calls", native_id=f"call:{call_id}")
+    reading.extra(call, _KNOWN["call"], "tool_calls", native_id=f"call:{call_id}")
 
 
 def _read_result(reading: Reading, value: dict[str, Any]) -> None:
@@ -197,7 +188,7 @@ def _read_backend_call(reading: Reading, value: dict[str, Any]) -> None:
         close_call(reading, call_id)
         result = ToolResult(call_id, tool, status == "completed", text=flatten(mapping(kind).get("results")))
         reading.add(result, "tool", native_id=f"result:{call_id}")
-    reading.extra(kind, _BACKEND_FIELDS, "backend_tool_call.kind", native_id=f"call:{call_id}")
+    reading.extra(kind, _KNOWN["backend"], "backend_tool_call.kind", native_id=f"call:{call_id}")
 
 
 _READERS: dict[str, Callable[[Reading, dict[str, Any]], None]] = {
@@ -233,12 +224,6 @@ _SETTINGS = word_set("""
     sandbox_profile last_turn_summary_prompt_id session_name pinned collection_id prompt_display_cwd cwd_generation
     previous_cwd pending_cwd_switch_reminder cwd_switch_bookkeeping_generation
 """)
-_CHECKPOINT_FIELDS = frozenset(
-    ("checkpoint_id", "prompt_index_at_compaction", "compacted_history", "schema_version", "created_at",
-     "original_user_info", "reread_file_paths", "inherited_prefix_len", "auto_continue")
-)  # fmt: skip
-_POINT_FIELDS = frozenset(("prompt_index", "created_at", "file_snapshots", "after_snapshots"))
-_HISTORY_FIELDS = frozenset(("timestamp", "session_id", "prompt", "is_bash"))
 _CONTEXT_TEXTS = ("content", "text", "body")
 
 
@@ -321,7 +306,7 @@ def _read_prompt_history(reading: Reading) -> None:
     reading.date(value.get("timestamp"))
     session = reading.text(value, "session_id")
     said = reading.text(value, "prompt")
-    reading.extra(value, _HISTORY_FIELDS, "prompt_history")
+    reading.extra(value, _KNOWN["history"], "prompt_history")
     if not session or not said:
         reading.kept("prompt_history")
     elif value.get("is_bash") is True:
@@ -346,7 +331,7 @@ def _read_rewind_point(reading: Reading) -> None:
         reading.add(edit, native_id=f"{point}:{path}")
     rest = {k: v for k, v in value.items() if k in ("prompt_index",)}
     reading.add(Lifecycle("checkpoint", detail=rest or None), native_id=point)
-    reading.extra(value, _POINT_FIELDS, "rewind_point", native_id=point)
+    reading.extra(value, _KNOWN["point"], "rewind_point", native_id=point)
 
 
 def _file_content(snapshot: object) -> str | None:
@@ -366,10 +351,12 @@ def _read_checkpoint(reading: Reading) -> None:
     name = f"checkpoint:{text(value.get('checkpoint_id')) or reading.state.name}"
     kept = [content_text(mapping(item).get("content")) for item in reading.items(value, "compacted_history")]
     said = "\n\n".join(t for t in kept if t)
-    rest = {k: v for k, v in value.items() if k in _CHECKPOINT_FIELDS and k not in ("compacted_history", "created_at")}
+    rest = {
+        k: v for k, v in value.items() if k in _KNOWN["checkpoint"] and k not in ("compacted_history", "created_at")
+    }
     detail = {k: v for k, v in rest.items() if v not in (None, "", [], {})}
     reading.add(Lifecycle("checkpoint", said, detail or None), native_id=name)
-    reading.extra(value, _CHECKPOINT_FIELDS, "compaction_checkpoint", native_id=name)
+    reading.extra(value, _KNOWN["checkpoint"], "compaction_checkpoint", native_id=name)
 
 
 def _read_prompt_context(reading: Reading) -> None:

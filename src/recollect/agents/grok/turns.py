@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from recollect.agents.facts import known_fields
 from recollect.agents.kit import adapter as kit
 from recollect.agents.kit.adapter import MAX_NAME_CHARS, BaseState
 from recollect.agents.kit.calls import Waiting
@@ -183,7 +184,7 @@ _COUNTERS = {"user": "asked", "host": "asked", "agent": "said", "thought": "thou
 _FREE_VERSIONS = 16
 _GROWTH = 8
 _MAX_LINK_CHARS = 500
-_CONTENT_FIELDS = word_set("type text data mimeType uri name resource annotations title description size _meta")
+_KNOWN = known_fields("grok")
 
 
 def name_message(reading: Reading, kind: str) -> str:
@@ -206,7 +207,7 @@ def hear(reading: Reading, kind: str, update: dict[str, Any], meta: dict[str, An
     block = content if isinstance(content, dict) else {"type": "text", "text": content}
     if not isinstance(content, dict | str):
         reading.wrong("content")
-    reading.extra(block, _CONTENT_FIELDS, "content")
+    reading.extra(block, _KNOWN["content"], "content")
     own = mapping(update.get("_meta"))
     command = text(mapping(block.get("_meta")).get("bashCommand")) or text(own.get("bashCommand"))
     if kind == "user" and (own.get("hostTurn") is True or meta.get("hostTurn") is True):
@@ -351,11 +352,6 @@ def _is_storable(said: str) -> bool:
 
 
 _TICKS_PER_USD = 1e10
-_TURN_FIELDS = frozenset(("sessionUpdate", "prompt_id", "stop_reason", "agent_result", "usage", "_meta"))
-_USAGE_FIELDS = frozenset(
-    ("inputTokens", "outputTokens", "totalTokens", "cachedReadTokens", "cacheCreationTokens", "reasoningTokens",
-     "modelCalls", "apiDurationMs", "costUsdTicks", "modelUsage", "numTurns", "usageIsIncomplete")
-)  # fmt: skip
 _SAID = ("modelCalls", "apiDurationMs", "numTurns", "usageIsIncomplete")
 STOP_REASONS = word_set("end_turn max_tokens max_turn_requests refusal cancelled interrupted error")
 _ABORTED = frozenset(("cancelled", "interrupted"))
@@ -363,7 +359,7 @@ _ABORTED = frozenset(("cancelled", "interrupted"))
 
 def read_turn_end(reading: Reading, update: dict[str, Any]) -> None:
     """Emit the usage and the end of a turn."""
-    reading.extra(update, _TURN_FIELDS, "turn_completed")
+    reading.extra(update, _KNOWN["turn"], "turn_completed")
     reason = reading.text(update, "stop_reason")
     reading.odd_value("turn_completed.stop_reason", reason, STOP_REASONS)
     usage = reading.mapping(update, "usage")
@@ -385,14 +381,14 @@ def read_turn_end(reading: Reading, update: dict[str, Any]) -> None:
 
 def _read_usage(reading: Reading, usage: dict[str, Any], prompt: str) -> None:
     """Emit one sighting per model. With one model the totals are its own, and say more than its entry does."""
-    reading.extra(usage, _USAGE_FIELDS, "usage", native_id=f"turn:{prompt}")
+    reading.extra(usage, _KNOWN["usage"], "usage", native_id=f"turn:{prompt}")
     models = {k: v for k, v in reading.mapping(usage, "modelUsage").items() if isinstance(v, dict)}
     if len(models) <= 1:
         model = next(iter(models), "") or reading.now("model")
         _give_usage(reading, usage, prompt, model)
         return
     for model, own in models.items():
-        reading.extra(own, _USAGE_FIELDS, "usage.modelUsage", native_id=f"turn:{prompt}/{model}")
+        reading.extra(own, _KNOWN["usage"], "usage.modelUsage", native_id=f"turn:{prompt}/{model}")
         _give_usage(reading, own, prompt, model)
     if not any("costUsdTicks" in own for own in models.values()) and "costUsdTicks" in usage:
         key = f"{prompt}:cost"

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from recollect.agents.facts import known_fields
 from recollect.agents.grok.turns import (
     MAX_OPEN,
     MAX_OUTPUT_CHARS,
@@ -43,7 +44,7 @@ from recollect.model.tools import canonical_tool
 # proposed. Evidence: format notes: Grok Build, section 3; the Agent Client Protocol.
 
 STATUSES = frozenset(("pending", "in_progress", "completed", "failed"))
-_FIELDS = word_set("sessionUpdate toolCallId title kind status rawInput rawOutput content locations name _meta")
+_FIELDS = known_fields("grok")
 _OUTPUT_KEYS = ("output", "stdout", "text", "content", "result", "message")
 _EXIT_KEYS = ("exit_code", "exitCode")
 _MAX_KNOWN = 32
@@ -83,14 +84,14 @@ def close_call(reading: Reading, call_id: str) -> Open | None:
 
 def read_call(reading: Reading, update: dict[str, Any]) -> None:
     """Emit a new call; one that is written as ended already has its result too."""
-    reading.extra(update, _FIELDS, "tool_call")
+    reading.extra(update, _FIELDS["updates_record"], "tool_call")
     _begin(reading, update)
     _go_on(reading, update)
 
 
 def read_call_update(reading: Reading, update: dict[str, Any]) -> None:
     """Emit what an update adds to a call: late arguments, output so far, or its end."""
-    reading.extra(update, _FIELDS, "tool_call_update")
+    reading.extra(update, _FIELDS["updates_record"], "tool_call_update")
     call_id = reading.text(update, "toolCallId")
     arguments = update.get("rawInput")
     known = _open(reading, call_id)
@@ -101,7 +102,14 @@ def read_call_update(reading: Reading, update: dict[str, Any]) -> None:
         if not known.known:
             give_call(reading, call_id, known.call.name, arguments)
         else:
-            _give_new_arguments(reading, known, arguments)
+            # Give those arguments of an update that the call did not have: the agent writes its own reading of them.
+            new = {
+                k: v for k, v in arguments.items() if k != "variant" and _mark(v) not in known.known and v is not None
+            }
+            if new:
+                marks = (*known.known, *(_mark(v) for v in new.values()))[:_MAX_KNOWN]
+                _replace(reading, known, msgspec.structs.replace(known, known=marks))
+                reading.kept("tool_input", new)
     _go_on(reading, update)
 
 
@@ -113,15 +121,6 @@ def _begin(reading: Reading, update: dict[str, Any]) -> None:
     if arguments is None and isinstance(update.get("locations"), list) and update["locations"]:
         arguments = {"locations": update["locations"]}
     give_call(reading, reading.text(update, "toolCallId"), name or kind, arguments)
-
-
-def _give_new_arguments(reading: Reading, known: Open, arguments: dict[str, Any]) -> None:
-    """Give those arguments of an update that the call did not have: the agent writes its own reading of them."""
-    new = {k: v for k, v in arguments.items() if k != "variant" and _mark(v) not in known.known and v is not None}
-    if new:
-        marks = (*known.known, *(_mark(v) for v in new.values()))[:_MAX_KNOWN]
-        _replace(reading, known, msgspec.structs.replace(known, known=marks))
-        reading.kept("tool_input", new)
 
 
 def _go_on(reading: Reading, update: dict[str, Any]) -> None:
@@ -301,13 +300,6 @@ def _mark(value: Json) -> int:
 
 
 METHODS = frozenset(("session/update", "_x.ai/session/update", "x.ai/session/update"))
-_LINE_FIELDS = frozenset(("timestamp", "method", "params"))
-_PARAMS_FIELDS = frozenset(("sessionId", "update", "_meta"))
-_META_FIELDS = frozenset(
-    ("eventId", "totalTokens", "hostTurn", "usage", "promptId", "promptIndex", "agentTimestampMs", "streamStartMs",
-     "turnStartMs", "updateType", "updateParams", "chunkId", "modelId", "isReplay")
-)  # fmt: skip
-_CHUNK_FIELDS = frozenset(("sessionUpdate", "content", "_meta", "messageId"))
 _SPEAKERS = {"user_message_chunk": "user", "agent_message_chunk": "agent", "agent_thought_chunk": "thought"}
 _BREAKS: dict[str, Callable[[Reading, dict[str, Any]], None]] = {
     "tool_call": read_call,
@@ -358,7 +350,7 @@ def read_line(reading: Reading) -> None:
     value = reading.value
     params = value
     if "params" in value:
-        reading.extra(value, _LINE_FIELDS, "line")
+        reading.extra(value, _FIELDS["line"], "line")
         params = reading.mapping(value, "params")
         reading.odd_value("line.method", value.get("method"), METHODS)
     meta = reading.mapping(params, "_meta")
@@ -369,8 +361,8 @@ def read_line(reading: Reading) -> None:
         reading.wrong("update")
         reading.unknown("update")
         return
-    reading.extra(params, _PARAMS_FIELDS | _LINE_FIELDS, "params")
-    reading.extra(meta, _META_FIELDS, "meta")
+    reading.extra(params, _FIELDS["params"] | _FIELDS["line"], "params")
+    reading.extra(meta, _FIELDS["meta"], "meta")
     _see_model(reading, meta, mapping(update.get("_meta")))
     _read_update(reading, kind, update, meta)
 
@@ -386,7 +378,7 @@ def _see_model(reading: Reading, meta: dict[str, Any], own: dict[str, Any]) -> N
 def _read_update(reading: Reading, kind: str, update: dict[str, Any], meta: dict[str, Any]) -> None:
     speaker = _SPEAKERS.get(kind)
     if speaker is not None:
-        reading.extra(update, _CHUNK_FIELDS, kind)
+        reading.extra(update, _FIELDS["chunk"], kind)
         reading.set(shrink=None)
         hear(reading, speaker, update, meta)
         return
@@ -399,25 +391,22 @@ def _read_update(reading: Reading, kind: str, update: dict[str, Any], meta: dict
     if read_aside is not None:
         read_aside(reading, update)
     elif kind in _NAMES or kind in _KNOWN or kind.startswith(_FAMILIES):
-        _read_known(reading, _NAMES.get(kind, kind), update)
+        # Emit an update around the conversation: its text, what it changes of the session, and everything else it says.
+        name = _NAMES.get(kind, kind)
+        rest = {k: v for k, v in update.items() if k != "sessionUpdate" and v not in (None, "", [], {})}
+        title = _take(rest, _TITLES) if name == "title" else ""
+        model = _take(rest, _MODELS) if name == "model" else ""
+        branch = _take(rest, ("branch", "head_branch", "gitBranch")) if name == "branch" else ""
+        if 0 < len(model) <= MAX_NAME_CHARS:
+            reading.set(model=short(model))
+        if name == "available_commands":
+            commands = reading.items(update, "availableCommands")
+            rest = {"availableCommands": [text(mapping(c).get("name")) for c in commands]}
+        said = _take(rest, _TEXTS)
+        call_id = text(update.get("tool_call_id"))
+        reading.add(Lifecycle(name, said, rest or None, branch=branch, model=model, title=title, call_id=call_id))
     else:
         reading.unknown(kind, update)
-
-
-def _read_known(reading: Reading, name: str, update: dict[str, Any]) -> None:
-    """Emit an update around the conversation: its text, what it changes of the session, and everything else it says."""
-    rest = {k: v for k, v in update.items() if k != "sessionUpdate" and v not in (None, "", [], {})}
-    title = _take(rest, _TITLES) if name == "title" else ""
-    model = _take(rest, _MODELS) if name == "model" else ""
-    branch = _take(rest, ("branch", "head_branch", "gitBranch")) if name == "branch" else ""
-    if 0 < len(model) <= MAX_NAME_CHARS:
-        reading.set(model=short(model))
-    if name == "available_commands":
-        commands = reading.items(update, "availableCommands")
-        rest = {"availableCommands": [text(mapping(c).get("name")) for c in commands]}
-    said = _take(rest, _TEXTS)
-    call_id = text(update.get("tool_call_id"))
-    reading.add(Lifecycle(name, said, rest or None, branch=branch, model=model, title=title, call_id=call_id))
 
 
 def _take(rest: dict[str, Any], keys: tuple[str, ...]) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any, Literal, NamedTuple
 
+from recollect.agents.facts import known_fields
 from recollect.agents.kit import adapter as kit
 from recollect.agents.kit.calls import Waiting, arrived, edits_asked, expect, file_edits
 from recollect.agents.kit.content import arguments_of, chat_content
@@ -152,7 +153,7 @@ def read_result(reading: Reading, row: dict[str, Any], content: Json, mid: str) 
     written, parts, is_readable = chat_content(content)
     if not is_readable:
         reading.wrong("content", "bad_base64")
-    envelope = _envelope(written)
+    envelope = mapping(decoded_json(written)) if written.startswith("{") else {}
     body, structured = _split(envelope, written)
     exit_code = whole(envelope.get("exit_code"))
     ok = _ok(envelope, exit_code, reading.text(row, "finish_reason"))
@@ -163,10 +164,6 @@ def read_result(reading: Reading, row: dict[str, Any], content: Json, mid: str) 
     if ok is not False:
         for number, edit in enumerate(_edits(call, envelope), 1):
             reading.add(edit, "tool", native_id=f"{mid}/edit/{number}")
-
-
-def _envelope(written: str) -> dict[str, Any]:
-    return mapping(decoded_json(written)) if written.startswith("{") else {}
 
 
 def _split(envelope: dict[str, Any], written: str) -> tuple[str, dict[str, Any]]:
@@ -216,9 +213,7 @@ KNOWN_FIELDS = word_set("""
     platform_message_id message_id observed _compressed_summary _compressed_summary_has_user_turn _db_persisted active
     compacted api_content display_kind display_metadata display_identity display_order model
 """)
-_CALL_FIELDS = word_set("""
-    id call_id response_item_id type function name arguments extra_content index thought_signature
-""")
+_KNOWN = known_fields("hermes")
 _JSON_PREFIX = "\x00json:"
 """Before content that is no text in the database; a NUL stands in no text."""
 
@@ -364,7 +359,7 @@ def _read_call(reading: Reading, call: Json, mid: str, number: int) -> None:
     native_id = f"{mid}/call:{short_name(call_id)}" if call_id else f"{mid}/call/{number}"
     reading.add(ToolCall(call_id, name, canonical_tool(name), arguments), "assistant", native_id=native_id)
     expect(reading, call_id, name, edits_asked(name, arguments))
-    reading.extra(call, _CALL_FIELDS, "tool_call", native_id=native_id)
+    reading.extra(call, _KNOWN["call"], "tool_call", native_id=native_id)
 
 
 def name_of(row: dict[str, Any]) -> str:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from recollect.agents.facts import facts_of
+from recollect.agents.facts import facts_of, known_fields
 from recollect.agents.hermes.messages import HermesState, Reading, identity_of, name_of, read_message
 from recollect.agents.kit.adapter import KitAdapter, first_line_name, read_odd
 from recollect.agents.kit.names import content_name, content_sha256, numbered
@@ -36,15 +36,7 @@ from recollect.model.tools import canonical_tool
 # Their messages have no ids and no times: a name is made of the content and of how often it came, the time is that of
 # the session.
 
-_HEADER_FIELDS = word_set("""
-    session_id model base_url platform session_start last_updated system_prompt tools message_count messages
-    model_config cwd title source conversation_tags
-""")
-_LINE_FIELDS = word_set("role model platform tools timestamp cwd system_prompt session_id")
-_TRAJECTORY_FIELDS = word_set("""
-    timestamp model prompt_index completed partial api_calls conversations toolsets_used tool_stats tool_error_counts
-    metadata
-""")
+_KNOWN = known_fields("hermes")
 _OFFSET = re.compile(r"[Zz]$|[+-]\d\d:?\d\d$")
 _THINK = re.compile(r"<think>(.*?)</think>\s*", re.DOTALL)
 _CALL = re.compile(r"<tool_call>(.*?)</tool_call>\s*", re.DOTALL)
@@ -77,7 +69,7 @@ def read_document(reading: Reading) -> None:
             read_file_message(reading, message)
         else:
             reading.unknown("message", message)
-    reading.extra(value, _HEADER_FIELDS, "session", native_id="start")
+    reading.extra(value, _KNOWN["header"], "session", native_id="start")
 
 
 def _read_header(reading: Reading, value: dict[str, Any]) -> None:
@@ -118,7 +110,7 @@ def read_line(reading: Reading) -> None:
     prompt = reading.text(value, "system_prompt")
     if prompt:
         reading.add(Instructions(prompt, "system_prompt"), native_id="system-prompt")
-    reading.extra(value, _LINE_FIELDS, "session_meta", native_id=f"meta/{reading.index}")
+    reading.extra(value, _KNOWN["line"], "session_meta", native_id=f"meta/{reading.index}")
 
 
 def read_file_message(reading: Reading, message: dict[str, Any]) -> None:
@@ -154,7 +146,7 @@ def _unknown_fields(reading: Reading, value: dict[str, Any]) -> list[Any]:
     """Return the drift of the unknown fields of a trajectory; their content stands in its facts."""
     before = len(reading.drift)
     events = len(reading.events)
-    reading.extra(value, _TRAJECTORY_FIELDS, "trajectory")
+    reading.extra(value, _KNOWN["trajectory"], "trajectory")
     found = reading.drift[before:]
     del reading.drift[before:]
     del reading.events[events:]
@@ -244,11 +236,6 @@ SESSION_FIELDS = word_set("""
     compression_ineffective_count compression_recovery_deadline compression_overload_streak profile_name
     transport_profile rewind_count archived pinned hidden last_read_at tool_names
 """)
-_USAGE_FIELDS = word_set("""
-    session_id model billing_provider billing_base_url billing_mode task api_call_count input_tokens output_tokens
-    cache_read_tokens cache_write_tokens reasoning_tokens estimated_cost_usd actual_cost_usd cost_status cost_source
-    first_seen last_seen
-""")
 _KEY_OF_USAGE = ("model", "billing_provider", "billing_base_url", "billing_mode", "task")
 _SUBAGENT_SOURCES = ("tool", "subagent")
 _MAX_PROMPT_CHARS = 200_000
@@ -296,9 +283,18 @@ def read_session(reading: Reading) -> None:
     rewinds = reading.count(row, "rewind_count")
     if rewinds:
         reading.add(Lifecycle("rewinds", detail={"rewind_count": rewinds}), native_id="rewinds")
-    _add_totals(reading, row)
+    # Emit the session's own counters; they count only where no row per model says the same.
+    usage = _usage(reading, row, f"hermes:{reading.state.session}", is_additive=not reading.now("usage_rows"))
+    if usage.input_tokens or usage.output_tokens or usage.cache_read_tokens or usage.cache_write_5m_tokens:
+        reading.add(usage, native_id="usage")
     reading.extra(row, SESSION_FIELDS, "sessions", native_id="start")
-    _read_end(reading, row)
+    reason = reading.text(row, "end_reason")
+    if row.get("ended_at") is None and not reason:
+        return
+    take_time(reading, row.get("ended_at"), "ended_at")
+    if reason == "compression":
+        reading.add(Compaction(reason), native_id="compaction")
+    reading.add(SessionEnd(reason), native_id="end")
 
 
 def _kind_of_child(config: dict[str, Any], parent: str, source: str) -> str:
@@ -309,23 +305,6 @@ def _kind_of_child(config: dict[str, Any], parent: str, source: str) -> str:
         if config.get(marker) == parent:
             return kind
     return "delegate" if source in _SUBAGENT_SOURCES else "continuation"
-
-
-def _read_end(reading: Reading, row: dict[str, Any]) -> None:
-    reason = reading.text(row, "end_reason")
-    if row.get("ended_at") is None and not reason:
-        return
-    take_time(reading, row.get("ended_at"), "ended_at")
-    if reason == "compression":
-        reading.add(Compaction(reason), native_id="compaction")
-    reading.add(SessionEnd(reason), native_id="end")
-
-
-def _add_totals(reading: Reading, row: dict[str, Any]) -> None:
-    """Emit the session's own counters; they count only where no row per model says the same."""
-    usage = _usage(reading, row, f"hermes:{reading.state.session}", is_additive=not reading.now("usage_rows"))
-    if usage.input_tokens or usage.output_tokens or usage.cache_read_tokens or usage.cache_write_5m_tokens:
-        reading.add(usage, native_id="usage")
 
 
 def read_model_usage(reading: Reading) -> None:
@@ -339,7 +318,7 @@ def read_model_usage(reading: Reading) -> None:
     usage = _usage(reading, row, f"hermes:{reading.state.session}:{key}", is_additive=True)
     reading.set(usage_rows=min(reading.now("usage_rows") + 1, 1 << 31))
     reading.add(usage, native_id=f"usage:{key}")
-    reading.extra(row, _USAGE_FIELDS, "session_model_usage", native_id=f"usage:{key}")
+    reading.extra(row, _KNOWN["usage"], "session_model_usage", native_id=f"usage:{key}")
 
 
 def _usage(reading: Reading, row: dict[str, Any], key: str, *, is_additive: bool) -> TokenUsage:
@@ -394,7 +373,6 @@ class HermesAdapter(KitAdapter[HermesState]):
 
     def recognise(self, path: str, head: bytes) -> str | None:
         """See `Adapter.recognise`: a session document, an older session's first line, a trajectory."""
-        del path
         if _DOCUMENT.match(head) and all(name in head for name in _OF_THE_DOCUMENT[:2]):
             return "file"
         line = head.lstrip().partition(b"\n")[0]
@@ -415,7 +393,6 @@ class HermesAdapter(KitAdapter[HermesState]):
         return info.stem or first_line_name(head)
 
     def read(self, reading: Reading) -> None:
-        """See `KitAdapter.read`."""
         if not isinstance(reading.record.value, dict):
             read_odd(reading)
             return
@@ -440,7 +417,12 @@ def _read_row(reading: Reading) -> None:
     if is_compacted:
         reading.set(has_compacted=True)
     if is_active or is_compacted:
-        _close_rewind(reading)
+        # Emit the rewind that ends at this message: the messages before it were taken back.
+        first = reading.now("rewound")
+        if first:
+            rewind = Rewind(reading.now("kept"), reading.now("rewound_turns") or None)
+            reading.add(rewind, native_id=f"{first}/rewind")
+            reading.set(rewound="", rewound_turns=0)
     is_turn = read_message(reading, row, name)
     if is_active or is_compacted:
         return
@@ -448,15 +430,6 @@ def _read_row(reading: Reading) -> None:
         reading.set(rewound=name, kept=reading.state.newest)
         reading.add(Lifecycle("rewound", detail={"from": name}), native_id=f"{name}/rewound")
     reading.set(rewound_turns=min(reading.now("rewound_turns") + is_turn, _MANY_TURNS))
-
-
-def _close_rewind(reading: Reading) -> None:
-    """Emit the rewind that ends at this message: the messages before it were taken back."""
-    first = reading.now("rewound")
-    if first:
-        rewind = Rewind(reading.now("kept"), reading.now("rewound_turns") or None)
-        reading.add(rewind, native_id=f"{first}/rewind")
-        reading.set(rewound="", rewound_turns=0)
 
 
 _READERS: dict[tuple[str, str], Callable[[Reading], None]] = {

@@ -253,7 +253,7 @@ def _with_member(text: str, node: Node, value: Any, *, key: str | None = None) -
     comma = skip_trivia(text, last.node.end)
     has_comma = text.startswith(",", comma)
     at = comma + 1 if has_comma else last.node.end
-    indent = _indent_at(text, last.start)
+    indent = text[_line_start(text, last.start) : last.start]
     if not _starts_line(text, last.start):
         made = _member_text(value, key, indent="", newline="")
         if len(made) <= _INLINE_CHARACTERS:
@@ -331,10 +331,6 @@ def _unit(text: str) -> str:
 
 def _starts_line(text: str, at: int) -> bool:
     return not text[_line_start(text, at) : at].strip(" \t") and _line_start(text, at) > 0
-
-
-def _indent_at(text: str, at: int) -> str:
-    return text[_line_start(text, at) : at]
 
 
 def _line_indent(text: str, at: int) -> str:

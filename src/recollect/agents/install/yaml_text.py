@@ -55,7 +55,12 @@ def insert(text: str, edit: Edit) -> str:
         if _is_null(found[1]) or (is_leaf and not found[1].value):
             return _into_empty(text, found, (edit, depth))
         header, node = found
-    return _into_sequence(text, node, edit.value)
+    if node.flow_style:
+        at = node.value[-1].end_mark.index
+        return text[:at] + ", " + json.dumps(edit.value, ensure_ascii=False) + text[at:]
+    indent = text.rfind("-", 0, node.value[-1].start_mark.index)
+    column = indent - (text.rfind("\n", 0, indent) + 1)
+    return _at_line(text, _line_after(text, node.value[-1]), _indented(_item_lines(edit.value), column))
 
 
 def remove(text: str, undo: Undo) -> str:
@@ -75,7 +80,11 @@ def remove(text: str, undo: Undo) -> str:
         if index is None:
             return text
         if len(data) > 1 or not levels:
-            return _without_item(text, node, index)
+            item = node.value[index]
+            if node.flow_style:
+                raise SettingsRefused("an item in a YAML flow list was changed by hand; remove it by hand")
+            dash = text.rfind("-", 0, item.start_mark.index)
+            return _cut_lines(text, dash, _line_after(text, item))
         levels -= 1
     elif not is_still_ours(data, undo):
         return text
@@ -85,7 +94,14 @@ def remove(text: str, undo: Undo) -> str:
         chain.pop()
         levels -= 1
     parent, (key_node, value_node) = chain[-1]
-    return _without_entry(text, parent, key_node, value_node)
+    if parent.flow_style:
+        raise SettingsRefused(f"{key_node.value} in a YAML flow mapping was changed by hand; remove it by hand")
+    end = (
+        _line_after(text, value_node)
+        if value_node.end_mark.index > key_node.end_mark.index
+        else _next_line(text, key_node.end_mark.index)
+    )
+    return _cut_lines(text, key_node.start_mark.index, end)
 
 
 def _composed(text: str) -> Any:
@@ -118,20 +134,16 @@ def _into_mapping(text: str, node: Any, header: Any, what: tuple[Edit, int]) -> 
     if node.flow_style:
         if header is None:
             raise SettingsRefused("this YAML document is one flow mapping; write it as a block to have it changed")
-        return _into_flow(text, node, what)
+        edit, depth = what
+        made = f"{json.dumps(edit.path[depth])}: {json.dumps(_nested_value(edit, depth), ensure_ascii=False)}"
+        if node.value:
+            at = node.value[-1][1].end_mark.index
+            return text[:at] + ", " + made + text[at:]
+        return text[: node.start_mark.index] + "{" + made + "}" + text[node.end_mark.index :]
     indent = node.value[0][0].start_mark.column
     if header is None:
         return _at_end(text, _indented(lines, indent))
     return _at_line(text, _next_line(text, header.end_mark.index), _indented(lines, indent))
-
-
-def _into_flow(text: str, node: Any, what: tuple[Edit, int]) -> str:
-    edit, depth = what
-    made = f"{json.dumps(edit.path[depth])}: {json.dumps(_nested_value(edit, depth), ensure_ascii=False)}"
-    if node.value:
-        at = node.value[-1][1].end_mark.index
-        return text[:at] + ", " + made + text[at:]
-    return text[: node.start_mark.index] + "{" + made + "}" + text[node.end_mark.index :]
 
 
 def _into_empty(text: str, found: tuple[Any, Any], what: tuple[Edit, int]) -> str:
@@ -143,32 +155,6 @@ def _into_empty(text: str, found: tuple[Any, Any], what: tuple[Edit, int]) -> st
     start, end = value.start_mark.index, value.end_mark.index
     cut = text[:start].rstrip(" ") + text[end:] if end > start else text
     return _at_line(cut, _next_line(cut, key.end_mark.index), _indented(lines, indent))
-
-
-def _into_sequence(text: str, node: Any, value: Any) -> str:
-    if node.flow_style:
-        at = node.value[-1].end_mark.index
-        return text[:at] + ", " + json.dumps(value, ensure_ascii=False) + text[at:]
-    indent = text.rfind("-", 0, node.value[-1].start_mark.index)
-    column = indent - (text.rfind("\n", 0, indent) + 1)
-    return _at_line(text, _line_after(text, node.value[-1]), _indented(_item_lines(value), column))
-
-
-def _without_item(text: str, node: Any, index: int) -> str:
-    item = node.value[index]
-    if node.flow_style:
-        raise SettingsRefused("an item in a YAML flow list was changed by hand; remove it by hand")
-    dash = text.rfind("-", 0, item.start_mark.index)
-    return _cut_lines(text, dash, _line_after(text, item))
-
-
-def _without_entry(text: str, parent: Any, key: Any, value: Any) -> str:
-    if parent.flow_style:
-        raise SettingsRefused(f"{key.value} in a YAML flow mapping was changed by hand; remove it by hand")
-    end = (
-        _line_after(text, value) if value.end_mark.index > key.end_mark.index else _next_line(text, key.end_mark.index)
-    )
-    return _cut_lines(text, key.start_mark.index, end)
 
 
 def _cut_lines(text: str, at: int, end: int) -> str:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from recollect.agents.facts import facts_of
+from recollect.agents.facts import facts_of, known_fields
 from recollect.agents.kimi.wire import (
     MAX_PENDING,
     KimiReading,
@@ -48,17 +48,15 @@ from recollect.model.text import flatten
 #
 # Evidence: format notes: Kimi CLI, "wire.jsonl v2"; fixtures of protocol 1.4.
 
-_ENVELOPE = frozenset(("type", "time", "timestamp", "created_at", "agentId"))
-_CONFIG = _ENVELOPE | {
+_KNOWN = known_fields("kimi")
+_CONFIG = _KNOWN["envelope"] | {
     "profileName", "systemPrompt", "subagentNames", "modelAlias", "thinkingEffort", "cwd", "environmentDisclosure",
     "agentsMdPaths", "activeToolNames", "disallowedTools", "subagents",
 }  # fmt: skip
-_TURN = _ENVELOPE | {"input", "origin"}
-_LOOP = frozenset(("uuid", "parentUuid", "turnId", "step", "stepUuid", "type"))
-_CALL = _LOOP | {"toolCallId", "name", "args", "description", "display"}
-_USAGE = frozenset(("inputOther", "output", "inputCacheRead", "inputCacheCreation"))
-_USAGE_RECORD = _ENVELOPE | {"model", "usage", "usageScope"}
-_COMPACTION = _ENVELOPE | {
+_TURN = _KNOWN["envelope"] | {"input", "origin"}
+_CALL = _KNOWN["loop"] | {"toolCallId", "name", "args", "description", "display"}
+_USAGE_RECORD = _KNOWN["envelope"] | {"model", "usage", "usageScope"}
+_COMPACTION = _KNOWN["envelope"] | {
     "summary", "contextSummary", "compactedCount", "tokensBefore", "tokensAfter", "keptUserMessageCount",
 }  # fmt: skip
 _ORIGINS = frozenset(("user", "system_trigger", "injection"))
@@ -92,15 +90,15 @@ def read_code(reading: KimiReading) -> None:
     if reader is not None:
         reader(reading)
     elif kind in _ASIDES:
-        rest = {k: v for k, v in value.items() if k not in _ENVELOPE and v not in (None, "", [], {})}
+        rest = {k: v for k, v in value.items() if k not in _KNOWN["envelope"] and v not in (None, "", [], {})}
         said = kind if _ASIDES[kind] in ("mode", "compaction_ended") else ""
         reading.add(Lifecycle(_ASIDES[kind], text=said, detail=without_opaque(rest) or None))
     else:
-        reading.unknown(kind, without_opaque({k: v for k, v in value.items() if k not in _ENVELOPE}))
+        reading.unknown(kind, without_opaque({k: v for k, v in value.items() if k not in _KNOWN["envelope"]}))
 
 
 def _metadata(reading: KimiReading) -> None:
-    reading.extra(reading.value, _ENVELOPE | {"protocol_version"}, "metadata")
+    reading.extra(reading.value, _KNOWN["envelope"] | {"protocol_version"}, "metadata")
 
 
 def _config(reading: KimiReading) -> None:
@@ -189,7 +187,7 @@ def _loop(reading: KimiReading) -> None:
         call_id = reading.text(event, "toolCallId") or text(event.get("parentUuid"))
         # Only failures are marked: a result without the mark is a success.
         add_result(reading, call_id, result, ok=result.get("isError") is not True)
-        reading.extra(event, _LOOP | {"toolCallId", "result"}, kind)
+        reading.extra(event, _KNOWN["loop"] | {"toolCallId", "result"}, kind)
     elif kind == "step.end":
         _step_end(reading, event, uuid)
     elif kind in ("step.begin", "llm.request"):
@@ -217,11 +215,11 @@ def _part(reading: KimiReading, event: dict[str, Any], uuid: str) -> None:
         reading.add(AssistantMessage(parts=(media_of(reading, part, kind),)), "assistant", native_id=name)
     else:
         reading.unknown(f"part/{kind}", without_opaque(part), native_id=name)
-    reading.extra(event, _LOOP | {"part"}, "content.part")
+    reading.extra(event, _KNOWN["loop"] | {"part"}, "content.part")
 
 
 def _step_end(reading: KimiReading, event: dict[str, Any], uuid: str) -> None:
-    rest = {k: v for k, v in event.items() if k not in _LOOP and k not in ("usage", "model")}
+    rest = {k: v for k, v in event.items() if k not in _KNOWN["loop"] and k not in ("usage", "model")}
     name = f"step.end:{uuid}" if uuid else None
     reading.add(Lifecycle("step_ended", detail=without_opaque(rest) or None), native_id=name)
     usage = reading.mapping(event, "usage")
@@ -264,14 +262,14 @@ def _spend(reading: KimiReading, usage: dict[str, Any], spent: Spent, *, is_addi
     reading.add(payload, "assistant", native_id=spent.name)
     if is_storable(spent.key) and is_storable(spent.model):
         reading.set(spent=Spent(spent.name, spent.key, spent.model, counts))
-    reading.extra(usage, _USAGE, "usage")
+    reading.extra(usage, _KNOWN["usage"], "usage")
 
 
 def _permission(reading: KimiReading) -> None:
     value = reading.value
     result = mapping(value.get("result"))
     said = "\n".join(filter(None, (text(value.get("action")), text(result.get("decision")))))
-    rest = {k: v for k, v in value.items() if k not in _ENVELOPE and k not in ("action", "toolCallId")}
+    rest = {k: v for k, v in value.items() if k not in _KNOWN["envelope"] and k not in ("action", "toolCallId")}
     call_id = text(value.get("toolCallId"))
     reading.add(Lifecycle("permission", text=said, detail=without_opaque(rest) or None, call_id=call_id))
     feedback = text(result.get("feedback"))
@@ -284,7 +282,7 @@ def _compaction_started(reading: KimiReading) -> None:
     if is_storable(source):
         reading.set(trigger=source)
     reading.add(Lifecycle("compaction_started", text=source))
-    reading.extra(reading.value, _ENVELOPE | {"source"}, "full_compaction.begin")
+    reading.extra(reading.value, _KNOWN["envelope"] | {"source"}, "full_compaction.begin")
 
 
 def _compacted(reading: KimiReading) -> None:
@@ -319,9 +317,6 @@ _READERS: dict[str, Callable[[KimiReading], None]] = {
 # What wire and context say alike has the same name in both (`state.named`), so that the copy is no second event.
 # Evidence: format notes: Kimi CLI, "context.jsonl"; recorded contexts of 2025-10; kimi_cli/soul/context.py.
 
-_MESSAGE = frozenset(("role", "content", "tool_calls", "tool_call_id", "name", "partial"))
-_CONTEXT_CALL = frozenset(("type", "id", "function", "extras"))
-
 
 def read_context(reading: KimiReading) -> None:
     """Emit the events of one row of a context."""
@@ -344,7 +339,7 @@ def read_context(reading: KimiReading) -> None:
         add_system_prompt(reading, value.get("content"))
     elif role in ("user", "assistant", "tool", "system", "developer"):
         _read_context_message(reading, role)
-        reading.extra(value, _MESSAGE, f"context.{role}")
+        reading.extra(value, _KNOWN["message"], f"context.{role}")
     else:
         reading.unknown(role or "context", without_opaque(value))
 
@@ -386,20 +381,13 @@ def _call(reading: KimiReading, call: Any) -> None:
     function = reading.mapping(call, "function")
     arguments = arguments_of(reading, function.get("arguments"))
     add_call(reading, reading.text(call, "id"), reading.text(function, "name"), arguments)
-    reading.extra(call, _CONTEXT_CALL, "tool_call")
+    reading.extra(call, _KNOWN["context_call"], "tool_call")
 
 
 # The files beside a session: its state, and the list of folders that Kimi was started in.
 #
 # Evidence: format notes: Kimi CLI; kimi_cli/metadata.py, kimi_cli/session_state.py; fixtures of Kimi Code.
 
-_STATE = word_set("""
-    createdAt updatedAt title isCustomTitle agents custom workDir lastPrompt version custom_title title_generated
-    title_generate_attempts archived archived_at auto_archive_exempt approval additional_dirs dynamic_subagents
-    plan_mode plan_session_id plan_slug wire_mtime todos
-""")
-_FOLDERS = frozenset(("work_dirs", "thinking", "session_to_workdir"))
-_WORK_DIR = frozenset(("path", "last_session_id", "kaos"))
 _SETTINGS = ("approval", "additional_dirs", "dynamic_subagents", "todos")
 
 
@@ -414,19 +402,7 @@ def read_state(reading: KimiReading) -> None:
     settings = {k: value[k] for k in _SETTINGS if value.get(k)}
     if settings:
         reading.kept("state", settings, native_id="state/settings")
-    reading.extra(value, _STATE, "state", native_id="state")
-
-
-def read_folders(reading: KimiReading) -> None:
-    """Emit the folder of each session that `kimi.json` names: sessions lie under a hash of it only."""
-    value = reading.value
-    for entry in reading.items(value, "work_dirs"):
-        found = mapping(entry)
-        _add_folder(reading, text(found.get("last_session_id")), text(found.get("path")))
-        reading.extra(found, _WORK_DIR, "work_dir", native_id=f"work_dir:{text(found.get('path'))}")
-    for session, path in reading.mapping(value, "session_to_workdir").items():
-        _add_folder(reading, session, text(path))
-    reading.extra(value, _FOLDERS, "kimi.json", native_id="folders")
+    reading.extra(value, _KNOWN["state"], "state", native_id="state")
 
 
 def _add_folder(reading: KimiReading, session: str, path: str) -> None:
@@ -473,7 +449,6 @@ class KimiAdapter(KitAdapter[KimiState]):
         return _origin_of(info.path).session or info.stem or first_line_name(head)
 
     def begin(self, info: SourceInfo) -> KimiState:
-        """See `Adapter.begin`."""
         origin = _origin_of(info.path)
         return KimiState(
             session=info.session, role=info.role, name=info.name, parent_session=origin.parent, agent=origin.agent
@@ -488,7 +463,15 @@ class KimiAdapter(KitAdapter[KimiState]):
         if role == "state":
             read_state(reading)
         elif role == "folders":
-            read_folders(reading)
+            # Emit the folder of each session that `kimi.json` names: sessions lie under a hash of it only.
+            value = reading.value
+            for entry in reading.items(value, "work_dirs"):
+                found = mapping(entry)
+                _add_folder(reading, text(found.get("last_session_id")), text(found.get("path")))
+                reading.extra(found, _KNOWN["work_dir"], "work_dir", native_id=f"work_dir:{text(found.get('path'))}")
+            for session, path in reading.mapping(value, "session_to_workdir").items():
+                _add_folder(reading, session, text(path))
+            reading.extra(value, _KNOWN["folders"], "kimi.json", native_id="folders")
         elif role in ("context", "old_context"):
             read_context(reading)
         elif "message" in reading.value and "type" not in reading.value:

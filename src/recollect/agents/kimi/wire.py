@@ -11,11 +11,12 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from recollect.agents.facts import known_fields
 from recollect.agents.kit.adapter import Reading
 from recollect.agents.kit.calls import Waiting, arrived, edits_asked, expect, file_edits
 from recollect.agents.kit.content import arguments_of, base64_part, without_opaque
 from recollect.agents.kit.names import NamingState, content_sha256, is_encodable, is_storable, numbered
-from recollect.agents.kit.values import items, mapping, text, whole, word_set
+from recollect.agents.kit.values import items, mapping, text, whole
 from recollect.model.payloads import (
     AssistantMessage,
     Compaction,
@@ -106,7 +107,7 @@ _COMMAND = re.compile(r"/[a-z][\w:-]*(?:\s|\Z)")
 _NOTE = re.compile(r"\A<system>(.*?)</system>\s*", re.DOTALL)
 _INJECTED = ("<system-reminder>", "<system>", "<git-context>", "<notification")
 _TAIL_CHARS = 200
-_DISPLAY = frozenset(("type", "path", "old_text", "new_text", "is_summary", "old_start", "new_start"))
+_KNOWN = known_fields("kimi")
 
 
 def content_of(reading: KimiReading, content: Any) -> tuple[str, tuple[Part, ...]]:
@@ -222,7 +223,7 @@ def add_system_prompt(reading: KimiReading, prompt: object) -> None:
 def _edits(reading: KimiReading, call: Waiting | None, call_id: str, diffs: list[dict[str, Any]]) -> list[FileEdit]:
     """Return the edits that the result shows, else those that the call asked for."""
     for block in diffs:
-        reading.extra(block, _DISPLAY, "display.diff")
+        reading.extra(block, _KNOWN["display"], "display.diff")
     if not diffs:
         return file_edits(call) if call else []
     paths = {text(block.get("path")) for block in diffs}
@@ -241,13 +242,6 @@ def _edits(reading: KimiReading, call: Waiting | None, call_id: str, diffs: list
     ]
 
 
-_RECORD = frozenset(("timestamp", "message"))
-_USAGE = frozenset(("input_other", "output", "input_cache_read", "input_cache_creation"))
-_STATUS = word_set("context_usage context_tokens max_context_tokens token_usage message_id plan_mode mcp_status")
-_TEXT = frozenset(("type", "text"))
-_THINK = frozenset(("type", "think", "encrypted"))
-_CALL = frozenset(("type", "id", "function", "extras"))
-_RESULT = frozenset(("tool_call_id", "return_value", "result"))
 _ASIDES = {
     "TurnEnd": "turn_ended",
     "StepBegin": "step_started",
@@ -301,7 +295,7 @@ def read_wire(reading: KimiReading) -> None:
         reading.add(Lifecycle(_ASIDES[kind], text=_words(payload), detail=detail or None, call_id=call_id))
     else:
         reading.unknown(kind or "wire", without_opaque(payload or value))
-    reading.extra(value, _RECORD, "wire")
+    reading.extra(value, _KNOWN["record"], "wire")
 
 
 def _words(payload: dict[str, Any]) -> str:
@@ -327,12 +321,12 @@ def _part(reading: KimiReading, payload: dict[str, Any]) -> None:
     if kind == "text":
         said = reading.text(payload, "text")
         reading.add(AssistantMessage(said), "assistant", native_id=named_text(reading, "said", said))
-        reading.extra(payload, _TEXT, "ContentPart.text")
+        reading.extra(payload, _KNOWN["text"], "ContentPart.text")
     elif kind == "think":
         thought = reading.text(payload, "think")
         is_sealed = not thought and bool(payload.get("encrypted"))
         reading.add(Thinking(thought, "", is_sealed), "assistant", native_id=named_text(reading, "thought", thought))
-        reading.extra(payload, _THINK, "ContentPart.think")
+        reading.extra(payload, _KNOWN["think"], "ContentPart.think")
     elif kind.endswith("_url"):
         part = media_of(reading, payload, kind)
         reading.add(AssistantMessage(parts=(part,)), "assistant")
@@ -349,7 +343,7 @@ def _call(reading: KimiReading, payload: dict[str, Any]) -> None:
     raw = written if isinstance(written, str) else ""
     if is_storable(name) and is_storable(tool) and is_storable(call_id) and len(raw) <= MAX_ARGUMENT_CHARS:
         reading.set(open_call=OpenCall(name, call_id, tool, raw if is_encodable(raw) else ""))
-    reading.extra(payload, _CALL, "ToolCall")
+    reading.extra(payload, _KNOWN["call"], "ToolCall")
 
 
 def _call_part(reading: KimiReading, payload: dict[str, Any]) -> None:
@@ -371,7 +365,7 @@ def _result(reading: KimiReading, payload: dict[str, Any]) -> None:
     is_error = told.get("is_error")
     ok = not is_error if isinstance(is_error, bool) else None
     add_result(reading, reading.text(payload, "tool_call_id"), told, ok=ok)
-    reading.extra(payload, _RESULT, "ToolResult")
+    reading.extra(payload, _KNOWN["result"], "ToolResult")
 
 
 def _status(reading: KimiReading, payload: dict[str, Any]) -> None:
@@ -387,13 +381,15 @@ def _status(reading: KimiReading, payload: dict[str, Any]) -> None:
             other, output, read, written = counts
             spent = TokenUsage("", other, output, read, written, dedupe_key=key)
             reading.add(spent, "assistant", native_id=f"usage:{key}")
-        reading.extra(usage, _USAGE, "token_usage")
+        reading.extra(usage, _KNOWN["wire_usage"], "token_usage")
     facts = {
-        k: v for k, v in payload.items() if k in _STATUS and k not in ("token_usage", "message_id") and v is not None
+        k: v
+        for k, v in payload.items()
+        if k in _KNOWN["status"] and k not in ("token_usage", "message_id") and v is not None
     }
     if facts:
         reading.add(Lifecycle("status", detail=facts))
-    reading.extra(payload, _STATUS, "StatusUpdate")
+    reading.extra(payload, _KNOWN["status"], "StatusUpdate")
 
 
 def _request(reading: KimiReading, payload: dict[str, Any]) -> None:

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from recollect.agents.facts import known_by_type, known_fields
 from recollect.agents.kit.adapter import Reading, read_odd
 from recollect.agents.kit.calls import Waiting, arrived, edits_of, expect, give_edits, insertion_of
 from recollect.agents.kit.content import base64_part, without_opaque
 from recollect.agents.kit.names import NamingState, content_name, is_storable, name_of, numbered
-from recollect.agents.kit.values import items, mapping, number, text, whole, word_set
+from recollect.agents.kit.values import items, mapping, number, text, whole
 from recollect.model.payloads import (
     AssistantMessage,
     Compaction,
@@ -121,17 +122,7 @@ def _block_text(block: Json) -> str:
 # newest one counts. `tools`, `transcript` (the same talk as lines), `tangent_state` (a copy of the history) and the
 # trackers of files stay in the archive. Evidence: format notes: Kiro; types of the CLI's open predecessor.
 
-_ROW = frozenset(("key", "conversation_id", "value", "created_at", "updated_at"))
-_VALUE = word_set("""
-    conversation_id next_message history valid_history_range transcript tools context_manager context_message_length
-    latest_summary model model_info file_line_tracker checkpoint_manager mcp_enabled mcp_last_checked mcp_registry_url
-    mcp_registry_cache mcp_server_versions mcp_registry_error_type mcp_disabled_due_to_api_failure tangent_state
-    user_turn_metadata summary_state agents
-""")
-_ENTRY = frozenset(("user", "assistant", "request_metadata"))
-_USER = frozenset(("additional_context", "env_context", "content", "timestamp", "images"))
-_ANSWER = frozenset(("message_id", "content", "tool_uses", "thinking"))
-_USE = frozenset(("id", "name", "orig_name", "args", "orig_args"))
+_KNOWN = known_fields("kiro")
 
 
 def read_row(reading: KiroReading) -> None:
@@ -160,13 +151,10 @@ def read_row(reading: KiroReading) -> None:
     said = text(summary) or text(next(iter(items(summary)), None))
     if said:
         reading.add(Compaction("summary", said), native_id=f"compaction:{content_name(said)}")
-    reading.extra(row, _ROW, "conversations", native_id="row")
-    reading.extra(without_opaque(value), _VALUE, "conversation", native_id="conversation")
-    _rename(reading, before, text(value.get("conversation_id")))
-
-
-def _rename(reading: KiroReading, before: int, session: str) -> None:
-    """Emit the events to the conversation that the value names: a row of the old table is overwritten by the next."""
+    reading.extra(row, _KNOWN["row"], "conversations", native_id="row")
+    reading.extra(without_opaque(value), _KNOWN["value"], "conversation", native_id="conversation")
+    # Emit the events to the conversation that the value names: a row of the old table is overwritten by the next.
+    session = text(value.get("conversation_id"))
     if not session or session == reading.state.session:
         return
     events = reading.events[before:]
@@ -193,7 +181,7 @@ def _read_history(reading: KiroReading, value: dict[str, Any]) -> None:
             reading.add(Lifecycle("model", model=model), native_id=name)
         reading.date(request.get("stream_end_timestamp_ms"), "stream_end_timestamp_ms")
         _read_answer(reading, mapping(entry.get("assistant")))
-        reading.extra(entry, _ENTRY, "history", native_id=name_of(reading, "entry", sorted(entry)))
+        reading.extra(entry, _KNOWN["entry"], "history", native_id=name_of(reading, "entry", sorted(entry)))
 
 
 def _read_user(reading: KiroReading, user: dict[str, Any]) -> None:
@@ -218,7 +206,7 @@ def _read_user(reading: KiroReading, user: dict[str, Any]) -> None:
             mark = content_name([result.get("tool_use_id") for result in results])
             reading.add(Lifecycle("interrupted"), native_id=numbered(reading, f"interrupted:{mark}"))
         _give_prompt(reading, user, text(said.get("prompt")))
-    reading.extra(without_opaque(user), _USER, "user", native_id=name_of(reading, "fields", sorted(user)))
+    reading.extra(without_opaque(user), _KNOWN["user"], "user", native_id=name_of(reading, "fields", sorted(user)))
 
 
 def _give_prompt(reading: KiroReading, user: dict[str, Any], said: str) -> None:
@@ -247,8 +235,8 @@ def _read_answer(reading: KiroReading, assistant: dict[str, Any]) -> None:
             reading.add(payload, "assistant", native_id=name)
         for use in map(mapping, reading.items(answer, "tool_uses")):
             give_call(reading, text(use.get("id")), text(use.get("name")), use.get("args"), message_id)
-            reading.extra(use, _USE, "tool_use", native_id=f"use:{text(use.get('id'))}")
-        reading.extra(answer, _ANSWER, kind, native_id=name)
+            reading.extra(use, _KNOWN["use"], "tool_use", native_id=f"use:{text(use.get('id'))}")
+        reading.extra(answer, _KNOWN["answer"], kind, native_id=name)
 
 
 def _image(image: dict[str, Any]) -> Part:
@@ -258,14 +246,7 @@ def _image(image: dict[str, Any]) -> Part:
     return base64_part("image", f"image/{form}" if form else "", data)[0]
 
 
-_LINE = frozenset(("version", "kind", "data"))
-_DATA = {
-    "Prompt": frozenset(("message_id", "content", "meta")),
-    "AssistantMessage": frozenset(("message_id", "content", "meta")),
-    "ToolResults": frozenset(("message_id", "content", "results", "meta")),
-    "Compaction": frozenset(("summary", "strategy", "message_id", "meta")),
-}
-_SIDECAR = word_set("session_id cwd title created_at updated_at session_state session_created_reason parent_session_id")
+_DATA = known_by_type("kiro", "data")
 _TURN_TOKENS = (
     "input_token_count",
     "output_token_count",
@@ -307,7 +288,7 @@ def read_line(reading: KiroReading) -> None:
     else:
         reading.unknown(kind, without_opaque(line))
         return
-    reading.extra(line, _LINE, kind)
+    reading.extra(line, _KNOWN["line"], kind)
     reading.extra(data, _DATA[kind], f"{kind}.data")
 
 
@@ -426,7 +407,7 @@ def read_sidecar(reading: KiroReading) -> None:
     turns = reading.mapping(state, "conversation_metadata").get("user_turn_metadatas")
     for index, turn in enumerate(turns if isinstance(turns, list) else ()):
         _read_turn(reading, mapping(turn), index, model)
-    reading.extra(value, _SIDECAR, "sidecar", native_id="sidecar")
+    reading.extra(value, _KNOWN["sidecar"], "sidecar", native_id="sidecar")
 
 
 def _read_turn(reading: KiroReading, turn: dict[str, Any], index: int, model: str) -> None:

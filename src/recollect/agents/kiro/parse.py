@@ -6,12 +6,12 @@ import binascii
 import re
 from typing import Any, ClassVar
 
-from recollect.agents.facts import facts_of
+from recollect.agents.facts import facts_of, known_fields
 from recollect.agents.kiro.lines import KiroReading, KiroState, read_line, read_row, read_sidecar
 from recollect.agents.kit.adapter import KitAdapter, first_line_name, read_odd
 from recollect.agents.kit.content import base64_part, content_text, without_opaque
 from recollect.agents.kit.names import content_name, name_of, numbered
-from recollect.agents.kit.values import mapping, text, whole, word_set
+from recollect.agents.kit.values import mapping, text, whole
 from recollect.model.payloads import (
     AssistantMessage,
     Instructions,
@@ -29,16 +29,7 @@ from recollect.model.text import flatten
 #
 # Evidence: format notes: Kiro; other readers of the IDE's files.
 
-_ITEM = word_set("message contextItems editorState promptLogs executionId modifiers toolCallStates")
-_MESSAGE = frozenset(("role", "content", "id", "executionId"))
-_SESSION = frozenset(
-    ("sessionId", "title", "workspaceDirectory", "history", "dateCreated", "selectedModel", "defaultModelTitle",
-     "autonomyMode", "sessionType", "config", "context", "selectedProfileId")
-)  # fmt: skip
-_INDEX = frozenset(("sessionId", "title", "dateCreated", "workspaceDirectory"))
-_CHAT = frozenset(("executionId", "actionId", "chat", "metadata", "context", "validations"))
-_CHAT_MESSAGE = frozenset(("role", "content"))
-_METADATA = frozenset(("modelId", "modelProvider", "workflow", "workflowId", "startTime", "endTime"))
+_KNOWN = known_fields("kiro")
 _SYSTEM = ("# System Prompt", "# Identity", "<identity>", "## Included Rules", "You are operating in a workspace")
 _ACKNOWLEDGED = "I will follow these instructions."
 _WRAP = ("<kiro-ide-message>", "</kiro-ide-message>")
@@ -70,8 +61,8 @@ def read_item(reading: KiroReading) -> None:
     execution = text(item.get("executionId")) or text(message.get("executionId"))
     if execution:
         reading.add(Lifecycle("execution", detail={"id": execution}), native_id=f"{base}/execution")
-    reading.extra(item, _ITEM, "item", native_id=base)
-    reading.extra(message, _MESSAGE, "message", native_id=base)
+    reading.extra(item, _KNOWN["item"], "item", native_id=base)
+    reading.extra(message, _KNOWN["message"], "message", native_id=base)
 
 
 def read_chat(reading: KiroReading) -> None:
@@ -83,13 +74,32 @@ def read_chat(reading: KiroReading) -> None:
     role, content = message.get("role"), message.get("content")
     reading.native_id = name_of(reading, "chat", role, content)
     _read_message(reading, role, content)
-    reading.extra(message, _CHAT_MESSAGE, "chat")
+    reading.extra(message, _KNOWN["chat_message"], "chat")
 
 
 def _read_message(reading: KiroReading, role: Json, content: Json) -> None:
     said = _said(content)
     if role in ("user", "human"):
-        _read_user(reading, said, content)
+        # Give text in the user's role: instructions that the IDE puts there, or what the person wrote.
+        plain = said.strip()
+        found: list[Part] = []
+        for part in content if isinstance(content, list) else ():
+            value = mapping(part)
+            url = text(mapping(value.get("imageUrl")).get("url"))
+            if url.startswith("data:"):
+                media_type, _, data = url[5:].partition(";base64,")
+                image = reading.readable(base64_part("image", media_type[:100], data), "imageUrl")
+                found.append(image)
+            elif url:
+                found.append(Part("image", url=url[:4096]))
+        parts = tuple(found)
+        if plain.startswith(_SYSTEM):
+            reading.add(Instructions(said, "system_prompt"))
+            return
+        if plain.startswith(_WRAP[0]):
+            plain = plain.removeprefix(_WRAP[0]).removesuffix(_WRAP[1]).strip()
+        if plain or parts:
+            reading.add(UserMessage(plain, parts=parts), "user")
     elif role in ("assistant", "bot"):
         if said.strip() == _ACKNOWLEDGED:
             reading.add(Lifecycle("notice", text=said))
@@ -103,19 +113,6 @@ def _read_message(reading: KiroReading, role: Json, content: Json) -> None:
         reading.unknown(f"message/{role}" if isinstance(role, str) else "message", without_opaque(content))
 
 
-def _read_user(reading: KiroReading, said: str, content: Json) -> None:
-    """Give text in the user's role: instructions that the IDE puts there, or what the person wrote."""
-    plain = said.strip()
-    parts = _images(reading, content)
-    if plain.startswith(_SYSTEM):
-        reading.add(Instructions(said, "system_prompt"))
-        return
-    if plain.startswith(_WRAP[0]):
-        plain = plain.removeprefix(_WRAP[0]).removesuffix(_WRAP[1]).strip()
-    if plain or parts:
-        reading.add(UserMessage(plain, parts=parts), "user")
-
-
 def _said(content: Json) -> str:
     if not isinstance(content, list):
         return content_text(content)
@@ -127,20 +124,6 @@ def _part_text(part: Json) -> str:
     if value.get("type") in ("text", "mention"):
         return text(value.get("text"))
     return "" if value.get("type") in ("imageUrl", "image") else flatten(without_opaque(part))
-
-
-def _images(reading: KiroReading, content: Json) -> tuple[Part, ...]:
-    found: list[Part] = []
-    for part in content if isinstance(content, list) else ():
-        value = mapping(part)
-        url = text(mapping(value.get("imageUrl")).get("url"))
-        if url.startswith("data:"):
-            media_type, _, data = url[5:].partition(";base64,")
-            image = reading.readable(base64_part("image", media_type[:100], data), "imageUrl")
-            found.append(image)
-        elif url:
-            found.append(Part("image", url=url[:4096]))
-    return tuple(found)
 
 
 def read_session(reading: KiroReading) -> None:
@@ -157,7 +140,7 @@ def read_session(reading: KiroReading) -> None:
     if model:
         reading.set(model=model[:200])
         reading.add(Lifecycle("model", model=model), native_id="model")
-    reading.extra(value, _SESSION, "session", native_id="session")
+    reading.extra(value, _KNOWN["session"], "session", native_id="session")
 
 
 def read_index(reading: KiroReading) -> None:
@@ -176,7 +159,7 @@ def read_index(reading: KiroReading) -> None:
     start = SessionStart(cwd=reading.text(entry, "workspaceDirectory"))
     reading.add(start, native_id="index/start", session=session)
     _give_title(reading, entry, session)
-    reading.extra(entry, _INDEX, "sessions", native_id=f"entry:{session}")
+    reading.extra(entry, _KNOWN["index"], "sessions", native_id=f"entry:{session}")
 
 
 def _give_title(reading: KiroReading, value: dict[str, Any], session: str | None) -> None:
@@ -207,8 +190,8 @@ def read_execution(reading: KiroReading) -> None:
     for name in ("context", "validations"):
         if value.get(name):
             reading.kept(name, without_opaque(value[name]), native_id=f"{name}:{content_name(value[name])}")
-    reading.extra(value, _CHAT, "execution", native_id="document")
-    reading.extra(metadata, _METADATA, "metadata", native_id="metadata")
+    reading.extra(value, _KNOWN["chat"], "execution", native_id="document")
+    reading.extra(metadata, _KNOWN["metadata"], "metadata", native_id="metadata")
 
 
 def folder_in(name: str) -> str:
@@ -244,8 +227,6 @@ class KiroAdapter(KitAdapter[KiroState]):
     }
 
     def recognise(self, path: str, head: bytes) -> str | None:
-        """See `Adapter.recognise`."""
-        del path
         if _LINE.match(head):
             return "cli"
         if _IS_CHAT.search(head) and b'"executionId"' in head:
@@ -254,7 +235,6 @@ class KiroAdapter(KitAdapter[KiroState]):
         return "ide" if is_ide and b'"history"' in head else None
 
     def identify(self, info: SourceInfo, head: bytes) -> str:
-        """See `Adapter.identify`."""
         folder = info.path.split("/")[-2] if "/" in info.path else ""
         if info.role == "conversation" and not _UUID.fullmatch(info.document):
             # The old table names a conversation by its folder only; the id stands in the value.
@@ -271,6 +251,5 @@ class KiroAdapter(KitAdapter[KiroState]):
         return info.document or info.stem or first_line_name(head)
 
     def told_by(self, info: SourceInfo) -> dict[str, Any]:
-        """See `KitAdapter.told_by`."""
         segments = info.path.split("/")
         return {"folder": segments[-2][:4096] if len(segments) > 1 else ""}

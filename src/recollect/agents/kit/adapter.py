@@ -300,7 +300,6 @@ class KitAdapter(Generic[S]):
 
     def recognise(self, path: str, head: bytes) -> str | None:
         """See `Adapter.recognise`. Without a fingerprint of its own, an agent's files are known by their place only."""
-        del path, head
         return None
 
     def source_key(self, info: SourceInfo) -> str:
@@ -312,17 +311,14 @@ class KitAdapter(Generic[S]):
         return info.document or info.stem or first_line_name(head)
 
     def begin(self, info: SourceInfo) -> S:
-        """See `Adapter.begin`."""
         known = {"session": info.session, "role": info.role, "name": info.name, "document": info.document}
         return self.state_type(**known | self.told_by(info))
 
     def told_by(self, info: SourceInfo) -> dict[str, Any]:
         """Return what else a source's place tells the first record: fields of the state."""
-        del info
         return {}
 
     def parse(self, record: Record, state: S) -> Parsed[S]:
-        """See `Adapter.parse`."""
         reading = Reading(record, state)
         self.read(reading)
         return reading.finish()

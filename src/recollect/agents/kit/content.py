@@ -353,7 +353,6 @@ def _read_call(reading: Reading[Any], block: dict[str, Any], where: str | None, 
 
 
 def _read_result(reading: Reading[Any], block: dict[str, Any], where: str | None, speaker: Speaker) -> None:
-    del speaker
     said, ok, structured = output_of(block)
     parts = tuple(
         _part(reading, item, "image")

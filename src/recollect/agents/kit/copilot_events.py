@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from recollect.agents.facts import known_fields
 from recollect.agents.kit import copilot_session as session
 from recollect.agents.kit.adapter import Reading, read_odd, remember
 from recollect.agents.kit.calls import edits_of, edits_of_patch, path_of
@@ -98,19 +99,7 @@ S = TypeVar("S", bound=CopilotState)
 _EXIT = re.compile(r"(?:exited|completed) with (?:exit )?code:? (-?\d{1,9})\b|^exit code: (-?\d{1,9})\b", re.M)
 _TAIL_CHARS = 300
 """The shell tool writes how a command ended at the end of its output."""
-_REQUEST_FIELDS = word_set("toolCallId name arguments type intentionSummary toolTitle mcpServerName mcpToolName")
-_START_FIELDS = frozenset((
-    "toolCallId", "toolName", "arguments", "mcpServerName", "mcpToolName", "parentToolCallId", "model", "turnId",
-    "interactionId", "shellToolInfo", "rte", "displayVerbatim",
-))  # fmt: skip
-_END_FIELDS = frozenset((
-    "toolCallId", "toolName", "success", "model", "interactionId", "turnId", "result", "error", "toolTelemetry",
-    "parentToolCallId", "isUserRequested", "rte", "sandboxed",
-))  # fmt: skip
-_RESULT_FIELDS = frozenset((
-    "content", "detailedContent", "contents", "result_type", "resultType", "text_result_for_llm", "textResultForLlm",
-    "error", "session_log", "sessionLog", "toolTelemetry",
-))  # fmt: skip
+_FIELDS = known_fields("copilot")
 
 
 def read_call(
@@ -138,13 +127,13 @@ def read_call(
     )
     reading.set(calls=with_call(reading.now("calls"), call))
     if not is_start:
-        reading.extra(request, _REQUEST_FIELDS, "toolRequest", native_id=f"call:{call_id}" if call_id else None)
+        reading.extra(request, _FIELDS["request"], "toolRequest", native_id=f"call:{call_id}" if call_id else None)
 
 
 def read_start(reading: Reading[S], data: dict[str, Any], session: str | None) -> None:
     """Emit a call whose start is its first record; also one that the user requested."""
     read_call(reading, data, message_id="", session=session, is_start=True)
-    reading.extra(data, _START_FIELDS, "tool.execution_start")
+    reading.extra(data, _FIELDS["start"], "tool.execution_start")
 
 
 def read_complete(reading: Reading[S], data: dict[str, Any], session: str | None) -> None:
@@ -173,8 +162,8 @@ def read_complete(reading: Reading[S], data: dict[str, Any], session: str | None
         if not edit.diff and edit.before is None and edit.after is None and len(edits) == 1:
             shown = msgspec.structs.replace(edit, diff=detailed)
         reading.add(shown, "tool", native_id=f"edit:{call_id}:{i}", session=session)
-    reading.extra(data, _END_FIELDS, "tool.execution_complete")
-    reading.extra(found, _RESULT_FIELDS, "tool.execution_complete.result")
+    reading.extra(data, _FIELDS["end"], "tool.execution_complete")
+    reading.extra(found, _FIELDS["result"], "tool.execution_complete.result")
 
 
 def _is_ok(reading: Reading[S], data: dict[str, Any], found: dict[str, Any], exit_code: int | None) -> bool | None:
@@ -248,16 +237,6 @@ def _first(found: dict[str, Any], *names: str) -> str:
 
 _SKILL = "<skill-context"
 _MAX_TURNS = 512
-_USER_FIELDS = word_set("""
-    content transformedContent attachments source agentMode delivery interactionId parentAgentTaskId
-    supportedNativeDocumentMimeTypes nativeDocumentPathFallbackPaths parentToolCallId inputIntegrity inputOrigin
-    isAutopilotContinuation
-""")
-_ASSISTANT_FIELDS = word_set("""
-    messageId content toolRequests reasoningText reasoningOpaque encryptedContent outputTokens parentToolCallId
-    interactionId turnId model apiCallId clientRequestId requestId serviceRequestId rte chunkIndex chunkCount phase
-    toolCallId
-""")
 
 
 def read_user(reading: Reading[S], data: dict[str, Any], session: str | None) -> None:
@@ -277,7 +256,7 @@ def read_user(reading: Reading[S], data: dict[str, Any], session: str | None) ->
     if origin != "injected" and session is None and reading.native_id:
         turn = Turn(storable(reading.native_id), reading.now("count"), reading.state.newest)
         reading.set(turns=(*reading.now("turns"), turn)[-_MAX_TURNS:])
-    reading.extra(data, _USER_FIELDS, "user.message")
+    reading.extra(data, _FIELDS["user"], "user.message")
 
 
 def _origin(reading: Reading[S], data: dict[str, Any], said: str) -> Origin:
@@ -314,7 +293,7 @@ def read_assistant(reading: Reading[S], data: dict[str, Any], session: str | Non
     message_id = reading.text(data, "messageId")
     model = reading.text(data, "model") or ("" if session is not None else reading.now("model"))
     thought = reading.text(data, "reasoningText")
-    if thought and not _is_thought(reading, thought):
+    if thought and content_sha256(thought) not in reading.now("reasonings"):
         reading.add(Thinking(thought, message_id), "assistant", native_id=reading.below("thinking"), session=session)
     elif not thought and (data.get("reasoningOpaque") or data.get("encryptedContent")):
         secret = Thinking("", message_id, is_encrypted=True)
@@ -329,7 +308,7 @@ def read_assistant(reading: Reading[S], data: dict[str, Any], session: str | Non
         name = f"message:{message_id or reading.native_id or reading.index}"
         usage = TokenUsage(model, output_tokens=output, dedupe_key=name, is_additive=False)
         reading.add(usage, "assistant", native_id=reading.below("usage"), session=session)
-    reading.extra(data, _ASSISTANT_FIELDS, "assistant.message")
+    reading.extra(data, _FIELDS["assistant"], "assistant.message")
 
 
 def read_reasoning(reading: Reading[S], data: dict[str, Any], session: str | None) -> None:
@@ -365,13 +344,8 @@ def read_skill(reading: Reading[S], data: dict[str, Any], session: str | None) -
         reading.add(Instructions(body, source), native_id=reading.below("content"), session=session)
 
 
-def _is_thought(reading: Reading[S], thought: str) -> bool:
-    return content_sha256(thought) in reading.now("reasonings")
-
-
 Handler = Callable[[Reading[Any], dict[str, Any], str | None], None]
 
-_ENVELOPE = frozenset(("type", "id", "parentId", "timestamp", "data", "agentId", "ephemeral"))
 _HANDLERS: dict[str, Handler] = {
     "session.start": session.read_start,
     "session.resume": session.read_start,
@@ -465,7 +439,7 @@ def read_event(reading: Reading[S], without: frozenset[str] = frozenset()) -> No
     if not reading.events:  # the start of a call that the message told of, a message without words
         name = kind.replace(".", "_")
         reading.add(Lifecycle(name, call_id=text(data.get("toolCallId"))), session=child)
-    reading.extra(value, _ENVELOPE, "event")
+    reading.extra(value, _FIELDS["envelope"], "event")
     reading.set(count=reading.now("count") + 1)
 
 

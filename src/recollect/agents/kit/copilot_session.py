@@ -9,9 +9,10 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from recollect.agents.facts import known_fields
 from recollect.agents.kit.adapter import MAX_NAME_CHARS, BaseState, Reading
 from recollect.agents.kit.names import is_storable
-from recollect.agents.kit.values import items, mapping, number, text, word_set
+from recollect.agents.kit.values import items, mapping, number, text
 from recollect.model.payloads import (
     Compaction,
     FileEdit,
@@ -129,8 +130,7 @@ S = TypeVar("S", bound=CopilotState)
 
 _UUID_CHARS = 32
 """An event id at least this long names the event over all files."""
-_USAGE_FIELDS = word_set("inputTokens outputTokens cacheReadTokens cacheWriteTokens reasoningTokens")
-_METRIC_FIELDS = frozenset(("requests", "usage", "totalNanoAiu", "tokenDetails"))
+_KNOWN = known_fields("copilot")
 
 
 def read_metrics(reading: Reading[S], data: dict[str, Any], session: str | None) -> None:
@@ -152,8 +152,8 @@ def read_metrics(reading: Reading[S], data: dict[str, Any], session: str | None)
         requests = mapping(metrics.get("requests"))
         if number(requests.get("cost")) is None and requests.get("cost") is not None:
             reading.wrong("modelMetrics.requests.cost")
-        reading.extra(metrics, _METRIC_FIELDS, "modelMetrics")
-        reading.extra(mapping(metrics["usage"]), _USAGE_FIELDS, "modelMetrics.usage")
+        reading.extra(metrics, _KNOWN["metric"], "modelMetrics")
+        reading.extra(mapping(metrics["usage"]), _KNOWN["usage"], "modelMetrics.usage")
     reading.set(spent=tuple(spent.values())[-MAX_MODELS:])
 
 
@@ -195,11 +195,6 @@ def _key(reading: Reading[S], model: str) -> str:
     return f"{name}:{model}" if len(name) >= _UUID_CHARS else f"{reading.state.session}/{name}:{model}"
 
 
-_START_FIELDS = frozenset((
-    "sessionId", "version", "producer", "copilotVersion", "vscodeVersion", "startTime", "selectedModel", "context",
-    "alreadyInUse", "remoteSteerable", "contextTier", "reasoningEffort", "resumeTime", "eventCount",
-))  # fmt: skip
-_CONTEXT_FIELDS = word_set("cwd gitRoot repository repositoryHost branch hostType headCommit baseCommit")
 _SHUTDOWN_FIELDS = frozenset(("shutdownType", "modelMetrics", "errorReason"))
 _COMPACTION_FIELDS = frozenset(("success", "error", "summaryContent", "preCompactionTokens", "postCompactionTokens"))
 
@@ -232,8 +227,8 @@ def read_start(reading: Reading[S], data: dict[str, Any], session: str | None) -
         if value:
             changes[name] = storable(value)
     reading.set(**changes)
-    reading.extra(data, _START_FIELDS, "session.start")
-    reading.extra(context, _CONTEXT_FIELDS, "session.start.context")
+    reading.extra(data, _KNOWN["copilot_session_start"], "session.start")
+    reading.extra(context, _KNOWN["context"], "session.start.context")
 
 
 def _remote(context: dict[str, Any]) -> str:
@@ -390,7 +385,6 @@ def read_subagent_start(reading: Reading[S], data: dict[str, Any], session: str 
 
 def read_subagent(name: str, reading: Reading[S], data: dict[str, Any], session: str | None) -> None:
     """Emit a later event of a subagent's life, in the session that started it."""
-    del session
     call_id = text(data.get("toolCallId"))
     detail = {"state": name, **data}
     reading.add(Lifecycle("subagent", text=f"{text(data.get('agentName'))} {name}", detail=detail, call_id=call_id))

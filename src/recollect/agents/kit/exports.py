@@ -277,5 +277,4 @@ class ExportAdapter(KitAdapter[BaseState]):
         return f"{info.role}/{info.document}" if info.document else info.place
 
     def identify(self, info: SourceInfo, head: bytes) -> str:
-        """See `Adapter.identify`."""
         return session_of(info) or super().identify(info, head)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
+from recollect.agents.facts import known_fields
 from recollect.agents.kit.adapter import BaseState, Reading
 from recollect.agents.kit.google_parts import (
     Counts,
@@ -24,7 +25,7 @@ from recollect.agents.kit.google_parts import (
     usage_of,
 )
 from recollect.agents.kit.names import Marks, content_sha256, count_name, short_name
-from recollect.agents.kit.values import items, mapping, text, word_set
+from recollect.agents.kit.values import items, mapping, text
 from recollect.model.payloads import (
     AssistantMessage,
     Json,
@@ -44,15 +45,9 @@ S = TypeVar("S", bound=BaseState)
 
 MODEL_TYPES = ("gemini", "qwen", "model")
 NOTICE_TYPES = ("info", "error", "warning")
-_MESSAGE_FIELDS = word_set("id timestamp type content displayContent toolCalls thoughts tokens model parts")
-_CALL_FIELDS = word_set("""
-    id name args result status timestamp agentId displayName description resultDisplay renderOutputAsMarkdown
-""")
+_KNOWN = known_fields("gemini")
 _COUNTS = ("input", "output", "cached", "thoughts", "tool", "total")
 _TOKEN_FIELDS = frozenset(_COUNTS)
-_TURN_FIELDS = frozenset(("role", "parts"))
-_LOG_FIELDS = frozenset(("sessionId", "messageId", "timestamp", "type", "message"))
-_THOUGHT_FIELDS = frozenset(("subject", "description", "timestamp"))
 _STATUSES = frozenset(("validating", "scheduled", "executing", "awaiting_approval", "success", "error", "cancelled"))
 _ENDED = ("success", "error", "cancelled")
 _INJECTED = (
@@ -86,11 +81,18 @@ def read_message(reading: Reading[S], message: dict[str, Any], *, is_synthetic: 
     elif kind in MODEL_TYPES:
         _read_reply(reading, message)
     elif kind in NOTICE_TYPES:
-        _read_notice(reading, kind, message)
+        said = _content(reading, message).said
+        if said.strip() == _CANCELLED:
+            name = "interrupted"
+        elif kind == "error" and said.startswith(_API_ERROR):
+            name = "api_error"
+        else:
+            name = kind
+        reading.add(Lifecycle(name, text=said))
     else:
         reading.unknown(kind or "message", message)
         return
-    reading.extra(message, _MESSAGE_FIELDS, "message")
+    reading.extra(message, _KNOWN["message"], "message")
 
 
 def origin_of(said: str) -> Origin:
@@ -154,7 +156,7 @@ def read_saved_turn(reading: Reading[N], turn: dict[str, Any]) -> None:
     reading.set(counted=counted)
     kind = {"user": "user", "model": "gemini"}.get(role, role or "turn")
     read_message(reading, {"id": f"h-{name}", "type": kind, "content": turn.get("parts")})
-    reading.extra(turn, _TURN_FIELDS, "turn")
+    reading.extra(turn, _KNOWN["turn"], "turn")
 
 
 def read_logged_prompt(reading: Reading[S]) -> None:
@@ -169,18 +171,7 @@ def read_logged_prompt(reading: Reading[S]) -> None:
         reading.add(UserMessage(said, origin_of(said)), "user", session=named or None)
     else:
         reading.unknown(kind or "prompt")
-    reading.extra(value, _LOG_FIELDS, "prompt")
-
-
-def read_tokens(reading: Reading[S], tokens: dict[str, Any], model: str, key: str) -> None:
-    """Emit the tokens of a message: the input includes the cached ones, thoughts are counted beside the output."""
-    counts = Counts(
-        *(reading.count(tokens, name) for name in ("input", "output", "cached", "thoughts", "tool", "total"))
-    )
-    usage = usage_of(counts, model, key, thoughts_are_apart=True)
-    if usage is not None:
-        reading.add(usage, "assistant", native_id=reading.below("usage"))
-    reading.extra(tokens, _TOKEN_FIELDS, "tokens")
+    reading.extra(value, _KNOWN["log"], "prompt")
 
 
 def _read_user(reading: Reading[S], message: dict[str, Any], *, is_synthetic: bool) -> None:
@@ -232,7 +223,15 @@ def _read_reply(reading: Reading[S], message: dict[str, Any]) -> None:
     _read_others(reading, pieces)
     tokens = reading.mapping(message, "tokens")
     if tokens:
-        read_tokens(reading, tokens, model, f"{reading.state.session}:{message_id}" if message_id else "")
+        # Emit the tokens of a message: the input includes the cached ones, thoughts are counted beside the output.
+        key = f"{reading.state.session}:{message_id}" if message_id else ""
+        counts = Counts(
+            *(reading.count(tokens, name) for name in ("input", "output", "cached", "thoughts", "tool", "total"))
+        )
+        usage = usage_of(counts, model, key, thoughts_are_apart=True)
+        if usage is not None:
+            reading.add(usage, "assistant", native_id=reading.below("usage"))
+        reading.extra(tokens, _TOKEN_FIELDS, "tokens")
 
 
 def _read_thoughts(reading: Reading[S], thoughts: list[Any], message_id: str) -> None:
@@ -246,7 +245,7 @@ def _read_thoughts(reading: Reading[S], thoughts: list[Any], message_id: str) ->
         subject, description = reading.text(thought, "subject"), reading.text(thought, "description")
         body = f"{subject}\n{description}" if subject and description else subject or description
         reading.add(Thinking(body, message_id), "assistant", native_id=native_id)
-        reading.extra(thought, _THOUGHT_FIELDS, "thought", native_id=native_id)
+        reading.extra(thought, _KNOWN["thought"], "thought", native_id=native_id)
 
 
 def _read_recorded_call(reading: Reading[S], call: dict[str, Any], message_id: str) -> None:
@@ -270,7 +269,7 @@ def _read_recorded_call(reading: Reading[S], call: dict[str, Any], message_id: s
         edit = edit_of(name, call.get("args"), call.get("resultDisplay"), call_id) if ok else None
         if edit is not None:
             reading.add(edit, "tool", native_id=f"edit:{short}")
-    reading.extra(call, _CALL_FIELDS, "toolCall", native_id=native_id)
+    reading.extra(call, _KNOWN["call"], "toolCall", native_id=native_id)
 
 
 def _read_result(reading: Reading[S], call: dict[str, Any], name: str, *, native_id: str) -> bool:
@@ -294,17 +293,6 @@ def _read_result(reading: Reading[S], call: dict[str, Any], name: str, *, native
         ToolResult(call_id, name, ok, exit_code, said, structured, parts=tuple(media)), "tool", native_id=native_id
     )
     return ok
-
-
-def _read_notice(reading: Reading[S], kind: str, message: dict[str, Any]) -> None:
-    said = _content(reading, message).said
-    if said.strip() == _CANCELLED:
-        name = "interrupted"
-    elif kind == "error" and said.startswith(_API_ERROR):
-        name = "api_error"
-    else:
-        name = kind
-    reading.add(Lifecycle(name, text=said))
 
 
 def _content(reading: Reading[S], message: dict[str, Any]) -> Pieces:

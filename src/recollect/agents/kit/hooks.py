@@ -216,24 +216,19 @@ class HookReader:
 
     def recognise(self, path: str, head: bytes) -> str | None:
         """See `Adapter.recognise`. These files are known by their place."""
-        del path, head
         return None
 
     def source_key(self, info: SourceInfo) -> str:
-        """See `Adapter.source_key`."""
         return info.place
 
     def identify(self, info: SourceInfo, head: bytes) -> str:
         """See `Adapter.identify`: the session that the records name."""
-        del info
         return text(mapping(decoded_json(head.partition(b"\n")[0])).get("session")) or first_line_name(head)
 
     def begin(self, info: SourceInfo) -> HookState:
-        """See `Adapter.begin`."""
         return HookState(session=info.session, role=info.role, name=info.name)
 
     def parse(self, record: Record, state: HookState) -> Parsed[HookState]:
-        """See `Adapter.parse`."""
         step: Step = Reading(record, state)
         payload = payload_of(step.value.get("payload"))
         if not payload:
@@ -301,10 +296,8 @@ class HookReader:
 
     def _call(self, step: Step, payload: dict[str, Any], drop: str) -> None:
         self._give_call(step, payload, is_after=False)
-        del drop
 
     def _result(self, step: Step, payload: dict[str, Any], drop: str) -> None:
-        del drop
         call_id, tool = self._give_call(step, payload, is_after=True)
         response = response_of(payload)
         error = payload.get("error") or mapping(response).get("error")

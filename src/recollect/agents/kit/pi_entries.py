@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from recollect.agents.facts import entries
+from recollect.agents.facts import entries, known_fields
 from recollect.agents.kit.adapter import KitAdapter, first_line_name, read_odd
 from recollect.agents.kit.content import without_opaque
 from recollect.agents.kit.pi_messages import (
@@ -30,18 +30,18 @@ from recollect.model.text import flatten
 #
 # Evidence: format notes: pi, "Entries"; packages/coding-agent/docs/session.md.
 
-_ENTRY = frozenset(("type", "id", "parentId", "timestamp"))
-_HEADER = _ENTRY | {
+_KNOWN = known_fields("pi")
+_HEADER = _KNOWN["entry"] | {
     "version", "cwd", "parentSession", "branchedFrom", "provider", "modelId", "thinkingLevel", "title", "agentName",
 }  # fmt: skip
-_MODEL = _ENTRY | {"provider", "modelId", "model", "role"}
-_COMPACTION = _ENTRY | {
+_MODEL = _KNOWN["entry"] | {"provider", "modelId", "model", "role"}
+_COMPACTION = _KNOWN["entry"] | {
     "summary", "firstKeptEntryId", "firstKeptEntryIndex", "tokensBefore", "details", "fromHook",
 }  # fmt: skip
-_BRANCH = _ENTRY | {"fromId", "summary", "details", "fromHook"}
-_LABEL = _ENTRY | {"targetId", "label"}
-_CUSTOM_MESSAGE = _ENTRY | {"customType", "content", "display", "details"}
-_CHILD = _ENTRY | {"targetId", "messageId", "entryId", "usage"}
+_BRANCH = _KNOWN["entry"] | {"fromId", "summary", "details", "fromHook"}
+_LABEL = _KNOWN["entry"] | {"targetId", "label"}
+_CUSTOM_MESSAGE = _KNOWN["entry"] | {"customType", "content", "display", "details"}
+_CHILD = _KNOWN["entry"] | {"targetId", "messageId", "entryId", "usage"}
 _SESSION_OF_NAME = re.compile(r"(?:\A|[/\\])(?:[^/\\_]*T[^/\\_]*_)?([^/\\]+?)(?:\.jsonl)?\Z")
 _TARGETS = ("targetId", "entryId", "messageId", "parentId")
 
@@ -65,7 +65,9 @@ def read_entry(reading: PiReading) -> None:
     follow(reading, ASIDE)
     reader = _READERS.get(kind)
     if reader is None:
-        reading.unknown(kind, without_opaque({k: v for k, v in value.items() if k not in _ENTRY}) or flatten(value))
+        reading.unknown(
+            kind, without_opaque({k: v for k, v in value.items() if k not in _KNOWN["entry"]}) or flatten(value)
+        )
         return
     reader(reading)
 
@@ -104,7 +106,7 @@ def _message(reading: PiReading) -> None:
         read_message(reading, message)
     else:
         reading.unknown("message")
-    reading.extra(reading.value, _ENTRY | {"message"}, "message")
+    reading.extra(reading.value, _KNOWN["entry"] | {"message"}, "message")
 
 
 def _model(reading: PiReading) -> None:
@@ -117,7 +119,7 @@ def _model(reading: PiReading) -> None:
 
 def _thinking_level(reading: PiReading) -> None:
     reading.give(Lifecycle("mode", text=f"thinking {flatten(reading.value.get('thinkingLevel'))}"))
-    reading.extra(reading.value, _ENTRY | {"thinkingLevel"}, "thinking_level_change")
+    reading.extra(reading.value, _KNOWN["entry"] | {"thinkingLevel"}, "thinking_level_change")
 
 
 def _compaction(reading: PiReading) -> None:
@@ -152,7 +154,7 @@ def _custom(reading: PiReading) -> None:
     """Keep what an extension stored for itself; the model never sees it."""
     value = reading.value
     reading.kept(f"custom/{text(value.get('customType'))}", without_opaque(value.get("data")) or "")
-    reading.extra(value, _ENTRY | {"customType", "data"}, "custom")
+    reading.extra(value, _KNOWN["entry"] | {"customType", "data"}, "custom")
 
 
 def _custom_message(reading: PiReading) -> None:
@@ -170,7 +172,7 @@ def _label(reading: PiReading) -> None:
 def _session_info(reading: PiReading) -> None:
     name = reading.text(reading.value, "name")
     reading.give(Lifecycle("title", title=name))
-    reading.extra(reading.value, _ENTRY | {"name"}, "session_info")
+    reading.extra(reading.value, _KNOWN["entry"] | {"name"}, "session_info")
 
 
 def _child_usage(reading: PiReading) -> None:
@@ -192,7 +194,7 @@ def _child_usage(reading: PiReading) -> None:
 
 def _aside(reading: PiReading) -> None:
     value = reading.value
-    body: Any = without_opaque({k: v for k, v in value.items() if k not in _ENTRY})
+    body: Any = without_opaque({k: v for k, v in value.items() if k not in _KNOWN["entry"]})
     reading.kept(text(value.get("type")), body or "")
 
 
@@ -267,11 +269,9 @@ class PiFamilyAdapter(KitAdapter[PiState]):
         return f"{parent}/{info.stem}" if parent == named else named
 
     def begin(self, info: SourceInfo) -> PiState:
-        """See `Adapter.begin`."""
         return PiState(session=info.session, role=info.role, name=info.name, parent_session=parent_of(info))
 
     def parse(self, record: Record, state: PiState) -> Parsed[PiState]:
-        """See `Adapter.parse`."""
         reading = PiReading(record, state)
         read_entry(reading)
         return reading.finish()

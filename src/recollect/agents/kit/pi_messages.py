@@ -10,11 +10,12 @@ from typing import Any
 
 import msgspec
 
+from recollect.agents.facts import known_fields
 from recollect.agents.kit.adapter import BaseState, Reading
 from recollect.agents.kit.calls import Waiting, arrived, edits_asked, expect, file_edits
 from recollect.agents.kit.content import base64_part, without_opaque
 from recollect.agents.kit.names import content_sha256, is_storable
-from recollect.agents.kit.values import text, word_set
+from recollect.agents.kit.values import text
 from recollect.model.events import Role
 from recollect.model.payloads import (
     AssistantMessage,
@@ -138,16 +139,7 @@ def _branch(known: dict[str, Entry], name: str) -> list[Entry]:
     return found
 
 
-_USER = frozenset(("role", "content", "timestamp", "attachments"))
-_ASSISTANT = word_set("role content api provider model usage stopReason timestamp errorMessage responseId")
-_RESULT = frozenset(("role", "toolCallId", "toolName", "content", "details", "isError", "timestamp"))
-_BASH = word_set("role command output exitCode cancelled truncated fullOutputPath excludeFromContext timestamp")
-_CUSTOM = frozenset(("role", "customType", "content", "display", "details", "timestamp"))
-_SUMMARY = frozenset(("role", "summary", "tokensBefore", "fromId", "timestamp"))
-_USAGE = frozenset(("input", "output", "cacheRead", "cacheWrite", "totalTokens", "cost"))
-_TEXT = frozenset(("type", "text", "textSignature"))
-_THINKING = frozenset(("type", "thinking", "thinkingSignature", "redacted"))
-_CALL = frozenset(("type", "id", "name", "arguments", "partialJson", "thoughtSignature"))
+_KNOWN = known_fields("pi")
 _STOPS = frozenset(("stop", "length", "toolUse", "error", "aborted", "endTurn"))
 _EXIT_CODE = re.compile(r"Command exited with code (-?\d{1,9})\s*\Z")
 _TAIL_CHARS = 80
@@ -182,7 +174,7 @@ def content_of(reading: PiReading, content: Any) -> tuple[str, tuple[Part, ...]]
             parts.append(_image(reading, block))
         elif kind == "text" and isinstance(block.get("text"), str):
             texts.append(block["text"])
-            reading.extra(block, _TEXT, "text")
+            reading.extra(block, _KNOWN["text"], "text")
         else:
             texts.append(block if isinstance(block, str) else flatten(without_opaque(block)))
     return "\n".join(filter(None, texts)), tuple(parts)
@@ -204,7 +196,7 @@ def _user(reading: PiReading, message: dict[str, Any]) -> None:
             )
             parts = (*parts, part)
     reading.give(UserMessage(said, "human", parts), "user")
-    reading.extra(message, _USER, "user")
+    reading.extra(message, _KNOWN["user"], "user")
 
 
 def _assistant(reading: PiReading, message: dict[str, Any]) -> None:
@@ -223,12 +215,12 @@ def _assistant(reading: PiReading, message: dict[str, Any]) -> None:
             reading.give(
                 AssistantMessage(reading.text(block, "text"), model, stop_reason, response_id), "assistant", nth
             )
-            reading.extra(block, _TEXT, "text")
+            reading.extra(block, _KNOWN["text"], "text")
         elif kind == "thinking":
             thought = reading.text(block, "thinking")
             is_sealed = not thought and bool(block.get("thinkingSignature"))
             reading.give(Thinking(thought, response_id, is_sealed), "assistant", f"/thinking{nth}")
-            reading.extra(block, _THINKING, "thinking")
+            reading.extra(block, _KNOWN["thinking"], "thinking")
         elif kind == "toolCall":
             _call(reading, block, response_id, nth)
         elif kind == "image":
@@ -245,7 +237,7 @@ def _assistant(reading: PiReading, message: dict[str, Any]) -> None:
     usage = reading.mapping(message, "usage")
     if usage:
         _usage(reading, usage, model, message)
-    reading.extra(message, _ASSISTANT, "assistant")
+    reading.extra(message, _KNOWN["assistant"], "assistant")
 
 
 def _call(reading: PiReading, block: dict[str, Any], response_id: str, nth: str) -> None:
@@ -257,7 +249,7 @@ def _call(reading: PiReading, block: dict[str, Any], response_id: str, nth: str)
     expect(reading, call_id, name, edits_asked(name, arguments))
     call = ToolCall(call_id, name, canonical_tool(name), arguments, response_id)
     reading.give(call, "assistant", f"/call:{call_id or nth}")
-    reading.extra(block, _CALL, "toolCall")
+    reading.extra(block, _KNOWN["call"], "toolCall")
 
 
 def _usage(reading: PiReading, usage: dict[str, Any], model: str, message: dict[str, Any]) -> None:
@@ -272,7 +264,7 @@ def _usage(reading: PiReading, usage: dict[str, Any], model: str, message: dict[
     reading.give(spent, "assistant", "/usage")
     if entry and is_storable(entry) and is_storable(spent.dedupe_key):
         reading.set(usages=(*reading.state.usages, (entry, spent.dedupe_key))[-MAX_USAGES:])
-    reading.extra(usage, _USAGE, "usage")
+    reading.extra(usage, _KNOWN["usage"], "usage")
 
 
 def usage_of(reading: PiReading, usage: dict[str, Any], model: str, key: str) -> TokenUsage | None:
@@ -319,7 +311,7 @@ def _result(reading: PiReading, message: dict[str, Any]) -> None:
     if ok is not False and call.name:
         for i, edit in enumerate(file_edits(call, diff) if call.edits or diff else ()):
             reading.give(edit, "tool", f"/edit:{i}")
-    reading.extra(message, _RESULT, "toolResult")
+    reading.extra(message, _KNOWN["result"], "toolResult")
 
 
 def _bash(reading: PiReading, message: dict[str, Any]) -> None:
@@ -335,7 +327,7 @@ def _bash(reading: PiReading, message: dict[str, Any]) -> None:
     ok = False if is_cancelled else None if code is None else code == 0
     result = ToolResult(call_id, "bash", ok, code, reading.text(message, "output"), facts or None)
     reading.give(result, "tool", "/result")
-    reading.extra(message, _BASH, "bashExecution")
+    reading.extra(message, _KNOWN["bash"], "bashExecution")
 
 
 def read_custom(reading: PiReading, message: dict[str, Any]) -> None:
@@ -350,24 +342,24 @@ def read_custom(reading: PiReading, message: dict[str, Any]) -> None:
 
 def _custom(reading: PiReading, message: dict[str, Any]) -> None:
     read_custom(reading, message)
-    reading.extra(message, _CUSTOM, "custom")
+    reading.extra(message, _KNOWN["custom"], "custom")
 
 
 def _system(reading: PiReading, message: dict[str, Any]) -> None:
     said, _ = content_of(reading, message.get("content"))
     reading.give(Instructions(said, text(message.get("role"))))
-    reading.extra(message, _USER, "system")
+    reading.extra(message, _KNOWN["user"], "system")
 
 
 def _compaction_summary(reading: PiReading, message: dict[str, Any]) -> None:
     reading.give(Compaction("", reading.text(message, "summary"), reading.whole(message, "tokensBefore")))
-    reading.extra(message, _SUMMARY, "compactionSummary")
+    reading.extra(message, _KNOWN["summary"], "compactionSummary")
 
 
 def _branch_summary(reading: PiReading, message: dict[str, Any]) -> None:
     detail = {"from": message["fromId"]} if text(message.get("fromId")) else None
     reading.give(Lifecycle("branch_summary", text=reading.text(message, "summary"), detail=detail))
-    reading.extra(message, _SUMMARY, "branchSummary")
+    reading.extra(message, _KNOWN["summary"], "branchSummary")
 
 
 _READERS = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from recollect.agents.facts import known_fields
 from recollect.agents.kit.names import MAX_PATH_CHARS, short
 from recollect.agents.kit.values import items, mapping, text, word_set
 from recollect.agents.opencode.tools import (
@@ -95,7 +96,7 @@ def _call_of(part: dict[str, Any], calls: dict[str, Any]) -> dict[str, Any]:
 
 # Part rows: what was said, thought and done in a message.
 
-PART_ROW = frozenset(("id", "message_id", "session_id", "time_created", "time_updated", "data"))
+_FIELDS = known_fields("opencode")
 _BASE = frozenset(("id", "messageID", "sessionID", "type", "time"))
 _KNOWN = {
     "text": _BASE | {"text", "synthetic", "ignored", "metadata"},
@@ -120,7 +121,7 @@ def read_part(reading: Reading) -> None:
     row = reading.value
     if "data" in row:
         data = row["data"]
-        reading.extra(row, PART_ROW, "part_row", native_id=text(row.get("id")))
+        reading.extra(row, _FIELDS["part_row"], "part_row", native_id=text(row.get("id")))
         message = text(row.get("message_id"))
     else:
         data = row
@@ -313,14 +314,6 @@ _READERS: dict[str, Callable[[Reading, dict[str, Any], str], None]] = {
 }
 
 
-MESSAGE_ROW = frozenset(("id", "session_id", "time_created", "time_updated", "data", "agent_id"))
-_MESSAGE_FIELDS = word_set("""
-    id sessionID role time agent model modelID providerID system tools format summary variant fallbackModels parentID
-    mode path cost tokens finish error structured parts metadata
-""")
-_TIME = frozenset(("created", "completed", "updated"))
-_SUMMARY = frozenset(("title", "body", "diffs"))
-_DIFF = frozenset(("file", "path", "before", "after", "patch", "diff", "additions", "deletions", "status"))
 _ERRORS = word_set("""
     ProviderAuthError UnknownError MessageOutputLengthError MessageAbortedError StructuredOutputError
     ContextOverflowError APIError
@@ -334,7 +327,7 @@ def read_message(reading: Reading) -> None:
     row = reading.value
     if "data" in row:
         data = row["data"]
-        reading.extra(row, MESSAGE_ROW, "message_row", native_id=text(row.get("id")))
+        reading.extra(row, _FIELDS["message_row"], "message_row", native_id=text(row.get("id")))
     else:
         data = row
     if not isinstance(data, dict):
@@ -349,12 +342,21 @@ def read_message(reading: Reading) -> None:
         return
     speaker = reading.text(data, "role")
     if speaker == "user":
-        _read_user(reading, data, name)
+        system = reading.text(data, "system")
+        if system:
+            reading.add(Instructions(system, source="system"), native_id=f"{name}/system")
+        _see_agent(reading, data, name)
+        summary = data.get("summary")
+        if isinstance(summary, dict):
+            _read_summary(reading, summary, name)
+        options = {key: data[key] for key in ("tools", "format", "fallbackModels") if data.get(key)}
+        if options:
+            reading.add(Lifecycle("prompt_options", detail=options), native_id=f"{name}/options")
     elif speaker == "assistant":
         _read_assistant(reading, data, name)
     else:
         reading.unknown(f"message/{speaker}", data, native_id=name)
-    reading.extra(data, _MESSAGE_FIELDS, "message", native_id=name)
+    reading.extra(data, _FIELDS["message"], "message", native_id=name)
     for ordinal, part in enumerate(parts):
         if isinstance(part, dict):
             read_part_of(reading, part, text(part.get("id")) or f"{name}/part/{ordinal}")
@@ -367,7 +369,7 @@ def read_message(reading: Reading) -> None:
 
 def _begin(reading: Reading, row: dict[str, Any], data: dict[str, Any], name: str) -> None:
     times = reading.mapping(data, "time")
-    reading.extra(times, _TIME, "message.time", native_id=name)
+    reading.extra(times, _FIELDS["time"], "message.time", native_id=name)
     written = times.get("created")
     reading.date(row.get("time_created") if written is None else written, "time.created")
     created = reading.ts if reading.ts_quality == "exact" else None
@@ -402,19 +404,6 @@ def _model_of(data: dict[str, Any]) -> str:
     return text(data.get("modelID")) or text(mapping(model).get("modelID")) or text(mapping(model).get("id"))
 
 
-def _read_user(reading: Reading, data: dict[str, Any], name: str) -> None:
-    system = reading.text(data, "system")
-    if system:
-        reading.add(Instructions(system, source="system"), native_id=f"{name}/system")
-    _see_agent(reading, data, name)
-    summary = data.get("summary")
-    if isinstance(summary, dict):
-        _read_summary(reading, summary, name)
-    options = {key: data[key] for key in ("tools", "format", "fallbackModels") if data.get(key)}
-    if options:
-        reading.add(Lifecycle("prompt_options", detail=options), native_id=f"{name}/options")
-
-
 def _read_summary(reading: Reading, summary: dict[str, Any], name: str) -> None:
     """What the agent noted about the turn. The contents of the changed files are in the edits."""
     title, body = reading.text(summary, "title"), reading.text(summary, "body")
@@ -422,12 +411,12 @@ def _read_summary(reading: Reading, summary: dict[str, Any], name: str) -> None:
     for diff in reading.items(summary, "diffs"):
         if isinstance(diff, dict):
             changes.append({k: v for k, v in diff.items() if k not in ("before", "after", "patch", "diff")})
-            reading.extra(diff, _DIFF, "message.summary.diffs", native_id=name)
+            reading.extra(diff, _FIELDS["diff"], "message.summary.diffs", native_id=name)
     said = title if body in ("", title) else f"{title}\n{body}".strip()
     if said or changes:
         detail = {"changes": changes} if changes else None
         reading.add(Lifecycle("turn_summary", said, detail), native_id=f"{name}/summary")
-    reading.extra(summary, _SUMMARY, "message.summary", native_id=name)
+    reading.extra(summary, _FIELDS["summary"], "message.summary", native_id=name)
 
 
 def _see_agent(reading: Reading, data: dict[str, Any], name: str) -> None:
@@ -446,7 +435,16 @@ def _read_assistant(reading: Reading, data: dict[str, Any], name: str) -> None:
         if reading.now("last_model"):
             reading.add(Lifecycle("model", model=model), native_id=f"{name}/model")
         reading.set(last_model=model)
-    _see_place(reading, data.get("path"), name)
+    # Emit the folder the model works in, when it is another than before.
+    path = data.get("path")
+    place = mapping(path)
+    cwd = path if isinstance(path, str) else text(place.get("cwd"))
+    if cwd and short(cwd, MAX_PATH_CHARS) != reading.now("cwd"):
+        root = text(place.get("root"))
+        detail = {"root": root} if root not in ("", "/", cwd) else None
+        reading.add(Lifecycle("cwd", detail=detail, cwd=cwd), native_id=f"{name}/cwd")
+        reading.set(cwd=short(cwd, MAX_PATH_CHARS))
+    reading.extra(place, frozenset(("cwd", "root")), "message.path", native_id=name)
     system = data.get("system")
     if system:
         prompts = system if isinstance(system, str) else "\n".join(filter(None, map(text, items(system))))
@@ -460,18 +458,6 @@ def _read_assistant(reading: Reading, data: dict[str, Any], name: str) -> None:
         read_error(reading, error, name, mapping(data.get("time")).get("completed"))
     holder = {"tokens": data.get("tokens"), "cost": data.get("cost")}
     reading.set(pending=usage_of(reading, holder, model, reading.now("created"), reading.now("message")))
-
-
-def _see_place(reading: Reading, path: Any, name: str) -> None:
-    """Emit the folder the model works in, when it is another than before."""
-    place = mapping(path)
-    cwd = path if isinstance(path, str) else text(place.get("cwd"))
-    if cwd and short(cwd, MAX_PATH_CHARS) != reading.now("cwd"):
-        root = text(place.get("root"))
-        detail = {"root": root} if root not in ("", "/", cwd) else None
-        reading.add(Lifecycle("cwd", detail=detail, cwd=cwd), native_id=f"{name}/cwd")
-        reading.set(cwd=short(cwd, MAX_PATH_CHARS))
-    reading.extra(place, frozenset(("cwd", "root")), "message.path", native_id=name)
 
 
 def read_error(reading: Reading, error: Any, name: str, ended: Any = None) -> None:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from recollect.agents.facts import facts_of
+from recollect.agents.facts import facts_of, known_fields
 from recollect.agents.kit.adapter import KitAdapter, read_row
 from recollect.agents.kit.names import short
 from recollect.agents.kit.values import items, mapping, text, word_set
@@ -56,7 +56,7 @@ TREE = "tree"
 # (changes of model and agent, turns that ended) is given in any case. Evidence: format notes: opencode, section 2;
 # opencode's published schema of session messages.
 
-_ROW = frozenset(("id", "session_id", "type", "seq", "time_created", "time_updated", "data"))
+_FIELDS = known_fields("opencode")
 _BASE = frozenset(("id", "sessionID", "type", "metadata", "time"))
 _NATIVE = frozenset(("native", "providerState", "state"))
 _KNOWN = {
@@ -78,8 +78,6 @@ _KNOWN = {
 }
 _TEXT = frozenset(("type", "id", "text", "ignored", "synthetic", "metadata")) | _NATIVE
 _REASONING = frozenset(("type", "id", "reasoningID", "text", "time", "providerMetadata")) | _NATIVE
-_TOOL = word_set("type id callID name provider executed state time native providerState providerResultState metadata")
-_STATE = word_set("status input content structured metadata attachments outputPaths result error output")
 _CONVERSATION = frozenset(("user", "synthetic", "assistant", "shell", "compaction"))
 _OUTCOMES = frozenset(("succeeded", "failed", "interrupted"))
 
@@ -98,7 +96,7 @@ def read_projected(reading: Reading) -> None:
         reading.kept("session_message")
         return
     kind = text(row.get("type")) or text(data.get("type"))
-    reading.extra(row, _ROW, "session_message_row")
+    reading.extra(row, _FIELDS["row"], "session_message_row")
     written = reading.mapping(data, "time").get("created")
     reading.date(row.get("time_created") if written is None else written, "time.created")
     read = _READERS.get(kind)
@@ -246,8 +244,8 @@ def _read_tool(reading: Reading, block: dict[str, Any], name: str) -> None:
     )
     note(reading, "projected", mark_of("call", call.call_id))
     give_call(reading, call)
-    reading.extra(block, _TOOL, "content.tool", native_id=name)
-    reading.extra(state, _STATE, "content.tool.state", native_id=name)
+    reading.extra(block, _FIELDS["tool"], "content.tool", native_id=name)
+    reading.extra(state, _FIELDS["state"], "content.tool.state", native_id=name)
 
 
 def _content_of(reading: Reading, state: dict[str, Any]) -> tuple[str, tuple[Part, ...]]:
@@ -342,12 +340,6 @@ _COLUMNS = word_set("""
     tokens_cache_write revert goal metadata agent model time_created time_updated time_compacting time_archived
     time_suspended permission summary_diffs
 """)
-_FILE = word_set("""
-    id projectID workspaceID parentID slug directory path title version share summary revert agent model time cost
-    tokens metadata permission
-""")
-_TODO = frozenset(("id", "session_id", "content", "status", "priority", "position", "time_created", "time_updated"))
-_REVERT = frozenset(("messageID", "partID", "snapshot", "diff", "files", "planContent"))
 _PLACEHOLDERS = ("New session - ", "Child session - ")
 """Titles that the agent gives until it has one."""
 _SUBAGENT = re.compile(r"\(@([\w-]{1,80}) subagent\)$")
@@ -362,7 +354,7 @@ def read_session(reading: Reading) -> None:
     if row is value:
         reading.extra(value, _COLUMNS, "session", native_id="session")
     else:
-        reading.extra(value, _FILE, "session", native_id="session")
+        reading.extra(value, _FIELDS["file"], "session", native_id="session")
     reading.date(row.get("time_created"), "time_created")
     began, quality = reading.ts, reading.ts_quality
     parent = reading.text(row, "parent_id")
@@ -379,7 +371,11 @@ def read_session(reading: Reading) -> None:
         ),
         native_id="start",
     )
-    _give_title(reading, reading.text(row, "title"))
+    title = reading.text(row, "title")
+    if title.startswith(_PLACEHOLDERS):
+        reading.add(Lifecycle("title", title), native_id="title")
+    elif title:
+        reading.add(Lifecycle("title", title=title), native_id="title")
     facts = {key: row[key] for key in _FACTS if row.get(key) not in (None, "", {}, [])}
     if facts:
         reading.add(Lifecycle("session_facts", detail=facts), native_id="facts")
@@ -424,13 +420,6 @@ def _columns_of(value: dict[str, Any]) -> dict[str, Any]:
         "share_url": mapping(value.get("share")).get("url"),
         "metadata": value.get("metadata"),
     }
-
-
-def _give_title(reading: Reading, title: str) -> None:
-    if title.startswith(_PLACEHOLDERS):
-        reading.add(Lifecycle("title", title), native_id="title")
-    elif title:
-        reading.add(Lifecycle("title", title=title), native_id="title")
 
 
 def _give_totals(reading: Reading, row: dict[str, Any]) -> None:
@@ -478,7 +467,7 @@ def _give_revert(reading: Reading, revert: Any) -> None:
     detail = {k: revert[k] for k in ("snapshot", "diff", "files", "planContent") if revert.get(k)}
     if detail:
         reading.add(Lifecycle("checkpoint", detail=detail), native_id=f"{name}/checkpoint")
-    reading.extra(revert, _REVERT, "session.revert", native_id=name)
+    reading.extra(revert, _FIELDS["revert"], "session.revert", native_id=name)
 
 
 def read_todo(reading: Reading) -> None:
@@ -490,7 +479,7 @@ def read_todo(reading: Reading) -> None:
     reading.date(row.get("time_created") if stamp is None else stamp, "time_updated")
     detail = {k: row[k] for k in ("status", "priority", "position") if row.get(k) is not None}
     reading.add(Lifecycle("todo", reading.text(row, "content"), detail), native_id=name)
-    reading.extra(row, _TODO, "todo", native_id=name)
+    reading.extra(row, _FIELDS["todo"], "todo", native_id=name)
 
 
 _TABLES: dict[str, Callable[[Reading], None]] = {

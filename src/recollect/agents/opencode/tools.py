@@ -10,11 +10,12 @@ import hashlib
 from typing import Any, Literal, NamedTuple, TypeAlias
 from urllib.parse import unquote_to_bytes
 
+from recollect.agents.facts import known_fields
 from recollect.agents.kit.adapter import BaseState
 from recollect.agents.kit.adapter import Reading as KitReading
 from recollect.agents.kit.content import base64_part, without_opaque
 from recollect.agents.kit.names import MAX_PATH_CHARS, short
-from recollect.agents.kit.values import items, mapping, text, whole, word_set
+from recollect.agents.kit.values import items, mapping, text, whole
 from recollect.model.payloads import Compaction, FileEdit, Json, Lifecycle, Part, TokenUsage, ToolCall, ToolResult
 from recollect.model.text import flatten
 from recollect.model.tools import canonical_tool
@@ -102,14 +103,9 @@ def before_of(reading: Reading, name: str) -> str:
     return next((before for known, before in befores if known == short(name)), "")
 
 
-def note_edit(reading: Reading, path: str) -> None:
-    """Remember that a tool of this message changed a file, so that the step's patch doesn't name it again."""
-    reading.set(edited=(*reading.now("edited"), short(path, MAX_PATH_CHARS))[-_MAX_EDITS:])
-
-
 # Files and images beside a prompt or a result. Their bytes never become text.
 
-_SOURCE = frozenset(("type", "path", "text", "range", "name", "kind", "clientName", "uri", "start", "end", "value"))
+_KNOWN = known_fields("opencode")
 
 
 def file_part(reading: Reading, data: dict[str, Any]) -> Part:
@@ -120,7 +116,7 @@ def file_part(reading: Reading, data: dict[str, Any]) -> Part:
     place = text(mapping(source).get("path")) or text(data.get("path"))
     path = place or text(data.get("filename")) or text(data.get("name"))
     if isinstance(source, dict):
-        reading.extra(source, _SOURCE, "file.source")
+        reading.extra(source, _KNOWN["source"], "file.source")
     kind = "image" if media_type.startswith("image/") else "file"
     if not url.startswith("data:"):
         return Part(type=kind, media_type=media_type, path=path, url=url)
@@ -141,9 +137,6 @@ def _plain_part(kind: str, media_type: str, body: str, path: str) -> Part:
 # whose first part begins no step has none: then its own tokens do. Evidence: format notes: opencode, "usage" and
 # "double token sources".
 
-_TOKENS = frozenset(("input", "output", "reasoning", "cache", "total"))
-_CACHE = frozenset(("read", "write"))
-
 
 def usage_of(reading: Reading, holder: dict[str, Any], model: str, created: int | None, name: str) -> TokenUsage | None:
     """Return the usage that `tokens` and `cost` of a holder state, None where it is nothing (a call under way).
@@ -155,8 +148,8 @@ def usage_of(reading: Reading, holder: dict[str, Any], model: str, created: int 
     cache = reading.mapping(tokens, "cache")
     fresh, answer, thought = (reading.count(tokens, field) for field in ("input", "output", "reasoning"))
     read, written = reading.count(cache, "read"), reading.count(cache, "write")
-    reading.extra(tokens, _TOKENS, "tokens", native_id=name)
-    reading.extra(cache, _CACHE, "tokens.cache", native_id=name)
+    reading.extra(tokens, _KNOWN["tokens"], "tokens", native_id=name)
+    reading.extra(cache, _KNOWN["cache"], "tokens.cache", native_id=name)
     cost = reading.money(holder, "cost")
     if not (fresh or answer or thought or read or written or cost):
         return None
@@ -188,8 +181,6 @@ def give_pending(reading: Reading) -> None:
 _STATUSES = frozenset(("pending", "streaming", "running", "completed", "error"))
 _DONE = frozenset(("completed", "success", "error"))
 """`success` is the word of some old files."""
-_STATE = word_set("status input raw title metadata time output attachments error content structured result outputPaths")
-_TIME = frozenset(("start", "end", "compacted"))
 _EDIT_FACTS = frozenset(("diff", "filediff", "results", "files", "filepath"))
 _CHILD = ("sessionId", "sessionID")
 _INVALID = "invalid"
@@ -245,8 +236,8 @@ def read_tool(reading: Reading, data: dict[str, Any], name: str) -> None:
     )
     note(reading, "rows", mark_of("call", call.call_id))
     give_call(reading, call)
-    reading.extra(state, _STATE, "part.tool.state")
-    reading.extra(times, _TIME, "part.tool.state.time")
+    reading.extra(state, _KNOWN["tools_state"], "part.tool.state")
+    reading.extra(times, _KNOWN["tools_time"], "part.tool.state.time")
 
 
 def give_call(reading: Reading, call: Call) -> None:
@@ -276,7 +267,15 @@ def give_call(reading: Reading, call: Call) -> None:
     result = _result_of(call)
     reading.add(result, "tool", native_id=f"result:{call.call_id}")
     if result.ok:
-        _give_edits(reading, call)
+        edits: dict[str, FileEdit] = {}
+        if call.name in _EDITORS:
+            for edit in _edits_of(call):
+                known = edits.get(edit.path)
+                edits[edit.path] = edit if known is None else _joined(known, edit)
+        for path, edit in edits.items():
+            reading.add(edit, "tool", native_id=f"edit:{call.call_id}:{path}")
+            # Remember that a tool of this message changed a file, so that the step's patch doesn't name it again.
+            reading.set(edited=(*reading.now("edited"), short(path, MAX_PATH_CHARS))[-_MAX_EDITS:])
     if call.pruned:
         before = reading.last_ts
         reading.date(call.pruned, "time.compacted")
@@ -321,17 +320,6 @@ def _beyond(call: Call) -> Json:
             continue
         rest[key] = value
     return without_opaque(rest) or None
-
-
-def _give_edits(reading: Reading, call: Call) -> None:
-    edits: dict[str, FileEdit] = {}
-    if call.name in _EDITORS:
-        for edit in _edits_of(call):
-            known = edits.get(edit.path)
-            edits[edit.path] = edit if known is None else _joined(known, edit)
-    for path, edit in edits.items():
-        reading.add(edit, "tool", native_id=f"edit:{call.call_id}:{path}")
-        note_edit(reading, path)
 
 
 def _edits_of(call: Call) -> list[FileEdit]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from recollect.agents.facts import known_fields
 from recollect.agents.kit.adapter import Reading
 from recollect.agents.kit.content import arguments_of, base64_part, without_opaque
 from recollect.agents.kit.names import NamingState
@@ -140,9 +141,9 @@ def edit_of(observation: dict[str, Any], call_id: str) -> FileEdit | None:
     )
 
 
-_EVENT = frozenset(("id", "timestamp", "source", "kind"))
+_KNOWN = known_fields("openhands")
 _REASONING = frozenset(("reasoning_content", "thinking_blocks", "responses_reasoning_item", "reasoning_details"))
-_MESSAGE = _EVENT | {
+_MESSAGE = _KNOWN["event"] | {
     "llm_message", "llm_response_id", "activated_skills", "activated_microagents", "extended_content", "sender",
     "critic_result",
 }  # fmt: skip
@@ -150,15 +151,15 @@ _LLM_MESSAGE = _REASONING | {
     "role", "content", "tool_calls", "tool_call_id", "name", "cache_enabled", "vision_enabled",
     "function_calling_enabled", "force_string_serializer", "send_reasoning_content",
 }  # fmt: skip
-_ACTION = _EVENT | _REASONING | {
+_ACTION = _KNOWN["event"] | _REASONING | {
     "thought", "action", "tool_name", "tool_call_id", "tool_call", "llm_response_id", "security_risk", "summary",
     "critic_result",
 }  # fmt: skip
-_OBSERVATION = _EVENT | {"action_id", "tool_name", "tool_call_id", "observation", "extended_content"}
-_ERROR = _EVENT | {"error", "tool_name", "tool_call_id", "classification"}
-_REJECTION = _EVENT | {"rejection_reason", "rejection_source", "action_id", "tool_name", "tool_call_id"}
-_PROMPT = _EVENT | {"system_prompt", "tools", "dynamic_context"}
-_CONDENSATION = _EVENT | {
+_OBSERVATION = _KNOWN["event"] | {"action_id", "tool_name", "tool_call_id", "observation", "extended_content"}
+_ERROR = _KNOWN["event"] | {"error", "tool_name", "tool_call_id", "classification"}
+_REJECTION = _KNOWN["event"] | {"rejection_reason", "rejection_source", "action_id", "tool_name", "tool_call_id"}
+_PROMPT = _KNOWN["event"] | {"system_prompt", "tools", "dynamic_context"}
+_CONDENSATION = _KNOWN["event"] | {
     "forgotten_event_ids", "summary", "summary_offset", "llm_response_id", "reason",
 }  # fmt: skip
 _SOURCES = frozenset(("user", "agent", "environment", "hook"))
@@ -184,7 +185,7 @@ def read_event(reading: OpenHandsReading) -> None:
     if reader is not None:
         reader(reading)
         return
-    rest = {k: v for k, v in value.items() if k not in _EVENT and v not in (None, "", [], {})}
+    rest = {k: v for k, v in value.items() if k not in _KNOWN["event"] and v not in (None, "", [], {})}
     if kind in _ASIDES:
         reading.add(Lifecycle(_ASIDES[kind], text=flatten(without_opaque(rest))))
     elif kind in ("LLMCompletionLogEvent", "TokenEvent", "StreamingDeltaEvent"):
@@ -347,7 +348,7 @@ def _state_update(reading: OpenHandsReading) -> None:
             reading.add(SessionEnd("finished"), native_id="end")
     else:
         reading.add(Lifecycle("state", text=key, detail={"value": new} if is_plain else None))
-    reading.extra(value, _EVENT | {"key", "value"}, "ConversationStateUpdateEvent")
+    reading.extra(value, _KNOWN["event"] | {"key", "value"}, "ConversationStateUpdateEvent")
 
 
 def _acp_call(reading: OpenHandsReading) -> None:
@@ -364,7 +365,16 @@ def _acp_call(reading: OpenHandsReading) -> None:
         body = said or flatten(without_opaque(value.get("raw_output")))
         result = ToolResult(call_id, name, ok, text=body, parts=parts)
         reading.add(result, "tool", native_id=f"result:{call_id}" if call_id else None)
-    known = _EVENT | {"tool_call_id", "title", "status", "tool_kind", "raw_input", "raw_output", "content", "is_error"}
+    known = _KNOWN["event"] | {
+        "tool_call_id",
+        "title",
+        "status",
+        "tool_kind",
+        "raw_input",
+        "raw_output",
+        "content",
+        "is_error",
+    }
     reading.extra(value, known, "ACPToolCallEvent")
 
 

@@ -6,7 +6,7 @@ import json
 import re
 from typing import Any
 
-from recollect.agents.facts import facts_of
+from recollect.agents.facts import facts_of, known_fields
 from recollect.agents.kit.adapter import KitAdapter, first_line_name, read_odd
 from recollect.agents.kit.content import arguments_of, without_opaque
 from recollect.agents.kit.names import content_sha256, numbered
@@ -44,11 +44,7 @@ from recollect.model.text import flatten
 # recorded logs of 1.0.0.
 
 _MESSAGES = re.compile(r'\s*\{\s*"messages"\s*:\s*\[\s*')
-_MESSAGE = word_set("""
-    role content tool_calls tool_call_id name reasoning_content thinking_blocks function_call responses_reasoning_item
-    provider_specific_fields
-""")
-_RESPONSE = word_set("response cost timestamp latency_sec tools kwargs context_window usage_summary")
+_KNOWN = known_fields("openhands")
 _FIRST = 2
 _EXIT_CODE = re.compile(r"ommand (?:completed|finished) with exit code (-?\d{1,9})")
 _TAIL_CHARS = 500
@@ -109,7 +105,7 @@ def _message(reading: OpenHandsReading, message: dict[str, Any]) -> None:
         reading.add(Instructions(said, role), native_id=f"system:{content_sha256(said)}")
     else:
         reading.unknown(f"message/{role}", without_opaque(message or reading.record.value))
-    reading.extra(message, _MESSAGE, "llm_log.message")
+    reading.extra(message, _KNOWN["message"], "llm_log.message")
 
 
 def _call(reading: OpenHandsReading, call: dict[str, Any]) -> None:
@@ -124,7 +120,7 @@ def _response(reading: OpenHandsReading) -> None:
     value = reading.value
     reading.date(value.get("timestamp"))
     response = reading.mapping(value, "response")
-    reading.extra(value, _RESPONSE, "llm_log", native_id=f"request:{content_sha256(response)}")
+    reading.extra(value, _KNOWN["response"], "llm_log", native_id=f"request:{content_sha256(response)}")
     if not response:
         return
     reading.add(SessionStart(model=text(response.get("model"))), native_id="start")
@@ -159,10 +155,6 @@ def _response(reading: OpenHandsReading) -> None:
 #
 # Evidence: format notes: OpenHands, "V0" (general knowledge there, unverified).
 
-_EVENT = word_set("""
-    id timestamp source message action observation args extras content cause llm_metrics tool_call_metadata success
-    timeout tool_result
-""")
 _CALLS = word_set("""
     run run_ipython read write edit browse browse_interactive delegate think call_tool_mcp task_tracking finish reject
 """)
@@ -191,7 +183,7 @@ def read_old_event(reading: OpenHandsReading) -> None:
     else:
         reading.unknown("event", without_opaque(value))
     _usage(reading)
-    reading.extra(value, _EVENT, "old_event")
+    reading.extra(value, _KNOWN["parse_event"], "old_event")
 
 
 def _action(reading: OpenHandsReading, action: str) -> None:
@@ -303,15 +295,6 @@ def _usage(reading: OpenHandsReading) -> None:
 #
 # Evidence: format notes: OpenHands, "base_state.json"; a recorded state of 1.11.5; openhands/sdk/llm/utils/metrics.py.
 
-_STATE = word_set("""
-    id agent workspace persistence_dir max_iterations stuck_detection execution_status confirmation_policy
-    security_analyzer activated_knowledge_skills blocked_actions blocked_messages stats secret_registry agent_state
-    hook_config tags title last_user_message_id
-""")
-_METADATA = word_set("""
-    conversation_id title selected_repository selected_branch git_provider created_at last_updated_at llm_model trigger
-    accumulated_cost prompt_tokens completion_tokens total_tokens user_id github_user_id pr_number sandbox_id
-""")
 _STATUSES = word_set("idle running paused waiting_for_confirmation finished error stuck deleting")
 _COUNTS = ("prompt_tokens", "completion_tokens", "cache_read_tokens", "cache_write_tokens", "reasoning_tokens")
 
@@ -344,7 +327,7 @@ def read_state(reading: OpenHandsReading) -> None:
     reading.entitle(text(value.get("title")))
     if status == "finished":
         reading.add(SessionEnd("finished"), native_id="end")
-    reading.extra(value, _STATE, "base_state", native_id="state")
+    reading.extra(value, _KNOWN["state"], "base_state", native_id="state")
 
 
 def _metrics(reading: OpenHandsReading, name: str, metrics: dict[str, Any]) -> None:
@@ -400,13 +383,7 @@ def read_metadata(reading: OpenHandsReading) -> None:
     )
     reading.add(start, native_id="start")
     reading.entitle(reading.text(value, "title"))
-    reading.extra(value, _METADATA, "metadata", native_id="metadata")
-
-
-def read_tasks(reading: OpenHandsReading) -> None:
-    """Emit the list of tasks that the agent keeps."""
-    value = reading.record.value
-    reading.add(Lifecycle("todo", text=flatten(value)), native_id=f"tasks:{reading.index}")
+    reading.extra(value, _KNOWN["metadata"], "metadata", native_id="metadata")
 
 
 _STATE_MARKS = (b'"usage_to_metrics"', b'"execution_status"', b'"workspace"')
@@ -447,7 +424,9 @@ class OpenHandsAdapter(KitAdapter[OpenHandsState]):
         """Emit the events of one record."""
         role = reading.state.role
         if role == "tasks":
-            read_tasks(reading)
+            # Emit the list of tasks that the agent keeps.
+            value = reading.record.value
+            reading.add(Lifecycle("todo", text=flatten(value)), native_id=f"tasks:{reading.index}")
         elif not isinstance(reading.record.value, dict):
             read_odd(reading)
         else:

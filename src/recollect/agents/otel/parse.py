@@ -183,11 +183,9 @@ class OtelAdapter(KitAdapter[OtelState]):
 
     def identify(self, info: SourceInfo, head: bytes) -> str:
         """See `Adapter.identify`: a name for what belongs to no session; sessions are named by the items."""
-        del head
         return info.stem or "telemetry"
 
     def read(self, reading: Reading) -> None:
-        """See `KitAdapter.read`."""
         value = reading.record.value
         if reading.at:
             value = _request_of_row(reading)
@@ -229,7 +227,14 @@ def _items_in(reading: Reading, value: dict[str, Any]) -> list[Item]:
     roots = [root for root in ROOTS if members(value, root) is not None]
     for root in roots:
         if ROOTS[root][0] == "metrics":
-            _tell_metrics(reading, value)
+            # Keep metrics: each by its name, its unit and what its points say.
+            lines: list[str] = []
+            for resource in items(members(value, "resourceMetrics")):
+                for group in items(members(mapping(resource), "scopeMetrics")):
+                    for metric in items(mapping(group).get("metrics")):
+                        lines.append(flatten([text(mapping(metric).get("name")), text(mapping(metric).get("unit"))]))
+                        lines += [_point(point) for point in _points(mapping(metric))[:_MAX_POINTS]]
+            reading.kept("metrics", "\n".join(filter(None, lines)))
         else:
             if not isinstance(members(value, root), list):
                 reading.wrong(root)
@@ -304,17 +309,6 @@ def _session_of(item: Item, says: dict[str, Json], memory: Memory) -> str | None
         return known
     is_genai = dialects.has_genai(says) or item.name.startswith(("gen_ai.", *VENDORS))
     return session_name(item.trace) if item.trace and is_genai else None
-
-
-def _tell_metrics(reading: Reading, value: dict[str, Any]) -> None:
-    """Keep metrics: each by its name, its unit and what its points say."""
-    lines: list[str] = []
-    for resource in items(members(value, "resourceMetrics")):
-        for group in items(members(mapping(resource), "scopeMetrics")):
-            for metric in items(mapping(group).get("metrics")):
-                lines.append(flatten([text(mapping(metric).get("name")), text(mapping(metric).get("unit"))]))
-                lines += [_point(point) for point in _points(mapping(metric))[:_MAX_POINTS]]
-    reading.kept("metrics", "\n".join(filter(None, lines)))
 
 
 def _points(metric: dict[str, Any]) -> list[Any]:

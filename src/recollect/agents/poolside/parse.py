@@ -11,13 +11,13 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from recollect.agents.facts import facts_of
+from recollect.agents.facts import facts_of, known_by_type
 from recollect.agents.kit import adapter as kit
 from recollect.agents.kit.adapter import KitAdapter, first_line_name
 from recollect.agents.kit.calls import Waiting, arrived, edits_of, expect, give_edits
 from recollect.agents.kit.content import content_text
 from recollect.agents.kit.names import MAX_PATH_CHARS, content_name, short
-from recollect.agents.kit.values import head_objects, items, mapping, text, whole, word_set
+from recollect.agents.kit.values import head_objects, items, mapping, text, whole
 from recollect.model.payloads import (
     AssistantMessage,
     Instructions,
@@ -267,22 +267,7 @@ READERS: dict[str, Callable[[Reading, dict[str, Any]], None]] = {
     "tool_call.approval": read_approval,
     "tool_call.result": read_result,
 }
-_FIELDS: dict[str, frozenset[str]] = {
-    "session.start": frozenset(("workspace", "working_directories", "prompt")),
-    "session.input": frozenset(("id", "prompt", "estimated_prompt_token_usage", "mode")),
-    "session.exit": frozenset(("reason",)),
-    "session.error": frozenset(("error",)),
-    "thought.end": frozenset(("thought",)),
-    "assistant_message.end": frozenset(("assistant_message",)),
-    "tool_call.inference.start": frozenset(("chat_completion_request",)),
-    "tool_call.inference.end": word_set("input_tokens output_tokens cache_read_input_tokens cache_write_input_tokens"),
-    "tool_call.parsed": frozenset(("id", "name", "args", "raw_args", "validation_error", "is_synthetic")),
-    "tool_call.approval": frozenset(("tool_call_id", "denied", "reason")),
-    "tool_call.result": word_set("""
-        id tool_name execution_latency observation is_error execution_error_kind shell_run_tool_result
-        todo_action_tool_result exit_tool_result read_tool_result write_tool_result edit_tool_result
-    """),
-}  # fmt: skip
+_FIELDS = known_by_type("poolside", "record")
 
 
 _PREFIX = "trajectory-"
@@ -298,7 +283,6 @@ class PoolsideAdapter(KitAdapter[PoolsideState]):
 
     def recognise(self, path: str, head: bytes) -> str | None:
         """See `Adapter.recognise`: a known type, and its payload under the same name."""
-        del path
         for value in head_objects(head, _MAX_LINES):
             kind = text(value.get("type"))
             if kind in READERS and isinstance(value.get(kind.replace(".", "_")), dict):

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from recollect.agents.facts import known_fields
 from recollect.agents.kit.adapter import Reading
 from recollect.agents.kit.calls import Waiting, arrived, edits_asked, expect, file_edits
 from recollect.agents.kit.content import without_opaque
@@ -75,19 +76,11 @@ class QwenState(ChatState, frozen=True):
 
 _HUMAN_SUBTYPES = ("", "user_text_elements", "realtime_message")
 _HOOK_CONTEXT = "<qwen:"
-_USAGE_FIELDS = word_set("""
-    promptTokenCount candidatesTokenCount cachedContentTokenCount thoughtsTokenCount toolUsePromptTokenCount
-    totalTokenCount promptTokensDetails cacheTokensDetails candidatesTokensDetails toolUsePromptTokensDetails
-    trafficType
-""")
+_KNOWN = known_fields("qwen")
 _COUNTS = (
     "promptTokenCount", "candidatesTokenCount", "cachedContentTokenCount", "thoughtsTokenCount",
     "toolUsePromptTokenCount", "totalTokenCount",
 )  # fmt: skip
-_RESULT_FIELDS = word_set("""
-    callId status resultDisplay error errorType durationMs responseParts contentLength displayName name
-""")
-_PROMPT_FIELDS = word_set("displayText hookContext inputAnnotations attachmentReferences resourceLinks backgroundTask")
 _STATUSES = frozenset(("success", "error", "cancelled", "failed"))
 _FAILED = ("error", "cancelled", "failed")
 
@@ -110,7 +103,7 @@ def read_user(reading: Reading[QwenState], subtype: str) -> None:
         reading.add(
             Lifecycle("subagent", detail=task, call_id=text(task.get("toolUseId"))), native_id=reading.below("task")
         )
-    reading.extra(payload, _PROMPT_FIELDS, "systemPayload")
+    reading.extra(payload, _KNOWN["prompt"], "systemPayload")
     _read_others(reading, pieces)
 
 
@@ -125,7 +118,13 @@ def read_assistant(reading: Reading[QwenState]) -> None:
     if pieces.said or pieces.media:
         reading.add(AssistantMessage(pieces.said, model, "", message_id, tuple(pieces.media)), "assistant")
     for call in pieces.calls:
-        _read_call(reading, call, message_id)
+        call_id, name = reading.text(call, "id"), reading.text(call, "name")
+        arguments = call.get("args")
+        native_id = f"call:{short_name(call_id)}" if call_id else reading.below(f"call/{content_sha256(call)}")
+        reading.add(
+            ToolCall(call_id, name, canonical_tool(name), arguments, message_id), "assistant", native_id=native_id
+        )
+        expect(reading, call_id, name, edits_asked(name, arguments))
     for response in pieces.responses:
         read_response(reading, response)
     _read_others(reading, pieces)
@@ -149,7 +148,7 @@ def read_result(reading: Reading[QwenState]) -> None:
     added = pieces.said
     if added:
         reading.add(UserMessage(added, "injected", tuple(pieces.media)), "user", native_id=reading.below("context"))
-    reading.extra(recorded, _RESULT_FIELDS, "toolCallResult")
+    reading.extra(recorded, _KNOWN["result"], "toolCallResult")
     _read_others(reading, pieces)
 
 
@@ -182,14 +181,6 @@ def _parts(reading: Reading[QwenState]) -> Pieces:
     if not pieces.is_readable:
         reading.wrong("message.parts.inlineData", "bad_base64")
     return pieces
-
-
-def _read_call(reading: Reading[QwenState], call: dict[str, Any], message_id: str) -> None:
-    call_id, name = reading.text(call, "id"), reading.text(call, "name")
-    arguments = call.get("args")
-    native_id = f"call:{short_name(call_id)}" if call_id else reading.below(f"call/{content_sha256(call)}")
-    reading.add(ToolCall(call_id, name, canonical_tool(name), arguments, message_id), "assistant", native_id=native_id)
-    expect(reading, call_id, name, edits_asked(name, arguments))
 
 
 def _read_recorded(reading: Reading[QwenState], response: dict[str, Any], recorded: dict[str, Any]) -> None:
@@ -264,7 +255,7 @@ def _read_usage(reading: Reading[QwenState], model: str) -> None:
     usage = usage_of(counts, model, key, thoughts_are_apart=False)
     if usage is not None:
         reading.add(usage, "assistant", native_id=reading.below("usage"))
-    reading.extra(tokens, _USAGE_FIELDS, "usageMetadata")
+    reading.extra(tokens, _KNOWN["usage"], "usageMetadata")
 
 
 def _see_model(reading: Reading[QwenState], model: str) -> None:

@@ -11,11 +11,11 @@ from typing import Any
 
 import msgspec
 
-from recollect.agents.facts import facts_of
+from recollect.agents.facts import facts_of, known_fields
 from recollect.agents.kit.adapter import MAX_NAME_CHARS, KitAdapter, Reading, first_line_name, read_odd
 from recollect.agents.kit.google_chat import read_logged_prompt, read_message
 from recollect.agents.kit.names import short_name
-from recollect.agents.kit.values import decoded_json, items, mapping, text, word_set
+from recollect.agents.kit.values import decoded_json, items, mapping, text
 from recollect.agents.qwen.messages import QwenState, read_assistant, read_result, read_system, read_user
 from recollect.model.payloads import Lifecycle, SessionStart
 from recollect.model.records import SourceInfo
@@ -36,41 +36,6 @@ _REPLY = re.compile(rb'(?<!\\)"type"\s*:\s*"qwen"')
 """What tells Qwen's documents of old from Gemini's, which are the same otherwise."""
 _MAX_LINES = 50
 _first_of = json.JSONDecoder().raw_decode
-
-
-def recognise(path: str, head: bytes) -> str | None:
-    """Return the role of a file told by its content, None for what Qwen Code didn't write."""
-    for line in head.split(b"\n", _MAX_LINES)[:_MAX_LINES]:
-        if line.lstrip()[:1] != b"{":
-            continue
-        try:
-            value = _first_value(line)
-        except (ValueError, RecursionError):
-            if len(line) == len(head) and all(key in line for key in _ENVELOPE) and any(k in line for k in _PARTS):
-                return _role(path, line)
-            continue
-        if isinstance(value, dict) and _is_record(value):
-            is_subagent = value.get("isSidechain") is True and bool(value.get("agentId"))
-            return "subagent" if is_subagent or _is_subagent_name(path) else "transcript"
-    is_snapshot = head.lstrip()[:1] == b"{" and _REPLY.search(head) and all(key in head for key in _SNAPSHOT)
-    return "chat_json" if is_snapshot else None
-
-
-def session_of(info: SourceInfo, head: bytes) -> str:
-    """Return the native id of the session a source belongs to."""
-    line = head.lstrip().partition(b"\n")[0]
-    if info.role in ("subagent", "subagent_meta"):
-        stem = info.stem.removesuffix(".meta")
-        name = stem if stem.startswith("agent-") else f"agent-{_found(_AGENT_ID, line) or stem}"
-        return f"{parent_of(info) or _found(_SESSION_ID, line) or 'unknown'}/{name}"
-    if info.role == "prompts":
-        steps = info.path.split("/")
-        return f"prompts/{steps[-2]}" if len(steps) > 1 else "prompts"
-    if info.role == "chat_json":
-        return _found(_SESSION_ID, head) or info.stem or first_line_name(head)
-    is_in_place = info.path.split("/")[-2:-1] == ["chats"]
-    named = "" if is_in_place else _found(_SESSION_ID, line)
-    return named or info.stem or first_line_name(head)
 
 
 def parent_of(info: SourceInfo) -> str:
@@ -113,17 +78,8 @@ def _found(pattern: re.Pattern[bytes], data: bytes) -> str:
     return text(decoded_json(b'"' + found[1] + b'"')).strip()
 
 
-_RECORD_FIELDS = word_set("""
-    uuid parentUuid sessionId timestamp type subtype provenance cwd version gitBranch promptId daemonPromptId message
-    model contextWindowSize usageMetadata toolCallResult systemPayload goalContext backgroundTurn deliveredTurn agentId
-    agentName agentColor isSidechain agentRunId agentRound externalInputKind forkedFrom
-""")
+_KNOWN = known_fields("qwen")
 _PROVENANCES = frozenset(("real_user", "assistant_output", "tool_result", "goal_control", "goal_runtime", "system"))
-_META_FIELDS = word_set("""
-    agentId agentType description parentSessionId toolUseId parentAgentId createdAt status isBackgrounded isolation
-    lastUpdatedAt resolvedApprovalMode persistedCliFlags subagentName agentColor resumeCount depth model lastError
-""")
-_SNAPSHOT_FIELDS = word_set("sessionId projectHash startTime lastUpdated messages summary kind directories")
 _MAX_PATH_CHARS = 4096
 
 
@@ -134,15 +90,39 @@ class QwenAdapter(KitAdapter[QwenState]):
     state_type = QwenState
 
     def recognise(self, path: str, head: bytes) -> str | None:
-        """See `Adapter.recognise`."""
-        return recognise(path, head)
+        """Return the role of a file told by its content, None for what Qwen Code didn't write."""
+        for line in head.split(b"\n", _MAX_LINES)[:_MAX_LINES]:
+            if line.lstrip()[:1] != b"{":
+                continue
+            try:
+                value = _first_value(line)
+            except (ValueError, RecursionError):
+                if len(line) == len(head) and all(key in line for key in _ENVELOPE) and any(k in line for k in _PARTS):
+                    return _role(path, line)
+                continue
+            if isinstance(value, dict) and _is_record(value):
+                is_subagent = value.get("isSidechain") is True and bool(value.get("agentId"))
+                return "subagent" if is_subagent or _is_subagent_name(path) else "transcript"
+        is_snapshot = head.lstrip()[:1] == b"{" and _REPLY.search(head) and all(key in head for key in _SNAPSHOT)
+        return "chat_json" if is_snapshot else None
 
     def identify(self, info: SourceInfo, head: bytes) -> str:
-        """See `Adapter.identify`."""
-        return session_of(info, head)
+        """Return the native id of the session a source belongs to."""
+        line = head.lstrip().partition(b"\n")[0]
+        if info.role in ("subagent", "subagent_meta"):
+            stem = info.stem.removesuffix(".meta")
+            name = stem if stem.startswith("agent-") else f"agent-{_found(_AGENT_ID, line) or stem}"
+            return f"{parent_of(info) or _found(_SESSION_ID, line) or 'unknown'}/{name}"
+        if info.role == "prompts":
+            steps = info.path.split("/")
+            return f"prompts/{steps[-2]}" if len(steps) > 1 else "prompts"
+        if info.role == "chat_json":
+            return _found(_SESSION_ID, head) or info.stem or first_line_name(head)
+        is_in_place = info.path.split("/")[-2:-1] == ["chats"]
+        named = "" if is_in_place else _found(_SESSION_ID, line)
+        return named or info.stem or first_line_name(head)
 
     def told_by(self, info: SourceInfo) -> dict[str, Any]:
-        """See `KitAdapter.told_by`."""
         return {"parent": parent_of(info)[:MAX_NAME_CHARS]}
 
     def read(self, reading: Reading[QwenState]) -> None:
@@ -185,7 +165,7 @@ def _read_record(reading: Reading[QwenState]) -> None:
         return
     reading.native_id = name
     reading.odd_value(f"{kind}.provenance", value.get("provenance"), _PROVENANCES)
-    reading.extra(value, _RECORD_FIELDS, kind)
+    reading.extra(value, _KNOWN["record"], kind)
 
 
 def _see_place(reading: Reading[QwenState]) -> None:
@@ -249,7 +229,7 @@ def _read_meta(reading: Reading[QwenState]) -> None:
         Lifecycle("subagent", text=text(value.get("status")), detail=detail or None, call_id=call_id),
         native_id="meta/status",
     )
-    reading.extra(value, _META_FIELDS, "meta", native_id="meta")
+    reading.extra(value, _KNOWN["meta"], "meta", native_id="meta")
 
 
 def _read_snapshot(reading: Reading[QwenState], value: dict[str, Any]) -> None:
@@ -270,4 +250,4 @@ def _read_snapshot(reading: Reading[QwenState], value: dict[str, Any]) -> None:
         reading.add(Lifecycle("title", text=title, title=title), native_id="title")
     for message in reading.items(value, "messages"):
         read_message(reading, mapping(message))
-    reading.extra(value, _SNAPSHOT_FIELDS, "header", native_id=half)
+    reading.extra(value, _KNOWN["snapshot"], "header", native_id=half)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from recollect.agents.facts import facts_of
+from recollect.agents.facts import facts_of, known_fields
 from recollect.agents.kit import adapter as kit
 from recollect.agents.kit.adapter import KitAdapter, first_line_name, read_odd, remember
 from recollect.agents.kit.calls import TurnState, decoded_arguments, edits_of, give_call, give_result, path_of
 from recollect.agents.kit.content import data_url_part
 from recollect.agents.kit.names import content_name, mark_of, numbered, short_name
-from recollect.agents.kit.values import items, mapping, text, whole, word_set
+from recollect.agents.kit.values import items, mapping, text, whole
 from recollect.model.payloads import (
     AssistantMessage,
     Compaction,
@@ -52,19 +52,7 @@ Reading = kit.Reading[ReasonixState]
 _LOCAL = "__reasonix_local_only__"
 _NEVER_CAME = "[no result: the previous turn was interrupted"
 _ROLES = frozenset(("system", "user", "assistant", "tool"))
-_FIELDS = word_set("""
-    role origin content raw_content provider_content images reasoning_content reasoning_id reasoning_status
-    reasoning_signature reasoning_state thinking_blocks tool_calls responses_items server_search tool_call_id name
-    memoryCitations workDurationMs createdAt edited original local_only decision_receipt decision_receipts
-    interrupted_turn final_readiness_recovery protocol_recovery tool_execution tool_run_state mcp_app vision_summary
-""")
-_CALL_FIELDS = word_set("""
-    write_intents id name arguments thought_signature diff added removed resolved_name capability_id resolved_read_only
-""")
-_EXECUTION_FIELDS = word_set("""
-    kind shell shellVersion platform supportsAndAnd state failurePhase exitCode outputTail mutationRisk verification
-    durationMs
-""")
+_KNOWN = known_fields("reasonix")
 
 
 def base_name(message: dict[str, Any]) -> str:
@@ -88,17 +76,30 @@ def read_message(reading: Reading, message: dict[str, Any], *, is_known: bool = 
         reading.unknown(text(message.get("type")) or role or "message", message, native_id=name)
         return
     if message.get("local_only") is True or message.get("tool_call_id") == _LOCAL:
-        _read_local(reading, message, name)
+        # Emit what only the user saw: mostly an answer that was stopped.
+        words = "\n\n".join(t for t in (text(message.get("reasoning_content")), _said(message)) if t)
+        kind = "interrupted" if message.get("interrupted_turn") else "local_note"
+        if words or kind == "interrupted":
+            detail = message.get("interrupted_turn")
+            reading.add(Lifecycle(kind, text=words, detail=detail or None), native_id=name)
     elif role == "system":
         reading.add(Instructions(_said(message), "system"), native_id=name)
     elif role == "user":
-        _read_user(reading, message, name)
+        images = [data_url_part("image", text(image)) for image in reading.items(message, "images")]
+        parts = tuple(reading.readable(image, "images") for image in images)
+        origin: Origin = "human" if _is_human(message) else "injected"
+        reading.add(UserMessage(_said(message), origin, parts), "user", native_id=name)
+        if message.get("original"):
+            reading.add(Lifecycle("edited_prompt", text=text(message.get("original"))), native_id=f"{name}/original")
+        summary = text(mapping(message.get("vision_summary")).get("summary"))
+        if summary:
+            reading.add(Lifecycle("vision_summary", text=summary), native_id=f"{name}/vision")
     elif role == "assistant":
         _read_assistant(reading, message, name)
     else:
         _read_tool(reading, message, name)
     _read_notes(reading, message, name)
-    reading.extra(message, _FIELDS, "message", native_id=name)
+    reading.extra(message, _KNOWN["record"], "message", native_id=name)
 
 
 def _is_human(message: dict[str, Any]) -> bool:
@@ -109,18 +110,6 @@ def _is_human(message: dict[str, Any]) -> bool:
 def _said(message: dict[str, Any]) -> str:
     """Return a message's whole text: what the model gets may be cut short."""
     return text(message.get("raw_content")) or text(message.get("content")) or text(message.get("provider_content"))
-
-
-def _read_user(reading: Reading, message: dict[str, Any], name: str) -> None:
-    images = [data_url_part("image", text(image)) for image in reading.items(message, "images")]
-    parts = tuple(reading.readable(image, "images") for image in images)
-    origin: Origin = "human" if _is_human(message) else "injected"
-    reading.add(UserMessage(_said(message), origin, parts), "user", native_id=name)
-    if message.get("original"):
-        reading.add(Lifecycle("edited_prompt", text=text(message.get("original"))), native_id=f"{name}/original")
-    summary = text(mapping(message.get("vision_summary")).get("summary"))
-    if summary:
-        reading.add(Lifecycle("vision_summary", text=summary), native_id=f"{name}/vision")
 
 
 def _read_assistant(reading: Reading, message: dict[str, Any], name: str) -> None:
@@ -139,7 +128,7 @@ def _read_assistant(reading: Reading, message: dict[str, Any], name: str) -> Non
         arguments = decoded_arguments(call.get("arguments"))
         made = ToolCall(reading.text(call, "id"), reading.text(call, "name"), canonical_tool(tool), arguments)
         give_call(reading, made, where, _edits(call, made))
-        reading.extra(call, _CALL_FIELDS, "tool_call", native_id=where)
+        reading.extra(call, _KNOWN["call"], "tool_call", native_id=where)
 
 
 def _edits(call: dict[str, Any], made: ToolCall) -> tuple[FileEdit, ...]:
@@ -173,16 +162,7 @@ def _read_tool(reading: Reading, message: dict[str, Any], name: str) -> None:
     give_result(reading, result, name)
     if never_came:
         reading.add(Lifecycle("interrupted", text=said, call_id=call_id), native_id=f"{name}/interrupted")
-    reading.extra(execution, _EXECUTION_FIELDS, "tool_execution", native_id=name)
-
-
-def _read_local(reading: Reading, message: dict[str, Any], name: str) -> None:
-    """Emit what only the user saw: mostly an answer that was stopped."""
-    words = "\n\n".join(t for t in (text(message.get("reasoning_content")), _said(message)) if t)
-    kind = "interrupted" if message.get("interrupted_turn") else "local_note"
-    if words or kind == "interrupted":
-        detail = message.get("interrupted_turn")
-        reading.add(Lifecycle(kind, text=words, detail=detail or None), native_id=name)
+    reading.extra(execution, _KNOWN["execution"], "tool_execution", native_id=name)
 
 
 def _read_notes(reading: Reading, message: dict[str, Any], name: str) -> None:
@@ -199,17 +179,6 @@ def _read_notes(reading: Reading, message: dict[str, Any], name: str) -> None:
 _SUFFIXES = (".jsonl.meta", ".events.jsonl", ".meta.json")
 _SHORTENED = ("compact", "fold", "summar")
 _EVENTS = frozenset(("append", "replace"))
-_EVENT_FIELDS = word_set("""
-    schema_version type revision base_revision message_index messages content_digest writer_id reason created_at
-""")
-_META_FIELDS = word_set("""
-    id name parent_id fork_turn fork_message_index created_at updated_at scope workspace_root topic_id topic_title model
-    schema_version turns preview persona_name
-""")
-_SUBAGENT_FIELDS = word_set("""
-    ref createdAt updatedAt status terminalReason kind name workspaceRoot parentSession parentToolCallId forkedFrom
-    systemPromptHash toolScope toolSchemaHash model effort capsule capsuleHash
-""")
 _STATUSES = frozenset(("running", "completed", "failed", "cancelled", "interrupted"))
 
 
@@ -221,7 +190,6 @@ class ReasonixAdapter(KitAdapter[ReasonixState]):
 
     def recognise(self, path: str, head: bytes) -> str | None:
         """See `Adapter.recognise`: the first event of a log. Checkpoints have nothing of their own."""
-        del path
         line = head.lstrip().partition(b"\n")[0]
         is_event = line.startswith(b'{"schema_version":') and b'"type":"' in line[:60] and b'"messages":[' in line
         return "events" if is_event else None
@@ -232,7 +200,6 @@ class ReasonixAdapter(KitAdapter[ReasonixState]):
         return info.name.removesuffix(suffix).removesuffix(".jsonl") or first_line_name(head)
 
     def read(self, reading: Reading) -> None:
-        """See `KitAdapter.read`."""
         role = reading.state.role
         if not isinstance(reading.record.value, dict):
             read_odd(reading)
@@ -261,7 +228,7 @@ def _read_event(reading: Reading) -> None:
         _read_messages(reading, messages, Counter())
     else:
         _replace(reading, messages, text(event.get("reason")), name)
-    reading.extra(event, _EVENT_FIELDS, "event", native_id=name)
+    reading.extra(event, _KNOWN["event"], "event", native_id=name)
 
 
 def _read_messages(reading: Reading, messages: list[Any], known: Counter[bytes]) -> None:
@@ -313,7 +280,7 @@ def _read_meta(reading: Reading) -> None:
     facts = {k: meta[k] for k in names if meta.get(k)}
     if facts:
         reading.add(Lifecycle("session_facts", detail=facts), native_id="facts")
-    reading.extra(meta, _META_FIELDS, "meta", native_id="start")
+    reading.extra(meta, _KNOWN["meta"], "meta", native_id="start")
 
 
 def _read_subagent(reading: Reading) -> None:
@@ -334,4 +301,4 @@ def _read_subagent(reading: Reading) -> None:
     detail = {k: meta[k] for k in ("terminalReason", "effort", "toolScope") if meta.get(k)}
     call_id = text(meta.get("parentToolCallId"))
     reading.add(Lifecycle("subagent", text=status, detail=detail or None, call_id=call_id), native_id="status")
-    reading.extra(meta, _SUBAGENT_FIELDS, "subagent", native_id="start")
+    reading.extra(meta, _KNOWN["subagent"], "subagent", native_id="start")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from recollect.agents.facts import facts_of
+from recollect.agents.facts import facts_of, known_fields
 from recollect.agents.kit import adapter as kit
 from recollect.agents.kit.adapter import KitAdapter, read_odd
 from recollect.agents.kit.calls import TurnState, decoded_arguments, edits_of, give_call, give_result
@@ -50,11 +50,7 @@ Reading = kit.Reading[ShelleyState]
 
 _TEXT, _THINKING, _REDACTED, _CALL, _RESULT, _SERVER_CALL, _SEARCH_RESULT, _SEARCH_ITEM = range(2, 10)
 _MAX_DEPTH = 8
-FIELDS = frozenset(
-    "ID Type Text MediaType Thinking Data Signature ToolName ToolInput ToolUseID ToolError ToolResult ToolUseStartTime "
-    "ToolUseEndTime Display DisplayImageURL DisplayWidth DisplayHeight Cache Caller Citations Title URL "
-    "EncryptedContent PageAge EncryptedIndex".split()
-)
+_KNOWN = known_fields("shelley")
 
 
 def said_in(reading: Reading, blocks: list[Any]) -> tuple[str, tuple[Part, ...]]:
@@ -89,11 +85,10 @@ def read_blocks(reading: Reading, blocks: list[Any], name: str, display: Json, s
             continue
         else:
             _READERS[kind](reading, block, where, shown)
-        reading.extra(mapping(block), FIELDS, "content", native_id=where)
+        reading.extra(mapping(block), _KNOWN["record"], "content", native_id=where)
 
 
 def _read_thinking(reading: Reading, block: dict[str, Any], where: str, shown: dict[str, Json]) -> None:
-    del shown
     thought = text(block.get("Thinking")) or text(block.get("Text"))
     is_encrypted = not thought and bool(block.get("Data") or block.get("Signature"))
     if thought or is_encrypted:
@@ -101,7 +96,6 @@ def _read_thinking(reading: Reading, block: dict[str, Any], where: str, shown: d
 
 
 def _read_call(reading: Reading, block: dict[str, Any], where: str, shown: dict[str, Json]) -> None:
-    del shown
     name = reading.text(block, "ToolName")
     arguments = decoded_arguments(block.get("ToolInput"))
     call = ToolCall(reading.text(block, "ID"), name, canonical_tool(name), arguments)
@@ -198,19 +192,6 @@ _TALK = frozenset(("user", "agent", "tool"))
 _NOTES = {"error": "api_error", "warning": "warning"}
 _KINDS = _TALK | {"system", "gitinfo", *_NOTES}
 _ERRORS = frozenset(("truncation", "llm_request"))
-_MESSAGE_FIELDS = frozenset(
-    "message_id conversation_id sequence_id type llm_data user_data usage_data created_at display_data "
-    "excluded_from_context generation model_name forked_from_message_id other_usage_data".split()
-)
-_LLM_FIELDS = frozenset("Role Content ToolUse EndOfTurn ExcludedFromContext ErrorType ErrorRetryable".split())
-_USAGE_FIELDS = frozenset(
-    "input_tokens cache_creation_input_tokens cache_read_input_tokens output_tokens cost_usd model url start_time "
-    "end_time".split()
-)
-_CONVERSATION_FIELDS = frozenset(
-    "conversation_id slug user_initiated created_at cwd archived parent_conversation_id model current_generation tags "
-    "is_draft".split()
-)
 _MARK_BYTES = 8
 
 
@@ -221,7 +202,6 @@ class ShelleyAdapter(KitAdapter[ShelleyState]):
     state_type = ShelleyState
 
     def read(self, reading: Reading) -> None:
-        """See `KitAdapter.read`."""
         if not isinstance(reading.record.value, dict):
             read_odd(reading)
         elif reading.state.role == "session":
@@ -252,7 +232,7 @@ def _read_conversation(reading: Reading) -> None:
         reading.add(Lifecycle("tag", text=", ".join(tags)), native_id="tags")
     if row.get("archived") in (1, True):
         reading.add(Lifecycle("archived"), native_id="archived")
-    reading.extra(row, _CONVERSATION_FIELDS, "conversations", native_id="start")
+    reading.extra(row, _KNOWN["conversation"], "conversations", native_id="start")
 
 
 def _read_message(reading: Reading) -> None:
@@ -275,8 +255,8 @@ def _read_message(reading: Reading) -> None:
     message = _Message(row, llm, about, name, said, parts)
     read_blocks(reading, blocks, name, row.get("display_data"), lambda: _say(reading, kind, message))
     _add_usage(reading, row, name)
-    reading.extra(row, _MESSAGE_FIELDS, "messages", native_id=name)
-    reading.extra(llm, _LLM_FIELDS, "llm_data", native_id=name)
+    reading.extra(row, _KNOWN["message"], "messages", native_id=name)
+    reading.extra(llm, _KNOWN["llm"], "llm_data", native_id=name)
 
 
 class _Message(NamedTuple):
@@ -374,4 +354,4 @@ def _add_usage(reading: Reading, row: dict[str, Any], name: str) -> None:
     )
     if counted.input_tokens or counted.output_tokens or counted.cache_read_tokens or counted.cache_write_5m_tokens:
         reading.add(counted, native_id=f"{name}/usage")
-    reading.extra(usage, _USAGE_FIELDS, "usage_data", native_id=name)
+    reading.extra(usage, _KNOWN["usage"], "usage_data", native_id=name)

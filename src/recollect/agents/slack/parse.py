@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from recollect.agents.facts import facts_of
+from recollect.agents.facts import facts_of, known_fields
 from recollect.agents.kit.adapter import BaseState, KitAdapter, Reading, read_odd
 from recollect.agents.kit.exports import first_element
 from recollect.agents.kit.names import content_sha256
@@ -32,15 +32,7 @@ _CHANNEL = word_set("""
     conversation_join conversation_leave ekm_access_denied message_changed message_deleted message_replied
     bot_channel_join bot_channel_leave mpim_join mpim_leave reply_mention list_record_comment
 """)
-_MESSAGE = word_set("""
-    type subtype ts user text team user_team source_team user_profile client_msg_id thread_ts parent_user_id reply_count
-    reply_users reply_users_count replies latest_reply is_locked subscribed last_read unread_count blocks attachments
-    files file upload display_as_bot x_files reactions edited bot_id bot_profile bot_link app_id username icons hidden
-    inviter channel channel_id root old_name name topic purpose pinned_to pinned_info permalink comment item item_type
-    is_starred room no_notifications metadata assistant_app_thread saved event_ts message previous original deleted_ts
-    previous_message members is_intro is_ephemeral parent_user_ts mrkdwn workflow_id trigger_id language user_locale
-    upload_reply_to headers is_thread_broadcast purpose_id
-""")
+_KNOWN = known_fields("slack")
 _ABOUT = ("reactions", "edited", "pinned_to", "topic", "purpose", "old_name", "name", "inviter", "item", "room")
 """What is known of a message beside its words. Whoever reacted stands there by id."""
 _ATTACHED = ("pretext", "title", "title_link", "from_url", "text", "fallback", "footer")
@@ -70,7 +62,7 @@ def read_message(reading: Reading[BaseState], message: dict[str, Any]) -> None:
     about = {field: message[field] for field in _ABOUT if message.get(field)}
     if about:
         reading.add(Lifecycle("about", detail=_public(about)), native_id=f"{name}/about")
-    reading.extra(message, _MESSAGE, "message", native_id=name)
+    reading.extra(message, _KNOWN["message"], "message", native_id=name)
     reading.parent_id = None
 
 
@@ -189,7 +181,6 @@ class SlackAdapter(KitAdapter[BaseState]):
         return f"{team.group(1).decode()}/{channel}" if team else channel
 
     def read(self, reading: Reading[BaseState]) -> None:
-        """See `KitAdapter.read`."""
         day = reading.record.value
         if not isinstance(day, list):
             read_odd(reading)
@@ -200,7 +191,16 @@ class SlackAdapter(KitAdapter[BaseState]):
                 reading.wrong("message")
                 reading.kept("message", value)
                 continue
-            _date(reading, message)
+            # Take the time of a message, which is also its name: seconds and a number that makes it unique.
+            written = text(message.get("ts"))
+            if is_stamp(written):
+                seconds, _, micros = written.partition(".")
+                reading.date(int(seconds) * 1_000_000 + int((micros + "000000")[:6]), "ts")
+            else:
+                reading.wrong("ts", "bad_timestamp")
+                reading.infer(reading.last_ts)
+                if reading.last_ts is None:
+                    reading.ts_quality = "missing"
             if not reading.now("is_started"):
                 _start(reading)
             read_message(reading, message)
@@ -212,16 +212,3 @@ def _start(reading: Reading[BaseState]) -> None:
     channel = reading.state.document
     if channel:
         reading.add(Lifecycle("title", title=f"#{channel}"), native_id="title")
-
-
-def _date(reading: Reading[BaseState], message: dict[str, Any]) -> None:
-    """Take the time of a message, which is also its name: seconds and a number that makes it unique."""
-    written = text(message.get("ts"))
-    if is_stamp(written):
-        seconds, _, micros = written.partition(".")
-        reading.date(int(seconds) * 1_000_000 + int((micros + "000000")[:6]), "ts")
-    else:
-        reading.wrong("ts", "bad_timestamp")
-        reading.infer(reading.last_ts)
-        if reading.last_ts is None:
-            reading.ts_quality = "missing"

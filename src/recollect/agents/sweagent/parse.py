@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from recollect.agents.facts import facts_of
+from recollect.agents.facts import facts_of, known_fields
 from recollect.agents.kit.adapter import KitAdapter, Reading, first_line_name, read_odd
 from recollect.agents.kit.calls import edits_asked
 from recollect.agents.kit.content import arguments_of, without_opaque
@@ -172,10 +172,7 @@ def _edits(acting: Acting, said: str) -> list[FileEdit]:
 # Evidence: recorded trajectories of 0.7 to 1.0; sweagent/types.py.
 
 _STEP = word_set("action observation response state thought execution_time query extra_info messages")
-_ITEM = word_set("""
-    role content agent message_type is_demo thought action tool_calls tool_call_ids tags cache_control thinking_blocks
-""")
-_CALL = frozenset(("id", "type", "function", "index"))
+_KNOWN = known_fields("sweagent")
 _MESSAGE_TYPES = frozenset(("system_prompt", "demonstration", "observation", "action", "thought", "user"))
 _LONGEST_S = 10_000_000.0
 _MAX_ACTION_CHARS = 4000
@@ -217,17 +214,6 @@ def _state(written: Any) -> dict[str, Any]:
     return mapping(decoded_json(written) if isinstance(written, str) else written)
 
 
-def give_waiting(reading: SweAgentReading) -> None:
-    """Emit the steps that the history did not repeat, and of the last one it may lack only the result."""
-    acting = reading.now("acting")
-    for step in reading.now("steps"):
-        if step.name == acting.name:
-            add_result(reading, acting, step.observation)
-        else:
-            _give_step(reading, step)
-    reading.set(steps=(), acting=Acting())
-
-
 def _is_storable(step: Step) -> bool:
     try:
         msgspec.msgpack.encode(step)
@@ -266,7 +252,12 @@ def read_item(reading: SweAgentReading) -> None:
         _answer(reading, role, said)
     else:
         reading.unknown(f"history/{role}", without_opaque(value))
-    reading.extra(value, _ITEM, "history", native_id=named(reading, "item", said) if value.keys() - _ITEM else None)
+    reading.extra(
+        value,
+        _KNOWN["item"],
+        "history",
+        native_id=named(reading, "item", said) if value.keys() - _KNOWN["item"] else None,
+    )
 
 
 def _words(content: Any) -> str:
@@ -349,7 +340,7 @@ def _calls(reading: SweAgentReading, name: str, action: str, step: Step | None, 
             reading.add(payload, "assistant", native_id=f"{name}/call" + (f":{i}" if i else ""))
         written = function.get("arguments")
         acting = _acting(name, call_id, tool, text(written), step)
-        reading.extra(call, _CALL, "tool_call", native_id=name)
+        reading.extra(call, _KNOWN["call"], "tool_call", native_id=name)
     if not action.strip() and not calls and step is not None:
         reading.set(steps=tuple(one for one in reading.now("steps") if one is not step))
     if not calls and action.strip():
@@ -383,12 +374,6 @@ def _acting(name: str, call_id: str, tool: str, arguments: str, step: Step | Non
 #
 # Evidence: recorded trajectories of 0.7 to 1.0; sweagent/types.py, "AgentInfo".
 
-_TOP = frozenset(("environment", "trajectory", "history", "info", "replay_config"))
-_INFO = word_set("""
-    submission exit_status model_stats edited_files30 edited_files50 edited_files70 review summarizer swe_agent_hash
-    swe_agent_version swe_rex_version swe_rex_hash
-""")
-_STATS = frozenset(("instance_cost", "total_cost", "tokens_sent", "tokens_received", "api_calls"))
 _VIEWS = ("edited_files70", "edited_files50", "edited_files30")
 
 
@@ -398,7 +383,14 @@ def read_around(reading: SweAgentReading) -> None:
     config = _config(value.get("replay_config"))
     info = reading.mapping(value, "info")
     if "info" in value or "replay_config" in value:
-        give_waiting(reading)
+        # Emit the steps that the history did not repeat, and of the last one it may lack only the result.
+        acting = reading.now("acting")
+        for step in reading.now("steps"):
+            if step.name == acting.name:
+                add_result(reading, acting, step.observation)
+            else:
+                _give_step(reading, step)
+        reading.set(steps=(), acting=Acting())
     environment = reading.text(value, "environment")
     version = text(info.get("swe_agent_version"))
     if environment or not reading.state.is_started:
@@ -406,7 +398,7 @@ def read_around(reading: SweAgentReading) -> None:
         reading.add(SessionStart(originator=environment, tool_version=version), native_id="start")
     _configured(reading, config, version if not environment else "")
     _info(reading, info, text(mapping(mapping(config.get("agent")).get("model")).get("name")))
-    reading.extra(value, _TOP, "trajectory", native_id="around")
+    reading.extra(value, _KNOWN["top"], "trajectory", native_id="around")
 
 
 def _config(written: Any) -> dict[str, Any]:
@@ -446,24 +438,22 @@ def _info(reading: SweAgentReading, info: dict[str, Any], model: str) -> None:
             reading.kept(name, without_opaque(info[name]), native_id=name)
     stats = reading.mapping(info, "model_stats")
     if stats:
-        _spend(reading, stats, model)
+        # Emit the totals of the run. The file is written again after each step: the newest ones take the place.
+        sent, received = reading.count(stats, "tokens_sent"), reading.count(stats, "tokens_received")
+        cost = number(stats.get("instance_cost"))
+        if sent or received or cost:
+            key = f"{reading.state.session}:total"
+            reading.add(
+                TokenUsage(model, sent, received, cost_usd=cost, dedupe_key=key), "assistant", native_id="usage"
+            )
+        calls = reading.count(stats, "api_calls")
+        if calls:
+            reading.add(Lifecycle("api_calls", detail={"count": calls}), native_id="api_calls")
+        reading.extra(stats, _KNOWN["stats"], "model_stats", native_id="stats")
     status = flatten(info.get("exit_status"))
     if status:
         reading.add(SessionEnd(status), native_id="end")
-    reading.extra(info, _INFO, "info", native_id="info")
-
-
-def _spend(reading: SweAgentReading, stats: dict[str, Any], model: str) -> None:
-    """Emit the totals of the run. The file is written again after each step: the newest ones take the place."""
-    sent, received = reading.count(stats, "tokens_sent"), reading.count(stats, "tokens_received")
-    cost = number(stats.get("instance_cost"))
-    if sent or received or cost:
-        key = f"{reading.state.session}:total"
-        reading.add(TokenUsage(model, sent, received, cost_usd=cost, dedupe_key=key), "assistant", native_id="usage")
-    calls = reading.count(stats, "api_calls")
-    if calls:
-        reading.add(Lifecycle("api_calls", detail={"count": calls}), native_id="api_calls")
-    reading.extra(stats, _STATS, "model_stats", native_id="stats")
+    reading.extra(info, _KNOWN["info"], "info", native_id="info")
 
 
 _LIST = re.compile(rb'"(?:trajectory|history)"\s*:\s*\[')

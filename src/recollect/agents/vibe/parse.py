@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from recollect.agents.facts import facts_of
+from recollect.agents.facts import facts_of, known_fields
 from recollect.agents.kit import adapter as kit
 from recollect.agents.kit.adapter import KitAdapter, first_line_name, read_odd
 from recollect.agents.kit.calls import Waiting, arrived, edits_of, expect, give_edits
@@ -48,18 +48,7 @@ Reading = kit.Reading[VibeState]
 #
 # Its `config` may hold what authorises MCP servers; only the model's name is taken from it.
 
-_FIELDS = frozenset((
-    "session_id", "parent_session_id", "start_time", "end_time", "git_commit", "git_branch", "username", "environment",
-    "loops", "title", "title_source", "experiments", "stats", "total_messages", "tools_available", "config",
-    "agent_profile", "system_prompt", "model", "working_dir",
-))  # fmt: skip
-_STATS_FIELDS = frozenset((
-    "steps", "session_prompt_tokens", "session_completion_tokens", "session_cached_tokens", "tool_calls_agreed",
-    "tool_calls_rejected", "tool_calls_failed", "tool_calls_succeeded", "context_tokens", "last_turn_prompt_tokens",
-    "last_turn_completion_tokens", "last_turn_cached_tokens", "last_turn_duration", "tokens_per_second",
-    "input_price_per_million", "output_price_per_million", "session_total_llm_tokens", "last_turn_total_tokens",
-    "session_cost",
-))  # fmt: skip
+_KNOWN = known_fields("vibe")
 _CHAIN = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-(?P<chain>[0-9a-f]{12})")
 _SHORT = 8
 
@@ -100,7 +89,7 @@ def read_meta(reading: Reading) -> None:
         reading.add(Lifecycle("loops", detail=value["loops"]), native_id="loops")
     reading.date(value.get("end_time"), "end_time")
     _read_stats(reading, reading.mapping(value, "stats"), model)
-    reading.extra(value, _FIELDS, "meta", native_id="meta")
+    reading.extra(value, _KNOWN["record"], "meta", native_id="meta")
 
 
 def _read_stats(reading: Reading, stats: dict[str, Any], model: str) -> None:
@@ -120,19 +109,13 @@ def _read_stats(reading: Reading, stats: dict[str, Any], model: str) -> None:
     counts = {k: v for k, v in stats.items() if k.startswith(("steps", "tool_calls_", "context_tokens")) and v}
     if counts:
         reading.add(Lifecycle("stats", detail=counts), native_id="stats")
-    reading.extra(stats, _STATS_FIELDS, "meta.stats", native_id="stats")
+    reading.extra(stats, _KNOWN["stats"], "meta.stats", native_id="stats")
 
 
 # The rows of a conversation: OpenAI's roles, with reasoning beside the text and tool results as tagged text.
 #
 # Evidence: `LLMMessage` in Vibe's `core/types.py`; tags in `core/utils/tags.py`.
 
-ROW_FIELDS = frozenset((
-    "role", "content", "injected", "reasoning_content", "reasoning_state", "reasoning_signature",
-    "reasoning_message_id", "tool_calls", "name", "tool_call_id", "message_id", "model", "images",
-))  # fmt: skip
-_CALL_FIELDS = frozenset(("id", "index", "function", "type"))
-_FUNCTION_FIELDS = frozenset(("name", "arguments"))
 _TAG = re.compile(r"<(user_cancellation|tool_error|vibe_stop_event|vibe_warning)>(.*?)</\1>", re.DOTALL)
 _EXIT = re.compile(r"^(?:returncode|Return code|exit_code): (-?\d{1,9})$", re.MULTILINE)
 _EXIT_CHARS = 65_536
@@ -148,7 +131,7 @@ def read_message(reading: Reading) -> None:
     written = short(reading.text(value, "message_id"))
     if role == "tool":
         _read_result(reading, said)
-        reading.extra(value, ROW_FIELDS, "tool", native_id=reading.native_id)
+        reading.extra(value, _KNOWN["row"], "tool", native_id=reading.native_id)
         return
     reading.native_id = written or name_of(reading, role or "row", value)
     if role == "user":
@@ -160,7 +143,7 @@ def read_message(reading: Reading) -> None:
     else:
         reading.unknown(role or text(value.get("type")) or "row")
         return
-    reading.extra(value, ROW_FIELDS, role)
+    reading.extra(value, _KNOWN["row"], role)
 
 
 def _read_user(reading: Reading, said: str, parts: tuple[Any, ...]) -> None:
@@ -203,8 +186,8 @@ def _read_call(reading: Reading, call: dict[str, Any], number: int) -> None:
     native_id = f"call:{short(call_id)}" if call_id else f"{reading.native_id}/call/{number}"
     reading.add(ToolCall(call_id, name, canonical_tool(name), arguments), "assistant", native_id=native_id)
     expect(reading, call_id, name, _edits(name, arguments))
-    reading.extra(call, _CALL_FIELDS, "tool_call", native_id=native_id)
-    reading.extra(function, _FUNCTION_FIELDS, "tool_call.function", native_id=native_id)
+    reading.extra(call, _KNOWN["call"], "tool_call", native_id=native_id)
+    reading.extra(function, _KNOWN["function"], "tool_call.function", native_id=native_id)
 
 
 def _edits(name: str, arguments: Json) -> tuple[FileEdit, ...]:
@@ -261,7 +244,7 @@ class VibeAdapter(KitAdapter[VibeState]):
             return None
         rows = [mapping(decoded_json(line)) for line in head.split(b"\n", _MAX_LINES)[:_MAX_LINES]]
         told = [row for row in rows if row]
-        is_told = bool(told) and all(text(row.get("role")) in _ROLES and row.keys() <= ROW_FIELDS for row in told)
+        is_told = bool(told) and all(text(row.get("role")) in _ROLES and row.keys() <= _KNOWN["row"] for row in told)
         return MESSAGES if is_told and any("message_id" in row for row in told) else None
 
     def identify(self, info: SourceInfo, head: bytes) -> str:

@@ -11,11 +11,12 @@ from typing import Any
 
 import msgspec
 
+from recollect.agents.facts import known_fields
 from recollect.agents.kit.adapter import Reading
 from recollect.agents.kit.content import without_opaque
 from recollect.agents.kit.copilot_events import arguments_of, edits_of_call
 from recollect.agents.kit.copilot_session import storable
-from recollect.agents.kit.values import items, mapping, text, whole, word_set
+from recollect.agents.kit.values import items, mapping, text, whole
 from recollect.agents.vscode.requests import (
     MAX_RUN_BYTES,
     MAX_RUNS,
@@ -46,11 +47,7 @@ _FAILED = ("ERROR while calling tool", "ERROR: ", "Error: ")
 _EXIT_WINDOW_CHARS = 300
 _DENIED = (0, 5)
 """`isConfirmed.type` of a call that the user refused or skipped."""
-_ITEM = word_set("""
-    kind presentation invocationMessage pastTenseMessage originMessage isConfirmed isComplete source toolId toolCallId
-    toolSpecificData resultDetails generatedTitle subAgentInvocationId fromSubAgent isAttachedToThinking
-    confirmationMessages icon
-""")
+_KNOWN = known_fields("vscode")
 
 
 class Call:
@@ -191,24 +188,6 @@ def _is_denied(confirmed: Json) -> bool:
     return confirmed is False
 
 
-def give_shown(
-    reading: Reading[VSCodeState], asked: OpenRequest, shown: Invocation, item: dict[str, Any], call: Call | None
-) -> None:
-    """Emit a call that the answer shows: as the metadata tells it where that is known, else as shown."""
-    reading.is_sidechain = bool(item.get("subAgentInvocationId")) or item.get("fromSubAgent") is True
-    if call is not None:
-        give_told(reading, call, item)
-    else:
-        payload = ToolCall(shown.call_id, shown.name, canonical_of(shown.name), _shown_input(item))
-        reading.add(payload, "assistant", native_id=f"call:{shown.call_id}")
-        if shown.ok is not None:
-            body, structured = _shown_output(item)
-            result = _result(shown, shown.call_id, shown.name, body, structured, ())
-            reading.add(result, "tool", native_id=f"result:{shown.call_id}")
-    reading.is_sidechain = False
-    reading.extra(item, _ITEM, "toolInvocation", native_id=f"{asked.request}/part/{shown.place}")
-
-
 def _shown_input(item: dict[str, Any]) -> Json:
     data = mapping(item.get("toolSpecificData"))
     if data.get("kind") == "terminal":
@@ -307,11 +286,6 @@ _ASIDES = {
     "markdownVulnerability": "warning",
 }
 """Pieces that become a `lifecycle` event, and its name."""
-_MARKDOWN = frozenset((
-    "kind", "value", "content", "supportThemeIcons", "supportHtml", "supportAlertSyntax", "isTrusted", "baseUri",
-    "uris", "vulnerabilities", "inlineReference", "name", "resolveId",
-))  # fmt: skip
-_THINKING = frozenset(("kind", "value", "id", "metadata", "generatedTitle"))
 _FENCE = re.compile(r"\s*`{3,}\s*")
 
 
@@ -398,7 +372,19 @@ def _read_call(
         while waiting[0] is not found and waiting[0].invocation is None:
             give_told(reading, waiting.pop(0))
         waiting.remove(found)
-    give_shown(reading, asked, shown, item, found)
+    # Emit a call that the answer shows: as the metadata tells it where that is known, else as shown.
+    reading.is_sidechain = bool(item.get("subAgentInvocationId")) or item.get("fromSubAgent") is True
+    if found is not None:
+        give_told(reading, found, item)
+    else:
+        payload = ToolCall(shown.call_id, shown.name, canonical_of(shown.name), _shown_input(item))
+        reading.add(payload, "assistant", native_id=f"call:{shown.call_id}")
+        if shown.ok is not None:
+            body, structured = _shown_output(item)
+            result = _result(shown, shown.call_id, shown.name, body, structured, ())
+            reading.add(result, "tool", native_id=f"result:{shown.call_id}")
+    reading.is_sidechain = False
+    reading.extra(item, _KNOWN["item"], "toolInvocation", native_id=f"{asked.request}/part/{shown.place}")
 
 
 def read_piece(reading: Reading[VSCodeState], asked: OpenRequest, place: int, found: Any) -> None:
@@ -456,7 +442,7 @@ def _see_text(reading: Reading[VSCodeState], asked: OpenRequest, place: int, ite
         reading.set(cwd=storable(folder))
         asked.at_answer(reading)
         reading.add(Lifecycle("cwd", cwd=folder), native_id=f"{asked.request}/cwd/{place}")
-    reading.extra(item, _MARKDOWN, "markdown", native_id=f"{asked.request}/part/{place}")
+    reading.extra(item, _KNOWN["markdown"], "markdown", native_id=f"{asked.request}/part/{place}")
 
 
 def _say(reading: Reading[VSCodeState], asked: OpenRequest, start: int, texts: list[str]) -> None:
@@ -520,7 +506,7 @@ def _read_other(reading: Reading[VSCodeState], asked: OpenRequest, place: int, f
         title = text(item.get("generatedTitle"))
         if title:
             reading.add(Lifecycle("thinking_title", text=title), native_id=f"{name}/title")
-        reading.extra(item, _THINKING, "thinking", native_id=name)
+        reading.extra(item, _KNOWN["thinking"], "thinking", native_id=name)
     elif kind in _ASIDES:
         shown = markdown(item.get("content")) or markdown(item.get("title")) or markdown(item.get("message"))
         rest = without_opaque({k: v for k, v in item.items() if k not in ("kind", "content", "title")})

@@ -7,11 +7,12 @@ from typing import Any
 
 import msgspec
 
+from recollect.agents.facts import known_fields
 from recollect.agents.kit.adapter import MAX_NAME_CHARS, Reading
 from recollect.agents.kit.content import without_opaque
 from recollect.agents.kit.copilot_session import storable
 from recollect.agents.kit.names import content_name
-from recollect.agents.kit.values import items, mapping, text, whole, word_set
+from recollect.agents.kit.values import items, mapping, text, whole
 from recollect.agents.vscode.answer import calls_of, forget, give_told, read_answer, read_piece
 from recollect.agents.vscode.requests import (
     MAX_ORDER,
@@ -36,27 +37,9 @@ from recollect.model.records import Changed
 
 # What is known of a request when its answer is complete: tokens, errors, the prompt as it was sent, summaries.
 
-_RESULT = frozenset(("timings", "metadata", "details", "usage", "errorDetails", "nextQuestion"))
-_METADATA = word_set("""
-    promptTokens outputTokens resolvedModel toolCallRounds toolCallResults renderedUserMessage renderedGlobalContext
-    codeBlocks messages modelMessageId responseId sessionId agentId cacheKey globalContextCacheKey summary summaries
-    command maxToolCallsExceeded
-""")
-_ROUND = frozenset((
-    "id", "response", "toolCalls", "toolInputRetry", "summary", "thinking", "statefulMarker", "compaction",
-    "timestamp", "hookContext", "phase", "phaseModelId", "modelId",
-))  # fmt: skip
+_KNOWN = known_fields("vscode")
 _CANCELED, _FAILED = 2, 3
 """`modelState.value` of a request that the user stopped, and of one that failed."""
-_CALL = frozenset(("id", "name", "arguments"))
-
-
-def read_full(reading: Reading[VSCodeState], asked: OpenRequest, value: dict[str, Any]) -> None:
-    """Emit the answer and the result of a request that is at hand as a whole."""
-    result = reading.mapping(value, "result")
-    metadata = reading.mapping(result, "metadata")
-    read_answer(reading, asked, items(value.get("response")), metadata)
-    _read_rest(reading, asked, result, metadata)
 
 
 def read_result(reading: Reading[VSCodeState], asked: OpenRequest, result: dict[str, Any]) -> None:
@@ -76,7 +59,19 @@ def _read_rest(
         return
     request = asked.request
     asked.at_answer(reading)
-    _read_prompt(reading, asked, metadata)
+    # Emit the prompt as the model got it, and what is sent once per session.
+    sent, parts, is_readable = rendered(metadata.get("renderedUserMessage"))
+    if not is_readable:
+        reading.wrong("renderedUserMessage", "bad_base64")
+    if sent or parts:
+        reading.add(UserMessage(sent, "injected", parts), "user", native_id=f"{asked.request}/context")
+    context = rendered(metadata.get("renderedGlobalContext"))[0]
+    if context:
+        payload = Instructions(context, "renderedGlobalContext")
+        reading.add(payload, native_id=f"{asked.request}/global")
+    folder = path_of_uri(text(metadata.get("cacheKey")))
+    if folder.startswith("/") and not reading.now("cwd"):
+        reading.add(Lifecycle("cwd", cwd=folder), native_id=f"{asked.request}/cwd/key")
     for n, found in enumerate(items(metadata.get("toolCallRounds"))):
         _read_round(reading, asked, n, mapping(found))
     for n, found in enumerate(_summaries(metadata)):
@@ -91,29 +86,13 @@ def _read_rest(
     if other and storable(other) != reading.now("alias") and other != reading.state.session:
         reading.set(alias=storable(other))
         reading.add(Lifecycle("same_as", detail={"session": other}), native_id=f"same-as/{other}")
-    reading.extra(result, _RESULT, "result", native_id=request)
-    reading.extra(metadata, _METADATA, "result.metadata", native_id=request)
+    reading.extra(result, _KNOWN["result"], "result", native_id=request)
+    reading.extra(metadata, _KNOWN["metadata"], "result.metadata", native_id=request)
 
 
 def _summaries(metadata: dict[str, Any]) -> list[Any]:
     one = metadata.get("summary")
     return [v for v in ([one] if one else []) + items(metadata.get("summaries")) if isinstance(v, str | dict) and v]
-
-
-def _read_prompt(reading: Reading[VSCodeState], asked: OpenRequest, metadata: dict[str, Any]) -> None:
-    """Emit the prompt as the model got it, and what is sent once per session."""
-    sent, parts, is_readable = rendered(metadata.get("renderedUserMessage"))
-    if not is_readable:
-        reading.wrong("renderedUserMessage", "bad_base64")
-    if sent or parts:
-        reading.add(UserMessage(sent, "injected", parts), "user", native_id=f"{asked.request}/context")
-    context = rendered(metadata.get("renderedGlobalContext"))[0]
-    if context:
-        payload = Instructions(context, "renderedGlobalContext")
-        reading.add(payload, native_id=f"{asked.request}/global")
-    folder = path_of_uri(text(metadata.get("cacheKey")))
-    if folder.startswith("/") and not reading.now("cwd"):
-        reading.add(Lifecycle("cwd", cwd=folder), native_id=f"{asked.request}/cwd/key")
 
 
 def _read_round(reading: Reading[VSCodeState], asked: OpenRequest, n: int, one: dict[str, Any]) -> None:
@@ -133,9 +112,9 @@ def _read_round(reading: Reading[VSCodeState], asked: OpenRequest, n: int, one: 
     hook = text(one.get("hookContext"))
     if hook:
         reading.add(UserMessage(hook, "injected"), "user", native_id=f"{name}/hook")
-    reading.extra(one, _ROUND, "toolCallRound", native_id=name)
+    reading.extra(one, _KNOWN["round"], "toolCallRound", native_id=name)
     for m, call in enumerate(items(one.get("toolCalls"))):
-        reading.extra(mapping(call), _CALL, "toolCall", native_id=f"{name}/call/{m}")
+        reading.extra(mapping(call), _KNOWN["call"], "toolCall", native_id=f"{name}/call/{m}")
 
 
 def _read_usage(
@@ -196,17 +175,6 @@ def read_undone(reading: Reading[VSCodeState], asked: OpenRequest, before: str, 
         reading.add(Lifecycle("redone"), native_id=f"{asked.request}/undone")
 
 
-_DOCUMENT = word_set("""
-    version requesterUsername requesterAvatarIconUri responderUsername responderAvatarIconUri initialLocation inputState
-    sessionId creationDate isImported lastMessageDate customTitle computedTitle hasPendingEdits isNew repoData
-    pendingRequests requests welcomeMessage
-""")
-_REQUEST = word_set("""
-    requestId message variableData response responseId agent slashCommand modelId timestamp isCanceled isHidden result
-    followups contentReferences codeCitations editedFileEvents shouldBeRemovedOnSend responseMarkdownInfo modelState
-    timeSpentWaiting confirmation modeInfo usedContext vote voteDownReason locationData attachedContext elapsedMs
-    completionTokens isCompleteAddedRequest workingSet userSelectedModelId
-""")
 _ASIDES = {
     "followups": "followups",
     "contentReferences": "references",
@@ -242,21 +210,17 @@ def read_members(reading: Reading[VSCodeState], value: dict[str, Any]) -> None:
         reading.add(Lifecycle("title", title=title), native_id="title")
     repository = mapping(value.get("repoData"))
     if repository:
-        _read_repository(reading, repository)
+        branch, remote = text(repository.get("localBranch")), text(repository.get("remoteUrl"))
+        commit, folder = text(repository.get("localHeadCommit")), text(repository.get("workspacePath"))
+        start = SessionStart(
+            cwd=path_of_uri(folder), git_branch=branch, git_commit=commit, git_remote=remote, originator="repository"
+        )
+        reading.add(start, native_id="start/repository")
     for name in ("pendingRequests", "welcomeMessage"):
         if value.get(name):
             detail = without_opaque(value[name])
             reading.add(Lifecycle("pending" if name[0] == "p" else "welcome", detail=detail), native_id=name)
-    reading.extra(value, _DOCUMENT, "session", native_id="document")
-
-
-def _read_repository(reading: Reading[VSCodeState], found: dict[str, Any]) -> None:
-    branch, remote = text(found.get("localBranch")), text(found.get("remoteUrl"))
-    commit, folder = text(found.get("localHeadCommit")), text(found.get("workspacePath"))
-    start = SessionStart(
-        cwd=path_of_uri(folder), git_branch=branch, git_commit=commit, git_remote=remote, originator="repository"
-    )
-    reading.add(start, native_id="start/repository")
+    reading.extra(value, _KNOWN["document"], "session", native_id="document")
 
 
 def read_request(reading: Reading[VSCodeState], index: int, found: Any) -> None:
@@ -269,13 +233,17 @@ def read_request(reading: Reading[VSCodeState], index: int, found: Any) -> None:
     asked = _asked(reading, index, found)
     asked.take_facts(reading, found)
     read_question(reading, asked, found)
-    read_full(reading, asked, found)
+    # Emit the answer and the result of a request that is at hand as a whole.
+    result = reading.mapping(found, "result")
+    metadata = reading.mapping(result, "metadata")
+    read_answer(reading, asked, items(found.get("response")), metadata)
+    _read_rest(reading, asked, result, metadata)
     read_end(reading, asked, found)
     for name in _ASIDES:
         _read_aside(reading, asked, name, found.get(name))
     if any(found.get(name) for name in _UNDONE):
         read_undone(reading, asked, _before(reading, asked.request), mark=True)
-    reading.extra(found, _REQUEST, "request", native_id=asked.request)
+    reading.extra(found, _KNOWN["request"], "request", native_id=asked.request)
     asked.keep(reading)
 
 
@@ -404,8 +372,8 @@ def _read_member(
         reader(reading, asked, value)
     elif name in _ASIDES:
         _read_aside(reading, asked, name, value)
-    elif name not in _REQUEST:
-        reading.extra({name: value}, _REQUEST, "request", native_id=asked.request)
+    elif name not in _KNOWN["request"]:
+        reading.extra({name: value}, _KNOWN["request"], "request", native_id=asked.request)
 
 
 def _read_model(reading: Reading[VSCodeState], asked: OpenRequest, value: Any) -> None:

@@ -49,7 +49,6 @@ class VSCodeAdapter(KitAdapter[VSCodeState]):
 
     def recognise(self, path: str, head: bytes) -> str | None:
         """Return the role of a source by its content; a session cut by the end of the head by its first members."""
-        del path
         if head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"["):
             return SAVED if _is_session(first_element(head)) else None
         line = head.lstrip(b"\xef\xbb\xbf \t\r\n").partition(b"\n")[0]
@@ -111,7 +110,13 @@ class VSCodeAdapter(KitAdapter[VSCodeState]):
         elif not isinstance(record.value, dict):
             read_odd(reading)
         elif role == WORKSPACE:
-            _read_workspace(reading)
+            # Emit the folder that the sessions beside this file were held in.
+            value = reading.value
+            folder = text(value.get("folder")) or text(value.get("workspace")) or text(value.get("configuration"))
+            if folder:
+                reading.add(Lifecycle("cwd", cwd=path_of_uri(folder)), native_id="cwd")
+            else:
+                reading.kept("workspace", native_id="workspace")
         elif role == STATE:
             _read_state(reading)
         elif "requests" in reading.value:
@@ -132,16 +137,6 @@ def _read_line(reading: Reading[VSCodeState]) -> None:
         read_changes(reading, (Changed((), record.value["v"]),))
     elif record.value.get("kind") not in _KINDS:
         reading.unknown(f"mutation/{text(record.value.get('kind')) or record.value.get('kind')}")
-
-
-def _read_workspace(reading: Reading[VSCodeState]) -> None:
-    """Emit the folder that the sessions beside this file were held in."""
-    value = reading.value
-    folder = text(value.get("folder")) or text(value.get("workspace")) or text(value.get("configuration"))
-    if folder:
-        reading.add(Lifecycle("cwd", cwd=path_of_uri(folder)), native_id="cwd")
-    else:
-        reading.kept("workspace", native_id="workspace")
 
 
 def _read_state(reading: Reading[VSCodeState]) -> None:

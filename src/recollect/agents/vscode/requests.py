@@ -8,6 +8,7 @@ from urllib.parse import unquote
 
 import msgspec
 
+from recollect.agents.facts import known_fields
 from recollect.agents.kit.adapter import Reading
 from recollect.agents.kit.content import base64_part, data_url_part, without_opaque
 from recollect.agents.kit.copilot_session import CopilotState, storable
@@ -225,7 +226,7 @@ class VSCodeState(CopilotState, frozen=True, gc=False, omit_defaults=True):
     """The requests with the event that stood before each when it was first seen."""
 
 
-_MESSAGE = frozenset(("text", "parts"))
+_KNOWN = known_fields("vscode")
 _MAX_PARTS = 256
 
 
@@ -318,7 +319,7 @@ def read_question(reading: Reading[VSCodeState], asked: OpenRequest, value: dict
     else:
         found = reading.mapping(value, "message")
         said = reading.text(found, "text") or _joined(found)
-        reading.extra(found, _MESSAGE, "message", native_id=asked.request)
+        reading.extra(found, _KNOWN["message"], "message", native_id=asked.request)
     if message is None and "response" not in value and "result" in value:
         return
     origin: Origin = "command" if mapping(value.get("slashCommand")) else "human"

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from recollect.agents.facts import facts_of
+from recollect.agents.facts import facts_of, known_fields
 from recollect.agents.kit.adapter import MAX_NAME_CHARS, KitAdapter, Reading, first_line_name, read_odd, remember
 from recollect.agents.kit.content import content_text, without_opaque
 from recollect.agents.kit.names import NamingState, content_sha256, numbered, times_counted
@@ -91,12 +91,8 @@ def move(step: Step, since: int, session: str) -> None:
 _USER = (1, "1", "user", "human")
 _ASSISTANT = (2, "2", "ai", "assistant")
 _TEXTS = ("text", "rawText", "initText", "content")
-_TAB = word_set("""
-    tabId chatTitle bubbles sessionId requests version title customTitle tabState requesterUsername responderUsername
-    initialLocation creationDate lastMessageDate id
-""")
+_KNOWN = known_fields("windsurf")
 _BUBBLE = frozenset(("type", "id", *_TEXTS))
-_REQUEST = frozenset(("requestId", "message", "response", "timestamp", "variableData", "responseId", "modelId"))
 
 
 def read_chat_row(step: Step) -> None:
@@ -152,7 +148,7 @@ def _read_conversation(step: Step, conversation: dict[str, Any]) -> None:
         _read_bubble(step, session, bubble)
     for request in requests:
         _read_request(step, session, request)
-    step.extra(conversation, _TAB, "chat", native_id="chat")
+    step.extra(conversation, _KNOWN["tab"], "chat", native_id="chat")
     move(step, at, session)
 
 
@@ -203,7 +199,7 @@ def _read_request(step: Step, session: str, request: Json) -> None:
     if len(step.events) == at:
         step.unknown("request", request, native_id=name)
         return
-    step.extra(fields, _REQUEST, "request", native_id=name)
+    step.extra(fields, _KNOWN["request"], "request", native_id=name)
 
 
 # Payloads of Cascade's hooks, one a line, as a hook that saves them was given them.
@@ -211,7 +207,6 @@ def _read_request(step: Step, session: str, request: Json) -> None:
 # A payload names its session (`trajectory_id`) and its turn (`execution_id`), not its call: the n-th payload before and
 # the n-th after the same action of a turn belong together. Evidence: format notes: Windsurf, store 3.
 
-_FIELDS = word_set("agent_action_name trajectory_id execution_id timestamp model_name tool_info transcript_path")
 _TOOLS = frozenset(("read_code", "write_code", "run_command", "mcp_tool_use"))
 _ACTIONS = word_set("""
     pre_user_prompt post_cascade_response post_cascade_response_with_transcript post_setup_worktree session_start
@@ -231,24 +226,8 @@ def read_payload(step: Step) -> None:
     session = step.text(value, "trajectory_id") or step.state.session
     turn, action = step.text(value, "execution_id"), step.text(value, "agent_action_name")
     info = step.mapping(value, "tool_info")
-    _see_session(step, session, info, is_start=action == "session_start")
-    moment, _, kind = action.partition("_")
-    before = len(step.events)
-    if moment in ("pre", "post") and kind in _TOOLS:
-        _read_tool(step, session, turn, is_after=moment == "post", kind=kind, info=info)
-    else:
-        _read_notice(step, session, turn, action, info)
-    if action not in _ACTIONS and not (moment in ("pre", "post") and kind in _TOOLS):
-        step.unknown(action or "payload", native_id=named(step, "unknown", session, value))
-    elif len(step.events) == before and info:
-        step.kept(action, native_id=named(step, "kept", session, value))
-    if step.events:
-        step.extra(value, _FIELDS, "payload", native_id=step.events[-1].native_id)
-    move(step, 0, session)
-
-
-def _see_session(step: Step, session: str, info: dict[str, Any], *, is_start: bool) -> None:
-    """Emit a session's start at its first payload, and each change of model or folder."""
+    # Emit a session's start at its first payload, and each change of model or folder.
+    is_start = action == "session_start"
     model = step.text(step.value, "model_name")
     cwd = text(info.get("cwd")) or (text(info.get("worktree_path")) if is_start else "")
     if begins(step, session):
@@ -260,6 +239,19 @@ def _see_session(step: Step, session: str, info: dict[str, Any], *, is_start: bo
             step.set(model=model)
     else:
         step.set(of=session[:200], model=model, cwd=cwd)
+    moment, _, kind = action.partition("_")
+    before = len(step.events)
+    if moment in ("pre", "post") and kind in _TOOLS:
+        _read_tool(step, session, turn, is_after=moment == "post", kind=kind, info=info)
+    else:
+        _read_notice(step, session, turn, action, info)
+    if action not in _ACTIONS and not (moment in ("pre", "post") and kind in _TOOLS):
+        step.unknown(action or "payload", native_id=named(step, "unknown", session, value))
+    elif len(step.events) == before and info:
+        step.kept(action, native_id=named(step, "kept", session, value))
+    if step.events:
+        step.extra(value, _KNOWN["record"], "payload", native_id=step.events[-1].native_id)
+    move(step, 0, session)
 
 
 def _read_notice(step: Step, session: str, turn: str, action: str, info: dict[str, Any]) -> None:
@@ -409,7 +401,11 @@ def _read_step_tool(step: Step, kind: str, body: dict[str, Any], status: str) ->
     shape = _SHAPES[kind]
     asked = {name: _plain(body[name]) for name in shape.asked if name in body}
     call_id = named(step, kind, asked)
-    step.add(ToolCall(call_id, kind, _canonical(kind), asked), "assistant", native_id=f"call:{call_id}")
+    step.add(
+        ToolCall(call_id, kind, ("mcp" if kind == "list_resources" else canonical_tool(kind)), asked),
+        "assistant",
+        native_id=f"call:{call_id}",
+    )
     exit_code = whole(body.get("exit_code"))
     decision = text(body.get("acknowledgement_type"))
     is_refused = body.get("user_rejected") is True or decision.endswith(("_REJECT", "_REJECTED"))
@@ -424,7 +420,16 @@ def _read_step_tool(step: Step, kind: str, body: dict[str, Any], status: str) ->
         result = ToolResult(call_id, kind, ok, exit_code, said, rest or None)
         step.add(result, "tool", native_id=f"result:{call_id}")
         if kind == "code_action" and ok is not False:
-            _give_edit(step, body, call_id)
+            # Emit a change: the file before and after it, both whole.
+            before, after = body.get("original_content"), body.get("new_content")
+            edit = FileEdit(
+                path_of_address(step.text(body, "path")),
+                "modify" if isinstance(before, str) or after is None else "create",
+                before if isinstance(before, str) else None,
+                after if isinstance(after, str) else None,
+                call_id=call_id,
+            )
+            step.add(edit, "tool", native_id=f"edit:{call_id}")
         if is_refused:
             step.add(Lifecycle("permission", text="rejected", call_id=call_id), native_id=f"permission:{call_id}")
     known = {*shape.asked, shape.body, *shape.beside}
@@ -433,23 +438,6 @@ def _read_step_tool(step: Step, kind: str, body: dict[str, Any], status: str) ->
 
 def _plain(value: Json) -> Json:
     return path_of_address(value) if isinstance(value, str) else value
-
-
-def _canonical(kind: str) -> str:
-    return "mcp" if kind == "list_resources" else canonical_tool(kind)
-
-
-def _give_edit(step: Step, body: dict[str, Any], call_id: str) -> None:
-    """Emit a change: the file before and after it, both whole."""
-    before, after = body.get("original_content"), body.get("new_content")
-    edit = FileEdit(
-        path_of_address(step.text(body, "path")),
-        "modify" if isinstance(before, str) or after is None else "create",
-        before if isinstance(before, str) else None,
-        after if isinstance(after, str) else None,
-        call_id=call_id,
-    )
-    step.add(edit, "tool", native_id=f"edit:{call_id}")
 
 
 _READERS = {TRANSCRIPT: read_step, HOOKS: read_payload, WORKSPACE: read_chat_row}
@@ -463,7 +451,6 @@ class WindsurfAdapter(KitAdapter[WindsurfState]):
 
     def recognise(self, path: str, head: bytes) -> str | None:
         """See `Adapter.recognise`. A step has nothing but its type, its status and what stands under its type."""
-        del path
         first = _first(head)
         if isinstance(first.get("agent_action_name"), str) and isinstance(first.get("trajectory_id"), str):
             return HOOKS
@@ -482,7 +469,6 @@ class WindsurfAdapter(KitAdapter[WindsurfState]):
         return info.stem or first_line_name(head)
 
     def read(self, reading: Step) -> None:
-        """See `KitAdapter.read`."""
         read = _READERS.get(reading.state.role, read_odd)
         read(reading)
 

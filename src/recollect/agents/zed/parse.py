@@ -11,12 +11,12 @@ from typing import Any
 
 import msgspec
 
-from recollect.agents.facts import facts_of
+from recollect.agents.facts import facts_of, known_fields
 from recollect.agents.kit.adapter import BaseState, KitAdapter, Reading, read_odd
 from recollect.agents.kit.calls import edits_of
 from recollect.agents.kit.content import base64_part, without_opaque
 from recollect.agents.kit.names import content_name
-from recollect.agents.kit.values import instant, items, mapping, text, word_set
+from recollect.agents.kit.values import instant, items, mapping, text
 from recollect.model.payloads import (
     AssistantMessage,
     Compaction,
@@ -38,8 +38,7 @@ from recollect.model.tools import canonical_tool
 
 # Tool calls of a thread, their results, and the edits that these state.
 
-_CALL = frozenset(("id", "name", "input", "raw_input", "is_input_complete", "thought_signature"))
-_RESULT = frozenset(("tool_use_id", "tool_name", "is_error", "content", "output"))
+_KNOWN = known_fields("zed")
 _EXIT = re.compile(r"(?:failed|exited) with (?:exit )?code:? (-?\d{1,9})\b")
 _EXIT_WINDOW_CHARS = 400
 """The terminal tool says how a command failed before its output."""
@@ -62,7 +61,7 @@ def read_call(reading: Reading[BaseState], use: dict[str, Any], at: str) -> None
         arguments = use["raw_input"]
     payload = ToolCall(call_id, name, canonical_tool(name), arguments)
     reading.add(payload, "assistant", native_id=f"call:{call_id}" if call_id else at)
-    reading.extra(use, _CALL, "ToolUse", native_id=f"call:{call_id}" if call_id else at)
+    reading.extra(use, _KNOWN["call"], "ToolUse", native_id=f"call:{call_id}" if call_id else at)
 
 
 def read_results(reading: Reading[BaseState], found: Json, calls: dict[str, dict[str, Any]], at: str) -> None:
@@ -99,7 +98,7 @@ def _read_result(
         for n, edit in enumerate(_edits(name, mapping(use.get("input")), mapping(output))):
             made = msgspec.structs.replace(edit, call_id=call_id)
             reading.add(made, "tool", native_id=f"edit:{call_id}:{n}" if call_id else f"{at}/edit/{n}")
-    reading.extra(value, _RESULT, "tool_result", native_id=f"result:{call_id}" if call_id else at)
+    reading.extra(value, _KNOWN["result"], "tool_result", native_id=f"result:{call_id}" if call_id else at)
 
 
 def _content(reading: Reading[BaseState], content: Json) -> tuple[str, tuple[Part, ...]]:
@@ -163,9 +162,6 @@ def _edits(name: str, given: dict[str, Any], output: dict[str, Any]) -> tuple[Fi
 
 # The messages of a thread: since 0.3.0 tagged by who speaks, before that with roles and segments.
 
-_USER = frozenset(("id", "content"))
-_AGENT = frozenset(("content", "tool_results", "reasoning_details"))
-_OLD = word_set("id role segments text tool_uses tool_results context creases is_hidden")
 _MAX_NAME_CHARS = 200
 
 
@@ -246,7 +242,7 @@ def _read_user(reading: Reading[BaseState], thread: Thread, body: dict[str, Any]
     reading.add(UserMessage("\n".join(t for t in texts if t), parts=tuple(parts)), "user", native_id=name)
     for aside, said in asides:
         reading.add(UserMessage(said, "injected"), "user", native_id=aside)
-    reading.extra(body, _USER, "User", native_id=name)
+    reading.extra(body, _KNOWN["user"], "User", native_id=name)
     read_request_usage(reading, name, mapping(thread.usage.get(name)))
 
 
@@ -300,7 +296,10 @@ def _read_agent(reading: Reading[BaseState], thread: Thread, body: dict[str, Any
             if said:
                 reading.add(AssistantMessage(said), "assistant", native_id=at)
         elif tag == "Thinking":
-            _read_thinking(reading, at, inner)
+            thought = inner if isinstance(inner, str) else text(mapping(inner).get("text"))
+            is_signed = bool(mapping(inner).get("signature"))
+            payload = Thinking(thought, is_encrypted=not thought and is_signed)
+            reading.add(payload, "assistant", native_id=f"{at}/thinking")
         elif tag == "RedactedThinking":
             reading.add(Thinking(is_encrypted=True), "assistant", native_id=f"{at}/thinking")
         elif tag == "ToolUse":
@@ -309,14 +308,7 @@ def _read_agent(reading: Reading[BaseState], thread: Thread, body: dict[str, Any
             kind = tag or type(segment).__name__
             reading.unknown(f"agent/{kind}", without_opaque(segment), native_id=at)
     read_results(reading, body.get("tool_results"), thread.calls, name)
-    reading.extra(body, _AGENT, "Agent", native_id=name)
-
-
-def _read_thinking(reading: Reading[BaseState], at: str, inner: Any) -> None:
-    thought = inner if isinstance(inner, str) else text(mapping(inner).get("text"))
-    is_signed = bool(mapping(inner).get("signature"))
-    payload = Thinking(thought, is_encrypted=not thought and is_signed)
-    reading.add(payload, "assistant", native_id=f"{at}/thinking")
+    reading.extra(body, _KNOWN["agent"], "Agent", native_id=name)
 
 
 def _read_old(reading: Reading[BaseState], thread: Thread, value: dict[str, Any]) -> None:
@@ -353,7 +345,7 @@ def _read_old(reading: Reading[BaseState], thread: Thread, value: dict[str, Any]
     else:
         name = thread.next_name()
         reading.unknown(f"message/{role or 'role'}", without_opaque(value), native_id=name)
-    reading.extra(value, _OLD, "message", native_id=name)
+    reading.extra(value, _KNOWN["old"], "message", native_id=name)
 
 
 def _old_segments(value: dict[str, Any]) -> list[tuple[str, str]]:
@@ -374,16 +366,8 @@ def _old_segments(value: dict[str, Any]) -> list[tuple[str, str]]:
     return found
 
 
-_ROW = word_set("id summary updated_at data_type data parent_id folder_paths folder_paths_order created_at rowid")
-_THREAD = word_set("""
-    version title summary updated_at detailed_summary detailed_summary_state model profile completion_mode
-    request_token_usage cumulative_token_usage initial_project_snapshot messages exceeded_window_error
-    tool_use_limit_reached imported subagent_context speed thinking_enabled thinking_effort draft_prompt
-    ui_scroll_position sandboxed_terminal_temp_dir
-""")
 _SETTINGS = ("profile", "completion_mode", "speed", "thinking_enabled", "thinking_effort", "imported",
              "tool_use_limit_reached", "exceeded_window_error")  # fmt: skip
-_USAGE = word_set("input_tokens output_tokens cache_creation_input_tokens cache_read_input_tokens")
 _TYPES = frozenset(("json", "zstd"))
 
 
@@ -400,7 +384,7 @@ class ZedAdapter(KitAdapter[BaseState]):
             read_odd(reading)
             return
         reading.odd_value("threads.data_type", row.get("data_type"), _TYPES)
-        reading.extra(row, _ROW, "threads", native_id="row")
+        reading.extra(row, _KNOWN["row"], "threads", native_id="row")
         data = row.get("data")
         if not isinstance(data, dict):
             reading.wrong("data")
@@ -430,11 +414,23 @@ def _read_thread(reading: Reading[BaseState], row: dict[str, Any], data: dict[st
     reading.infer(last)
     if summary:
         reading.add(Compaction("summary", summary), native_id="summary")
-    _at_row_time(reading, row, data)
-    _read_usage(reading, data)
+    reading.date(row.get("updated_at") or data.get("updated_at"), "updated_at")
+    # Emit what the whole thread took. The counters only grow, also when messages are edited away.
+    usage = reading.mapping(data, "cumulative_token_usage")
+    counted = TokenUsage(
+        _model(data),
+        reading.count(usage, "input_tokens"),
+        reading.count(usage, "output_tokens"),
+        reading.count(usage, "cache_read_input_tokens"),
+        reading.count(usage, "cache_creation_input_tokens"),
+        dedupe_key=f"thread:{reading.state.session}",
+    )
+    if counted.input_tokens or counted.output_tokens or counted.cache_read_tokens or counted.cache_write_5m_tokens:
+        reading.add(counted, "assistant", native_id="usage")
+    reading.extra(usage, _KNOWN["usage"], "cumulative_token_usage", native_id="usage")
     _read_title(reading, row, data)
     _read_settings(reading, data)
-    reading.extra(data, _THREAD, "thread", native_id="thread")
+    reading.extra(data, _KNOWN["thread"], "thread", native_id="thread")
 
 
 def _between(first: int | None, last: int | None, n: int, count: int) -> int | None:
@@ -442,10 +438,6 @@ def _between(first: int | None, last: int | None, n: int, count: int) -> int | N
     if first is None or last is None or last < first:
         return last if last is not None else first
     return first + (last - first) * (n + 1) // (count + 1)
-
-
-def _at_row_time(reading: Reading[BaseState], row: dict[str, Any], data: dict[str, Any]) -> None:
-    reading.date(row.get("updated_at") or data.get("updated_at"), "updated_at")
 
 
 def _read_start(reading: Reading[BaseState], row: dict[str, Any], data: dict[str, Any], first: int | None) -> None:
@@ -493,22 +485,6 @@ def _summary(data: dict[str, Any]) -> tuple[str, str]:
     made = mapping(mapping(found).get("Generated"))
     at = made.get("message_id")
     return text(made.get("text")), f"m{at}" if isinstance(at, int) else text(at)
-
-
-def _read_usage(reading: Reading[BaseState], data: dict[str, Any]) -> None:
-    """Emit what the whole thread took. The counters only grow, also when messages are edited away."""
-    usage = reading.mapping(data, "cumulative_token_usage")
-    counted = TokenUsage(
-        _model(data),
-        reading.count(usage, "input_tokens"),
-        reading.count(usage, "output_tokens"),
-        reading.count(usage, "cache_read_input_tokens"),
-        reading.count(usage, "cache_creation_input_tokens"),
-        dedupe_key=f"thread:{reading.state.session}",
-    )
-    if counted.input_tokens or counted.output_tokens or counted.cache_read_tokens or counted.cache_write_5m_tokens:
-        reading.add(counted, "assistant", native_id="usage")
-    reading.extra(usage, _USAGE, "cumulative_token_usage", native_id="usage")
 
 
 def _model(data: dict[str, Any]) -> str:

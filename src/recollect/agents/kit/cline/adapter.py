@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from recollect.agents.facts import entries
+from recollect.agents.facts import entries, known_fields
 from recollect.agents.kit.adapter import KitAdapter, first_line_name, read_odd
 from recollect.agents.kit.cline.api import read_message
 from recollect.agents.kit.cline.ui import read_row
@@ -29,26 +29,15 @@ from recollect.model.records import SourceInfo
 
 # The files beside the logs: a task's entry in the history, its metadata, and the SDK's manifest and database row.
 
-_ITEM = word_set("""
-    id ulid ts task tokensIn tokensOut cacheWrites cacheReads totalCost size cwdOnTaskInitialization workspace mode
-    apiConfigName modelId isFavorited number title rootTaskId parentTaskId childIds delegatedToId awaitingChildId
-    completedByChildId completionResultSummary status toolProtocol shadowGitConfigWorkTree checkpointManagerErrorMessage
-    conversationHistoryDeletedRange fileNotfound
-""")
+_KNOWN = known_fields("cline")
 _ITEM_DETAILS = ("rootTaskId", "childIds", "delegatedToId", "awaitingChildId", "completedByChildId", "status",
                  "completionResultSummary", "apiConfigName", "toolProtocol", "isFavorited", "size")  # fmt: skip
-_SESSION = word_set("""
-    version session_id source pid started_at ended_at created_at updated_at exit_code status interactive provider model
-    cwd workspace_root team_name enable_tools enable_spawn enable_teams parent_session_id parent_agent_id status_lock
-    agent_id conversation_id is_subagent prompt metadata metadata_json transcript_path hook_path messages_path
-""")
 _SESSION_DETAILS = ("source", "provider", "status", "exit_code", "interactive", "team_name", "agent_id",
                     "parent_agent_id", "conversation_id")  # fmt: skip
 _OWN_METADATA = word_set("""
     title fork git usage aggregateUsage totalCost messagesPath pid prompt hubCapabilityOwnerClientId source provider
     model interactive enableTools enableSpawn enableTeams
 """)
-_ENVELOPE = word_set("version updated_at agent sessionId system_prompt origin taskType messages metadata")
 
 
 def read_item(reading: ClineReading) -> None:
@@ -84,7 +73,7 @@ def read_item(reading: ClineReading) -> None:
     if item.get("status") == "completed":
         reading.add(SessionEnd("completed"), native_id="item/end", session=session)
     before = len(reading.events)
-    reading.extra(item, _ITEM, "history_item", native_id="item")
+    reading.extra(item, _KNOWN["item"], "history_item", native_id="item")
     if session is not None:
         reading.events[before:] = [msgspec.structs.replace(e, session=session) for e in reading.events[before:]]
 
@@ -143,7 +132,7 @@ def read_envelope(reading: ClineReading) -> None:
             agent_name=agent if agent != "lead" else "",
         )
         reading.add(start, native_id="start")
-    reading.extra(value, _ENVELOPE, "messages", native_id="envelope")
+    reading.extra(value, _KNOWN["envelope"], "messages", native_id="envelope")
 
 
 def read_session(reading: ClineReading) -> None:
@@ -168,22 +157,10 @@ def read_session(reading: ClineReading) -> None:
         agent_name=reading.text(value, "agent_id") if parent else "",
     )
     reading.add(start, native_id="session/start")
-    _give_title(reading, value, metadata)
-    _give_state(reading, value, metadata)
-    if value.get("ended_at"):
-        reading.date(value["ended_at"], "ended_at")
-        reading.add(SessionEnd(reading.text(value, "status")), native_id="session/end")
-    reading.extra(value, _SESSION, "session", native_id="session")
-
-
-def _give_title(reading: ClineReading, value: dict[str, Any], metadata: dict[str, Any]) -> None:
     reading.entitle(text(metadata.get("title")), "session/title")
     for piece in pieces(reading.text(value, "prompt")):
         prompt = UserMessage(piece.text, "human" if piece.is_human else "injected")
         reading.add(prompt, "user", native_id=f"session/prompt:{content_name(piece.text)}")
-
-
-def _give_state(reading: ClineReading, value: dict[str, Any], metadata: dict[str, Any]) -> None:
     detail = {key: value[key] for key in _SESSION_DETAILS if value.get(key) not in (None, "")}
     rest = {k: v for k, v in metadata.items() if k not in _OWN_METADATA}
     if rest:
@@ -194,6 +171,10 @@ def _give_state(reading: ClineReading, value: dict[str, Any], metadata: dict[str
     if spent:
         usage = sdk_usage(reading, spent, text(value.get("model")), "session", is_additive=False)
         reading.add(usage, native_id="session/usage")
+    if value.get("ended_at"):
+        reading.date(value["ended_at"], "ended_at")
+        reading.add(SessionEnd(reading.text(value, "status")), native_id="session/end")
+    reading.extra(value, _KNOWN["session"], "session", native_id="session")
 
 
 _TASK_ROLES = frozenset(("ui", "api", "item", "metadata", "context"))
@@ -228,8 +209,6 @@ class ClineFamily(KitAdapter[ClineState]):
         self._own = msgspec.convert(entry.family, ClineMember)
 
     def recognise(self, path: str, head: bytes) -> str | None:
-        """See `Adapter.recognise`."""
-        del path
         own = self._own
         if any(m.encode() in head for m in own.foreign_marks) or not any(
             m.encode() in head for m in own.marks or ("",)
@@ -258,10 +237,17 @@ class ClineFamily(KitAdapter[ClineState]):
             return folder or first_line_name(head)
         if info.document:
             return info.document
-        return _sdk_session(info, head, folder)
+        stem = _SDK_SUFFIX.sub("", info.stem)
+        if not folder or stem == folder:
+            found = _HEAD_SESSION.search(head) if not folder else None
+            return found[1].decode("utf-8", "replace") if found else stem or first_line_name(head)
+        if info.role == "manifest":
+            return stem
+        named = _HEAD_SESSION.search(head)
+        own = named[1].decode("utf-8", "replace") if named else ""
+        return own if own and own != folder else f"{folder}__{stem}"
 
     def told_by(self, info: SourceInfo) -> dict[str, Any]:
-        """See `KitAdapter.told_by`."""
         segments = info.path.split("/")
         folder = segments[-2] if len(segments) > 1 else ""
         is_sdk = info.role in ("sdk", "sdk_context")
@@ -278,18 +264,6 @@ class ClineFamily(KitAdapter[ClineState]):
             reader(reading)
         else:
             read_odd(reading)
-
-
-def _sdk_session(info: SourceInfo, head: bytes, folder: str) -> str:
-    stem = _SDK_SUFFIX.sub("", info.stem)
-    if not folder or stem == folder:
-        found = _HEAD_SESSION.search(head) if not folder else None
-        return found[1].decode("utf-8", "replace") if found else stem or first_line_name(head)
-    if info.role == "manifest":
-        return stem
-    named = _HEAD_SESSION.search(head)
-    own = named[1].decode("utf-8", "replace") if named else ""
-    return own if own and own != folder else f"{folder}__{stem}"
 
 
 def _read_log(reading: ClineReading) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 
 import msgspec
 
+from recollect.agents.facts import known_by_type, known_fields
 from recollect.agents.kit.adapter import read_odd
 from recollect.agents.kit.calls import Operation, arrived, edits_of, expect, give_edits, insertion_of
 from recollect.agents.kit.cline.values import (
@@ -39,7 +40,7 @@ from recollect.agents.kit.content import (
     without_opaque,
 )
 from recollect.agents.kit.names import content_name, is_storable, name_of, numbered
-from recollect.agents.kit.values import decoded_json, instant, items, mapping, text, word_set
+from recollect.agents.kit.values import decoded_json, instant, items, mapping, text
 from recollect.model.payloads import (
     AssistantMessage,
     Compaction,
@@ -91,23 +92,6 @@ _SPOKEN = {
 """Tools by which the model speaks to the person, and the argument that it says: messages, not calls."""
 
 
-def is_spoken(name: str) -> bool:
-    """Say whether a tool is a way of speaking to the person."""
-    return name in _SPOKEN
-
-
-def _is_no_call(name: str) -> bool:
-    """Say whether what comes back to a tool is words, since its call was given as a message or a compaction."""
-    return name in _SPOKEN or name in ("summarize_task", "condense")
-
-
-def spoken_in(name: str, arguments: Json) -> tuple[str, dict[str, Any]]:
-    """Return what a call says to the person, and its other arguments."""
-    key = _SPOKEN.get(name, "")
-    given = mapping(arguments)
-    return text(given.get(key)), {k: v for k, v in given.items() if k != key and v not in (None, "", [], {})}
-
-
 def give_call(reading: ClineReading, call_id: str, name: str, arguments: Json) -> None:
     """Emit a tool call, and remember it until its result comes."""
     canonical = "mcp" if name.startswith("mcp--") or "0mcp0" in name else canonical_tool(name)
@@ -131,8 +115,13 @@ def give_result(reading: ClineReading, call_id: str, content: Json, *, is_error:
     """Emit a tool's result, the edits that it proves, and what the person wrote into it."""
     call = arrived(reading, call_id)
     body, has_failed = _body(content)
-    if _is_no_call(call.name):
-        _give_answer(reading, body)
+    # Whether what comes back to a tool is words, since its call was given as a message or a compaction.
+    if call.name in _SPOKEN or call.name in ("summarize_task", "condense"):
+        # Emit the answer to a question or result of the model: the person's words, or the harness's.
+        for piece in pieces(body):
+            origin: Origin = "human" if piece.is_tagged else "injected"
+            name = name_of(reading, "user" if piece.is_tagged else "injected", piece.text)
+            reading.add(UserMessage(piece.text, origin), "user", native_id=name)
         return
     parts = reading.readable(content_parts(content), "tool_result.content.source.data")
     head = body[:_HEAD_CHARS]
@@ -145,14 +134,6 @@ def give_result(reading: ClineReading, call_id: str, content: Json, *, is_error:
         give_edits(reading, _told(call.edits, head), call_id)
     for said in tagged(body):
         reading.add(UserMessage(said), "user", native_id=name_of(reading, "user", said))
-
-
-def _give_answer(reading: ClineReading, body: str) -> None:
-    """Emit the answer to a question or result of the model: the person's words, or the harness's."""
-    for piece in pieces(body):
-        origin: Origin = "human" if piece.is_tagged else "injected"
-        name = name_of(reading, "user" if piece.is_tagged else "injected", piece.text)
-        reading.add(UserMessage(piece.text, origin), "user", native_id=name)
 
 
 def _told(edits: tuple[FileEdit, ...], head: str) -> Iterator[FileEdit]:
@@ -225,21 +206,8 @@ def reasoning_text(block: dict[str, Any]) -> str:
     return "\n".join(filter(None, summaries))
 
 
-_MESSAGE = word_set("""
-    role content ts id modelInfo metrics metadata isSummary condenseId condenseParent truncationId truncationParent
-    isTruncationMarker type summary encrypted_content text reasoning_details reasoning_content providerOptions name
-    status
-""")
-_BLOCKS = {
-    "text": word_set("type text cache_control reasoning_details call_id signature providerOptions"),
-    "thinking": frozenset(("type", "thinking", "text", "signature", "summary", "call_id", "details")),
-    "reasoning": frozenset(("type", "text", "providerOptions", "summary", "id")),
-    "tool_use": word_set("type id name input call_id reasoning_details signature cache_control isNativeToolCall"),
-    "tool-call": frozenset(("type", "toolCallId", "toolName", "input", "providerOptions", "providerExecuted")),
-    "tool_result": frozenset(("type", "tool_use_id", "content", "is_error", "name", "call_id", "cache_control")),
-    "tool-result": frozenset(("type", "toolCallId", "toolName", "output", "providerOptions")),
-    "file": frozenset(("type", "path", "content", "mediaType", "filename", "data")),
-}
+_KNOWN = known_fields("cline")
+_BLOCKS = known_by_type("cline", "blocks")
 _SUMMARIES = frozenset(("summarize_task", "condense"))
 """Tools by which the model shortens its context: compactions, not calls."""
 _ABORTED = ("[Response interrupted by user]", "[Response interrupted by API Error]")
@@ -260,7 +228,14 @@ def read_message(reading: ClineReading) -> None:
         else:
             read_odd(reading)
         return
-    _take_time(reading, message)
+    # Take a message's time, else infer it; give the session's start with the first.
+    if message.get("ts") is not None:
+        reading.date(message["ts"], "ts")
+    elif reading.state.role == "api":
+        _infer_time(reading, message)
+    if reading.state.role == "api" and not reading.now("is_started"):
+        reading.set(is_started=True)
+        reading.add(SessionStart(), native_id="start")
     own_id = record_id(message)
     name = own_id or name_of(reading, "message", message.get("role"), message.get("content"))
     reading.native_id = name
@@ -272,18 +247,7 @@ def read_message(reading: ClineReading) -> None:
         _read_assistant(reading, message, own_id)
     else:
         _read_user(reading, message, own_id)
-    reading.extra(message, _MESSAGE, "message", native_id=name)
-
-
-def _take_time(reading: ClineReading, message: dict[str, Any]) -> None:
-    """Take a message's time, else infer it; give the session's start with the first."""
-    if message.get("ts") is not None:
-        reading.date(message["ts"], "ts")
-    elif reading.state.role == "api":
-        _infer_time(reading, message)
-    if reading.state.role == "api" and not reading.now("is_started"):
-        reading.set(is_started=True)
-        reading.add(SessionStart(), native_id="start")
+    reading.extra(message, _KNOWN["message"], "message", native_id=name)
 
 
 def _infer_time(reading: ClineReading, message: dict[str, Any]) -> None:
@@ -355,7 +319,11 @@ def _read_assistant(reading: ClineReading, message: dict[str, Any], own_id: str)
             part, said, is_readable = media_part(value)
             if not is_readable:
                 reading.wrong("content.source.data", "bad_base64")
-            reading.add(AssistantMessage(said, name, parts=(part,)), "assistant", native_id=_image_id(reading, part))
+            reading.add(
+                AssistantMessage(said, name, parts=(part,)),
+                "assistant",
+                native_id=name_of(reading, "image", part.sha256, part.url, part.path),
+            )
         elif kind in ("tool_result", "tool-result"):
             _read_result(reading, value)
         else:
@@ -375,19 +343,15 @@ def _give_text(reading: ClineReading, block: dict[str, Any], own_id: str, *, is_
     for mark in _ABORTED:
         key = key.removesuffix(mark).rstrip()
     if said:
-        _give_said(reading, said, key, own_id)
+        message = AssistantMessage(said, reading.now("model"), message_id=own_id)
+        name = numbered(reading, own_id) if own_id else name_of(reading, "said", key)
+        reading.add(message, "assistant", native_id=name)
     ids: list[str] = []
     for call in calls:
         call_id = name_of(reading, "xml", call.name, call.arguments)
         _give_call(reading, call_id, call.name, call.arguments, own_id)
         ids.append(call_id)
     return ids
-
-
-def _give_said(reading: ClineReading, said: str, key: str, own_id: str) -> None:
-    message = AssistantMessage(said, reading.now("model"), message_id=own_id)
-    name = numbered(reading, own_id) if own_id else name_of(reading, "said", key)
-    reading.add(message, "assistant", native_id=name)
 
 
 def _give_thought(reading: ClineReading, block: dict[str, Any], own_id: str) -> None:
@@ -411,10 +375,14 @@ def _give_call(reading: ClineReading, call_id: str, name: str, arguments: Json, 
         reading.add(Compaction("summary", summary), native_id=name_of_it)
         expect(reading, call_id, name)
         return
-    if not is_spoken(name):
+    # Whether a tool is a way of speaking to the person.
+    if name not in _SPOKEN:
         give_call(reading, call_id, name, arguments)
         return
-    spoken, rest = spoken_in(name, arguments)
+    # What a call says to the person, and its other arguments.
+    key = _SPOKEN.get(name, "")
+    given = mapping(arguments)
+    spoken, rest = text(given.get(key)), {k: v for k, v in given.items() if k != key and v not in (None, "", [], {})}
     if spoken:
         said = AssistantMessage(spoken, reading.now("model"), message_id=own_id)
         native_id = f"{own_id}/said:{call_id}" if own_id else name_of(reading, "said", spoken.strip())
@@ -514,10 +482,6 @@ def _read_result(reading: ClineReading, block: dict[str, Any]) -> None:
     call_id = reading.text(block, "tool_use_id") or reading.text(block, "toolCallId")
     content: Json = block.get("content") if "content" in block else block.get("output")
     give_result(reading, call_id, content, is_error=block.get("is_error"))
-
-
-def _image_id(reading: ClineReading, part: Part) -> str:
-    return name_of(reading, "image", part.sha256, part.url, part.path)
 
 
 def _see_fields(reading: ClineReading, block: dict[str, Any]) -> None:

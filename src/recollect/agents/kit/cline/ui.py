@@ -12,10 +12,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from recollect.agents.facts import known_fields
 from recollect.agents.kit.adapter import read_odd
 from recollect.agents.kit.cline.values import ClineReading, readable, request_usage, row_parts, see_model
 from recollect.agents.kit.names import content_name, name_of, numbered
-from recollect.agents.kit.values import decoded_json, items, mapping, text, whole, word_set
+from recollect.agents.kit.values import decoded_json, items, mapping, text, whole
 from recollect.model.payloads import (
     AssistantMessage,
     Compaction,
@@ -28,12 +29,7 @@ from recollect.model.payloads import (
     UserMessage,
 )
 
-_ROW = word_set("""
-    ts type ask say text reasoning images files partial conversationHistoryIndex conversationHistoryDeletedRange
-    lastCheckpointHash isCheckpointCheckedOut isOperationOutsideWorkspace modelInfo commandCompleted seq epoch
-    checkpoint progressStatus contextCondense contextTruncation isProtected apiProtocol isAnswered metadata media
-    commandExecutionDisposition isAuthoritativelyCompletedResult
-""")
+_KNOWN = known_fields("cline")
 _HAS_CHANGES = "HAS_CHANGES"
 _TOOL_KEYS = "path mode regex filePattern query url skill reason operationIsLocatedInWorkspace".split()
 _MAX_NAME_CHARS = 60
@@ -87,7 +83,7 @@ def read_row(reading: ClineReading) -> None:
     thought = row.get("reasoning")
     if isinstance(thought, str) and thought and name != "reasoning":
         _give_thought(reading, thought, is_partial=False)
-    reading.extra({k: readable(v) for k, v in row.items()}, _ROW, "row", native_id=row_id)
+    reading.extra({k: readable(v) for k, v in row.items()}, _KNOWN["row"], "row", native_id=row_id)
 
 
 def _stamp(row: dict[str, Any]) -> str:
