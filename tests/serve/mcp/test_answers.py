@@ -139,9 +139,10 @@ def test_a_repository_with_nothing_says_so_and_how_to_widen(history: Machine) ->
 def test_in_a_folder_of_which_nothing_is_stored_a_search_looks_everywhere_and_says_so(history: Machine) -> None:
     with history.memory() as memory:
         nowhere = Asked(memory, history.folder("empty"))
-        found = nowhere("search", query="checkout")
-        assert "Nothing is stored of repository empty: these are from elsewhere." in found
-        assert re.search(r"^claude:\S+#\d+ ", found, re.M)
+        for tool in ("search", "search_conversations"):
+            found = nowhere(tool, query="checkout")
+            assert "Nothing is stored of repository empty: these are from elsewhere." in found
+            assert re.search(r"^claude:\S+#\d+ ", found, re.M)
         pages = nowhere.pages("search", query="checkout", limit=1)
         assert len(pages) > 1
         assert "Nothing found" in nowhere("search", query="zyxwvut")
@@ -219,6 +220,13 @@ def test_a_summary_says_what_a_session_was_about(small: Asked) -> None:
     events = small.pages("get_session", session=uid)[1:]
     assert re.findall(r"#(\d+) ·", "".join(events)) == sorted(re.findall(r"#(\d+) ·", "".join(events)), key=int)
     assert "done" in events[0]
+
+
+def test_a_search_says_how_to_look_further_in_one_session(small: Asked) -> None:
+    uid = re.findall(r"^(claude:\S+)#0", small("list_sessions"), re.M)[0]
+    told = "More of one session: search with `session`."
+    assert told in small("search", query="the", limit=1)
+    assert told not in small("search", query="the", limit=1, session=uid)
 
 
 def test_an_event_is_opened_with_its_neighbours(small: Asked) -> None:

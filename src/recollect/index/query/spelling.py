@@ -18,6 +18,12 @@ MAX_CORRECTED = 3
 _PREFIX_LETTERS = 4
 _PREFIX_LIMIT = 1000
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
+_ASKING = frozenset(
+    "warum wieso weshalb wann welche welcher welches welchen wohin woher womit wodurch worauf pourquoi comment quand "
+    "quelle quels quelles porque cuando donde quien cuanto quando quale quali perche waarom wanneer hoeveel".split()
+)
+"""Words with which other languages ask; an index of English text has none of them, and they are right: `warum` is no
+mistyped `warm`."""
 
 
 def nearest_term(word: str, shards: Sequence[Shard]) -> str | None:
@@ -25,7 +31,7 @@ def nearest_term(word: str, shards: Sequence[Shard]) -> str | None:
 
     A change is a letter missing, added, another, or two neighbours swapped. Only words of the letters a to z.
     """
-    if len(word) < MIN_LETTERS or not (word.isascii() and word.isalpha()):
+    if len(word) < MIN_LETTERS or not (word.isascii() and word.isalpha()) or word in _ASKING:
         return None
     near = set(_one_change(word))
     found = _most_frequent({term for shard in shards for term in _there(near, word[:_PREFIX_LETTERS], shard)}, shards)

@@ -205,6 +205,9 @@ _SAID_SHARE = 5
 """What the first prompt and the last answer may each take of an answer: one part of so many."""
 _EVENTS_A_PAGE = 80
 _WIDEN = 'Look everywhere with scope "all".'
+_WITHIN = "More of one session: search with `session`."
+_BETWEEN = (*LEFT_OUT, "lifecycle")
+"""Kinds that are no neighbours: an agent with hooks has several such events between any two others."""
 
 
 class ToolHandler:
@@ -240,12 +243,7 @@ class ToolHandler:
         confines = confines_of(self._memory, asked, self._caller)
         scope = confines.filters
         start = self._cursors.read("search", asked, scope=scope)
-        found = self._ask(asked, confines, MAX_HITS)
-        empty = ""
-        if confines.is_default and not found.hits and not self._has_sessions(confines):
-            empty = f"Nothing is stored of {confines.words}: these are from elsewhere. "
-            confines = Confines()
-            found = self._ask(asked, confines, MAX_HITS)
+        found, confines, empty = self._ask_here_or_elsewhere(asked, confines)
         cites = [f"{hit.session_uid}#{hit.seq}" for hit in found.hits]
         check_position(start, cites)
         learned = [] if start.offset else learned_lines(found.learned)
@@ -265,7 +263,8 @@ class ToolHandler:
         capped = f"only the best {MAX_HITS} are shown: use more telling words" if is_end else ""
         # Hits that are only near in meaning must not hide that the words stand elsewhere.
         elsewhere = _elsewhere(asked, found) if found.elsewhere else ""
-        notes = (elsewhere, *found.notes, *self._notes, capped, _WIDEN if confines.is_default else "")
+        within = "" if asked.session or found.total <= len(shown) else _WITHIN
+        notes = (elsewhere, *found.notes, *self._notes, capped, within, _WIDEN if confines.is_default else "")
         frame = PageFrame(heading, notes)
         page = fit(lines, frame, max_bytes=asked.max_bytes - sum(size(line) + 8 for line in learned))
         text = whole([*_by_session(page.lines, shown), *learned], frame, max_bytes=asked.max_bytes)
@@ -276,8 +275,9 @@ class ToolHandler:
     def search_conversations(self, asked: ConversationArguments) -> str:
         """Return ranked sessions with their best line each."""
         confines = confines_of(self._memory, asked, self._caller)
-        start = self._cursors.read("search_conversations", asked, scope=confines.filters)
-        found = self._ask(asked, confines, MAX_HITS)
+        scope = confines.filters
+        start = self._cursors.read("search_conversations", asked, scope=scope)
+        found, confines, empty = self._ask_here_or_elsewhere(asked, confines)
         ranked = conversations(found.hits)
         uids = [conversation.session_uid for conversation in ranked]
         check_position(start, uids)
@@ -288,12 +288,23 @@ class ToolHandler:
             return self._nothing(asked, confines, found)
         where = f" in {confines.words}" if confines.words else ""
         many = plural(len(ranked), "session matches", "sessions match")
-        heading = f"{many}{where}, each with its best event{_from(start.offset)}."
+        heading = f"{empty}{many}{where}, each with its best event{_from(start.offset)}."
         notes = (*found.notes, *self._notes, _WIDEN if confines.is_default else "")
         page = fit(lines, PageFrame(heading, notes), max_bytes=asked.max_bytes)
         end = start.offset + page.shown
         go_on = CursorPosition(end, mark_of(*uids[:end])) if len(uids) > end else None
-        return self._with_next(page.text, "search_conversations", asked, go_on, scope=confines.filters)
+        return self._with_next(page.text, "search_conversations", asked, go_on, scope=scope)
+
+    def _ask_here_or_elsewhere(
+        self, asked: SearchArguments | ConversationArguments, confines: Confines
+    ) -> tuple[SearchAnswer, Confines, str]:
+        """Return an answer, what it is confined to, and words that say so where nothing is stored of the caller's own
+        repository: then it is of everywhere."""
+        found = self._ask(asked, confines, MAX_HITS)
+        if not confines.is_default or found.hits or self._has_sessions(confines):
+            return found, confines, ""
+        empty = f"Nothing is stored of {confines.words}: these are from elsewhere. "
+        return self._ask(asked, Confines(), MAX_HITS), Confines(), empty
 
     def _ask(self, asked: SearchArguments | ConversationArguments, confines: Confines, limit: int) -> SearchAnswer:
         if not asked.query.strip():
@@ -455,9 +466,9 @@ class ToolHandler:
 
     def _near(self, uid: str, seq: int, around: int) -> list[Event]:
         """Return an event with so many told ones on each side."""
-        reach = 2 * around + 2
+        reach = 6 * around + 2
         stream = self._memory.events(uid, first_seq=max(0, seq - reach), limit=2 * reach + 1)
-        told = [e for e in islice(stream, 2 * reach + 1) if e.kind not in LEFT_OUT or e.seq == seq]
+        told = [e for e in islice(stream, 2 * reach + 1) if e.kind not in _BETWEEN or e.seq == seq]
         before = [e for e in told if e.seq < seq][-around:] if around else []
         return [*before, *(e for e in told if e.seq == seq), *[e for e in told if e.seq > seq][:around]]
 
