@@ -52,12 +52,12 @@ value is wrong, you get an error that names the key. Recollect also reads these 
 | variable | effect |
 |---|---|
 | `RECOLLECT_HOME` | the folder for the memory and its configuration |
-| `HELIX_STORE_DB` | the path of a `memory.db`. Unless `RECOLLECT_HOME` is set, the folder of this file is the home |
+| `HELIX_STORE_DB` | the path of a `memory.db`. The folder of this file is the home, unless `RECOLLECT_HOME` is set |
 | `RECOLLECT_BACKGROUND` | if `0`, no command leaves another process running ([why](../how-to/search-by-meaning.md)) |
 | `RECOLLECT_SYNC_PASSPHRASE` | the passphrase for `recollect sync-folder` |
 | `RECOLLECT_TEAM_DATABASE` | the database for `recollect team`, so that its password is not in the list of processes |
 | `NO_COLOR` | if set, output has no colours |
-| those of agents, such as `CLAUDE_CONFIG_DIR` | where the agent keeps its files; `variables` below replaces them |
+| those of agents, such as `CLAUDE_CONFIG_DIR` | where the agent keeps its files; `variables` below overrides them |
 
 A memory can contain several homes of one agent, such as a second account or a mounted volume:
 
@@ -88,11 +88,11 @@ recollect setup claude --dry-run --diff    # shows every line that would be writ
   command and the agent's program is installed, setup registers the server with that command.
 - The tables show the usual folders. A variable such as `CLAUDE_CONFIG_DIR` or `CODEX_HOME`, or another edition of the
   agent, can move them.
-- `recollect doctor` checks whether everything is still there, starts, and receives events.
+- `recollect doctor` checks whether every part is still there and starts, and whether events arrive.
 - If an agent takes no context from hooks, it still has the tools and the skill.
 - `--disable-native-memory` turns off the agent's own memory, which also adds text to sessions.
-- `--remove` restores every file byte for byte. If you changed a file since, it removes only its own entries from this
-  file. A skill that several agents share stays until you remove the last of them.
+- `--remove` restores every file byte for byte. If you have changed a file since then, setup removes only its
+  own entries from this file. A skill that several agents share stays until you remove the last of them.
 """
 _ELSEWHERE: dict[Platform, str] = {"linux": "", "macos": "on macOS ", "windows": "on Windows "}
 
@@ -183,7 +183,9 @@ def setup_section(install: Install) -> list[str]:
         lines.append(
             f"- {facts.name} keeps only {facts.keeps_sessions} sessions. `recollect up` ingests them while they exist."
         )
-    return [*lines, f"- Verified with {install.verified_version} ({sources}).", ""]
+    version = install.verified_version
+    checked = "against the" if version.startswith("documentation") else f"with {facts.name}"
+    return [*lines, f"- Verified {checked} {version} ({sources}).", ""]
 
 
 def written_parts(install: Install) -> Iterator[tuple[str, str]]:
@@ -217,7 +219,7 @@ def setup_notes(install: Install) -> Iterator[str]:
         line = f"`{' '.join(memory.line.split())}` in `{memory.place.names[0]}`"
         state = "on by default. To turn it off," if memory.default_on else "off by default. If you turned it on,"
         state += f" set {line}" if memory.default_on else f" turn it off with {line}"
-        yield f"The agent has its own memory ({memory.name}), which is {state}."
+        yield f"The agent's own memory ({memory.name}) is {state}."
 
 
 def place_line(place: FilePlace) -> str:

@@ -51,7 +51,8 @@ class LearningConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     enabled: Annotated[
         bool,
         Meta(
-            description="Let `sync` and `up` learn from sessions. If false, earlier learnings stay and none are added."
+            description="Let `sync` and `up` learn from sessions. If false, earlier learnings stay and no new ones "
+            "are added."
         ),
     ] = True
     provider: Annotated[
@@ -65,14 +66,15 @@ class LearningConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     model: Annotated[
         str,
         Meta(
-            description="The model's name. If empty, a small model of Anthropic or OpenAI. Other servers need a name."
+            description="The model's name. If empty, a small model of Anthropic or OpenAI is used. Other "
+            "servers need a name."
         ),
     ] = ""
     url: Annotated[
         str,
         Meta(
-            description="The server's address, without the path of the call. If empty, the usual address of the "
-            "provider (for anthropic, `ANTHROPIC_BASE_URL` if it is set; for ollama, "
+            description="The server's address, without the path of the call. If empty, the provider's usual "
+            "address is used (for anthropic, `ANTHROPIC_BASE_URL` if it is set; for ollama, "
             "'http://127.0.0.1:11434')."
         ),
     ] = ""
@@ -80,8 +82,8 @@ class LearningConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         str,
         Meta(
             description="The environment variable that contains the key. Do not write the key here. If empty, "
-            "`ANTHROPIC_API_KEY` for anthropic and `OPENAI_API_KEY` for the address of OpenAI. Other "
-            "servers then get no key."
+            "this is `ANTHROPIC_API_KEY` for anthropic and `OPENAI_API_KEY` for the address of OpenAI. "
+            "Other servers then get no key."
         ),
     ] = ""
     timeout_s: Annotated[int, Meta(ge=1, le=600, description="How long one call may take in total (seconds).")] = 60

@@ -26,7 +26,7 @@ class FormatConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     Content that no path names is kept and searchable as `unknown`.
     """
 
-    name: Annotated[str, Meta(description="The agent's name. If empty, its slug.")] = ""
+    name: Annotated[str, Meta(description="The agent's name. If empty, the slug is the name.")] = ""
     container: Annotated[
         Literal["jsonl", "snapshot", "text", "sqlite"],
         Meta(
@@ -47,7 +47,7 @@ class FormatConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         tuple[str, ...],
         Meta(
             description="For a snapshot: dotted paths of the arrays whose elements are the messages. If empty, the "
-            "document is the array. Example: ['messages']."
+            "whole document is the array. Example: ['messages']."
         ),
     ] = ()
     table: Annotated[
@@ -155,7 +155,7 @@ class SearchConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Defaults for searches."""
 
     limit: Annotated[
-        int, Meta(ge=1, le=1000, description="How many hits a search shows if it sets no limit (hits).")
+        int, Meta(ge=1, le=1000, description="How many hits a search shows if you give no limit (hits).")
     ] = 10
 
 
@@ -210,8 +210,8 @@ class EmbeddingConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Meta(
             ge=0,
             le=50,
-            description="For how many passages a question may compute missing vectors while you wait (about 35 ms "
-            "each).",
+            description="For how many passages Recollect may compute missing vectors while you wait for an answer "
+            "(about 35 ms each).",
         ),
     ] = 6
     in_background: Annotated[
@@ -243,15 +243,15 @@ class ContextConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         str,
         Meta(
             description="A file that says who the agent should be. Its text comes first at every session start, "
-            "unchanged except that it is cut at a limit. If empty, `soul.md` in the home. `~` and "
-            "`$NAME` are expanded."
+            "unchanged, but cut after 2,000 characters. If empty, `soul.md` in the home is used. `~` "
+            "and `$NAME` are expanded."
         ),
     ] = ""
     user_file: Annotated[
         str,
         Meta(
-            description="A file about you. Its text comes next. Recollect writes your confirmed preferences into a "
-            "marked part of it. If empty, `user.md` in the home."
+            description="A file about you. Its text follows that of `soul_file`. Recollect writes your confirmed "
+            "preferences into a marked part of the file. If empty, `user.md` in the home is used."
         ),
     ] = ""
 
@@ -263,14 +263,14 @@ class DistillConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         bool,
         Meta(
             description="Let `sync` and `up` analyse sessions that have ended, which gives digests, signals and "
-            "decisions. If false, earlier results stay and none are added."
+            "decisions. If false, earlier results stay and no new ones are added."
         ),
     ] = True
     ranked: Annotated[
         bool,
         Meta(
             description="Let learned weights find decisions and learnings that no rule finds (marked `ranked`), "
-            "and refuse corrections that a rule misunderstood. If you change this, sessions are "
+            "and reject sentences that a rule mistook for corrections. If you change this, sessions are "
             "analysed again."
         ),
     ] = True
@@ -304,13 +304,13 @@ class GateRuleConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     pattern: Annotated[
         str,
         Meta(
-            description="A regular expression over what a person or the model says, in any case. If empty, the "
+            description="A regular expression that ignores case, for what a person or the model says. If empty, the "
             "built-in rule with this id is switched off."
         ),
     ] = ""
     strength: Annotated[
         Literal["strong", "soft"],
-        Meta(description="A strong match is a decision. A soft match is one only if there is further evidence."),
+        Meta(description="A strong match is a decision. A soft match is a decision only with further evidence."),
     ] = "strong"
 
 
@@ -331,7 +331,7 @@ class InfraConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     tools: Annotated[
         tuple[str, ...],
         Meta(
-            description="Tools whose calls count as overhead and not as work, by the names that agents use. `*` "
+            description="The agents' names of tools whose calls count as overhead, not as work. `*` "
             "stands for any characters. Example: ['mcp__*', 'ToolSearch']."
         ),
     ] = ("mcp__*", "mcp_*", "use_mcp_tool", "access_mcp_resource")
@@ -358,7 +358,8 @@ class IngestConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Meta(
             ge=0,
             le=1_000,
-            description="Sessions with fewer messages from you and the model are archived but not indexed. With 0, "
+            description="The least number of messages from you and the model together that a session needs to be "
+            "indexed. Recollect archives shorter sessions, but does not index them. With 0, "
             "all are indexed. This applies to `sync`, `up` and `import`, but not to exports of "
             "conversations, which are always indexed.",
         ),
@@ -412,8 +413,8 @@ class PrivacyConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     exclude_repos: Annotated[
         tuple[str, ...],
         Meta(
-            description="Repositories of which nothing is kept, by name or, with a `/`, by folder. `*` stands for "
-            "any characters. Example: ['payroll', '~/clients/*']."
+            description="Repositories from which Recollect keeps nothing: names or, with a `/`, folders. `*` "
+            "stands for any characters. Example: ['payroll', '~/clients/*']."
         ),
     ] = ()
 

@@ -173,7 +173,7 @@ def native_memory_notes(install: Install, machine: Machine) -> Iterator[tuple[st
         if is_on(memory, machine):
             path = file_path(memory.place, machine)
             hint = f"to turn it off: `{memory.line}` in {path} (or `recollect setup --disable-native-memory`)"
-            yield f"{memory.name} of the agent also brings what it remembers into a session", hint
+            yield f"the agent's own memory ({memory.name}) also adds text to sessions", hint
 
 
 def is_on(memory: NativeMemory, machine: Machine) -> bool:
