@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from recollect.insights.commands import Simple, command_of, is_preparing, simple_commands, subject_of
-from recollect.insights.signals.errors import telling_line
+from recollect.insights.error_lines import telling_line
 from recollect.insights.stream import TOOL_REPORT, Call, SessionEvents
 from recollect.model.events import Event
 from recollect.model.payloads import Json, Lifecycle, ToolCall, ToolResult

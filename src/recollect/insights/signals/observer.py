@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from recollect.insights.error_lines import fingerprint_of, sample_of, telling_line
 from recollect.insights.signals.calls import endings_of, failures_of, text_of, tool_of
 from recollect.insights.signals.endings import abandoned_of, completions_of
-from recollect.insights.signals.errors import fingerprint_of, sample_of, telling_line
 from recollect.insights.signals.people import People
 from recollect.insights.signals.pressure import Pressure
 from recollect.insights.signals.repeats import loops_of, own_retry, retries_of

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from heapq import heappop, heappush
 from typing import NamedTuple
 
+from recollect.insights.error_lines import fingerprint_of
 from recollect.insights.signals.calls import Tried
-from recollect.insights.signals.errors import fingerprint_of
 from recollect.insights.stream import SessionEvents, evidence_of
 from recollect.model.events import Event
 from recollect.model.insights.signals import Loop, Retry

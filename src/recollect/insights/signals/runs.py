@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 
 from recollect.insights.commands import Simple
+from recollect.insights.error_lines import looked_at
 from recollect.insights.signals.calls import Tried, text_of
-from recollect.insights.signals.errors import looked_at
 from recollect.insights.signals.frameworks import Framework, commands_by_program, frameworks, summaries_of
 from recollect.insights.stream import SessionEvents, evidence_of
 from recollect.model.insights.signals import TestRun

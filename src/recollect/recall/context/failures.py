@@ -185,11 +185,6 @@ FILES = 4
 _STEP = 2
 _KINDS = ("tool_call", "tool_result", "file_edit")
 # Texts, as those of `commands`.
-_CAUSE = (
-    r"\w(?:error|exception)\b|\berror\b|assert|panic|fatal|cannot|can't|not found|no such|undefined|unresolved|denied|"
-    r"refused|mismatch|错误|エラー|오류"
-)
-_COUNT = r"fail|expected|失败|失敗"
 _PASSED = r"\b[1-9]\d* (?:tests? )?pass|\bpassed\b|\b0 fail|\bno issues\b|\bsuccess|\bok\b"
 _NOT_PASSED = r"\b[1-9]\d* (?:tests? )?(?:fail|error)|(?-i:\bFAILED\b)|\berror:|\bTraceback\b"
 _REFUSED = (
@@ -354,7 +349,7 @@ class FailureWalk:
             return
         if _is_refused(result.text[:400] or event.summary):
             return
-        reason = _reason(result.text) or (event.summary if re.search(_CAUSE, event.summary, re.IGNORECASE) else "")
+        reason = _reason(result.text) or _reason(event.summary)
         before = self._open.get((folder, command.key))
         count = before.count + 1 if before is not None else 1
         edited, ran = (before.edited, before.ran) if before is not None else ([], [])
@@ -384,14 +379,10 @@ def _is_refused(text: str) -> bool:
 
 
 def _reason(text: str) -> str:
-    """Return the line that tells most: the last that names a cause, else the last that speaks of failing, else the
-    last."""
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    for telling in (_CAUSE, _COUNT):
-        found = next((line for line in reversed(lines) if re.search(telling, line, re.IGNORECASE)), "")
-        if found:
-            return one_line(_without_downloads(found), REASON_CHARS)
-    return one_line(_without_downloads(lines[-1]), REASON_CHARS) if lines else ""
+    """Return the line that says what went wrong, as a retrospective shows it; "" for none."""
+    from recollect.insights.error_lines import telling_line  # only where something failed
+
+    return one_line(_without_downloads(telling_line(text)), REASON_CHARS)
 
 
 def _without_downloads(line: str) -> str:

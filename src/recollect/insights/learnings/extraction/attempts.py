@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Final, NamedTuple
 
 from recollect.insights.commands import Simple, simple_commands
+from recollect.insights.error_lines import telling_line
 from recollect.insights.learnings.extraction.candidates import Draft, Place, evidence_of
 from recollect.insights.learnings.extraction.observed import Ending, Observed
 from recollect.insights.learnings.extraction.places import below, root_of
@@ -17,7 +18,6 @@ from recollect.insights.learnings.identity import bounded
 from recollect.insights.signals.calls import Ending as CallEnding
 from recollect.insights.signals.calls import Tried, is_denial, is_interruption
 from recollect.insights.signals.calls import is_expected as is_expected_exit
-from recollect.insights.signals.errors import telling_line
 from recollect.insights.signals.runs import run_of
 from recollect.insights.stream import Call, SessionEvents
 from recollect.model.events import Event

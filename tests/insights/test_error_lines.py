@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from recollect.insights.error_lines import SAMPLE_CHARS, fingerprint_of, normalised, sample_of, telling_line
 from recollect.insights.signals.calls import EXPECTED_EXITS, is_denial, is_interruption
-from recollect.insights.signals.errors import SAMPLE_CHARS, fingerprint_of, normalised, sample_of, telling_line
 from tests.insights.signals.stories import Story
 
 TRACEBACK = """Traceback (most recent call last):
