@@ -122,7 +122,7 @@ def agents_page() -> str:
     )  # fmt: skip
     lines += [
         "",
-        "Your agent is missing? [Add it](../how-to/add-an-agent.md).",
+        "Is your agent missing? [Add it](../how-to/add-an-agent.md).",
         "",
         "The columns from `timestamps` to `session end` say how much the agent records:",
         "",
@@ -135,7 +135,7 @@ def agents_page() -> str:
         "- **recording**: transcripts of real work",
         "- **capture**: test transcripts of the agent, or sanitised or trimmed ones",
         "- **source**: types or a schema that the maker of the agent publishes",
-        "- **documentation**: descriptions, and the tests of other readers of the format; trust these adapters less",
+        "- **documentation**: descriptions, and tests of programs that read the format; trust these adapters less",
     ]
     for facts in known:
         lines += ["", *section(facts)]

@@ -46,13 +46,13 @@ as_option = click.option(
 sink_option = click.option(
     "--sink",
     metavar="ndjson:FILE|sqlite:FILE",
-    help="Write to this file instead of standard output, never twice and never half a line.",
+    help="Write to this file instead of standard output; nothing is written twice or in part.",
 )
 no_sync_option = click.option(
     "--no-sync", is_flag=True, help="Answer from what is stored; do not ingest changes first."
 )
 asks_team_option = click.option(
-    "--team", "is_team", is_flag=True, help="Ask your team's server: what all members share."
+    "--team", "is_team", is_flag=True, help="Ask your team's server, which has what all members share."
 )
 agent_option = click.option("--agent", "agents", multiple=True, metavar="NAME", help="Only this agent (repeatable).")
 repo_option = click.option(

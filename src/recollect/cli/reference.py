@@ -25,7 +25,7 @@ recollect schema search                  # the JSON Schema of that value
 
 - **JSON**: with `--json`, a command prints its result as JSON on stdout. Times are UTC microseconds, and names are in
   snake_case. Every field of the schema is present, even if it is empty or has its default. A list is a named field of
-  an object, such as `{{"agents": [...]}}`. The JSON is indented on a terminal, and one line otherwise.
+  an object, such as `{{"agents": [...]}}`. The JSON is indented on a terminal, and is one line elsewhere.
 - **Exit codes**: 0 ok · 1 nothing found · 2 wrong usage · 3 failed · 130 interrupted (Ctrl-C).
 - **Errors** are a line `recollect: …` on stderr, often followed by a line `hint: …`. With `--json`, stderr stays empty
   and stdout has `{{"error": {{"code", "message", "hint", "retryable"}}}}`.

@@ -30,7 +30,7 @@ CONFORMANCE = ResultKind("", "recollect.testing.suite:Result", "agents:print_con
 @click.option("--drift", is_flag=True, help="Show what agents wrote that this version cannot interpret.")
 @prints
 def agents(is_all: bool, drift: bool) -> CommandResult:
-    """List the agents Recollect reads and where it looks.
+    """List the agents that Recollect reads, and where.
 
     The list says how each agent stores its history and how much of it can be read.
 
@@ -70,7 +70,7 @@ class SetupFlags(TypedDict):
     type=click.Choice(("pull", "push", "both")),
     default="both",
     show_default=True,
-    help="pull: the agent gets search tools. push: the agent gets context at its events. both: both.",
+    help="pull: the agent gets search tools. push: the agent gets context at its events. both: the agent gets both.",
 )
 @click.option("--disable-native-memory", "turns_off", is_flag=True, help="Also turn off the agent's own memory.")
 @click.option(
@@ -83,7 +83,7 @@ class SetupFlags(TypedDict):
 @click.option("--yes", "is_agreed", is_flag=True, help="Do not ask; needs names of agents.")
 @prints
 def setup(agents: tuple[str, ...], mode: Mode, as_json: bool, **flags: Unpack[SetupFlags]) -> CommandResult:
-    """Give your agents access to this memory, or remove it.
+    """Give your agents access to this memory, or take it away.
 
     Registers tools, hooks and a skill in the agents' own settings, as each agent documents it. It shows every change
     first, records it, and can remove it again. Without names it asks about every agent that it finds.
@@ -191,8 +191,8 @@ def _finish(
 def conformance(module: str, fixtures: Path) -> CommandResult:
     """Check an adapter against its fixtures.
 
-    The command tests the rules that all adapters of Recollect obey. MODULE is `package.module:Adapter`, or the slug of
-    an agent that is installed or described in your configuration. FIXTURES is a folder with files in
+    The command tests whether the adapter obeys the rules for all adapters. MODULE is `package.module:Adapter`, or the
+    slug of an agent that is installed or described in your configuration. FIXTURES is a folder with files in
     `<slug>/<version>/<scenario>/...` (`recollect help add-an-agent`). The exit code is 3 if a rule is broken.
 
     \b

@@ -48,8 +48,8 @@ def backup(target: Path, without_key: bool) -> CommandResult:
 
     TARGET is a folder, or a file whose name ends in .tar.zst. You can ingest and search meanwhile. The backup is read
     back and every chunk is opened before it counts as done. If you interrupt it, no backup exists. A second backup to
-    the same folder copies only what is new. It leaves out the index and the vectors: `recollect restore` rebuilds the
-    index, `recollect embed` the vectors.
+    the same folder copies only what is new. A backup leaves out the index and the vectors: `recollect restore` rebuilds
+    the index, and `recollect embed` rebuilds the vectors.
 
     \b
     Examples:

@@ -39,7 +39,7 @@ def context() -> None:
     "--event",
     type=click.Choice(EVENTS),
     default=None,
-    help="start: what was learned, worked on and what failed here. compact: what a compaction dropped from "
+    help="start: what was learned, what was done and what failed here. compact: what a compaction dropped from "
     "SESSION. prompt: what is known about a prompt, if the configuration turns that on.",
 )
 @click.option("--session", metavar="SESSION", default="", help="The current session.")
@@ -96,7 +96,7 @@ def log(session: str, limit: int) -> CommandResult:
 def init(is_dry_run: bool) -> CommandResult:
     """Write `soul.md` and `user.md`, which agents get first.
 
-    An existing file is never overwritten. Both are yours to edit.
+    An existing file is never overwritten. Both files are yours to edit.
 
     \b
     Example:

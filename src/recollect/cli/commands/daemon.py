@@ -27,9 +27,9 @@ SERVICE = ResultKind("service", "ServiceReport", "maintenance:print_service")
 
 @click.command()
 @click.option("--once", is_flag=True, help="Ingest everything now and exit.")
-@click.option("--detach", is_flag=True, help="Start it in the background and exit.")
-@click.option("--stop", is_flag=True, help="Stop the one that is running.")
-@click.option("--status", is_flag=True, help="Show the state of the one that is running.")
+@click.option("--detach", is_flag=True, help="Start the daemon in the background and exit.")
+@click.option("--stop", is_flag=True, help="Stop the running daemon.")
+@click.option("--status", is_flag=True, help="Show the state of the running daemon.")
 @click.option(
     "--port",
     type=click.IntRange(0, 65535),
@@ -41,10 +41,10 @@ SERVICE = ResultKind("service", "ServiceReport", "maintenance:print_service")
 def up(once: bool, detach: bool, stop: bool, status: bool, port: int | None, as_json: bool) -> CommandResult | int:
     """Ingest what your agents wrote, then keep watching.
 
-    Runs until Ctrl-C. It watches what agents write and ingests it at once, analyses sessions that have ended, applies
-    retention, answers hooks, and serves MCP and the web page on this machine. Each memory has at most one. With --once
-    it ingests everything and exits; if no agent has written anything, it loads a small bundled sample into a separate
-    demo home. --status exits with 1 if none is running.
+    This daemon runs until Ctrl-C. It ingests at once what agents write, analyses sessions that have ended, applies
+    retention, answers hooks, and serves MCP and the web page on this machine. Each memory has at most one daemon. With
+    --once, the command ingests everything and exits; if no agent has written anything, it loads a small bundled sample
+    into a separate demo home. --status exits with 1 if no daemon is running.
 
     \b
     Examples:
@@ -127,8 +127,8 @@ dry_run_option = click.option(
 def service() -> None:
     """Keep the memory up to date with a system service.
 
-    Installs a timer that ingests what is new, or a daemon that watches, with systemd, launchd, cron or the Windows task
-    scheduler. It runs in your account at idle priority. `remove` deletes exactly what `install` wrote.
+    Installs a timer that ingests what is new, or a daemon that watches. It runs in your account at idle priority, with
+    systemd, launchd, cron or the Windows task scheduler. `remove` deletes exactly what `install` wrote.
 
     \b
     Examples:
@@ -155,7 +155,7 @@ def service() -> None:
 @click.option(
     "--manager",
     type=click.Choice(("systemd", "launchd", "cron", "schtasks")),
-    help="What runs it.  [default: what this machine has]",
+    help="What runs the service.  [default: what this machine has]",
 )
 @click.option("--linger", "lingers", is_flag=True, help="With systemd: run even while you are not logged in.")
 @click.option(
@@ -193,7 +193,7 @@ def install(
 @service.command("status")
 @prints
 def status() -> CommandResult:
-    """Show whether the service is installed and runs.
+    """Show whether the service is installed and running.
 
     \b
     Example:

@@ -34,7 +34,7 @@ def docs() -> None:
     kind:document searches only documents. What `.gitignore` and `.recollectignore` exclude stays out. `sync` and `up`
     ingest changes.
 
-    The exit code is 1 if there is nothing, 3 if something cannot be read.
+    The exit code is 1 if there is nothing to show, and 3 if something cannot be read.
 
     \b
     Examples:
@@ -61,7 +61,10 @@ def list_collections() -> CommandResult:
 @docs.command("add")
 @click.argument("folder", metavar="DIR")
 @click.option(
-    "--collection", metavar="NAME", default="", help="Its name.  [default: the name of the project or folder]"
+    "--collection",
+    metavar="NAME",
+    default="",
+    help="Name of the collection.  [default: the name of the project or folder]",
 )
 @click.option("--dry-run", "is_dry_run", is_flag=True, help="Show what would be ingested; write nothing.")
 @prints

@@ -54,14 +54,14 @@ def evict(dry_run: bool, force: bool) -> CommandResult:
 
 @click.command()
 @click.argument("session", required=False)
-@click.option("--remove", is_flag=True, help="Unpin it.")
+@click.option("--remove", is_flag=True, help="Unpin the session.")
 @prints
 def pin(session: str | None, remove: bool) -> CommandResult:
     """Pin a session, so that it is never evicted.
 
-    Retention then never evicts it or its subagents.
+    The subagents of a pinned session are not evicted either.
 
-    Without SESSION, list what is pinned.
+    Without SESSION, the command lists the pinned sessions.
 
     \b
     Examples:
@@ -114,7 +114,7 @@ def forget(*, dry_run: bool, yes: bool, is_list: bool, as_json: bool, **meant: U
     Options narrow the selection: `--repo api --before 2026-01-01` selects what happened in that repository before that
     day. Recollect erases it from the archive, the database, the search index, the vectors, and from analysed and
     spooled data. It does not touch your agents' own files. A keyed hash stays, so that no sync, rebuild or restore
-    brings it back.
+    brings the content back.
 
     \b
     Examples:

@@ -54,7 +54,7 @@ HANDOFF = ResultKind("handoff", "Handoff", _print_brief, is_plain=True)
 
 @click.command()
 @click.argument("session", metavar="SESSION")
-@click.option("--run", "is_run", is_flag=True, help="Run it, in the session's folder.")
+@click.option("--run", "is_run", is_flag=True, help="Run the command in the session's folder.")
 @no_sync_option
 @prints
 def resume(session: str, is_run: bool, no_sync: bool, as_json: bool) -> CommandResult | int:
@@ -105,7 +105,7 @@ def _run(found: ResumeCommand) -> int:
 
 @click.command()
 @click.argument("session", metavar="SESSION")
-@click.option("--to", metavar="AGENT", required=True, help="The agent that goes on with the work.")
+@click.option("--to", metavar="AGENT", required=True, help="The agent that continues the work.")
 @click.option(
     "--budget", type=click.IntRange(min=1), metavar="N", help="At most this many LLM tokens.  [default: 2000]"
 )  # fmt: skip

@@ -65,9 +65,9 @@ def _print_steps(*, as_json: bool) -> Callable[[Fix], None]:
 def verify(file: str | None, agent: str | None, deep: bool) -> CommandResult:
     """Prove that every stored byte can be restored.
 
-    Reads the whole archive, recomputes every hash, and compares what was ingested with what can be given back. With
-    FILE, it checks only that transcript and needs no memory: every byte must be accounted for, and parsing and
-    analysing it in pieces must give the same result.
+    Reads the whole archive, recomputes every hash, and compares what was ingested with what can be restored. With FILE,
+    it checks only that transcript and needs no memory: every byte must be accounted for, and parsing and analysing it
+    in pieces must give the same result.
 
     --deep takes as long as ingesting everything, and nothing else can be ingested meanwhile. It derives events, token
     usage and the ledger again from the archive and compares them with what is stored; it also compares the index, the

@@ -50,7 +50,7 @@ EXIT_CODES = {"done": 0, "interrupted": 130, "busy": 3, "degraded": 3}
 def sync(agents: tuple[str, ...], force: bool, retro_out: Path | None, as_json: bool) -> CommandResult:
     """Ingest what is new or changed.
 
-    If another process is ingesting into the same memory, this one does nothing and the exit code is 3.
+    If another process is ingesting into the same memory, this command does nothing and exits with 3.
 
     \b
     Examples:
@@ -104,10 +104,10 @@ class ImportSelection(TypedDict):
     "least",
     type=click.IntRange(min=0),
     metavar="N",
-    help="Archive, but do not index, sessions with fewer messages of you and the model.  "
-    "[default: `min_messages` of the configuration, 0; 0 for exports and single files]",
+    help="Archive, but do not index, sessions with fewer messages from you and the model.  "
+    "[default: `min_messages` of the configuration; 0 if it is not set, and for exports and single files]",
 )
-@click.option("--session", metavar="UID", help="Only this session (its uid, or a unique prefix of it), however short.")
+@click.option("--session", metavar="UID", help="Only this session, however short (UID or a unique prefix of it).")
 @click.option("--dry-run", is_flag=True, help="Show which sessions are new, changed or skipped; write nothing.")
 @click.option("--mempalace", "is_palace", is_flag=True, help="PATH is a MemPalace directory; import it.")
 @prints
@@ -119,12 +119,12 @@ def import_(
     PATH is a file or folder: transcripts in any layout, or an export of ChatGPT, Claude.ai or Slack. Without PATH,
     Recollect ingests what your agents wrote.
 
-    Recollect recognises each file by its content, a database by its tables and columns, and unpacks zip archives
-    temporarily. It skips files of unknown agents and lists them. The exit code is 1 if nothing could be ingested.
-    It imports a MemPalace directory as a whole.
+    Recollect recognises a file by its content and a database by its tables and columns, and it unpacks zip archives
+    temporarily. It skips files of unknown agents and lists them. A MemPalace directory is imported as a whole. The exit
+    code is 1 if nothing could be ingested.
 
-    With --min-messages, searches leave out shorter sessions. A session that grows past that number is indexed whole,
-    and so is one that you name with --session. Run the command again at any time: it ingests only what changed.
+    With --min-messages, searches leave out shorter sessions. A session that later reaches that number is indexed whole,
+    and so is a session that you name with --session. Run the command again at any time: it ingests only what changed.
 
     \b
     Examples:
@@ -178,7 +178,7 @@ def _palace(paths: tuple[Path, ...], *, dry_run: bool) -> CommandResult:
 def rebuild(what: Literal["index", "all"]) -> CommandResult:
     """Rebuild the index, or everything, from the archive.
 
-    It does not need the agents' own files: what they deleted is rebuilt too.
+    This does not need the agents' own files, so what agents have deleted is rebuilt too.
 
     \b
     Example:

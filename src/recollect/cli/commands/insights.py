@@ -55,7 +55,10 @@ def decisions() -> None:
 @click.argument("words", metavar="[QUERY]...", nargs=-1)
 @click.option("--repo", metavar="NAME", default="", help="Only repositories whose name contains this.")
 @click.option(
-    "--path", metavar="PATH", default="", help="Only decisions about this file or folder, or that led to edits in it."
+    "--path",
+    metavar="PATH",
+    default="",
+    help="Only decisions that are about this file or folder, or led to edits in it.",
 )
 @click.option("--session", metavar="SESSION", default="", help="Only in this session.")
 @when_option("--after", "Only what was decided from this time on.", also="--since")
@@ -72,7 +75,9 @@ def decisions() -> None:
     "--state", "named_states", multiple=True, type=click.Choice([*_STATES, "all"]), default=("holds", "contradicted"),
     show_default=True, help="Only in this state (repeatable).",
 )  # fmt: skip
-@click.option("--sure", "is_sure", is_flag=True, help="Leave out `maybe`: only what a rule proves or a person added.")
+@click.option(
+    "--sure", "is_sure", is_flag=True, help="Only what a rule proves or a person added; nothing marked `maybe`."
+)
 @limit_option(50, "decisions")
 @asks_team_option
 @prints
@@ -83,7 +88,7 @@ def list_decisions(
     """List decisions, newest first.
 
     QUERY: words that a decision must contain, or its id (`decision:…`). `maybe` marks decisions that learned weights
-    found; they are wrong more often than those of rules (`recollect help how-decisions-are-found`).
+    found; they are wrong more often than decisions found by rules (`recollect help how-decisions-are-found`).
 
     \b
     Examples:
@@ -114,8 +119,13 @@ def list_decisions(
 
 @decisions.command("add")
 @click.argument("statement", nargs=-1, required=True)
-@click.option("--repo", metavar="NAME", default="", help="Its repository.  [default: the one in the current folder]")
-@click.option("--path", metavar="PATH", default="", help="Its file or folder.")
+@click.option(
+    "--repo",
+    metavar="NAME",
+    default="",
+    help="The repository of the decision.  [default: the one in the current folder]",
+)
+@click.option("--path", metavar="PATH", default="", help="The file or folder that the decision is about.")
 @click.option("--session", metavar="SESSION", default="", help="The session of the decision, or SESSION#SEQ.")
 @click.option("--chosen", metavar="OPTION", multiple=True, help="What was chosen (repeatable).")
 @click.option("--rejected", metavar="OPTION", multiple=True, help="What was rejected (repeatable).")
@@ -169,8 +179,8 @@ def blame(place: str, no_sync: bool) -> CommandResult:
     """Show which session, turn and decision led to a line.
 
     PATH is a file; LINE counts from 1. Without LINE you get the last recorded edit of the file. The answer comes from
-    the lines that recorded edits added and removed. If they do not prove it, the answer is "no proof" and the exit code
-    is 1.
+    the lines that recorded edits added and removed. If these lines do not prove an answer, the answer is "no proof" and
+    the exit code is 1.
 
     \b
     Examples:

@@ -74,8 +74,10 @@ def learnings() -> None:
     "--state", "states", multiple=True, type=click.Choice([*STATES, ALL]), default=GIVEN_STATES, show_default=True,
     help="Only in this state (repeatable).",
 )  # fmt: skip
-@click.option("--status", "statuses", multiple=True, type=click.Choice(STATUSES), help="How it is known (repeatable).")
-@click.option("--query", metavar="WORDS", default="", help="Words that it must contain.")
+@click.option(
+    "--status", "statuses", multiple=True, type=click.Choice(STATUSES), help="How the learning is known (repeatable)."
+)
+@click.option("--query", metavar="WORDS", default="", help="Words that the learning must contain.")
 @limit_option(50, "learnings")
 @prints
 def list_learnings(
@@ -190,7 +192,7 @@ def retire(name: str, reason: str) -> CommandResult:
     default="",
     help="The repository where it holds.  [default: the one in the current folder]",
 )
-@click.option("--path", metavar="PATH", default="", help="The file or folder of the repository that it is about.")
+@click.option("--path", metavar="PATH", default="", help="The file or folder that the learning is about.")
 @prints
 def add_learning(text: tuple[str, ...], kind: LearningKind, scope: Scope | None, repo: str, path: str) -> CommandResult:
     """Add a learning.
@@ -210,16 +212,18 @@ def add_learning(text: tuple[str, ...], kind: LearningKind, scope: Scope | None,
 @learnings.command("ask")
 @click.argument("session", required=False)
 @click.option(
-    "--dry-run", is_flag=True, help="Show what would be sent about SESSION and its highest cost; send nothing."
+    "--dry-run",
+    is_flag=True,
+    help="Show what would be sent about SESSION and what it would cost at most; send nothing.",
 )
 @click.option("--older", is_flag=True, help="Also ask about sessions from before you configured a model, newest first.")
 @range_options
 @prints
 def ask(session: str | None, dry_run: bool, older: bool, as_json: bool, **period: Unpack[TimeRange]) -> CommandResult:
-    """Ask the configured model about the sessions that wait.
+    """Ask the configured model about the sessions that are waiting.
 
-    --older also asks about sessions that began before you configured a model; --after and --before limit it to a
-    period. What exceeds the daily budget is asked about on the following days.
+    --older also asks about sessions that began before you configured a model; --after and --before select a period.
+    Sessions that exceed the daily budget are asked about on the following days.
 
     \b
     Examples:
@@ -256,7 +260,7 @@ def run_learning() -> CommandResult:
 @learnings.command("status")
 @prints
 def status() -> CommandResult:
-    """Show what learning did and what waits.
+    """Show what learning has done and what is waiting.
 
     \b
     Example:
@@ -374,7 +378,7 @@ def list_actions(repo: str, states: tuple[str, ...], limit: int) -> CommandResul
 @click.option("--reason", metavar="WORDS", default="", help="How it was done; stored with the action.")
 @prints
 def mark_done(names: tuple[str, ...], reason: str) -> CommandResult:
-    """Mark actions as done. Agents no longer hear of them.
+    """Mark actions as done, so that agents are no longer given them.
 
     \b
     Example:
@@ -387,7 +391,9 @@ def mark_done(names: tuple[str, ...], reason: str) -> CommandResult:
 
 @actions.command("add")
 @click.argument("text", nargs=-1)
-@click.option("--repo", metavar="NAME", default="", help="Its repository.  [default: the one in the current folder]")
+@click.option(
+    "--repo", metavar="NAME", default="", help="The repository of the action.  [default: the one in the current folder]"
+)
 @click.option("--priority", type=click.Choice(("high", "urgent")), default=None, help="How urgent it is.")
 @click.option(
     "--expires", type=click.IntRange(1, 3650), default=None, metavar="DAYS",

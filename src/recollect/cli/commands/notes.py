@@ -56,7 +56,7 @@ at_option = click.option(
 holds_in_option = click.option("--repo", metavar="NAME", default="", help="Only in this repository.")
 reference_option = click.option("--reference", metavar="SESSION#SEQ", default="", help="The event that supports it.")
 until_option = click.option(
-    "--until", metavar="WHEN", default="", help="Until when it holds; that day or month is included."
+    "--until", metavar="WHEN", default="", help="When the fact stops holding; this day or month is included."
 )
 
 
@@ -115,7 +115,7 @@ def list_facts(words: tuple[str, ...], limit: int, **options: Unpack[FactOptions
 @click.argument("predicate")
 @click.argument("object_", metavar="OBJECT")
 @holds_in_option
-@click.option("--from", "begin", metavar="WHEN", default="", help="Since when it holds.")
+@click.option("--from", "begin", metavar="WHEN", default="", help="When the fact begins to hold.")
 @until_option
 @reference_option
 @prints
@@ -151,7 +151,7 @@ def add_fact(
 @click.argument("predicate")
 @click.argument("object_", metavar="OBJECT")
 @holds_in_option
-@click.option("--at", metavar="WHEN", default="", help="When it replaced the old facts.  [default: now]")
+@click.option("--at", metavar="WHEN", default="", help="When the new fact replaced the old ones.  [default: now]")
 @until_option
 @click.option(
     "--instead-of", "old_object", metavar="OBJECT", default="", help="Replace only the fact with this object."
@@ -187,12 +187,12 @@ def replace(
 
 @facts.command("end")
 @click.argument("words", metavar="FACT | SUBJECT PREDICATE OBJECT", nargs=-1, required=True)
-@click.option("--at", metavar="WHEN", default="", help="When it ended.  [default: now]")
+@click.option("--at", metavar="WHEN", default="", help="When the fact ended.  [default: now]")
 @prints
 def end_fact(words: tuple[str, ...], at: str) -> CommandResult:
     """Say that a fact has ended.
 
-    FACT: its id, or a unique prefix of it.
+    FACT is the id of the fact, or a unique prefix of the id.
 
     \b
     Example:
@@ -210,7 +210,7 @@ def end_fact(words: tuple[str, ...], at: str) -> CommandResult:
 def retract(words: tuple[str, ...]) -> CommandResult:
     """Say that a fact never held.
 
-    FACT: its id, or a unique prefix of it.
+    FACT is the id of the fact, or a unique prefix of the id.
 
     \b
     Example:
@@ -359,12 +359,20 @@ def read_diary(
 
 @diary.command("write")
 @click.argument("text", nargs=-1)
-@click.option("--agent", metavar="SLUG", default=PERSON, show_default=True, help="Whose diary.  [default: yours]")
-@click.option("--repo", metavar="NAME", default="", help="Its repository.  [default: the one in the current folder]")
+@click.option(
+    "--agent",
+    metavar="SLUG",
+    default=PERSON,
+    show_default=True,
+    help="The agent whose diary it is; `person` stands for you.",
+)
+@click.option(
+    "--repo", metavar="NAME", default="", help="The repository of the entry.  [default: the one in the current folder]"
+)
 @click.option(
     "--session", "sessions", metavar="SESSION", multiple=True, help="A session that the entry is about (repeatable)."
 )
-@click.option("--topic", metavar="WORDS", default="", help="Its topic.")
+@click.option("--topic", metavar="WORDS", default="", help="The topic of the entry.")
 @click.option("--decided", metavar="WORDS", multiple=True, help="What was decided (repeatable).")
 @click.option("--discovered", metavar="WORDS", multiple=True, help="What was found out (repeatable).")
 @click.option("--pending", "left_pending", metavar="WORDS", multiple=True, help="What is left to do (repeatable).")

@@ -78,7 +78,7 @@ def meant_options(command: Command) -> Command:
 
 def ranked_option(command: Command) -> Command:
     """Add `--ranked`."""
-    text = "With --nodes: also print decisions that learned weights find, marked `ranked`."
+    text = "Among the nodes, also print decisions that learned weights find, marked `ranked`."
     return click.option("--ranked", "is_ranked", is_flag=True, help=text)(command)
 
 

@@ -113,8 +113,8 @@ def otlp(port: int, as_json: bool) -> int:
     """Receive what agents send over OpenTelemetry (OTLP/HTTP).
 
     It listens on this machine only, until Ctrl-C. Each request is on disk before it is answered, and `recollect sync`
-    ingests it, even while this runs. Senders need the token in the file that is printed. `recollect help
-    receive-opentelemetry` explains how to configure agents, and the limits.
+    ingests it, even while this command runs. Senders need the token in the file that is printed.
+    `recollect help receive-opentelemetry` explains how to configure agents, and the limits.
 
     \b
     Example:
@@ -155,11 +155,11 @@ class _SessionEnd(TypedDict):
 def hook(
     agent: str, event: str | None, spool: str | None, program: str | None, as_json: bool, **options: Unpack[_SessionEnd]
 ) -> int:
-    """Handle one event of an agent. Its hooks call this.
+    """Handle one event of an agent; the agent's hooks call this.
 
     The JSON on stdin is spooled for the next sync. `spool` does nothing else. `start`, `compact` and `prompt` print an
-    answer for the agent, with context or empty. `end` notifies the daemon. The exit code is always 0. `recollect setup`
-    registers faster commands that do the same.
+    answer for the agent, which has the context or is empty. `end` notifies the daemon. The exit code is always 0.
+    `recollect setup` registers faster commands that do the same.
 
     `recollect hook session-end --export-env` is for programs that follow sessions. It ingests and analyses the session
     that --session or the JSON on stdin names, and prints `export HELIX_…` lines (`recollect help join-other-records`).

@@ -177,7 +177,7 @@ def _parts(session: str) -> tuple[str, int | None]:
 
 @click.command()
 @click.argument("filters", metavar="[FILTER]...", nargs=-1)
-@click.option("--session", metavar="SESSION", help="Only this session, in its own order.")
+@click.option("--session", metavar="SESSION", help="Only this session, in the session's own order.")
 @agent_option
 @click.option("--repo", metavar="NAME", help="Only repositories whose name contains this.")
 @range_options
@@ -195,7 +195,7 @@ def timeline(
 ) -> CommandResult:
     """List events in order, one line each.
 
-    FILTER: as in a search, such as repo:shop, kind:edit or on:yesterday.
+    FILTER is a filter as in a search, such as repo:shop, kind:edit or on:yesterday.
 
     \b
     Examples:

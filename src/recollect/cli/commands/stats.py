@@ -96,7 +96,7 @@ def recall() -> CommandResult:
 def storage() -> CommandResult:
     """Show how much disk space each tier, agent and repository takes.
 
-    It also shows how far that is from the caps in `[retention]`.
+    It also shows how far this use is from the caps in `[retention]`.
 
     \b
     Example:
@@ -131,8 +131,8 @@ def session_stats(since: int, until: int | None, repos: tuple[str, ...], no_sync
 @click.option(
     "--by",
     type=click.Choice((*GROUPINGS, *OF_TEAMS)),
-    help="What each line stands for; a team has group and week, and no day, session or domain.  [default: day; of a "
-    "team: repo]",
+    help="What each line stands for. With --team, group and week are possible, but not day, session or domain.  "
+    "[default: day; with --team: repo]",
 )
 @agent_option
 @repo_option

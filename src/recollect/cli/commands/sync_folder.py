@@ -19,7 +19,10 @@ FOLDER = ResultKind("sync-folder", "FolderReport", "team:print_folder")
 @click.command("sync-folder")
 @click.argument("folder", metavar="DIR", type=NamedPath(path_type=Path))
 @click.option(
-    "--passphrase-file", type=NamedPath(path_type=Path), metavar="FILE", help="Read the passphrase from its first line."
+    "--passphrase-file",
+    type=NamedPath(path_type=Path),
+    metavar="FILE",
+    help="Read the passphrase from the first line of FILE.",
 )
 @click.option(
     "--remember/--no-remember",

@@ -49,8 +49,8 @@ role_option = click.option(
 def team() -> None:
     """Share sessions with a team, and serve its memory.
 
-    Nothing is shared until you name a repository. Raw transcripts never leave this machine. `recollect help
-    share-with-a-team` explains it.
+    Nothing is shared until you name a repository. Raw transcripts never leave this machine.
+    `recollect help share-with-a-team` explains how.
 
     \b
     Examples:
@@ -244,7 +244,10 @@ def invite(person: str, role: TeamRole, group: str | None, team: str, database: 
 @team.command("members")
 @team_option
 @click.option(
-    "--database", metavar="URL", envvar="RECOLLECT_TEAM_DATABASE", help="Read them from a database, not the server."
+    "--database",
+    metavar="URL",
+    envvar="RECOLLECT_TEAM_DATABASE",
+    help="Read the members from a database, not from the server.",
 )
 @prints
 def members(team: str, database: str | None) -> CommandResult:
@@ -349,9 +352,9 @@ def import_(
 ) -> CommandResult:
     """Import old transcripts into a team's database, with Dask.
 
-    Join the team first. The sessions then belong to you, as if they came from a separate machine (NAME archives). The
-    cluster reads and redacts them, so Recollect must be installed there and DIR must have the same path. No raw
-    transcript reaches the database. If anything goes wrong, run the command again; it gives the same rows.
+    Join the team first. The sessions then belong to you, as if they came from a separate machine, called NAME archives.
+    The cluster reads and redacts the transcripts, so Recollect must be installed there and DIR must have the same path.
+    No raw transcript reaches the database. If anything goes wrong, run the command again; it gives the same rows.
 
     \b
     Examples:
@@ -382,7 +385,7 @@ def import_(
     default="127.0.0.1",
     show_default=True,
     metavar="ADDRESS",
-    help="Where to listen. Put TLS in front of any other address.",
+    help="Address to listen on. Put TLS in front of it unless it is the default.",
 )
 @click.option(
     "--port",

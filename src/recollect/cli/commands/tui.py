@@ -16,8 +16,8 @@ from recollect.errors import UsageError
 def tui(as_json: bool) -> int:
     """Search and read in the terminal.
 
-    Search, sessions, transcripts and usage, with the keys of the web page: `/` writes a query, `j` and `k` move, Enter
-    opens, Escape goes back, `?` shows all keys, `q` quits.
+    Shows search, sessions, transcripts and usage, and has the keys of the web page: `/` writes a query, `j` and `k`
+    move, Enter opens, Escape goes back, `?` shows all keys, `q` quits.
 
     \b
     Example:
