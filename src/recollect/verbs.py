@@ -52,7 +52,7 @@ VERBS: tuple[Verb, ...] = (
     Verb("undo", "learn", "notes", "Undo what one run learned, derived or imported.", recalls=True),
     Verb("usage", "learn", "stats", "Show tokens and cost.", recalls=True),
     Verb("stats", "learn", "stats", "Show how much is stored, how often it is used and what it cost.", recalls=True),
-    Verb("agents", "connect", "agents", "List the agents that Recollect reads, and where.", recalls=True),
+    Verb("agents", "connect", "agents", "List the agents that Recollect reads, and their folders.", recalls=True),
     Verb("setup", "connect", "agents", "Give your agents access to this memory, or take it away."),
     Verb("mcp", "connect", "servers", "Serve the memory to agents (MCP).", recalls=True),
     Verb("otlp", "connect", "servers", "Receive what agents send over OpenTelemetry (OTLP/HTTP)."),

@@ -30,7 +30,7 @@ CONFORMANCE = ResultKind("", "recollect.testing.suite:Result", "agents:print_con
 @click.option("--drift", is_flag=True, help="Show what agents wrote that this version cannot interpret.")
 @prints
 def agents(is_all: bool, drift: bool) -> CommandResult:
-    """List the agents that Recollect reads, and where.
+    """List the agents that Recollect reads, and their folders.
 
     The list says how each agent stores its history and how much of it can be read.
 
