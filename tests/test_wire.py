@@ -17,7 +17,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "recollect"
 COMMON = frozenset({
     wire.PARTIAL_FOLDER, wire.HOOKS_FOLDER, wire.OTLP_FOLDER, wire.IMPORT_FOLDER, wire.WHOLE_SUFFIX, wire.RUN_FOLDER,
     wire.BAD_FOLDER, wire.KIND_CONTEXT, wire.KIND_FLUSH, wire.KIND_ENDED, wire.KIND_STATUS, wire.KIND_REQUEST,
-    paths.SPOOL_FOLDER, paths.RESTORE_FOLDER, paths.RESTORE_READY, paths.CONFIG_NAME,
+    paths.SPOOL_FOLDER, paths.RESTORE_FOLDER, paths.RESTORE_READY, paths.CONFIG_NAME, paths.SAMPLE_FOLDER,
 })  # fmt: skip
 """Words that mean other things elsewhere; every other constant is found by its spelling alone."""
 

@@ -344,11 +344,13 @@ def test_a_folder_of_something_else(recollect: Recollect, tmp_path: Path, spool:
     assert outcome.code == 1
     first, *files = outcome.out.splitlines()
     assert first == f"nothing in {tmp_path / 'here'} belongs to a known agent or export"
-    assert [line.partition(": ")[2] for line in files] == [
-        "is empty",
-        "belongs to no known agent",
-        "belongs to no known agent",
-    ]
+    folder = tmp_path / "here"
+    assert sorted(files) == sorted([
+        f"not taken {folder / 'empty.json'}: is empty",
+        "not taken 2, each belongs to no known agent:",
+        f"  {folder / 'notes.txt'}",
+        f"  {folder / 'package.json'}",
+    ])
     assert left_in(spool) == []
 
 
@@ -356,8 +358,9 @@ def test_many_files_of_something_else_are_counted(recollect: Recollect, tmp_path
     for n in range(30):
         written(tmp_path / "here" / f"{n}.json", {"n": n})
     lines = recollect("import", tmp_path / "here").out.splitlines()
-    assert lines[-1] == "not taken 20 more; --json lists them"
-    assert len(lines) == 12
+    assert lines[1] == "not taken 30, each belongs to no known agent:"
+    assert lines[-1] == "  27 more; --json lists them"
+    assert len(lines) == 6
 
 
 def test_an_archive_of_something_else_names_its_files_as_they_are_in_it(recollect: Recollect, tmp_path: Path):

@@ -17,6 +17,7 @@ from recollect.endpoints.team_client import TeamClient
 from recollect.errors import TeamError
 from recollect.files import write_file
 from recollect.ingest.home import OpenHome
+from recollect.paths import BACKGROUND_VARIABLE, HOME_VARIABLE
 from recollect.processes import own_command
 from recollect.sharing.folder_state import read_state as folder_state
 from recollect.sharing.membership import NAME, read_membership
@@ -99,7 +100,7 @@ class AutomaticSharing:
             return True
         done = subprocess.run(  # noqa: S603  our own program
             own_command("sync-folder", state.folder, "--machine", state.name),
-            env={**self._home.env, "RECOLLECT_HOME": str(self._home.home), "RECOLLECT_BACKGROUND": "0"},
+            env={**self._home.env, HOME_VARIABLE: str(self._home.home), BACKGROUND_VARIABLE: "0"},
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False,
             creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
         )  # fmt: skip

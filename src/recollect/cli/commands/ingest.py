@@ -120,8 +120,8 @@ def import_(
     Recollect ingests what your agents wrote.
 
     Recollect recognises a file by its content and a database by its tables and columns, and it unpacks zip archives
-    temporarily. It skips files from unknown agents, and lists these files. A MemPalace directory is imported as a whole. The exit
-    code is 1 if nothing could be ingested.
+    temporarily. It skips files from unknown agents, and lists these files. A MemPalace directory is imported as a
+    whole. The exit code is 1 if nothing could be ingested.
 
     With --min-messages, searches leave out shorter sessions. A session that later reaches that number is indexed whole,
     and so is a session that you name with --session. Run the command again at any time: it ingests only what changed.
