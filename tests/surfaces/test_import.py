@@ -345,12 +345,14 @@ def test_a_folder_of_something_else(recollect: Recollect, tmp_path: Path, spool:
     first, *files = outcome.out.splitlines()
     assert first == f"nothing in {tmp_path / 'here'} belongs to a known agent or export"
     folder = tmp_path / "here"
-    assert sorted(files) == sorted([
-        f"not taken {folder / 'empty.json'}: is empty",
-        "not taken 2, each belongs to no known agent:",
-        f"  {folder / 'notes.txt'}",
-        f"  {folder / 'package.json'}",
-    ])
+    assert sorted(files) == sorted(
+        [
+            f"not taken {folder / 'empty.json'}: is empty",
+            "not taken 2, each belongs to no known agent:",
+            f"  {folder / 'notes.txt'}",
+            f"  {folder / 'package.json'}",
+        ]
+    )
     assert left_in(spool) == []
 
 
