@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from recollect.insights.stages import GateRule, Stages
 
 
-SCHEME = 14
-"""Raised whenever the same events would give another digest, other signals or other nodes."""
+SCHEME = 15
+"""Raised whenever the same events would give another digest, other signals, other nodes or other links."""
 
 
 class SessionTask(NamedTuple):

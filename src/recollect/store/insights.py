@@ -18,7 +18,7 @@ from recollect.model.insights.signals import SIGNAL_KINDS, Signal
 from recollect.model.sessions import Session
 from recollect.store.compression import compress, unpack
 from recollect.store.connection import REBUILD_HINT, PooledReader
-from recollect.store.recent import taken_back, taken_back_at
+from recollect.store.recent import replaced_in_learnings, taken_back, taken_back_at
 from recollect.store.sessions import containing
 
 PATHS_CHARS = 8_000
@@ -373,7 +373,8 @@ def _kept_decisions(
 ) -> list[tuple[Decision, str, int, int | None]]:
     """Return (decision, repo, recorded_at, revoked_at), those of transcripts and those added.
 
-    One whose words gave a learning that a person corrected or retired is revoked since then.
+    One whose words gave a learning that a person corrected or retired is revoked since then, and one of which only a
+    learning took the place.
     """
     more = "".join(" AND instr(subject, ?)" for _ in words)
     wanted: list[Any] = [word.casefold() for word in words]
@@ -397,10 +398,26 @@ def _kept_decisions(
         f"{' AND added_at >= ?' if since else ''} ORDER BY id",
         [*values, *wanted, *since],
     ).fetchall()
-    unsaid = taken_back(db)
+    unsaid, replaced = taken_back(db), replaced_in_learnings(db)
+    rows = (
+        db.execute(
+            "SELECT older FROM link WHERE revoked_at IS NULL AND relation IN ('supersedes', 'reverses')"
+        ).fetchall()
+        if replaced
+        else []
+    )
+    outdone = {older for (older,) in rows}  # a link tells of it already
     kept = [*found, *((_decode_decision(row[0]), *row[1:]) for row in added)]
     return [
-        (decision, repo, recorded_at, _earlier(revoked_at, taken_back_at(decision, unsaid)))
+        (
+            decision,
+            repo,
+            recorded_at,
+            _earlier(
+                _earlier(revoked_at, taken_back_at(decision, unsaid)),
+                None if decision.id in outdone else taken_back_at(decision, replaced),
+            ),
+        )
         for decision, repo, recorded_at, revoked_at in kept
     ]
 

@@ -120,6 +120,16 @@ class LearningStore:
         """Return the decisions of a repository that are neither revoked nor undone."""
         return [decision for decision, _ in decisions_of(self._db, repo) if not decision.is_undone]
 
+    def outdone(self, repo: str) -> list[tuple[str, str]]:
+        """Return which decisions of a repository another one supersedes or reverses: (older, newer)."""
+        return list(
+            self._db.execute(
+                "SELECT older, newer FROM link WHERE repo = ? AND revoked_at IS NULL "
+                "AND relation IN ('supersedes', 'reverses')",
+                (repo,),
+            )
+        )
+
     def save(self, learnings: Iterable[Learning], entries: Iterable[EntryDraft], gone: Iterable[str]) -> None:
         """Keep learnings as they came to be, with what a search finds of them. gone: uids of entries to be removed."""
         rows = [_row(learning) for learning in learnings]

@@ -181,6 +181,22 @@ def taken_back(db: apsw.Connection) -> dict[str, list[TakenBack]]:
     return found
 
 
+def replaced_in_learnings(db: apsw.Connection) -> dict[str, list[TakenBack]]:
+    """Return by event what the person asked for in it and later asked for otherwise."""
+    rows: Iterable[Any] = db.execute(
+        "SELECT learning_evidence.event_id, old.json ->> '$.text', coalesce(newer.ts, old.updated_at) "
+        "FROM learning AS old JOIN learning_evidence ON learning_evidence.learning = old.id "
+        "LEFT JOIN learning AS newer ON newer.id = old.json ->> '$.superseded_by' "
+        "WHERE old.state = 'superseded' AND old.kind IN ('preference', 'correction') "
+        "AND learning_evidence.json ->> '$.author' = 'user' "
+        "AND NOT EXISTS (SELECT 1 FROM verdict WHERE verdict.learning = old.id)"
+    )
+    found: dict[str, list[TakenBack]] = {}
+    for event_id, text, at in rows:
+        found.setdefault(event_id, []).append(TakenBack(_words(text), at))
+    return found
+
+
 def taken_back_at(decision: Decision, known: Mapping[str, Iterable[TakenBack]]) -> int | None:
     """Return when a person took back what a decision says, None where they did not."""
     if not any(evidence.event_id in known for evidence in decision.evidence):
@@ -236,13 +252,15 @@ def held_decisions(
         (*folder.names, DECISIONS_LOOKED_AT),
     ).fetchall()
     found: dict[object, RecentDecision] = {}
-    unsaid = taken_back(db)
+    unsaid, replaced = taken_back(db), replaced_in_learnings(db)
     here: dict[str, bool] = {"": True, **dict.fromkeys(uids, True)}
     for data, root, ts in sorted([*rows, *added], key=lambda row: -(row[2] or 0)):
         if root not in here:
             here[root] = is_here(root)
         decision = _decision(data) if here[root] else None
-        if decision is not None and not decision.is_undone and taken_back_at(decision, unsaid) is None:
+        if decision is None or decision.is_undone or taken_back_at(decision, replaced) is not None:
+            continue
+        if taken_back_at(decision, unsaid) is None:
             told = _recent_decision(decision, ts)
             known = tuple((e.event_id, e.part, e.start) for e in decision.evidence) or decision.id
             found.setdefault((known, told.statement), told)

@@ -85,3 +85,28 @@ def test_what_the_person_takes_back_in_other_words_is_told_no_more(shop: Shop, r
     assert rule not in told
     states = {view.decision.statement: view.state for view in shop.memory.decisions().decisions}
     assert states == {rule: "superseded", change: "holds"}
+
+
+@pytest.mark.parametrize(
+    ("rule", "change"),
+    [
+        (
+            "I want you to ask me before you install any new dependency.",
+            "stop asking me about every package, just install what you need",
+        ),  # the later word is a learning only
+        (
+            "Mets toujours les commentaires en français.",
+            "Les commentaires, on les écrit en anglais maintenant, oublie le français.",
+        ),
+        (
+            "Don't touch anything under vendor/, ever.",
+            "It's ok to edit the files in vendor now, we own that code since last week.",
+        ),
+    ],
+)
+def test_learnings_and_decisions_agree_on_what_was_taken_back(shop: Shop, rule: str, change: str) -> None:
+    shop.session("one").work("Look at the readme.", "It is fine.").work(rule, "All right.")
+    shop.session("two").work("Go on with the report.", "I do as you asked before.").work(change, "Understood.")
+    assert rule not in shop.context().text.partition("Worked on here")[0]
+    assert rule not in [one.text for one in shop.memory.learn.learnings() if one.state == "active"]
+    assert rule not in [one.decision.statement for one in shop.memory.decisions().decisions if one.state == "holds"]

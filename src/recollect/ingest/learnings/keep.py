@@ -11,7 +11,7 @@ import msgspec
 from recollect.insights.decisions.relations import places_in, stance_of
 from recollect.insights.learnings.identity import ids_of_same_words, is_models, joined
 from recollect.insights.learnings.settlement import Rules, next_expiry, related, settled
-from recollect.insights.revisions import revision_in
+from recollect.insights.revisions import revision_in, statement_of
 from recollect.insights.subjects import words_in
 from recollect.model.insights.nodes import Decision
 from recollect.model.learnings.entries import EntryDraft
@@ -94,7 +94,7 @@ class Keeping:
         known = self._store.known(self._store.of_repo(repo, limit=MAX_OF_REPO))
         alone = {k.id: (k, learning) for k in known if (learning := settled(k, rules)) is not None}
         learnings = [learning for _, learning in alone.values()]
-        decided = overruled(learnings, self._store.decisions(repo)) if repo else ()
+        decided = overruled(learnings, self._store.decisions(repo), self._store.outdone(repo)) if repo else ()
         others = related(learnings, rules, is_free=lambda one: not alone[one.id][0].verdicts, overruled=decided)
         for learning in others:
             alone[learning.id] = (alone[learning.id][0], learning)
@@ -186,23 +186,32 @@ _REFUSING = re.compile(
 )
 
 
-def overruled(learnings: Iterable[Learning], decisions: Iterable[Decision]) -> set[str]:
+def overruled(
+    learnings: Iterable[Learning], decisions: Iterable[Decision], outdone: Collection[tuple[str, str]] = ()
+) -> set[str]:
     """Return the ids of requests that the person later decided otherwise, for the same purpose or place.
 
     "Never use threads in the importer" and "let's use threads in the importer after all"; "we use requests for the HTTP
     client" and "replace requests with httpx for the HTTP client". Or that a later word takes back: "you don't need to
-    run the whole suite before a push".
+    run the whole suite before a push". Or whose decision does not hold any more. outdone: (older, newer) of decisions
+    of which the newer one took the place of the older one.
     """
     human = [d for d in decisions if d.speaker == "human" and d.ts is not None]
     stances = [stance for d in human if d.status != "ranked" and (stance := stance_of(d)).places]
     revisions = [(d.ts or 0, revision) for d in human if (revision := revision_in(d.statement))]
+    by_person = {d.id for d in human}
+    over = {older for older, newer in outdone if newer in by_person}
+    ended = [({e.event_id for e in d.evidence}, _plain(d.statement)) for d in human if d.id in over]
     found: set[str] = set()
-    for learning in learnings if stances or revisions else ():
+    for learning in learnings if stances or revisions or ended else ():
         said = max((e.ts for e in learning.evidence if e.ts is not None), default=None)
         if said is None or (learning.kind not in _ASKING and learning.status != "ranked"):
             continue
         words, places = set(words_in(learning.text)), places_in(learning.text)
-        if any(said < at and revision.is_of(words) for at, revision in revisions):
+        if any(said < at and revision.is_of(statement_of(learning.text)) for at, revision in revisions):
+            found.add(learning.id)
+        last, text = max(learning.evidence, key=lambda e: e.ts or 0).event_id, _plain(learning.text)
+        if any(last in events and (text in statement or statement in text) for events, statement in ended):
             found.add(learning.id)
         is_ban = _REFUSING.match(learning.text) is not None
         for stance in stances:
@@ -216,3 +225,7 @@ def overruled(learnings: Iterable[Learning], decisions: Iterable[Decision]) -> s
             ):
                 found.add(learning.id)
     return found
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.casefold().split()).strip(" .!")

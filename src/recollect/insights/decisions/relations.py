@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from recollect.insights.decisions.evidence import MAX_PATHS, content_features, subject_of, written
-from recollect.insights.revisions import revision_in
+from recollect.insights.revisions import revision_in, statement_of
 from recollect.insights.stages import Lineage, Relations
 from recollect.insights.subjects import READ_CHARS, ends_with_path, is_distinctive, phrase, words_in
 from recollect.model.insights.nodes import Binding, Decision, DecisionState, Episode, Link, Relation, node_id
@@ -179,6 +179,9 @@ def place_of(decision: Decision) -> tuple[int, int, int, int]:
 
 
 CONFIDENCE: Final = 0.75
+_MOST_OTHERS: Final = 4
+"""What is turned down is at least this part of the words of what it ends: a ban of passwords in the repository ends no
+policy for passwords."""
 
 
 def outdated(ranked: Iterable[Decision], stances: Iterable[Stance]) -> Iterator[Link]:
@@ -190,7 +193,12 @@ def outdated(ranked: Iterable[Decision], stances: Iterable[Stance]) -> Iterator[
             by_word.setdefault(min(words), []).append((words, stance))
     for decision in ranked:
         said = set(words_in(decision.statement))
-        against = [stance for word in sorted(said) for words, stance in by_word.get(word, ()) if words <= said]
+        against = [
+            stance
+            for word in sorted(said)
+            for words, stance in by_word.get(word, ())
+            if words <= said and _MOST_OTHERS * len(words) >= len(said)
+        ]
         later = [stance for stance in against if _speaks_against(stance, decision, said)]
         if later:
             newer = min(later, key=lambda stance: (stance.decision.ts or 0, stance.decision.id)).decision
@@ -205,8 +213,8 @@ def taken_back(decisions: Iterable[Decision]) -> Iterator[Link]:
     decisions = list(decisions)
     revisions = [(d, said) for d in decisions if d.speaker == "human" and (said := revision_in(d.statement))]
     for older in decisions if revisions else ():
-        words = frozenset(words_in(older.statement))
-        later = [newer for newer, said in revisions if said.is_of(words) and _may_take_back(newer, older)]
+        earlier = statement_of(older.statement)
+        later = [newer for newer, said in revisions if said.is_of(earlier) and _may_take_back(newer, older)]
         if later:
             newer = min(later, key=lambda one: (one.ts or 0, one.id))
             yield Link(

@@ -15,8 +15,7 @@ import msgspec
 from recollect.insights.learnings.action_words import action_key
 from recollect.insights.learnings.corroboration import CONFIRMED, EACH_TIME, MOST_SEEN_AGAIN, SEEN_AGAIN, combined
 from recollect.insights.learnings.identity import MOST_CONFIDENCE, confidence_of, normalised
-from recollect.insights.revisions import revision_in
-from recollect.insights.subjects import words_in
+from recollect.insights.revisions import revision_in, statement_of
 from recollect.model.learnings.learnings import Learning, LearningState, Priority
 from recollect.store.learnings import BY_CLOSING, Known, Sighting, Verdict, VerdictName
 
@@ -214,7 +213,7 @@ def _superseded(learnings: Sequence[Learning]) -> dict[str, str]:
         revision = revision_in(correction.text) if _is_asked(correction) else None
         for one in holding if revision is not None else ():
             is_older = _age(one) < _age(correction) and _is_for_same(one, correction) and _is_asked(one)
-            if revision is not None and is_older and revision.is_of(frozenset(words_in(one.text))):
+            if revision is not None and is_older and revision.is_of(statement_of(one.text)):
                 found.setdefault(one.id, correction.id)
     return found
 
