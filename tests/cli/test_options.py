@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import click
 import pytest
 
 from recollect.cli.main import group
+from tests.cli.conftest import Outcome
 from tests.cli.test_list_verbs import commands
 
 
@@ -45,3 +47,17 @@ def test_what_is_forgotten_until_a_day_includes_the_day_as_everywhere() -> None:
         forget.make_context("forget", [name, "2026-11-20"]).params["before"] for name in ("--before", "--until")
     )
     assert until - before == 24 * 60 * 60 * 1_000_000
+
+
+def test_what_was_learned_and_decided_is_listed_of_a_time(filled: Path, recollect: Callable[..., Outcome]) -> None:
+    def count(*words: str) -> int:
+        found = recollect(*words, "--json").data
+        return len(
+            next(rows for name in ("learnings", "actions", "decisions") if (rows := found.get(name)) is not None)
+        )
+
+    for command in (("decisions",), ("learnings", "list"), ("actions", "list")):
+        limited = (*command, "--limit", "1000")
+        whole = count(*limited)
+        parts = [count(*limited, "--before", day) + count(*limited, "--since", day) for day in ("today", "1970-01-02")]
+        assert parts == [whole, whole], command

@@ -123,11 +123,11 @@ def test_a_search_can_be_confined_to_a_collection(written: None, recollect: Reco
     assert recollect("search", "queue -collection:pages kind:document").code == 1
 
 
-def test_forget_says_that_it_knows_no_such_repository_and_may_run_again(written: None, recollect: Recollect) -> None:
-    for _ in range(2):
-        done = recollect("forget", "--repo", "shp-api", "--yes")
-        assert done.code == 1
-        assert "no repository called 'shp-api'; did you mean shop-api?" in done.out
+def test_forget_refuses_a_repository_that_nobody_knows(written: None, recollect: Recollect) -> None:
+    for option in ("--yes", "--dry-run"):
+        done = recollect("forget", "--repo", "shp-api", option)
+        assert done.code == 2
+        assert "no repository called 'shp-api'; did you mean shop-api?" in done.err
 
 
 def test_an_unknown_name_is_an_error_in_json_too(filled: Path, recollect: Recollect) -> None:

@@ -131,6 +131,8 @@ def test_nodes_are_told_in_canonical_order_and_by_filter(writer: Writer, distill
     assert ids(distilled, sessions=(UID,)) == ["decision:z", "decision:a", "episode:e"]
     assert ids(distilled, after=50) == ["decision:c"]
     assert ids(distilled, before=6) == ["decision:z", "decision:a"]
+    assert [d.decision.id for d in distilled.decisions(after=50)] == ["decision:c"]
+    assert [d.decision.id for d in distilled.decisions(before=50)] == ["decision:a", "decision:z"]
     assert [item.node.id for item in distilled.nodes(NodeFilter(), limit=2)] == ["decision:z", "decision:a"]
 
 

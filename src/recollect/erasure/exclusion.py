@@ -47,7 +47,8 @@ class KeepingOut:
         self._now_us = now_us
         forgetting = opened.writer.removing.forgetting
         resumed = resume(opened, at=now_us)
-        self.notes: list[str] = ["a forgetting that was interrupted was finished"] if resumed is not None else []
+        is_finished = resumed is not None and resumed.state == "done"
+        self.notes: list[str] = ["a forgetting that was interrupted was finished"] if is_finished else []
         wanted = msgspec.json.encode(self._patterns).decode() if self._patterns else ""
         if forgetting.kept_out.excluded() != wanted:
             with opened.writer.transaction():

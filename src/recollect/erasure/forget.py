@@ -126,7 +126,10 @@ def forget(
 
 
 def resume(opened: Opened, *, at: int, tell: StageProgress = lambda *_: None) -> ForgetReport | None:
-    """Finish an interrupted forgetting; None without one. Raises as `forget`."""
+    """Finish an interrupted forgetting; None without one. Raises as `forget`.
+
+    State "nothing": there was nothing to finish. After a rebuild that is so, unless its old database was interrupted.
+    """
     if not opened.writer.removing.forgetting.is_pending:
         return None
     return apply_tombstones(opened, at=at, tell=tell)
@@ -153,7 +156,7 @@ def apply_tombstones(opened: Opened, *, at: int, tell: StageProgress = lambda *_
         if chosen.is_empty and not forgetting.pending():
             with opened.writer.transaction():
                 forgetting.finish()
-            return report
+            return ForgetReport("nothing")
         forget(opened, stored, chosen, Reasons(at), report, tell=tell)
     return report
 

@@ -17,6 +17,7 @@ from recollect.store.audit import add_audit
 from recollect.store.erasure.insight_rows import Leaving
 from recollect.store.erasure.note_rows import COUNTED, Written
 from recollect.store.erasure.select_rows import SelectionReader
+from recollect.store.erasure.taken_back import Overruling
 from recollect.store.home import Home
 from recollect.store.reader import Reader
 
@@ -25,8 +26,9 @@ _LOOKING = "looking for it"
 
 
 def plan_of(
-    selector: Selector, stored: SelectionReader, reader: Reader, home: Home, selection: ForgetSelection
-) -> ForgetReport:
+    selector: Selector, stored: SelectionReader, reader: Reader, home: Home, selection: ForgetSelection, *,
+    overruling: Overruling,
+) -> ForgetReport:  # fmt: skip
     """Return what would be forgotten. Raises UsageError, ArchiveError, StoreError."""
     chosen, written = selector.run(selection), _written(stored, selection)
     report = _planned(chosen)
@@ -37,15 +39,19 @@ def plan_of(
         for start, stop in runs((number, *place) for number, place in records.items()):
             report.bytes += stop - start - sum(_common((start, stop), hole) for hole in ledger.holes)
         report.bytes += ledger.bytes_seen * (ledger.source_id in chosen.sources)
-    report.learned = [NoteToForget(stored.shown_name(n), stored.text_of(n)) for n in _along(stored, chosen, written)]
-    report.files = _files_of(stored, chosen, home)
+    _name_along(report, stored, chosen, written, overruling)
+    report.files = _files_of(stored, chosen, home, selection.pattern)
     return report
 
 
 def forget_selection(
-    opened: Opened, selection: ForgetSelection, *, tell: StageProgress
-) -> tuple[ForgetReport, list[str]]:
-    """Forget a selection; return its report and the uids of sessions to analyse again. Raises as `forget`."""
+    opened: Opened, selection: ForgetSelection, *, overruling: Overruling, retire: Callable[[str], None],
+    tell: StageProgress,
+) -> tuple[ForgetReport, list[str]]:  # fmt: skip
+    """Forget a selection; return its report and the uids of sessions to analyse again. Raises as `forget`.
+
+    retire: called with the ids of learnings that what goes had taken back, before anything goes.
+    """
     at = now_us()
     resume(opened, at=at, tell=tell)
     with SelectionReader(opened.home.folder) as stored:
@@ -55,33 +61,49 @@ def forget_selection(
         if chosen.is_empty and not written.marks:
             return ForgetReport("nothing", notes=notes), []
         report = ForgetReport("done", kept_copies=chosen.kept_copies, notes=notes)
-        report.learned = [NoteToForget(stored.shown_name(name)) for name in _along(stored, chosen, written)]
-        report.files = _files_of(stored, chosen, opened.home)
+        _name_along(report, stored, chosen, written, overruling)
+        report.learned = [NoteToForget(one.name) for one in report.learned]
+        report.files = _files_of(stored, chosen, opened.home, selection.pattern)
         pattern = compiled(selection.pattern) if selection.pattern else None
         reasons = Reasons(
             at, pattern=pattern, is_everywhere=_is_only(selection, "pattern"), repos=_repos(stored, selection)
         )
+        for one in report.taken_back:
+            retire(one.name.partition(":")[2])
         again = forget(opened, stored, chosen, reasons, report, tell=tell)
     counted = ("whole_sessions", "partial_sessions", "sources", "records", "events", "written", "bytes")
     add_audit(opened.home.folder, "forget", {name: getattr(report, name) for name in counted}, at=at)
     return report, again
 
 
-def _along(stored: SelectionReader, chosen: Chosen, written: Written) -> list[str]:
-    """Return the names of learnings and notes that go, with their events or for their text."""
+def _name_along(
+    report: ForgetReport, stored: SelectionReader, chosen: Chosen, written: Written, overruling: Overruling
+) -> None:
+    """Name the learnings, decisions and notes that go, with their events or for their text, and what they took back."""
     whole = {*chosen.whole, *chosen.emptied}
     partial = {uid: keys for uid, keys in chosen.partial.items() if uid not in whole}
     said = (name for name in written.marks if name.partition(":")[0] in COUNTED)
-    return sorted({*stored.resting_on(Leaving(whole, partial)), *said})
+    leaving = Leaving(whole, partial)
+    decisions = {one.id: one.statement for one in stored.decisions_leaving(leaving)}
+    names = {*stored.resting_on(leaving), *said}
+    learnings = {name.removeprefix("learning:") for name in names if name.startswith("learning:")}
+    report.learned = [NoteToForget(stored.shown_name(name), stored.text_of(name)) for name in sorted(names)]
+    report.learned += [NoteToForget(name, decisions[name]) for name in sorted(decisions)]
+    added = {name.removeprefix("decision:") for name in names if name.startswith("decision:")}
+    taken_back = stored.taken_back_by(learnings, {*decisions, *added}, overruling)
+    report.taken_back = [NoteToForget(f"learning:{one.id}", one.text) for one in taken_back.learnings]
+    report.holds_again = [NoteToForget(one.id, one.statement) for one in taken_back.decisions]
 
 
-def _files_of(stored: SelectionReader, chosen: Chosen, home: Home) -> list[str]:
-    """Return the agents' own files that still exist and hold what goes."""
+def _files_of(stored: SelectionReader, chosen: Chosen, home: Home, pattern: str) -> list[str]:
+    """Return the agents' own files that still exist and hold what goes, and documents that say it."""
     rows = [
         *chosen.sources.values(),
         *(row for row in stored.sources().values() if chosen.records.get((row.source_id, row.revision))),
     ]
     paths = {row.path for row in rows if not Path(row.path).is_relative_to(home.spool)}
+    if pattern:
+        paths |= set(stored.files_of(stored.written_saying(partial(has_text, compiled(pattern))).marks))
     return sorted(path for path in paths if Path(path).exists())
 
 

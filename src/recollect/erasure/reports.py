@@ -70,9 +70,11 @@ class ForgetReport(msgspec.Struct):
     state: planned (a dry run), done, nothing (the selection is empty), busy (another process is ingesting). sessions:
     with their uids before it is done; afterwards only counted. records: single ones, beside whole sources. events:
     including hidden ones. written: learnings, notes, documents and manual decisions that go without their session.
-    learned: learnings and notes that go, with their text before it is done. files: the agents' own files that still
-    hold forgotten text; they stay unchanged. bytes: of the agents' own, deleted from the archive; freed_bytes: freed
-    disk space. kept_copies: sessions that stay although they continue, or are a fork of, a deleted one.
+    learned: learnings, decisions and notes that go, with their text before it is done. taken_back: learnings that these
+    had taken back: they are retired. holds_again: decisions that these had taken back, and that hold again. files: the
+    agents' own files, and documents, that still hold forgotten text; they stay unchanged. bytes: of the agents' own,
+    deleted from the archive; freed_bytes: freed disk space. kept_copies: sessions that stay although they continue, or
+    are a fork of, a deleted one.
     """
 
     state: ForgetState
@@ -84,6 +86,8 @@ class ForgetReport(msgspec.Struct):
     events: int = 0
     written: int = 0
     learned: list[NoteToForget] = []
+    taken_back: list[NoteToForget] = []
+    holds_again: list[NoteToForget] = []
     files: list[str] = []
     bytes: int = 0
     freed_bytes: int = 0

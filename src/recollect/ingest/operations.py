@@ -235,7 +235,7 @@ def rebuild(
     authored: see `ingest.rebuild.rebuild_all`.
     """
     from recollect.archive.keys import load_keys
-    from recollect.ingest.rebuild import Rebuilt, rebuild_all, rebuild_index_of
+    from recollect.ingest.rebuild import Rebuilt, complete_index_of, rebuild_all, rebuild_index_of
     from recollect.ingest.sync import SyncRequest
     from recollect.ingest.sync import sync as take
 
@@ -249,8 +249,7 @@ def rebuild(
         done = rebuild_all(home.folders, keys, home.config, progress=progress, authored=authored)
         home.close()
     with home.writing() as opened:
-        if not is_all:
-            rebuild_index_of(home.folders, opened.writer, opened.reader)
+        (complete_index_of if is_all else rebuild_index_of)(home.folders, opened.writer, opened.reader)
         report = take(opened, request)
         _analyse(home, opened, request, report)
     _make_ready(home, report)

@@ -26,7 +26,7 @@ from recollect.config import Config
 from recollect.errors import ArchiveCorrupt, SchemaTooNew, StoreError
 from recollect.files import move, write_file
 from recollect.index.text.engine import give_back_memory
-from recollect.index.text.refresh import rebuild_index
+from recollect.index.text.refresh import mend_index, rebuild_index
 from recollect.index.text.writer import IndexWriterSet
 from recollect.ingest.archived_slices import Revision, Slice, slices_of
 from recollect.ingest.damage import check, known_damage, untold
@@ -168,6 +168,12 @@ def rebuild_index_of(home: Home, writer: Writer, reader: Reader) -> int:
     shutil.rmtree(home.index, ignore_errors=True)
     with IndexWriterSet.open(home.index) as index:
         return rebuild_index(writer, reader, index)
+
+
+def complete_index_of(home: Home, writer: Writer, reader: Reader) -> int:
+    """Add to a rebuilt index what was copied from the old database. The caller holds the ingest lock."""
+    with IndexWriterSet.open(home.index) as index:
+        return mend_index(writer, reader, index)
 
 
 @_writing()

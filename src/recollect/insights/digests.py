@@ -26,7 +26,7 @@ def added(base: Digest, later: Digest) -> Digest:
     """Return one digest of both parts. base: the part whose events are gone; later: the events since.
 
     Counts add up; the first prompt and the task are the base's, every other single value the later one's if it has any.
-    Times and the wall clock of the later one cover the whole session already.
+    Times, the wall clock and the turns of the later one cover the whole session already.
     """
     signals = Counter(base.signals) + Counter(later.signals)
     has_outcome = later.outcome != "unknown"
@@ -55,7 +55,7 @@ def _costs_together(base: Cost, later: Cost) -> Cost:
         output_tokens=base.output_tokens + later.output_tokens,
         cache_tokens=base.cache_tokens + later.cache_tokens,
         wall_clock_s=max(base.wall_clock_s, later.wall_clock_s),
-        turns=base.turns + later.turns,
+        turns=max(base.turns, later.turns),
         retries=base.retries + later.retries,
         active_s=round(base.active_s + later.active_s, 3),
     )
@@ -99,7 +99,8 @@ def digest_of(
     """Return the digest of a session. patterns: see `task_refs`; None: those that ship.
 
     Counts and costs are of all events given; what it says of the work is of those that were not undone, as `signals`
-    and `gated` are. Times are the session's, else those of its events.
+    and `gated` are. Times and turns are the session's, else those of its events: a turn is one also where its prompt is
+    forgotten.
     """
     kept = stream.kept
     verdict = outcome_of(kept, signals)
@@ -120,7 +121,7 @@ def digest_of(
         ended_at=ended_at,
         outcome=verdict.outcome,
         outcome_reasons=verdict.reasons,
-        cost=_cost(stream, started_at, ended_at, sum(isinstance(s, Retry) for s in signals)),
+        cost=_cost(stream, session.turn_count, started_at, ended_at, sum(isinstance(s, Retry) for s in signals)),
         tool_histogram=histogram,
         event_count=len(stream.events),
         kind_counts=dict(sorted(Counter(map(attrgetter("kind"), stream.events)).items())),
@@ -168,7 +169,7 @@ def snippets_of(signals: Sequence[Signal]) -> tuple[ErrorSnippet, ...]:
     return tuple(ErrorSnippet(f, first[f].sample, counts[f], first[f].tool) for f in chosen)
 
 
-def _cost(stream: SessionEvents, started_at: int | None, ended_at: int | None, retries: int) -> Cost:
+def _cost(stream: SessionEvents, turn_count: int, started_at: int | None, ended_at: int | None, retries: int) -> Cost:
     used = stream.once(usage_of)
     wall_clock_us = max(0, ended_at - started_at) if started_at is not None and ended_at is not None else 0
     return Cost(
@@ -179,7 +180,7 @@ def _cost(stream: SessionEvents, started_at: int | None, ended_at: int | None, r
             for u in used
         ),
         wall_clock_s=round(wall_clock_us / _US_PER_S, 3),
-        turns=turns_in(stream.of(UserMessage)),
+        turns=turn_count or turns_in(stream.of(UserMessage)),
         retries=retries,
         active_s=round(_active_us(stream) / _US_PER_S, 3),
     )

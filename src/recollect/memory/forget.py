@@ -21,8 +21,9 @@ from recollect.erasure.reports import (
     TombstoneGroup,
 )
 from recollect.erasure.selection import Selector, compiled
-from recollect.errors import RecollectError, StoreLocked, UnknownName, UsageError
+from recollect.errors import RecollectError, StoreLocked, UsageError
 from recollect.ingest.distill import DistillingFacet
+from recollect.ingest.learnings.keep import overruled
 from recollect.ingest.learnings.run import LearnFacet
 from recollect.ingest.operations import take_changes
 from recollect.store.erasure.select_rows import SelectionReader
@@ -48,14 +49,22 @@ class ForgettingFacet:
     def plan(self, selection: ForgetSelection, *, progress: StageProgress | None = None) -> ForgetReport:
         """Return what would be forgotten. Ingests changes first, as any read does, and changes nothing else.
 
-        Raises UsageError for an empty selection or an invalid pattern, UnknownName for a session, KeyUnavailable,
-        StoreError, ArchiveError.
+        Raises UsageError for an empty selection, an invalid pattern or one that says nothing, UnknownName for a session
+        or a repository, KeyUnavailable, StoreError, ArchiveError.
         """
         started = time.perf_counter()
         notes = self._fresh()
         selection = self._checked(selection)
         if self._is_empty():
             return ForgetReport("nothing", notes=notes)
+        report = self._look(selection, progress)
+        if report.whole_sessions and report.whole_sessions == self._home.reader().sessions(EventFilter(), limit=1)[1]:
+            report.notes.append("these are all sessions of the memory")
+        report.notes += [*self._why_nothing(selection, report), *notes]
+        report.seconds = time.perf_counter() - started
+        return report
+
+    def _look(self, selection: ForgetSelection, progress: StageProgress | None) -> ForgetReport:
         home = self._home.folders
         keys = load_keys(home.keys)
         archive = Archive.open(home.archive, keys, read_only=True)
@@ -63,14 +72,9 @@ class ForgettingFacet:
         try:
             with SelectionReader(home.folder) as stored:
                 selector = Selector(stored, archive, reader, keys.forget_key, progress=looking(progress))
-                report = plan_of(selector, stored, reader, home, selection)
+                return plan_of(selector, stored, reader, home, selection, overruling=overruled)
         finally:
             archive.close()
-        if report.whole_sessions and report.whole_sessions == reader.sessions(EventFilter(), limit=1)[1]:
-            report.notes.append("these are all sessions of the memory")
-        report.notes += [*self._unknown(selection, report), *notes]
-        report.seconds = time.perf_counter() - started
-        return report
 
     def run(self, selection: ForgetSelection, *, progress: StageProgress | None = None) -> ForgetReport:
         """Forget a selection. Ingests changes first, so that none of it returns later.
@@ -86,10 +90,12 @@ class ForgettingFacet:
             return ForgetReport("nothing", notes=notes)
         try:
             with self._opened() as opened:
-                report, again = forget_selection(opened, selection, tell=progress or _untold)
+                report, again = forget_selection(
+                    opened, selection, overruling=overruled, retire=self._retire, tell=progress or _untold
+                )
         except StoreLocked as error:
             return ForgetReport("busy", notes=[*notes, str(error)])
-        notes += self._unknown(selection, report)
+        notes += self._why_nothing(selection, report)
         if report.records:
             notes += self._fresh()  # what is left of those sources is derived again
         if again:
@@ -102,6 +108,9 @@ class ForgettingFacet:
         report.notes += notes
         report.seconds = time.perf_counter() - started
         return report
+
+    def _retire(self, learning_id: str) -> None:
+        LearnFacet(self._home).retire(learning_id, reason="what took it back was forgotten")
 
     def listed(self) -> ForgottenList:
         """Return how much was ever forgotten and when, but not what."""
@@ -121,24 +130,27 @@ class ForgettingFacet:
     def _checked(self, selection: ForgetSelection) -> ForgetSelection:
         if selection.is_empty:
             raise UsageError("no option says what to forget", hint="name a session, a repository, a time …")
-        if selection.pattern and compiled(selection.pattern).search(""):
-            raise UsageError(
-                f"{selection.pattern!r} matches any text, so it would erase everything",
-                hint="write more of what you mean, or name a repository with --repo; to erase the whole memory, delete "
-                f"{self._home.home}",
-            )
+        if selection.pattern and _says_nothing(selection.pattern):
+            is_alone = selection == ForgetSelection(pattern=selection.pattern)
+            what = "it would erase everything" if is_alone else "it selects nothing in particular"
+            hint = "write more of what you mean, " if is_alone else "write more of what you mean, or leave it out"
+            if is_alone:
+                hint += f"or name a repository with --repo; to erase the whole memory, delete {self._home.home}"
+            raise UsageError(f"{selection.pattern!r} matches any text, so {what}", hint=hint)
         if selection.session:
             selection = msgspec.structs.replace(selection, session=self._home.session(selection.session).session_uid)
         return selection
 
-    def _unknown(self, selection: ForgetSelection, report: ForgetReport) -> list[str]:
-        """Say that nothing was meant because no repository has the name. No error: it may be forgotten already."""
-        if report.state != "nothing" or not selection.repo or re.search(r"[/\\*?]", selection.repo):
+    def _why_nothing(self, selection: ForgetSelection, report: ForgetReport) -> list[str]:
+        """Say why nothing was meant: the case of letters. Raises UnknownName where no repository has the name."""
+        if report.state != "nothing":
             return []
-        try:
+        if selection.repo and not re.search(r"[/\\*?]", selection.repo):
             self._home.known_names().repository(selection.repo)
-        except UnknownName as unknown:
-            return [str(unknown)]
+        wider = msgspec.structs.replace(selection, pattern=f"(?i){selection.pattern}")
+        with suppress(UsageError):  # flags stand only at the beginning
+            if selection.pattern and self._look(wider, None).state != "nothing":
+                return [f"upper and lower case count: {wider.pattern!r} would match"]
         return []
 
     def _fresh(self) -> list[str]:
@@ -163,6 +175,16 @@ class ForgettingFacet:
                         raise
                     time.sleep(_ASK_AGAIN_S)
             yield opened
+
+
+_ANYTHING = ("kestrel", "BOWL", "0417", "語Ж", "-;")
+"""Texts that have no character in common."""
+
+
+def _says_nothing(pattern: str) -> bool:
+    """Return whether a pattern matches the empty text, or texts that have nothing in common."""
+    found = compiled(pattern)
+    return bool(found.search("")) or sum(bool(found.search(text)) for text in _ANYTHING) > 1
 
 
 def _untold(_doing: str, _done: int, _total: int) -> None:

@@ -26,8 +26,8 @@ class DecisionQuestion(msgspec.Struct, frozen=True):
     repos: as in `EventFilter`. path: of a file or folder that the decision names, or that its episodes changed. at:
     decided by then; known_at: as far as the memory had seen by then (both UTC microseconds, None: now). session: its
     exact uid. words: each must occur in it, in any case; the id of a decision or its prefix (`decision:5f0c`) selects
-    that decision in any state. is_sure: without those that only the scorer found (`ranked`). after: decided then or
-    later; omits undated ones.
+    that decision in any state. is_sure: without those that only the scorer found (`ranked`). after, before: decided in
+    [after, before); omit undated ones.
     """
 
     repos: tuple[str, ...] = ()
@@ -39,6 +39,7 @@ class DecisionQuestion(msgspec.Struct, frozen=True):
     words: tuple[str, ...] = ()
     is_sure: bool = False
     after: int | None = None
+    before: int | None = None
 
 
 class DecisionView(msgspec.Struct, frozen=True):
@@ -95,7 +96,9 @@ def ask_decisions(
     """
     sessions = (question.session,) if question.session else ()
     words, ids = words_and_ids(question)
-    kept = reader.decisions(repos=question.repos, sessions=sessions, words=words, ids=ids, after=question.after)
+    kept = reader.decisions(
+        repos=question.repos, sessions=sessions, words=words, ids=ids, after=question.after, before=question.before
+    )
     changed: dict[str, list[str]] = {}
     if question.path:
         led = reader.episodes_of(item.decision.id for item in kept)

@@ -277,15 +277,15 @@ class InsightReader(PooledReader):
 
     def decisions(
         self, *, repos: tuple[str, ...] = (), sessions: tuple[str, ...] = (), words: tuple[str, ...] = (),
-        ids: tuple[str, ...] = (), after: int | None = None,
+        ids: tuple[str, ...] = (), after: int | None = None, before: int | None = None,
     ) -> list[KeptDecision]:  # fmt: skip
         """Return decisions with their links, revoked ones too, in order of id; `episodes_of` tells what they led to.
 
         words: each must stand in the statement, the options or the reasons, in any case. ids: beginnings of ids, one is
-        enough. after: taken then or later, UTC microseconds.
+        enough. after, before: taken in [after, before), UTC microseconds.
         """
         with self._reading() as db:
-            found = _kept_decisions(db, NodeFilter(repos=repos, sessions=sessions, after=after), words, ids)
+            found = _kept_decisions(db, NodeFilter((), repos, sessions, after, before), words, ids)
             links = _links(db, {repo for _, repo, *_ in found})
         held: dict[str, list[KeptLink]] = {}
         for kept in links:
@@ -381,12 +381,13 @@ def _kept_decisions(
     if ids:
         more += f" AND ({' OR '.join('id >= ? AND id < ?' for _ in ids)})"
         wanted += [bound for name in ids for bound in (name, name + _LAST)]
-    since = [where.after] if where.after is not None else []
+    bounds = [(term, at) for term, at in ((">= ?", where.after), ("< ?", where.before)) if at is not None]
+    times = [at for _, at in bounds]
     condition, values = _of_analyses(db, where)
     rows: list[Any] = db.execute(
         "SELECT data, repo, recorded_at, revoked_at FROM node JOIN analysis ON analysis.number = node.analysis "
-        f"WHERE node.kind = ? AND {condition}{more}{' AND node.ts >= ?' if since else ''}",
-        [_DECISION, *values, *wanted, *since],
+        f"WHERE node.kind = ? AND {condition}{more}{''.join(f' AND node.ts {term}' for term, _ in bounds)}",
+        [_DECISION, *values, *wanted, *times],
     ).fetchall()
     # Put in order here: SQLite would carry the nodes along.
     found: list[tuple[Any, str, int, int | None]] = sorted(
@@ -395,8 +396,8 @@ def _kept_decisions(
     condition, values = _of_analyses(db, where, table="added_decision")
     added: list[Any] = db.execute(
         f"SELECT json, repo, added_at, revoked_at FROM added_decision WHERE {condition}{more}"
-        f"{' AND added_at >= ?' if since else ''} ORDER BY id",
-        [*values, *wanted, *since],
+        f"{''.join(f' AND added_at {term}' for term, _ in bounds)} ORDER BY id",
+        [*values, *wanted, *times],
     ).fetchall()
     unsaid, replaced = taken_back(db), replaced_in_learnings(db)
     rows = (

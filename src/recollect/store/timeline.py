@@ -11,7 +11,7 @@ import apsw
 
 from recollect.model.payloads import KINDS, Payload, ToolCall, ToolResult, UserMessage
 from recollect.store.events import EventReader, EventRow, codes_of
-from recollect.store.keys import HIDDEN, KIND_MASK, SEQ_BITS, is_undone, kind_of_bits, role_of_bits
+from recollect.store.keys import HIDDEN, KIND_MASK, NOT_INDEXED, SEQ_BITS, is_undone, kind_of_bits, role_of_bits
 from recollect.store.rows import EventFilter, TimelineEntry
 from recollect.store.sessions import int_array, session_condition
 
@@ -150,46 +150,60 @@ _CALLS_LOOKED_AT = 8
 """Calls before a result, and results after a call, that are compared: agents call several tools at once."""
 _PROMPTS_LOOKED_AT = 4
 """Messages before an event that may be a harness's and not a person's."""
+_REPLY = codes_of("assistant_message")
 
 
 def read_related(reader: EventReader, rows: Sequence[EventRow]) -> dict[int, dict[str, int]]:
     """Return, by key, the keys of what belongs to each event in its turn, by label, see `recall.answers.RelatedEvent`.
 
-    A statement asks for what is near all of the events: the hits of a page have few others in common.
+    A statement asks for what is near all of the events: the hits of a page have few others in common. Where the prompt
+    of a turn is forgotten, its neighbours are of other turns, and nothing is told of them.
     """
     kinds = {row.key: KINDS[row.bits & KIND_MASK] for row in rows}
     asked = _prompts(reader, [key for key, kind in kinds.items() if kind != "user_message"], is_after=False)
     following = _prompts(reader, list(kinds), is_after=True)
     # The last reply before the person spoke again.
-    stops = {key: following.get(key, key | _SEQ_MASK) for key in kinds}
-    replies = reader.nearest(set(stops.values()), codes_of("assistant_message"), is_after=False)
+    stops = {key: following[key].key if key in following else key | _SEQ_MASK for key in kinds}
+    replies = reader.nearest(set(stops.values()), _REPLY, is_after=False)
+    turns_of_replies = {reply.key: reply.turn for reply in reader.by_key(set(replies.values()))}
     related: dict[int, dict[str, int]] = {}
     for row in rows:
         key, kind = row.key, kinds[row.key]
-        found: dict[str, int | None] = {"asked": asked.get(key)}
+        found: dict[str, int | None] = {}
+        if key in asked and asked[key].turn == row.turn:
+            found["asked"] = asked[key].key
         if kind in ("tool_call", "tool_result"):
             found["result" if kind == "tool_call" else "call"] = _other_half(reader, row)
         reply = replies.get(stops[key], key)
+        if reply > key and turns_of_replies[reply] != row.turn:
+            reply = _last_reply(reader, row, stops[key])
         found["answer"] = reply if reply > key else None
         related[key] = {label: place for label, place in found.items() if place is not None and place != key}
     return related
 
 
-def _prompts(reader: EventReader, keys: Sequence[int], *, is_after: bool) -> dict[int, int]:
+def _last_reply(reader: EventReader, row: EventRow, stop: int) -> int:
+    """Return the key of the last reply of an event's turn after it, 0 without one; the next prompt is forgotten."""
+    condition = f"NOT bits & {NOT_INDEXED} AND bits & {KIND_MASK} IN ({_REPLY}) AND turn = {row.turn}"
+    found = reader.in_range(row.key + 1, stop, include_hidden=False, condition=condition)
+    return max((reply.key for batch in found for reply in batch), default=0)
+
+
+def _prompts(reader: EventReader, keys: Sequence[int], *, is_after: bool) -> dict[int, EventRow]:
     """Return, by key, the nearest message of a person after or before each; what a harness injects is none."""
-    found: dict[int, int] = {}
+    found: dict[int, EventRow] = {}
     seen_to = {key: key for key in keys}
     for _ in range(_PROMPTS_LOOKED_AT):
         if not seen_to:
             break
         near = reader.nearest(set(seen_to.values()), codes_of("user_message"), is_after=is_after)
-        rows = reader.by_key(set(near.values()))
+        rows = {row.key: row for row in reader.by_key(set(near.values()))}
         is_said = {
             row.key: isinstance(payload, UserMessage) and payload.origin != "injected"
-            for row, payload in reader.light_payloads(rows)
+            for row, payload in reader.light_payloads(list(rows.values()))
         }
         seen_to = {key: near[place] for key, place in seen_to.items() if near.get(place) in is_said}
-        found |= {key: place for key, place in seen_to.items() if is_said[place]}
+        found |= {key: rows[place] for key, place in seen_to.items() if is_said[place]}
         seen_to = {key: place for key, place in seen_to.items() if not is_said[place]}
     return found
 

@@ -40,6 +40,7 @@ FIND = (
     "AND (%(session)s::text IS NULL OR s.session_uid LIKE %(session)s) "
     "AND (%(person)s::text IS NULL OR (p.name = %(person)s AND m.name = %(machine)s)) "
     "AND (%(after)s::bigint IS NULL OR (d.body ->> 'ts')::bigint >= %(after)s) "
+    "AND (%(before)s::bigint IS NULL OR (d.body ->> 'ts')::bigint < %(before)s) "
     "AND concat_ws(E'\\n', d.body ->> 'statement', d.body ->> 'rationale', "
     "jsonb_path_query_array(d.body, '$.options[*].text')::text) ILIKE ALL (%(words)s) "
     "ORDER BY (d.body ->> 'ts')::bigint DESC NULLS LAST, d.session_id, d.node_id LIMIT %(most)s"
@@ -93,6 +94,7 @@ def _rows(db: Connection, question: DecisionQuestion) -> list[_Row]:
             "person": cited.person if cited is not None else None,
             "machine": cited.machine if cited is not None else None,
             "after": question.after,
+            "before": question.before,
             "words": [containing(word.lstrip("=")) for word in clean(words)] or ["%"],
             "most": MAX_READ,
         },

@@ -39,9 +39,8 @@ def test_from_looking_to_the_list(one: ClaudeTranscript, recollect: Recollect) -
     groups = msgspec.json.decode(listed.out, type=ForgottenList).groups
     assert (listed.code, [(g.kind, g.count) for g in groups]) == (0, [("session", 1)])
     assert "sessions" in recollect("forget", "--list").out
-    for arguments in (("--repo", "no-such"), ("--pattern", "zanzibarquux")):
-        nothing = recollect("forget", *arguments, "--yes")
-        assert (nothing.code, "nothing in the memory" in nothing.out) == (1, True)
+    nothing = recollect("forget", "--pattern", "zanzibarquux", "--yes")
+    assert (nothing.code, "nothing in the memory" in nothing.out) == (1, True)
 
 
 @pytest.mark.parametrize(
@@ -51,6 +50,13 @@ def test_from_looking_to_the_list(one: ClaudeTranscript, recollect: Recollect) -
         ("--session", "claude:x"),  # nobody can be asked
         ("--pattern", "(", "--yes"),
         ("--pattern", ".*", "--yes"),
+        ("--pattern", ".+", "--yes"),
+        ("--pattern", r"\w", "--yes"),
+        ("--pattern", r"\S+", "--yes"),
+        ("--pattern", "(?s).", "--yes"),
+        ("--pattern", "[^x]", "--yes"),
+        ("--pattern", ".*", "--repo", "x", "--yes"),
+        ("--repo", "no-such", "--yes"),
         ("--since", "not a time", "--yes"),
         ("--list", "--repo", "x"),
         ("--session", "claude:none", "--yes"),
@@ -76,3 +82,17 @@ def test_who_names_nothing_is_told_to_name_something(one: ClaudeTranscript, reco
     for arguments in ((), ("--yes",), ("--dry-run",)):
         refused = recollect("forget", *arguments)
         assert (refused.code, "no option says what to forget" in refused.err) == (2, True)
+
+
+def test_a_pattern_with_a_scope_is_not_said_to_erase_everything(one: ClaudeTranscript, recollect: Recollect) -> None:
+    recollect("sync")
+    refused = recollect("forget", "--pattern", ".*", "--session", one.uid, "--dry-run")
+    assert (refused.code, "everything" in refused.err, "leave it out" in refused.err) == (2, False, True)
+
+
+def test_a_pattern_that_only_its_case_keeps_from_matching_says_so(one: ClaudeTranscript, recollect: Recollect) -> None:
+    recollect("sync")
+    for arguments in (("--dry-run",), ("--yes",)):
+        nothing = recollect("forget", "--pattern", "ZanzibarQuux", *arguments)
+        assert (nothing.code, "'(?i)ZanzibarQuux' would match" in nothing.out) == (1, True)
+    assert "would match" not in recollect("forget", "--pattern", "nowhere at all", "--yes").out

@@ -137,7 +137,8 @@ def test_nothing_named_is_an_error_and_nothing_meant_says_so(two: World) -> None
         forget(two.memory, pattern="(")
     with pytest.raises(UnknownName):
         forget(two.memory, session="claude:no-such")
-    assert forget(two.memory, repo="no-such-repository").state == "nothing"
+    with pytest.raises(UnknownName):
+        forget(two.memory, repo="no-such-repository")
 
 
 def test_the_list_has_counts_and_times_only(two: World) -> None:
@@ -145,3 +146,12 @@ def test_the_list_has_counts_and_times_only(two: World) -> None:
     forget(two.memory, session=two.claude("one").uid)
     (group,) = two.memory.maintenance.forgetting.listed().groups
     assert (group.kind, group.count) == ("session", 1)
+
+
+def test_a_whole_sync_after_a_forgetting_tells_of_no_interruption(two: World) -> None:
+    forget(two.memory, pattern="flux capacitor")
+    for _ in range(2):
+        report = two.memory.sync(force=True)
+        assert report.notes == []
+    forget(two.memory, session=two.claude("one").uid)
+    assert two.memory.sync(force=True).notes == []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from recollect.memory import Hit, Memory
+from recollect.memory import ForgetSelection, Hit, Memory
 from tests.ingest.conftest import World
 
 
@@ -64,3 +64,25 @@ def test_a_long_text_is_shown_around_its_match_in_whole_sentences(world: World) 
     assert 300 < len(passage) < 700
     assert passage.startswith("…Nothing")
     assert passage.endswith("day.…")
+
+
+def test_of_a_turn_whose_prompt_is_forgotten_no_other_prompt_and_reply_are_told(world: World) -> None:
+    session = world.claude("one")
+    session.user("How do I paint the fence?")
+    session.tool("Bash", {"command": "paintctl colors"}, "green, red")
+    session.assistant("With a brush.")
+    session.user("Wire the gizmo, the secret word is zanzibarquux.")
+    session.tool("Bash", {"command": "gizmoctl plug"}, "wired to the left")
+    session.assistant("It is on the left wire.")
+    session.user("Feed the zebra, the secret word is zanzibarquux.")
+    session.assistant("The zebra is fed.")
+    world.memory.sync()
+    world.memory.maintenance.forgetting.run(ForgetSelection(pattern="zanzibarquux"))
+    assert told(hit_of(world.memory, '"green, red"', "tool_result")) == {
+        "asked": "How do I paint the fence?",
+        "call": "Bash\ncommand: paintctl colors",
+        "answer": "With a brush.",
+    }
+    call = told(hit_of(world.memory, "gizmoctl", "tool_call"))
+    assert call == {"result": "wired to the left", "answer": "It is on the left wire."}
+    assert told(hit_of(world.memory, "zebra fed", "assistant_message")) == {}

@@ -266,7 +266,9 @@ def test_a_search_counts_what_it_finds_in_documents_as_hits(recollect: Recollect
 
 def test_a_forgotten_document_is_gone_and_stays_out(recollect: Recollect, shop: Path, isolated_home: Path) -> None:
     recollect("docs", "add", shop)
-    done = recollect("forget", "--pattern", "quagga", "--yes")
+    looked = recollect("forget", "--pattern", "quagga", "--dry-run", "--json").data
+    done = recollect("forget", "--pattern", "quagga", "--yes", "--json")
+    assert looked["files"] == done.data["files"] == [str(shop / "README.md")]
     assert done.code == 0, done
     assert uids(recollect, "quagga") == []
     (shop / "README.md").write_text("# Shop\n\nThe ibex, and the quagga again.\n")

@@ -103,7 +103,7 @@ FORGET_EXIT_CODES = {"planned": 0, "done": 0, "nothing": 1, "busy": 3}
 )
 @range_options
 @click.option("--path", default="", metavar="PATH", help="Records about this file or folder.")
-@click.option("--pattern", default="", metavar="REGEX", help="Every record that contains this text.")
+@click.option("--pattern", default="", metavar="REGEX", help="Every record that contains this text; case counts.")
 @click.option("--dry-run", is_flag=True, help="Show what would be erased; erase nothing.")
 @click.option("--yes", is_flag=True, help="Don't ask.")
 @click.option("--list", "is_list", is_flag=True, help="Show what was forgotten, how much, and when.")

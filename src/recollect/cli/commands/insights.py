@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypedDict, Unpack, get_args
+from typing import TYPE_CHECKING, Literal, Unpack, get_args
 
 import click
 
 from recollect.cli.groups import noun
-from recollect.cli.options import asks_team_option, limit_option, no_sync_option, open_memory, when_option
+from recollect.cli.options import TimeRange, asks_team_option, limit_option, no_sync_option, open_memory, range_options
 from recollect.cli.results import CommandResult, ResultKind, prints
 from recollect.clock import now_us
 from recollect.errors import AmbiguousName, UnknownName, UsageError
@@ -30,8 +30,8 @@ DIGEST = ResultKind("digest", "recollect.model.insights.digests:PublishedDigest"
 _STATES: tuple[DecisionState, ...] = get_args(DecisionState)
 
 
-class Times(TypedDict):
-    """When it had been decided (`--at`), and when the memory knew it (`--known-at`); "": now."""
+class Times(TimeRange):
+    """When it was decided; when it had been (`--at`), and when the memory knew it (`--known-at`), "": now."""
 
     at: str
     known_at: str
@@ -61,7 +61,7 @@ def decisions() -> None:
     help="Only decisions that are about this file or folder, or led to edits in it.",
 )
 @click.option("--session", metavar="SESSION", default="", help="Only in this session.")
-@when_option("--after", "Only what was decided from this time on.", also="--since")
+@range_options
 @click.option(
     "--at",
     metavar="WHEN",
@@ -83,7 +83,7 @@ def decisions() -> None:
 @prints
 def list_decisions(
     words: tuple[str, ...], repo: str, path: str, session: str, *, named_states: tuple[str, ...], is_sure: bool,
-    limit: int, is_team: bool, after: int | None, **times: Unpack[Times],
+    limit: int, is_team: bool, **times: Unpack[Times],
 ) -> CommandResult:  # fmt: skip
     """List decisions, newest first.
 
@@ -104,7 +104,8 @@ def list_decisions(
             path=path,
             at=facet.instant(times["at"], name="--at") if times["at"] else None,
             known_at=facet.instant(times["known_at"], name="--known-at") if times["known_at"] else None,
-            after=after,
+            after=times["after"],
+            before=times["before"],
             states=_STATES if "all" in named_states else tuple(state for state in _STATES if state in named_states),
             session=session,
             words=tuple(word for text in words for word in text.split()),

@@ -78,11 +78,12 @@ def learnings() -> None:
     "--status", "statuses", multiple=True, type=click.Choice(STATUSES), help="How the learning is known (repeatable)."
 )
 @click.option("--query", metavar="WORDS", default="", help="Words that the learning must contain.")
+@range_options
 @limit_option(50, "learnings")
 @prints
 def list_learnings(
     kinds: tuple[LearningKind, ...], scope: Scope | None, repo: str, path: str, states: tuple[str, ...], *,
-    statuses: tuple[Status, ...], query: str, limit: int,
+    statuses: tuple[Status, ...], query: str, limit: int, **said: Unpack[TimeRange],
 ) -> CommandResult:  # fmt: skip
     """List learnings.
 
@@ -100,6 +101,8 @@ def list_learnings(
         states=states_of(states),
         statuses=statuses,
         words=tuple(query.split()),
+        after=said["after"],
+        before=said["before"],
         limit=limit + 1,  # one more, to know whether there are more
     )
     with open_memory() as memory:
@@ -358,9 +361,10 @@ def actions() -> None:
     "--state", "states", multiple=True, type=click.Choice([*STATES, ALL]), default=GIVEN_STATES, show_default=True,
     help="Only in this state (repeatable).",
 )  # fmt: skip
+@range_options
 @limit_option(50, "actions")
 @prints
-def list_actions(repo: str, states: tuple[str, ...], limit: int) -> CommandResult:
+def list_actions(repo: str, states: tuple[str, ...], limit: int, **said: Unpack[TimeRange]) -> CommandResult:
     """List pending actions, urgent ones first.
 
     \b
@@ -368,8 +372,9 @@ def list_actions(repo: str, states: tuple[str, ...], limit: int) -> CommandResul
       recollect actions list --repo shop-api
     """
     with open_memory() as memory:
-        found = memory.learn.actions(repos=(repo,) if repo else (), states=states_of(states) or STATES, limit=limit + 1)
-        notes = memory.recall.unanalysed((repo,) if repo else ())
+        repos = (repo,) if repo else ()
+        found = memory.learn.actions(repos=repos, states=states_of(states) or STATES, limit=limit + 1, **said)
+        notes = memory.recall.unanalysed(repos)
     return ACTIONS(found[:limit], has_more=len(found) > limit, notes=notes)
 
 

@@ -158,13 +158,14 @@ class LearnFacet:
         return found
 
     def actions(
-        self, *, repos: Sequence[str] = (), states: Sequence[LearningState] = GIVEN_STATES, limit: int = MOST_PENDING
-    ) -> list[Learning]:
-        """Return actions: urgent, then high, then others, each newest first.
+        self, *, repos: Sequence[str] = (), states: Sequence[LearningState] = GIVEN_STATES, limit: int = MOST_PENDING,
+        after: int | None = None, before: int | None = None,
+    ) -> list[Learning]:  # fmt: skip
+        """Return actions: urgent, then high, then others, each newest first. after, before: see `LearningFilter`.
 
         A request for pending ones omits expired ones, even if nothing ran since. Raises UnknownName for a repository.
         """
-        where = LearningFilter(kinds=("action",), repos=tuple(repos), states=tuple(states))
+        where = LearningFilter(kinds=("action",), repos=tuple(repos), states=tuple(states), after=after, before=before)
         now, order = self._now_us(), {"urgent": 0, "high": 1, "": 2}
         found = [
             one

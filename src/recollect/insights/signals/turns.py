@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -36,13 +36,16 @@ _SAID_KEYS = ("message", "result", "summary", "answer", "final_answer", "text")
 class Turn:
     """What happened from one request to the next, in the main line of a session.
 
-    asked: the message that began it; None for what precedes the first. reply: the newest reply, None where a call came
-    after it. last_call: the newest call, with its end. stop: the interrupt or refusal after which nothing was done.
+    asked: the message that began it; None for what precedes the first, and where the message is forgotten. reply: the
+    newest reply, None where a call came after it. last_call: the newest call, with its end. stop: the interrupt or
+    refusal after which nothing was done.
     failure: an error of the model's API, a limit, or an edit that could not be applied, after which nothing came; with
     the words. calls, edits, spent: how many calls, edits, and responses of the model that are known as such.
     """
 
     asked: Event | None = None
+    is_forgotten: bool = False
+    """A person asked, but the message is gone."""
     reply: Event | None = None
     last_call: Tried | None = None
     stop: Event | None = None
@@ -87,7 +90,7 @@ class Turn:
     def is_request(self) -> bool:
         """Whether a person asked for something, or a command made the model do something."""
         if self.asked is None:  # a reply that nobody asked for answers nothing
-            return self.has_worked
+            return self.has_worked or self.is_forgotten
         return not self.is_command or self.has_worked or self.spent > 0
 
 
@@ -96,11 +99,13 @@ def turns_of(session: SessionEvents) -> list[Turn]:
 
     The main line is everything outside of side chains; it is everything if all talk is in one.
     """
-    reader = _Reader(session.once(endings_of), session.once(failures_of))
+    asked = {event.turn_index for event in session.of(UserMessage) if _is_prompt(event.payload)}
+    reader = _Reader(session.once(endings_of), session.once(failures_of), asked)
     take = reader.readers()
     has_main_line = any(not event.is_sidechain for event in session.of(UserMessage, AssistantMessage))
     for event in session.of(*take):
         if not (has_main_line and event.is_sidechain):
+            reader.follow(event)
             take[type(event.payload)](event, event.payload)
     return reader.turns
 
@@ -108,11 +113,24 @@ def turns_of(session: SessionEvents) -> list[Turn]:
 class _Reader:
     """Reads events in order into turns."""
 
-    def __init__(self, tried: Mapping[str, Tried], failures: Mapping[tuple[str, int], Failure]) -> None:
+    def __init__(
+        self, tried: Mapping[str, Tried], failures: Mapping[tuple[str, int], Failure], asked: Collection[int]
+    ) -> None:
+        """asked: the turns whose prompt is there."""
         self._tried = tried
         self._failures = failures
+        self._asked = asked
         self._turn = Turn()
+        self._number = 0
         self.turns = [self._turn]
+
+    def follow(self, event: Event) -> None:
+        """Begin a turn where an event is of a later one than those before it and its prompt is forgotten."""
+        if event.turn_index > self._number:
+            self._number = event.turn_index
+            if self._number not in self._asked:
+                self._turn = Turn(is_forgotten=True)
+                self.turns.append(self._turn)
 
     def readers(self) -> dict[type, Callable[[Event, Any], None]]:
         """Return what reads events, by the type of their payload."""
@@ -128,7 +146,7 @@ class _Reader:
         }
 
     def _message(self, event: Event, payload: UserMessage) -> None:
-        if payload.origin != "injected":
+        if _is_prompt(payload):
             self._turn = Turn(asked=event)
             self.turns.append(self._turn)
 
@@ -183,3 +201,7 @@ class _Reader:
 
     def _end(self, event: Event, _payload: SessionEnd) -> None:
         self._turn.end = event
+
+
+def _is_prompt(payload: object) -> bool:
+    return isinstance(payload, UserMessage) and payload.origin != "injected"

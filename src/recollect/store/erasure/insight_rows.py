@@ -69,14 +69,19 @@ def _touched(db: apsw.Connection, leaving: Leaving) -> dict[str, dict[str, froze
             for (learning_id,) in _rows(db, f"SELECT DISTINCT learning FROM {table} WHERE session_uid = ?", (uid,)):
                 found.setdefault(learning_id, {})[uid] = None
     for uid, keys in leaving.partial.items():
-        ids = _rows(db, "SELECT event_id FROM event WHERE key IN (SELECT value FROM carray(?))", (int_array(keys),))
-        events = frozenset(unpack_event_id(event_id) for (event_id,) in ids)
+        events = events_leaving(db, keys)
         for learning_id, event_id in _rows(
             db, "SELECT learning, event_id FROM learning_evidence WHERE session_uid = ?", (uid,)
         ):
             if event_id in events:
                 found.setdefault(learning_id, {})[uid] = events
     return found
+
+
+def events_leaving(db: apsw.Connection, keys: Collection[int]) -> frozenset[str]:
+    """Return the ids of events by their keys."""
+    ids = _rows(db, "SELECT event_id FROM event WHERE key IN (SELECT value FROM carray(?))", (int_array(keys),))
+    return frozenset(unpack_event_id(event_id) for (event_id,) in ids)
 
 
 def _stays(db: apsw.Connection, learning_id: str, lost: Mapping[str, frozenset[str] | None]) -> bool:
@@ -208,7 +213,7 @@ def forget_meaning(
         keep_base(db, other)
         nodes += _forget_analysis(db, other, touched)
     gone = frozenset((uid, event_id) for event_id in events or ())
-    ids = [found.id for found in nodes if events is None or not gone.isdisjoint(_events_of(found))]
+    ids = [found.id for found in nodes if events is None or not gone.isdisjoint(events_of(found))]
     forget_learned(db, uid, ids, events=events)
     db.execute("UPDATE eviction SET digest = '' WHERE session_uid = ?", (uid,))
     _forget_firings(db, uid)
@@ -262,16 +267,16 @@ def _forget_analysis(db: apsw.Connection, uid: str, touched: set[int]) -> list[N
     return nodes
 
 
-def _events_of(value: Any) -> Iterator[tuple[str, str]]:
+def events_of(value: Any) -> Iterator[tuple[str, str]]:
     """Yield (session uid, event id) of all that a node rests on, wherever it names it."""
     if isinstance(value, Evidence):
         yield value.session_uid, value.event_id
     elif isinstance(value, msgspec.Struct):
         for name in value.__struct_fields__:
-            yield from _events_of(getattr(value, name))
+            yield from events_of(getattr(value, name))
     elif isinstance(value, tuple | list):
         for item in value:
-            yield from _events_of(item)
+            yield from events_of(item)
 
 
 def _forget_links(db: apsw.Connection, ids: Iterable[str]) -> None:

@@ -4,15 +4,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
 
 from recollect.model.events import Event
+from recollect.model.insights.nodes import Decision
 from recollect.store.connection import DatabaseHolder, store_errors, with_store_errors
+from recollect.store.documents import place_of
 from recollect.store.entries import read_entry_marks
 from recollect.store.erasure.insight_rows import Leaving, resting_on
 from recollect.store.erasure.note_rows import Written, of_repos, saying
+from recollect.store.erasure.taken_back import HoldingAgain, Overruling, decisions_leaving, taken_back_by
 from recollect.store.events import EventRow
 from recollect.store.insight_feed import light_events
 from recollect.store.insights import unpack_node
@@ -206,6 +210,16 @@ class SelectionReader(DatabaseHolder):
         """Return the names of learnings and notes that go with events."""
         return resting_on(self._db, leaving)
 
+    def decisions_leaving(self, leaving: Leaving) -> list[Decision]:
+        """Return the decisions that go with sessions and events."""
+        return decisions_leaving(self._db, leaving)
+
+    def taken_back_by(
+        self, learnings: Collection[str], decisions: Collection[str], overruling: Overruling
+    ) -> HoldingAgain:
+        """Return what holds again once learnings and decisions (their ids) are gone."""
+        return taken_back_by(self._db, learnings, decisions, overruling)
+
     def shown_name(self, name: str) -> str:
         """Return the name by which a learning or note is shown: that of an action is `action:ID`."""
         kind, _, learning_id = name.partition(":")
@@ -213,6 +227,11 @@ class SelectionReader(DatabaseHolder):
             return name
         found: Any = self._db.execute("SELECT json_extract(json, '$.kind') FROM learning WHERE id = ?", (learning_id,))
         return f"action:{learning_id}" if found.get == "action" else name
+
+    def files_of(self, names: Iterable[str]) -> list[str]:
+        """Return the paths of those documents that are files in a folder, by their names."""
+        places = (place_of(self._db, name) for name in names)
+        return [str(Path(place[1], place[2])) for place in places if place is not None and place[1]]
 
     def text_of(self, name: str) -> str:
         """Return the text of a learning or note by its name; "" without one."""
