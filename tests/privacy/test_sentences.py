@@ -44,6 +44,16 @@ REPLACED = {
     "The new PIN for the door controller is {}.": "884213",
     "The passphrase for the signing key is {}.": "seven grey herons wading",
     "My password is {}": "correct horse battery staple",
+    "You get into the wiki with editor / {}": "cedarlake4417",
+    "vpn in the lab is Harbour, key is {}": "cormorant1875",
+    "the passphrase of the backup key is '{}', without the quotes": "copper heron eleven",
+    "the archive is encrypted, unlock it with {}": "walrus-41-slate",
+    "le mot de passe du serveur c'est {}, le login c'est lecture": "Mouette_2031",
+    "if the viewer wants a password type {}": "pR4lantern",
+    "2fa backup code if you get locked out: {}": "7741-3390",
+    "The queue has auth now, it's '{}'": "bramble-7-harbour",
+    "the old one doesn't work, the password changed to {} on Friday": "Willow.31.Ridge",
+    "the vault pin changed, now {}": "5529",
 }
 ONLY_HELD_BACK = [
     "the staging password is swordfish.",
@@ -54,6 +64,14 @@ ONLY_HELD_BACK = [
     "Remember: the password is [REDACTED:password:0123abcd].",
 ]
 NO_CREDENTIAL = [
+    "please use pytest-8-plugin for the password tests",
+    "The password is checked with zxcvbn2024 and the score is 3",
+    "the cache key is user-1234-profile",
+    "log in to server web-04-prod with our ssh keys",
+    "The unlock code path is 4096 bytes long",
+    "SEC1 and PKCS#8 keys can be encrypted",
+    "password login fails with Keycloak24",
+    "Use bootstrap5 for the login page",
     "the password is required",
     "the password is wrong",
     "password is hashed with argon2",

@@ -178,11 +178,11 @@ def plausible_word(value: str) -> bool:
     return value.islower() and "_" not in value and "." not in value
 
 
-def is_phrase(value: str) -> bool:
+def is_phrase(value: str, *, least: int = 4) -> bool:
     """Whether the value is a row of small words that make no sentence: a passphrase, the words of a wallet."""
     words = value.split(" ")
     return (
-        4 <= len(words) <= 25
+        least <= len(words) <= 25
         and all(2 <= len(word) <= 12 and word.isascii() and word.isalpha() and word.islower() for word in words)
         and not any(word in _STOP_WORDS for word in words)
     )

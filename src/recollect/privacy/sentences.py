@@ -17,9 +17,9 @@ from typing import Final
 
 from recollect.late import late_pattern
 from recollect.model.marker import names_marker
+from recollect.privacy.chosen import TECHNICAL, chosen_near, reads_as_phrase
 from recollect.privacy.detector import Detector, ended, literals, text_pattern
 from recollect.privacy.plausibility import (
-    is_phrase,
     plausible_password,
     plausible_token,
     plausible_word,
@@ -40,22 +40,14 @@ _AS: Final = (
     r"(?=[.,;:!?)]|[ ](?:for|of|on|in|at|to|and|when|here|there|now|then)\b|\s*\Z)"
 )
 """Behind a value that is used as a password; not behind "1Password as the password manager"."""
-_TECHNICAL: Final = late_pattern(
-    r"(?:sha|md|base|utf|aes|rsa|hs|rs|es|ed|argon|bcrypt|scrypt|pbkdf|oauth|k8s|ipv|http|gpio|v|x|p)-?\d"  # argon2id
-    r"|\d+-?(?:bit|byte|char|digit|stellig|zeichen|day|min|hour|sec|fold|factor)"
-    r"|(?:get|set|check|is|has|parse|make|read|load|verify|validate|test|hash|compare|new|create)_\w+\Z"
-    r"|\w+\(.*\)\Z|[\w-]+/[\w./-]+\Z|[#@][\w-]+\Z",
-    re.ASCII | re.IGNORECASE,
-)
-"""How words of software begin, or look, that have a digit or a sign as a password has one."""
 
 
 def _is_told(value: str) -> bool:
-    return plausible_password(value) and _TECHNICAL.match(value) is None
+    return plausible_password(value) and TECHNICAL.match(value) is None
 
 
 def _is_token_told(value: str) -> bool:
-    return plausible_token(value) and _TECHNICAL.match(value) is None
+    return plausible_token(value) and TECHNICAL.match(value) is None
 
 
 _PASSWORD = Detector(
@@ -126,63 +118,43 @@ _PIN = Detector(
     pattern=text_pattern(rf"(?:PIN(?: code)?|(?<=[Pp])in code){_TOLD}([0-9]{{4,8}})(?![0-9]|[.:,/-][0-9])"),
 )
 
-_REACH: Final = 120
-"""Characters before and behind the name of a credential in which its value is looked for, within the sentence."""
-_SENTENCE_END = late_pattern(r"[.!?;][\"')]?\s|\n")
-_WORD_LIKE = late_pattern(r"[^\s\"'`„“”«»()<>\[\]|,;]{6,64}")
-_CHOSEN = late_pattern(
-    r"(?=[\w-]*[A-Z])(?=[\w-]*[a-z])[A-Za-z]{3,}(?:[-_][A-Za-z]{3,})+[-_]?\d{1,4}\Z"  # saffron-Lantern-66
-    r"|(?![A-Z]?[a-z]+#)(?=(?:[^A-Za-z]*[A-Za-z]){4})(?=[^\d]*\d)[\w-]+(?:[!$^&#][\w-]+)+!?\Z",  # Tr0ubadour&3
-    re.ASCII,
-)
-"""How a person's own password looks wherever it stands: words and a number tied together, or a sign among letters."""
-_PROSE: Final = frozenset(
-    """never always only also still just anywhere everywhere else after before each every when where then there here
-    into over any some all more than so but because since until during without within per via once again too later now
-    read kept sent given taken written shown hidden set""".split()
-)
-
-
-def _chosen_near(match: re.Match[str]) -> tuple[int, int] | None:
-    """Return the span of what looks like a password in the sentence that names one: behind the name, else before it."""
-    text, start, end = match.string, match.start(), match.end()
-    stop = _SENTENCE_END.search(text, end, end + _REACH)
-    behind = (end, stop.start() if stop else min(len(text), end + _REACH))
-    begun = max(0, start - _REACH)
-    for earlier in _SENTENCE_END.finditer(text, begun, start):
-        begun = earlier.end()
-    for first, last, step in ((*behind, 1), (begun, start, -1)):
-        for word in list(_WORD_LIKE.finditer(text, first, last))[::step]:
-            value = word[0].rstrip(".:?")
-            if _CHOSEN.match(value) and _is_told(value):
-                return word.start(), word.start() + len(value)
-    return None
-
-
 _NEAR = Detector(
     kind="password",
     literals=literals(
         *ended(("assword", "assphrase", "asscode", "asswort", "ennwort", "t de passe"), (" ", ",", ".", ")")),
-        *ended(("wifi", "WiFi", "Wifi", "wi-fi", "Wi-Fi", "WLAN"), (" key ", " code ")),
+        *ended(("wifi", "WiFi", "Wifi", "wi-fi", "Wi-Fi", "WLAN"), (" ",)),
+        *ended(("ey", "ecret", "oken"), (" is ",)),
         "og in ", "og into ", "og on ", "ogs in ", "ogged in ", "ogin ", "ogon ", "ign in ", "igns in ", "nlock ",
-        "nlocks ", "redentials ",
+        "nlocks ", "redentials ", "et into ", "ncrypted", " auth ", "ontrase", "senha ", "achtwoord ",
     ),
     pattern=text_pattern(
-        r"(?:assword|assphrase|asscode|asswort|ennwort|t de passe)(?=[ ,.)])"
+        r"(?:assword|assphrase|asscode|asswort|ennwort|t de passe|ontrase(?:ñ|n)a|senha|achtwoord)(?=[ ,.)])"
         r"|(?:(?<=[lL])(?<![A-Za-z][lL])og(?:s? in(?:to)?|ged in| on|in|on)|(?<=[sS])(?<![A-Za-z][sS])igns? in"
-        r"|(?<=[uU])nlocks?|(?<=[cC])redentials|[Ww]i-?[fF]i (?:key|code)|WLAN (?:key|code))(?= )"
+        r"|(?<=[uU])nlocks?|(?<=[cC])redentials|(?<=[gG])et into|(?<=[eE])ncrypted,?| auth|[Ww]i-?[fF]i|WLAN"
+        r"|(?:(?<=k)ey|(?<=s)ecret|(?<=t)oken) is)(?= )"
     ),
-    judge=_chosen_near,
+    judge=chosen_near,
 )  # fmt: skip
+_CODE = Detector(
+    kind="password",
+    literals=literals(
+        *ended(("p", "ry", "or", "te", "fa", "FA", "k"), (" code ", " codes ", " code:", " codes:")), " pin "
+    ),
+    pattern=text_pattern(
+        r"(?:(?:(?<=backu)p|(?<=recove)ry|(?<=do)or|(?<=ga)te|(?<=2)(?:fa|FA)|(?<=M)FA|(?<=unloc)k) codes?| pin)"
+        rf"(?:[ \t]+[^\s.!?:;,\"'`]{{1,24}}){{0,7}}?(?:[ \t]+{_COPULA}(?:[ \t]+{_STILL})?[ \t]*:?|[ \t]*:|,? now)"
+        r"[ \t]+([0-9]{4,8}(?:-[0-9]{3,8}){0,3}#?)"
+        r"(?=\s*\Z|[.,;!?)](?:\s|\Z)|\s*\n| (?:and|so|but|for|if|when|then|at|on|please)\b)"
+    ),
+)
 _PHRASE = Detector(
     kind="password",
     literals=literals("assphrase ", "assword "),
     pattern=text_pattern(rf"ass(?:phrase|word){_TOLD}([a-z]{{3,12}}(?: [a-z]{{2,12}}){{3,9}})(?=[.,;!]?(?:\s|\Z))"),
-    validate=lambda value: is_phrase(value) and not any(w in _PROSE or w.endswith("ly") for w in value.split())
-    and not value.split()[0].endswith(("ed", "ing", "able", "al")),
+    validate=reads_as_phrase,
 )  # fmt: skip
-SENTENCES: Final = (_PASSWORD, _GIVEN, _USED, _NAMED, _LOGIN, _TOKEN, _PIN, _NEAR, _PHRASE)
-_ANYWHERE: Final = (_PIN, _NEAR, _PHRASE)
+SENTENCES: Final = (_PASSWORD, _GIVEN, _USED, _NAMED, _LOGIN, _TOKEN, _PIN, _CODE, _NEAR, _PHRASE)
+_ANYWHERE: Final = (_PIN, _CODE, _NEAR, _PHRASE)
 
 _LEAST: Final = 4
 _ANY_NAME: Final = (
@@ -193,7 +165,7 @@ _ANY_NAME: Final = (
 _PIECES: Final = (
     "pass", "pw", "token", "secret", "api", "pin", "cred", "login", "kennwort", "zugangsdaten", "contrase", "senha",
     "wachtwoord", "parola", "log in", "log on", "logon", "logs in", "logged in", "sign in", "signs in", "unlock",
-    "wifi", "wi-fi", "wlan",
+    "wifi", "wi-fi", "wlan", "get into", "encrypted", " auth ", "key is ", " code", "mot de passe",
 )  # fmt: skip
 """One of these is in every name or way to log in, above, that is written in ASCII."""
 _SPACED = late_pattern(
@@ -242,4 +214,4 @@ def _may_be_value(value: str, told: str) -> bool:
     if value.isdigit():
         return told[:3].lower() == "pin"
     is_name = value.isupper() or not stands_for_itself(value, quoted=True)
-    return len(value) >= _LEAST and not is_name and _TECHNICAL.match(value) is None
+    return len(value) >= _LEAST and not is_name and TECHNICAL.match(value) is None

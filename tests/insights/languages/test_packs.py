@@ -192,7 +192,7 @@ def test_rules_on_what_should_be_learned_are_whole_and_bounded(code: str) -> Non
     words = words_of(code)
     found = words.pack.spoken
     around = [words.spoken(name) for name in Spoken.__struct_fields__ if name not in ("rules", "parts")]
-    assert len(around) == 8
+    assert len(around) == 10
     ids = [rule.id for rule in found.rules]
     assert len(ids) == len(set(ids))
     for rule in found.rules:

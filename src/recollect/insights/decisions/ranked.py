@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from recollect.insights.language.left_open import leaves_open
 from recollect.insights.language.projection import lower
 from recollect.insights.language.reader import languages, words_of
 from recollect.insights.language.substance import names_something
@@ -62,12 +63,17 @@ def _overlaps(sentence: TokenSentence, ranges: Sequence[tuple[int, int]]) -> boo
 def _decision(one: TurnOfEvent, sentence: TokenSentence, confidence: float) -> Decision | None:
     """Return a sentence as a decision, without options, because nothing identifies them reliably.
 
-    None if it contains a credential, or names too little to be understood by itself ("yes, continue").
+    None if it contains a credential, says what is left to do, or names too little to be understood by itself ("yes,
+    continue").
     """
     event, (_, start, end) = one.event, sentence
     statement = one.turn.text[start:end].strip()
     language = next(iter(languages(lower(statement))), "en")
-    if tells_credential(statement) or names_something(statement, words_of(language)) < LEAST_NAMES:
+    if (
+        tells_credential(statement)
+        or leaves_open(lower(statement))
+        or names_something(statement, words_of(language)) < LEAST_NAMES
+    ):
         return None
     polarity = _polarity(statement, language)
     evidence = evidence_of(event, "statement", start, end)

@@ -178,6 +178,8 @@ class Spoken(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     lead_ins: str = _NOTHING
     questions: str = _NOTHING
     doubtful: str = _NOTHING
+    unfinished: str = _NOTHING
+    duty: str = _NOTHING
     reported: str = _NOTHING
     refusal: str = _NOTHING
     orders: str = _NOTHING

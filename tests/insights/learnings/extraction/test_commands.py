@@ -137,12 +137,14 @@ def test_a_manifest_states_versions_for_its_file() -> None:
     assert texts(Step(read="vendor/x/go.mod", output="go 1.2")) == []
 
 
-def test_what_is_left_to_do_is_an_action_only_at_the_end() -> None:
+def test_what_is_left_to_do_is_an_action_unless_the_session_takes_it_up() -> None:
     last = Step(assistant="It works.\n\n**Remaining work:**\n1. Rebuild the index (urgent)\n2. [x] Add tests\n\nBye.")
     (action,) = learned(last)
     assert (action.kind, action.text, action.priority) == ("action", "Rebuild the index (urgent)", "urgent")
     assert action.evidence[0].author == "assistant"
-    assert learned(last, Step(user="thanks")) == []
+    assert [one.text for one in learned(last, Step(user="thanks"))] == ["Rebuild the index (urgent)"]
+    assert learned(last, Step(user="yes, go on")) == []
+    assert learned(last, Step(user="Thanks."), Step(assistant="I have rebuilt the index.")) == []
 
 
 @pytest.mark.parametrize(
@@ -188,7 +190,39 @@ def test_a_sentence_that_says_what_was_put_off_is_an_action(said: str, text: str
 )
 def test_the_last_words_put_something_off_in_a_sentence(said: str, text: str) -> None:
     assert [(one.kind, one.text) for one in learned(Step(assistant=said))] == [("action", text)]
-    assert learned(Step(assistant=said), Step(user="thanks")) == []
+    assert learned(Step(assistant=said), Step(user="ok, do it")) == []
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Three specs are skipped for now and need to be re-enabled once the broker is back.",
+        "You will still have to run the backfill on production yourself, I have no access there.",
+        "The retries are in place, but the backoff remains to be done.",
+        "I left a TODO in lexer.rs to handle raw strings; we should come back to it.",
+        "Il faudra encore corriger la pagination plus tard.",
+        "Queda pendiente actualizar el certificado del proxy.",
+    ],
+)
+def test_a_sentence_that_says_unfinished_and_that_it_has_to_be_done_is_an_action(said: str) -> None:
+    done = Step(assistant=f"The export works. {said}")
+    assert [(one.kind, one.text) for one in learned(done)] == [("action", said)]
+    assert [one.text for one in learned(done, Step(user="What does the lexer read first?"))] == [said]
+    assert [one.kind for one in learned(Step(assistant="It works."), Step(user=said))] == ["action"]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "The worker still has the same id after a restart.",
+        "Users have to be logged in before the export starts.",
+        "If we moved the queue later, we would need to rewrite the consumer.",
+        "The migration ran this morning; no further steps need to be done.",
+        "Once the call has returned, you have to spawn a fresh one.",
+    ],
+)
+def test_what_software_does_or_might_need_is_no_action(said: str) -> None:
+    assert learned(Step(assistant=said)) == []
 
 
 @pytest.mark.parametrize(

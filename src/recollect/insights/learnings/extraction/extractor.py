@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Final, NamedTuple, assert_never
+from collections.abc import Iterable, Iterator
+from typing import Final, NamedTuple, Protocol, assert_never
 
 import msgspec
 
 from recollect.insights.language.pack import Meaning
 from recollect.insights.learnings.extraction.attempts import Attempts
 from recollect.insights.learnings.extraction.candidates import Draft, Place, evidence_of, learning_of, merged
+from recollect.insights.learnings.extraction.left_open import left_open
 from recollect.insights.learnings.extraction.observed import Extracted, Observed, kept_of
 from recollect.insights.learnings.extraction.places import named_path, root_of
 from recollect.insights.learnings.extraction.scored import ScoredMessage, WorthKeeping
@@ -68,15 +69,34 @@ def _spoken(observed: Observed, scorer: SentenceScorer | None) -> Iterator[Draft
     scored = None if scorer is None else ScoredMessage.each(scorer, [one.turn for one in messages])
     for event, turn, before, asked in messages:
         heard = things_said(turn.text, after_work=before is not None)
+        opened = list(left_open(turn.text, of_human=True))
         if scored is not None:
             found = next(scored)
             heard = [said for said in heard if found.agrees(said)]
-            yield from (_draft_of_worth(worth, turn.text, event, root) for worth in found.worth_keeping(heard))
+            worthy = [one for one in found.worth_keeping(heard) if one.kind == "action" or not _overlaps(one, opened)]
+            yield from (_draft_of_worth(worth, turn.text, event, root) for worth in worthy)
+            opened = [one for one in opened if not _overlaps(one, worthy)]
+        for one in opened:
+            if not _overlaps(one, heard):
+                said_open = turn.text[one.start : one.end]
+                evidence = [evidence_of(event, "user", said_open)]
+                yield Draft("action", said_open, Place("repo"), "user", evidence, {"left open": 0.5})
         for said in heard:
             if said.text:
                 yield _draft_of(said, event, before, root)
             elif (meant := _meant(said, event, (asked, before))) is not None:
                 yield meant
+
+
+class _Span(Protocol):
+    @property
+    def start(self) -> int: ...
+    @property
+    def end(self) -> int: ...
+
+
+def _overlaps(one: _Span, others: Iterable[_Span]) -> bool:
+    return any(other.start < one.end and one.start < other.end for other in others)
 
 
 class _Message(NamedTuple):

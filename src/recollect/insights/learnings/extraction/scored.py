@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
+from recollect.insights.language.left_open import is_for_later
+from recollect.insights.language.projection import lower
 from recollect.insights.language.substance import is_for_all_in_any, makes_sense
 from recollect.insights.learnings.extraction.spoken import Said, is_scripted, is_stated
 from recollect.insights.scorer import SentenceScorer, Turn
@@ -69,6 +71,8 @@ class ScoredMessage:
             is_known = any(other.start < end and start < other.end for other in said)
             if is_known or not is_stated(text) or not makes_sense(text) or tells_credential(text):
                 continue
+            if kind == "action" and not is_for_later(lower(text)):
+                continue  # an order, which the session itself carries out
             sure = min(MOST_CONFIDENCE, hundredths / 100)
             likely.append((hundredths, WorthKeeping(start, end, kind, sure, is_for_all_in_any(text))))
         best = sorted(likely, key=lambda scored: -scored[0])[:OF_A_MESSAGE]

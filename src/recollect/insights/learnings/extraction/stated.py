@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from recollect.insights.commands import Simple
 from recollect.insights.language.substance import makes_sense
+from recollect.insights.learnings.action_words import worded
 from recollect.insights.learnings.extraction.attempts import Attempts
 from recollect.insights.learnings.extraction.candidates import Draft, Place, evidence_of
+from recollect.insights.learnings.extraction.left_open import left_open
 from recollect.insights.learnings.extraction.observed import Observed
 from recollect.insights.learnings.extraction.places import below, root_of
 from recollect.insights.learnings.identity import bounded
@@ -234,28 +236,69 @@ _URGENT: Final = re.compile(r"\b(?:urgent|asap|critical|blocker|blocking|dringen
 _IMPORTANT: Final = re.compile(r"\b(?:important|high[ -]prio(?:rity)?|wichtig|crucial)\b", re.IGNORECASE)
 
 
-def left_to_do(observed: Observed) -> list[Draft]:
-    """Return the remaining work that the assistant's last message lists, as actions; at most six.
+_GO_AHEAD: Final = re.compile(
+    r"\W*(?:yes|yep|yeah|sure|ok|okay|go|continue|please|do|proceed|ja|jo|klar|gerne|mach|weiter|oui|vas-y|sí|si|dale|sim|da"
+    r"|да|давай|好|继续|はい|お願い)\b.{0,60}\Z",
+    re.IGNORECASE | re.DOTALL,
+)
+"""An answer that has the assistant do what it listed."""
 
-    Only if it is the last message of the session: a session that continues resumes its list.
+
+def left_to_do(observed: Observed) -> list[Draft]:
+    """Return the work that the assistant's closing messages leave open, as actions; at most six, the last ones.
+
+    A message closes a turn if a person speaks next, or nobody. What is spoken of again in the session, or answered with
+    a go-ahead, is no longer left by it.
     """
-    last: Event | None = None
-    for event in reversed(observed.events):
-        payload = event.payload
-        if isinstance(payload, UserMessage) and payload.origin != "injected" and not event.is_sidechain:
-            return []
-        if isinstance(payload, AssistantMessage) and payload.text.strip() and not event.is_sidechain:
-            last = event
-            break
-    if last is None or observed.session.parent_session or not isinstance(last.payload, AssistantMessage):
+    if observed.session.parent_session:
         return []
-    drafts = []
-    for said in _items(without_own_blocks(last.payload.text)[-_TAIL:].splitlines())[:_MOST]:
-        priority: Priority = "urgent" if _URGENT.search(said) else "high" if _IMPORTANT.search(said) else ""
-        evidence = [evidence_of(last, "assistant", said)]
-        features = {"left to do at the end": 0.5}
-        drafts.append(Draft("action", said, Place("repo"), "assistant", evidence, features, priority))
-    return drafts
+    talk = [event for event in observed.events if _is_talk(event)]
+    drafts: list[Draft] = []
+    for at, event in enumerate(talk):
+        after = talk[at + 1 :]
+        payload = event.payload
+        if not isinstance(payload, AssistantMessage) or (after and not isinstance(after[0].payload, UserMessage)):
+            continue
+        if after and _GO_AHEAD.match(getattr(after[0].payload, "text", "")):
+            continue
+        text = without_own_blocks(payload.text)[-_TAIL:]
+        for said in _unique((*_items(text.splitlines()), *(text[one.start : one.end] for one in left_open(text)))):
+            if not after or not _is_taken_up(said, after):
+                priority: Priority = "urgent" if _URGENT.search(said) else "high" if _IMPORTANT.search(said) else ""
+                evidence = [evidence_of(event, "assistant", said)]
+                features = {"left to do at the end": 0.5}
+                drafts.append(Draft("action", said, Place("repo"), "assistant", evidence, features, priority))
+    return drafts[-_MOST:]
+
+
+def _is_talk(event: Event) -> bool:
+    payload = event.payload
+    if event.is_sidechain:
+        return False
+    if isinstance(payload, UserMessage):
+        return payload.origin != "injected"
+    return isinstance(payload, ToolCall) or (isinstance(payload, AssistantMessage) and bool(payload.text.strip()))
+
+
+def _unique(found: Iterable[str]) -> list[str]:
+    """Return what was found without what an earlier one says a part of, or the whole."""
+    kept: list[str] = []
+    for said in found:
+        if not any(said in other or other in said for other in kept):
+            kept.append(said)
+    return kept
+
+
+def _is_taken_up(said: str, after: Sequence[Event]) -> bool:
+    """Return whether what is said, or done, later has most words of what was left."""
+    stems = [stem[:-1].lower() for stem in worded(said).stems]
+    for event in after:
+        payload = event.payload
+        text = str(payload.arguments) if isinstance(payload, ToolCall) else getattr(payload, "text", "")
+        low = text[:_TAIL].lower()
+        if 2 * sum(stem in low for stem in stems) >= len(stems):
+            return True
+    return False
 
 
 def _items(lines: Sequence[str]) -> list[str]:
@@ -281,4 +324,4 @@ def _items(lines: Sequence[str]) -> list[str]:
             else:
                 found.append(item["said"])
     plain = (_PUT_OFF.sub("", re.sub(r"[*_`]{2,}", "", said).strip()).rstrip() for said in found)
-    return [said for said in plain if len(said) > 7 and not _NOTHING.match(said) and makes_sense(said)]
+    return [said for said in plain if len(said) > 7 and not _NOTHING.match(said) and makes_sense(said)][:_MOST]
