@@ -350,7 +350,7 @@ def _decisions(retro: Retro) -> Section:
         f"{count(decided.made)} made, {count(decided.superseded)} superseded, {count(decided.reversed)} reversed, "
         f"{count(decided.contradicted)} contradicted"
     )
-    revoked = f", {count(decided.revoked)} revoked (their session says them no more)" if decided.revoked else ""
+    revoked = f", {count(decided.revoked)} revoked (no longer found, or taken back)" if decided.revoked else ""
     unsure = f"{plural(decided.uncertain, 'sentence')} that may decide something left out: recollect decisions"
     return Section("Decisions", (said + revoked, *([unsure] if decided.uncertain else [])), tables=tables)
 
