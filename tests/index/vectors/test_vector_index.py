@@ -107,7 +107,13 @@ def test_the_scan_of_signs_finds_what_an_exact_scan_finds(tmp_path: Path, monkey
     assert found is not None
     assert found.count > 1000
     missed = total = 0
-    for question in ("how is a secret kept out of the index", "which events are hidden", "what a rebuild does"):
+    questions = (
+        "how is a secret kept out of the index", "which events are hidden", "what a rebuild does",
+        "who may read a session", "when is text deleted", "how to add an agent",
+        "what a backup contains", "where the daemon listens",
+        "why a decision holds", "which words are searched",
+    )  # fmt: skip
+    for question in questions:
         vector = embedder.embed([question])[0]
         exact = np.argsort(-found.exact(vector), kind="stable")[:20]
         near = {near.key for near in index.nearest(question, limit=20)}
