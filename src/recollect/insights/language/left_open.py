@@ -21,6 +21,11 @@ _SUPPOSED: Final = re.compile(
 """Words of what only might be, or need not be."""
 
 
+def may_leave_open(low: str) -> bool:
+    """Return whether any sentence of a text in lower case can leave work open; of most texts this says no, soon."""
+    return any(one.spoken("unfinished").search(low) for one in (words_of("en"), *_heard(low)))
+
+
 def leaves_open(low: str) -> bool:
     """Return whether a sentence in lower case says in one of its likely languages that work is left, and is real."""
     is_open = any(one.spoken("duty").search(low) and one.spoken("unfinished").search(low) for one in _heard(low))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from recollect.insights.language.left_open import leaves_open
+from recollect.insights.language.left_open import leaves_open, may_leave_open
 from recollect.insights.language.projection import lower, project
 from recollect.insights.language.sentences import sentences
 from recollect.insights.language.substance import makes_sense
@@ -29,6 +29,8 @@ def left_open(text: str, *, of_human: bool = False) -> Iterator[OpenSentence]:
     if len(text) > _LONGEST_MESSAGE or (of_human and is_scripted(text)):
         return
     prose = lower(project(text, of_human=of_human))
+    if not may_leave_open(prose):
+        return
     spans = [span for span in sentences(prose) if _LEAST <= span[1] - span[0] <= _LONGEST]
     for start, end in spans:
         said = text[start:end]
