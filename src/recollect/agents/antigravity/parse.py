@@ -103,7 +103,7 @@ def edits_of_call(name: str, arguments: Json) -> tuple[FileEdit, ...]:
 
 
 def read_result(reading: Reading, kind: str, said: str) -> None:
-    """Emit a step that is a tool's result. Failures are told by the step's status, or by how the text begins."""
+    """Emit a step that is a tool's result. The step's status, or how the text begins, says that it failed."""
     call = _answered(reading, kind)
     first = said[:_FIRST_CHARS]
     found = _EXIT.search(first)

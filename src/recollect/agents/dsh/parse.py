@@ -231,7 +231,7 @@ def _give_call(reading: Reading, call_id: str, name: str, written: Json) -> None
 
 
 def read_result(reading: Reading, data: dict[str, Any]) -> None:
-    """Emit a result. A failure is told by the block, by an error beside the message, or by an exit code."""
+    """Emit a result. The block, an error beside the message, or an exit code says that a call failed."""
     message = reading.mapping(data, "message")
     block = next((mapping(b) for b in items(message.get("content")) if mapping(b).get("type") == "tool-result"), {})
     call_id = text(mapping(message.get("source")).get("callId")) or text(block.get("toolCallId"))
