@@ -66,9 +66,9 @@ class OpenHome:
         self.stale: tuple[str, ...] = ()
         """What that could not ingest: until it can, no answer claims that something does not exist."""
         self.keeper: Callable[[], tuple[str, ...]] | None = None
+        """In the daemon's own process: how a read waits for what was noticed; None elsewhere."""
         self.searches_in_turn = False
         """Whether a search looks at one part of the index after the other, as where other processes answer too."""
-        """In the daemon's own process: how a read waits for what was noticed; None elsewhere."""
         self.index: TextIndex | None = None
         """The text index, once a search opened it."""
         self._lock = threading.RLock()
