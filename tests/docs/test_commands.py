@@ -22,6 +22,7 @@ SHELLS = {"", "sh", "bash", "console", "shell"}
 _INLINE = re.compile(r"`(recollect [^`\n]+)`")
 _IN_SHELL = re.compile(r"(?:^|[;|&(] *|\bdo |-- |\$ )(recollect(?: [^;|&)>\n]*)?)", re.M)
 _WHOLE = re.compile(rf"^\s*(recollect (?:{'|'.join(VERB_NAMES)})\b.*)$", re.M)
+_QUOTES = re.compile(r"(?<!from )\brecollect [-a-z{]")
 _ENDS = re.compile(r"\s(?:[|&;>#]|2>|<\s).*")
 _PLACEHOLDER = re.compile(r"…|\.\.\.|<[^>]*>|\[[^\]]*\]|\{[^}]*\}|\$\w+")
 
@@ -37,8 +38,8 @@ def quoted() -> Iterator[tuple[str, str]]:
             if block.language in SHELLS:
                 yield from ((name, line) for line in _IN_SHELL.findall(block.text) if "[OPTIONS]" not in line)
     for path in (REPOSITORY / "src").rglob("*.py"):
-        name = path.relative_to(REPOSITORY).as_posix()
-        for text in _strings(ast.parse(path.read_text("utf-8"))):
+        name, code = path.relative_to(REPOSITORY).as_posix(), path.read_text("utf-8")
+        for text in _strings(ast.parse(code)) if _QUOTES.search(code) else ():
             yield from ((name, line) for line in _INLINE.findall(text))
             yield from ((name, line) for line in _WHOLE.findall(text))
 

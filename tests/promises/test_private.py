@@ -82,10 +82,13 @@ def planted(tmp_path_factory: pytest.TempPathFactory) -> Planted:
     return Planted(tmp_path_factory.mktemp("planted"))
 
 
+_FOLDED = {kind: secret.lower().encode() for kind, (_, secret) in PLANTED.items()}
+
+
 def seen_in(content: bytes) -> list[str]:
     """Return the kinds of secret that stand in `content`, in whatever case (an index may fold it)."""
     folded = content.lower()
-    return [kind for kind, (_, secret) in PLANTED.items() if secret.lower().encode() in folded]
+    return [kind for kind, secret in _FOLDED.items() if secret in folded]
 
 
 def test_no_file_of_the_home_holds_a_secret(planted: Planted) -> None:

@@ -13,6 +13,7 @@ import re
 import stat
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fnmatch import translate
+from functools import lru_cache
 from typing import NamedTuple
 
 import msgspec
@@ -266,6 +267,7 @@ def _homes(adapter: Adapter) -> frozenset[str]:
     return frozenset(homes)
 
 
+@lru_cache(4096)
 def _whole(pattern: str) -> str:
     """Return a glob over a whole path as a regular expression; "*" stays in one folder."""
     segments = [
