@@ -12,11 +12,13 @@ import shutil
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import apsw
 import msgspec
 
 from benchmarks.support import corpora
@@ -28,6 +30,7 @@ from benchmarks.support.roofline import roofline
 from benchmarks.support.starting import PROGRAM, Command, daemon, environment, over_python, told
 from recollect import Memory
 from recollect.config import Config, config_toml
+from recollect.paths import DATABASE_NAME
 
 APPENDS = 40
 STARTS = 15
@@ -38,6 +41,8 @@ MUST_PEAK_MB = 300
 MUST_STORE_SHARE = 0.45
 _LEAST_SECONDS = 0.1
 """A phase that took less is not named."""
+_LEAST_SHARE = 0.003
+"""A table that takes less of the source is not named."""
 
 
 def cold_ingest(corpus: Corpus, home: Path, *, settings: Config | None = None) -> dict[str, Any]:
@@ -66,12 +71,14 @@ def cold_ingest(corpus: Corpus, home: Path, *, settings: Config | None = None) -
         "cpu_seconds": round(run.cpu_seconds, 2),
         "cpu_ms_per_mb": round(run.cpu_seconds * 1000 / max(1e-9, taken / 1e6), 1),
         "peak_tree_bytes": run.memory.tree_bytes,
+        "peak_anonymous_bytes": run.memory.anonymous_bytes,
         "peak_largest_process_bytes": run.memory.largest_bytes,
         "processes": run.memory.processes,
         "store_share": round(stored / max(1, taken), 4),
         "archive_share": round(storage["archive_bytes"] / max(1, taken), 4),
         "database_share": round(storage["database_bytes"] / max(1, taken), 4),
         "index_share": round(storage["index_bytes"] / max(1, taken), 4),
+        "table_shares": table_shares(home, max(1, taken)),
         "stage_cpu_seconds": {k: round(v, 2) for k, v in sorted(stages.items(), key=lambda x: -x[1])},
         "phase_seconds": {k: round(v, 2) for k, v in said["phase_seconds"].items()},
         "roofline": bound,
@@ -79,6 +86,16 @@ def cold_ingest(corpus: Corpus, home: Path, *, settings: Config | None = None) -
         "state": report["state"],
         "notes": report["notes"],
     }
+
+
+def table_shares(home: Path, source_bytes: int) -> dict[str, float]:
+    """Return what each table of the database takes with its indexes, as a share of the source; the largest first."""
+    with closing(apsw.Connection(str(home / DATABASE_NAME), flags=apsw.SQLITE_OPEN_READONLY)) as db:
+        found = db.execute(
+            "SELECT coalesce(m.tbl_name, s.name), sum(s.pgsize) FROM dbstat s LEFT JOIN sqlite_schema m USING (name) "
+            "WHERE s.aggregate = TRUE GROUP BY 1 ORDER BY 2 DESC"
+        )
+        return {str(table): round(int(str(size)) / source_bytes, 4) for table, size in found}
 
 
 def nothing_changed(corpus: Corpus, home: Path) -> dict[str, Any]:
@@ -210,6 +227,14 @@ def render(figures: dict[str, Any]) -> str:
     busy = cold["cpu_seconds"] / max(1e-9, cold["process_seconds"] * bound["cores"])
     told = f"*{largest}* takes most CPU, {works[largest] / whole:.0%}"
     lines += ["", f"What bounds it: {told}; the run used {busy:.0%} of {bound['cores']} cores."]
+    large = {name: share for name, share in cold["table_shares"].items() if share >= _LEAST_SHARE}
+    tables = ", ".join(f"{name} {share:.3f}" for name, share in large.items())
+    lines += [
+        "",
+        "What bounds the store, as shares of the source: the transcripts themselves, compressed and sealed, "
+        f"{cold['archive_share']:.3f}; the word index with static vectors {cold['index_share']:.3f}; tables with their "
+        f"indexes: {tables} (`block` holds the texts of events, compressed).",
+    ]
     if "sync_shares" in figures:
         sync = figures["sync_shares"]
         parts = ", ".join(f"{stage} {share} %" for stage, share in sync["percent"].items())
@@ -232,8 +257,9 @@ def _rows(figures: dict[str, Any]) -> list[tuple[str, str, str]]:
     ]
     if cold["peak_tree_bytes"] is not None:
         peak = f"{cold['peak_tree_bytes'] / 1e6:.0f} MB in {cold['processes']} processes"
-        largest = f"{(cold['peak_largest_process_bytes'] or 0) / 1e6:.0f} MB"
-        rows.append(("peak memory", f"{peak}; largest process {largest}", f"{MUST_PEAK_MB} MB"))
+        own = f"{(cold['peak_anonymous_bytes'] or 0) / 1e6:.0f} MB without pages of files, which the system takes back"
+        largest = f"{own}; largest process {(cold['peak_largest_process_bytes'] or 0) / 1e6:.0f} MB"
+        rows.append(("peak memory", f"{peak}; {largest}", f"{MUST_PEAK_MB} MB"))
     rows += [
         ("store / source", f"{cold['store_share']:.3f}", f"{MUST_STORE_SHARE:.2f}"),
         ("archive, database, index / source", shares, ""),
