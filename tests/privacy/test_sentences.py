@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 
 from recollect.privacy import Redactor
@@ -55,8 +58,11 @@ REPLACED = {
     "the old one doesn't work, the password changed to {} on Friday": "Willow.31.Ridge",
     "the vault pin changed, now {}": "5529",
 }
+LINES = Path(__file__).with_name("told.txt").read_text("utf-8").splitlines()
+SAID = [line.replace("\\n", "\n") for line in LINES]
+TOLD = [tuple(line[2:].rsplit(" | ", 1)) for line in SAID if line.startswith("+ ")]
+HARMLESS = [line[2:] for line in SAID if line.startswith("- ")]
 ONLY_HELD_BACK = [
-    "the staging password is swordfish.",
     "密码是 lotus_92a",
     "пароль: это kot-1999z",
     "hasło to Zielony!45",
@@ -105,6 +111,27 @@ def test_a_credential_told_in_a_sentence_is_replaced(sentence: str, secret: str)
     text = sentence.format(secret)
     assert secret not in REDACTOR.redact_text(text)[0]
     assert tells_credential(text)
+
+
+def test_a_credential_is_replaced_in_whatever_words_it_is_told() -> None:
+    assert len(TOLD) > 250
+    assert [said for said, secret in TOLD if secret in REDACTOR.redact_text(said)[0]] == []
+    assert [said for said, _ in TOLD if not tells_credential(said)] == []
+
+
+def test_talk_about_credentials_is_left_alone() -> None:
+    assert len(HARMLESS) > 550
+    assert [said for said in HARMLESS if REDACTOR.redact_text(said) != (said, ())] == []
+    assert [said for said in HARMLESS if tells_credential(said)] == []
+
+
+def test_the_sieve_suspects_every_record_in_which_a_sentence_tells_a_credential() -> None:
+    for said, _ in TOLD:
+        for text in (said, json.dumps([said]), json.dumps([json.dumps(said)]), said.replace(" ", "\x1b[0m ")):
+            for is_ascii in (True, False):
+                raw = json.dumps({"text": text}, ensure_ascii=is_ascii).encode()
+                if REDACTOR.redact_value({"text": text})[1]:
+                    assert REDACTOR.suspects(raw, [len(raw)]) == [0], raw
 
 
 @pytest.mark.parametrize("text", ONLY_HELD_BACK)

@@ -61,7 +61,7 @@ _NO_PASS = frozenset(
     "bypass compass encompass surpass trespass overpass underpass multipass singlepass firstpass onepass".split()
 )
 _PASSED = frozenset("first second third one two single multi render shader by test tests build sanity of all".split())
-_KEY_OF = frozenset(
+KEY_OF = frozenset(
     """api access secret private priv auth authentication encryption encrypt signing sign master app application account
     admin client consumer deploy deployment hmac license licence recovery service session shared storage subscription
     webhook preshared integration write ingest ingestion server bot function functions host live test sandbox root
@@ -69,7 +69,7 @@ _KEY_OF = frozenset(
     merchant publish provider platform backend internal registry package management read readwrite sts decryption vault
     authtoken otp totp backup""".split()
 )
-_NO_KEYS = frozenset(
+NO_KEYS = frozenset(
     """public pub publishable publickey cache primary foreign sort partition idempotency object unique index lookup row
     group dedupe dedup merge translation i18n event state config route query react item map dict sorting order column
     field hot short shortcut keyboard arrow any each parent child child key registry hkey page scroll search message
@@ -77,7 +77,7 @@ _NO_KEYS = frozenset(
     escape esc tab control ctrl alt meta shift space up down home end del delete insert return composite natural
     surrogate candidate super alternate""".split()
 )
-_NO_TOKENS = frozenset(
+NO_TOKENS = frozenset(
     """max min num count total input output prompt completion cached cache stop eos bos pad next page continuation sync
     resume start end pagination cancellation cancel special unk mask sep cls first last current prev previous each per
     reasoning thinking context budget line text word delimiter operator keyword punctuation identifier separator
@@ -130,7 +130,7 @@ def _of_last(last: str, before: str, name: str) -> Strength:
         return _of_key(last.removesuffix("s").removesuffix("key"), before, upper=name.isupper() and "_" in name)
     if last.endswith(("token", "tokens")):
         qualifier = last.removesuffix("s").removesuffix("token") or before
-        return "" if qualifier in _NO_TOKENS or last == "tokens" else "token"
+        return "" if qualifier in NO_TOKENS or last == "tokens" else "token"
     if last.endswith("secret") or last in ("secrets", "mnemonic"):
         return "secret"
     if last in ("credential", "credentials", "creds", "auth", "authorization", "jwt", "pat", "sas", "cookie", "bearer"):
@@ -143,9 +143,9 @@ def _of_last(last: str, before: str, name: str) -> Strength:
 def _of_key(qualifier: str, before: str, *, upper: bool) -> Strength:
     """Return what `…key` says: of the many kinds of keys only some are secret."""
     qualifier = qualifier or before
-    if not qualifier or qualifier in _NO_KEYS:
+    if not qualifier or qualifier in NO_KEYS:
         return ""
-    if qualifier in _KEY_OF or qualifier.endswith(("api", "secret", "access", "auth", "private")):
+    if qualifier in KEY_OF or qualifier.endswith(("api", "secret", "access", "auth", "private")):
         return "secret"
     return "secret" if upper else "key"
 
@@ -177,11 +177,7 @@ _PLACES = late_pattern(
   | (?P<prompt> [ ]?(?: \[[^\]\n\"]{{0,40}}\] | (?<=[ ])\([^()\n\"]{{0,60}}\)
         | (?:for|of|to|on)[ ](?: '[^'\n\"]{{1,120}}' | [^\n:\"]{{1,80}}? ) )[ ]?[:=][ \t]{{0,8}} )
   | (?P<cell> {_CLOSE}(?: [ \t]{{0,60}}[|│┃║][ \t]{{0,8}} | \t{{1,8}} | [ ]{{2,60}} ) )
-  | (?P<prose> {_CLOSE}(?:[ \t]+(?:for|of|on|to|in|from|here|there|field|value)\b
-            (?:[ \t]+[A-Za-z0-9_./@:'-]{{1,40}}){{0,4}}?)?
-        [ \t]+(?:is|was|were|=|→|->|will[ ]be|should[ ]be|to|as|now)
-        (?:[ \t]+(?:generated|created|set|changed|reset)[ ](?:for|to|as)(?:[ ][^\s:]{{1,60}}:)?)?
-        (?:[ \t]+(?:now|set[ ]to|currently|still|called|just|also|actually|simply))?:?[ \t]+ )
+  | (?P<prose> {_CLOSE}[ \t]+(?:is|was|=|→|->|to|as)(?:[ \t]+(?:now|set[ ]to|still))?:?[ \t]+ )
   | (?P<call> (?:[\"'][ \t]{{0,4}},[ \t]{{0,8}} | \([ \t]? )(?=[\"']) )
   | (?P<blank> [ \t]{{1,4}} )
     """,
@@ -191,10 +187,10 @@ _NO_MORE = r"(?![A-Za-z0-9_]|\([A-Za-z_)])"
 """After a name: neither more of it nor a call."""
 _NO_WORD = (
     r"(?! (?!(?:is|was|were|to|as|now|will|should|for|of|on|in|from|here|there|field|value|val|type|sensitive|secure"
-    r"|secret|description|required|enabled|string|content|plaintext)\b)[a-z_]{1,40}(?:[\s,;.)]|\\[nrt]))"
+    r"|secret|description|required|enabled|string|content|plaintext)\b)[a-z_]{1,40}+(?:[\s,;.)]|\\[nrt]))"
 )
 """After the name of a token: no plain word, which is what stands there most often."""
-_OPEN = late_pattern(r"(?:[*_]{0,3}(?:[rbfuRBFU]{1,2}(?=[\"']))?([\"'`])|[*_]{0,3}(?:base64:)?)", re.ASCII)
+_OPEN = late_pattern(r"(?:[*_]{0,3}(?:[rbuRBU]{1,2}(?=[\"']))?([\"'`])|[*_]{0,3}(?:base64:)?)", re.ASCII)
 _QUOTED = {quote: re.compile(rf"((?:[^{quote}\\\r\n]|\\[^\r\n]){{1,{VALUE_MAX_CHARS}}}+){quote}") for quote in "\"'`"}
 _BARE = late_pattern(rf"[^\x00-\x20\x7f\xa0\"'`]{{1,{VALUE_MAX_CHARS}}}")
 # Where a value without quotes ends though no blank does: at what begins the next one, in shells, addresses, lists,
@@ -205,6 +201,7 @@ _NEXT = late_pattern(
 )
 _TRAILING = late_pattern(r"[.,;:?)\]}>*_|]+\Z")
 _OPEN_TAG = late_pattern(r"<(?![/!?])[^<>]*\Z")
+_PLAIN = late_pattern(r"(?:.* )?[A-Za-z]?[a-z]+\Z")
 _COMPOUND = late_pattern(r"[a-z](?:Password|Passphrase)\Z")
 _SETTERS = frozenset(("requirepass", "masterauth", "storepass", "keypass", "authtoken"))
 
@@ -269,6 +266,8 @@ def _judge(match: re.Match[str]) -> tuple[Strength, int, int] | None:
         return None
     kind = place.lastgroup or ""
     if kind in ("blank", "cell") and "$" in name:
+        return None
+    if kind == "prose" and _PLAIN.match(name):  # of a word `sentences` judges
         return None
     if place["below"] is not None:
         if ":" not in place[0]:
@@ -374,15 +373,11 @@ _RAW_JUNK = rf"(?:\\+[nr]|{_RAW_CODE}|\\+|[\"'`*\])}}\s(,_;<+-]|\^?\[[0-9;]*[A-Z
 _RAW_NEAR = rf"(?:[^\\%&\x1b\[^\xc2]{{1,48}}+|(?!{ENCODED_RAW})[\s\S]){{0,10}}+{ENCODED_RAW}"
 """Something encoded soon after a name: what it hides is told from the decoded text."""
 _RAW_ASSIGNED = r"(?:[:=|>]|%(?:25){0,4}3[AaDdEe]|&(?:amp;){0,4}gt;|\xe2\x94|\xe2\x86)"
-_RAW_WORD = r"(?:is|was|were|to|as|now|will be|should be)(?![A-Za-z])"
 _RAW_BETWEEN = (
     rf"(?:[ ]?[\[(][^\"\\\n\])]{{0,60}}[\])][ ]?[:=]|{_RAW_BESIDE}{{0,60}}+"
-    r"(?:(?:for|of|on|to|in|from|here|there|field|value)(?![A-Za-z])"
-    rf"(?: '[^'\n\"]{{1,120}}'|[^\"\\\n:=]{{1,160}}+(?=[:=])"
-    rf"|(?:[ \t]+[^\s\"\\]{{1,40}}){{0,4}}?[ \t]+(?={_RAW_WORD})))?"
-    rf"(?:[ ]?{_RAW_ASSIGNED}|{_RAW_WORD}"
-    rf"(?: (?:generated|created|set|changed|reset|now|still|currently|called|just|also|actually"
-    rf"|simply|for|to|as) ?[^\s\"]{{0,60}}){{0,3}}))(?:{_RAW_JUNK}|[:=>]){{0,200}}+"
+    rf"(?:(?:for|of|on|to)(?: '[^'\n\"]{{1,120}}'|(?![A-Za-z])[^\"\\\n:=]{{1,160}}+(?=[:=])))?"
+    rf"(?:[ ]?{_RAW_ASSIGNED}|(?:is|was|to|as)(?![A-Za-z])(?:(?:[ \t]|\\+t)+(?:now|set to|still))?))"
+    rf"(?:{_RAW_JUNK}|[:=>]){{0,200}}+"
 )
 """What prose and prompts put between a name and its value."""
 _RAW_PAIR = (

@@ -117,7 +117,7 @@ _NETRC = Detector(
         rf"(?:machine[ \t]{{1,8}}[^\s\\]{{1,255}}|default){LINE_END}login[ \t]{{1,8}}[^\s\\]{{1,255}}{LINE_END}"
         r"password[ \t]{1,8}([^\s\"'\\]{4,256}+)"
     ),
-    raw=raw_pattern(r"(?:machine|default)[ \t\\%&][^\n]{0,300}?login"),
+    raw=raw_pattern(r"(?:machine|default)[ \t\\%&](?s:.){0,300}?login"),
     validate=plausible_word,
 )
 _PGPASS = Detector(
