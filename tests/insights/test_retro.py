@@ -14,7 +14,7 @@ from recollect.insights.retro.builder import Retrospective, SessionFacts, Span, 
 from recollect.insights.retro.decided import DecisionFacts
 from recollect.insights.retro.fixes import below, fix_of, repairs_of
 from recollect.insights.retro.report import EVIDENCE, MAX_LINES, MAX_SESSIONS, Retro
-from recollect.insights.signals import RuleObserver
+from recollect.insights.signals.observer import RuleObserver
 from recollect.insights.stream import SessionEvents
 from recollect.model.events import Event, SourceLocation
 from recollect.model.insights import signals as kinds

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import time
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -16,7 +15,7 @@ import msgspec
 
 from recollect.erasure.records import says
 from recollect.errors import IndexUnavailable, StoreLocked
-from recollect.files import move
+from recollect.files import move, remove_folder
 from recollect.index.text.engine import dead_share, shard_names
 from recollect.index.text.refresh import add_all_entries, add_events, mend_index
 from recollect.index.text.writer import IndexWriterSet
@@ -104,7 +103,7 @@ def remake_shards(home: Home, reader: Reader, shards: Collection[str], sessions:
     """
     new = home.index.with_name(_NEW)
     try:
-        shutil.rmtree(new, ignore_errors=True)
+        remove_folder(new, ignore_errors=True)
         count = 0
         ranges = [ChangeRange(0, number, 0, _LAST_SEQ) for number in sessions]
         with IndexWriterSet.open(new) as index:
@@ -114,8 +113,8 @@ def remake_shards(home: Home, reader: Reader, shards: Collection[str], sessions:
         for name in sorted(shards):
             _put(new / name if name in made else None, home.index / name)
         for path in home.index.glob("*.damaged"):
-            shutil.rmtree(path)
-        shutil.rmtree(new)
+            remove_folder(path)
+        remove_folder(new)
     except OSError as error:
         raise IndexUnavailable(
             f"parts of the search index cannot be replaced: {error.strerror or error}",
@@ -126,7 +125,7 @@ def remake_shards(home: Home, reader: Reader, shards: Collection[str], sessions:
 
 def _put(new: Path | None, place: Path) -> None:
     if place.exists():
-        shutil.rmtree(place)
+        remove_folder(place)
     if new is not None:
         place.parent.mkdir(parents=True, exist_ok=True)
         move(new, place, durable=False)
@@ -191,4 +190,4 @@ def clear_derived(home: Home) -> None:
     for path in home.folder.glob(f"{home.database.stem}.damaged.db*"):
         path.unlink(missing_ok=True)
     if home.rebuild.exists():  # whoever opened the memory for writing has finished one that was complete
-        shutil.rmtree(home.rebuild, ignore_errors=True)
+        remove_folder(home.rebuild, ignore_errors=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Literal
 
 from recollect.archive.chunks import Hole
 from recollect.clock import now_us
@@ -21,6 +22,7 @@ from recollect.store.erasure.taken_back import Overruling
 from recollect.store.home import Home
 from recollect.store.reader import Reader
 
+Judging = Callable[[str, Literal["retire", "done"]], None]
 _STILL_GOING_US = 86_400_000_000
 _LOOKING = "looking for it"
 
@@ -45,12 +47,13 @@ def plan_of(
 
 
 def forget_selection(
-    opened: Opened, selection: ForgetSelection, *, overruling: Overruling, retire: Callable[[str], None],
+    opened: Opened, selection: ForgetSelection, *, overruling: Overruling, judge: Judging,
     tell: StageProgress,
 ) -> tuple[ForgetReport, list[str]]:  # fmt: skip
     """Forget a selection; return its report and the uids of sessions to analyse again. Raises as `forget`.
 
-    retire: called with the ids of learnings that what goes had taken back, before anything goes.
+    judge: called, before anything goes, with the ids of learnings that what goes had taken back, and of actions that it
+    had shown to be done.
     """
     at = now_us()
     resume(opened, at=at, tell=tell)
@@ -61,7 +64,7 @@ def forget_selection(
         if chosen.is_empty and not written.marks:
             return ForgetReport("nothing", notes=notes), []
         report = ForgetReport("done", kept_copies=chosen.kept_copies, notes=notes)
-        _name_along(report, stored, chosen, written, overruling)
+        done = _name_along(report, stored, chosen, written, overruling)
         report.learned = [NoteToForget(one.name) for one in report.learned]
         report.files = _files_of(stored, chosen, opened.home, selection.pattern)
         pattern = compiled(selection.pattern) if selection.pattern else None
@@ -69,7 +72,9 @@ def forget_selection(
             at, pattern=pattern, is_everywhere=_is_only(selection, "pattern"), repos=_repos(stored, selection)
         )
         for one in report.taken_back:
-            retire(one.name.partition(":")[2])
+            judge(one.name.partition(":")[2], "retire")
+        for learning_id in done:
+            judge(learning_id, "done")
         again = forget(opened, stored, chosen, reasons, report, tell=tell)
     counted = ("whole_sessions", "partial_sessions", "sources", "records", "events", "written", "bytes")
     add_audit(opened.home.folder, "forget", {name: getattr(report, name) for name in counted}, at=at)
@@ -78,8 +83,11 @@ def forget_selection(
 
 def _name_along(
     report: ForgetReport, stored: SelectionReader, chosen: Chosen, written: Written, overruling: Overruling
-) -> None:
-    """Name the learnings, decisions and notes that go, with their events or for their text, and what they took back."""
+) -> list[str]:
+    """Name the learnings, decisions and notes that go, with their events or for their text, and what they took back.
+
+    Return the ids of actions that what goes had shown to be done: they stay done.
+    """
     whole = {*chosen.whole, *chosen.emptied}
     partial = {uid: keys for uid, keys in chosen.partial.items() if uid not in whole}
     said = (name for name in written.marks if name.partition(":")[0] in COUNTED)
@@ -90,9 +98,12 @@ def _name_along(
     report.learned = [NoteToForget(stored.shown_name(name), stored.text_of(name)) for name in sorted(names)]
     report.learned += [NoteToForget(name, decisions[name]) for name in sorted(decisions)]
     added = {name.removeprefix("decision:") for name in names if name.startswith("decision:")}
-    taken_back = stored.taken_back_by(learnings, {*decisions, *added}, overruling)
+    gone = {*decisions, *added, *stored.retractions_leaving(leaving)}
+    taken_back = stored.taken_back_by(learnings, gone, overruling)
     report.taken_back = [NoteToForget(f"learning:{one.id}", one.text) for one in taken_back.learnings]
     report.holds_again = [NoteToForget(one.id, one.statement) for one in taken_back.decisions]
+    closed = {name.split(":")[1] for name in written.marks if name.startswith("closing:")}
+    return sorted(closed.union(stored.done_by(leaving)) - learnings)
 
 
 def _files_of(stored: SelectionReader, chosen: Chosen, home: Home, pattern: str) -> list[str]:

@@ -12,6 +12,7 @@ from functools import cache, lru_cache
 from typing import NamedTuple
 
 from recollect.insights.stream import SessionEvents
+from recollect.late import PATTERNS, late_pattern
 from recollect.model.events import Event
 from recollect.model.payloads import Json, ToolCall
 
@@ -38,7 +39,7 @@ _TWO = frozenset((
     ("bundle", "exec"), ("pnpm", "exec"), ("pnpm", "dlx"), ("npm", "exec"), ("yarn", "exec"), ("yarn", "dlx"),
     ("mise", "exec"), ("mise", "x"), ("direnv", "exec"), ("conda", "run"), ("coverage", "run"), ("nix", "develop"),
 ))  # fmt: skip
-_PYTHONS = re.compile(r"(?:python|pypy)[\d.]*(?:\.exe)?", re.IGNORECASE)
+_PYTHONS = late_pattern(r"(?:python|pypy)[\d.]*(?:\.exe)?", re.IGNORECASE)
 _PREPARING = frozenset(
     "cd pushd popd export set source . mkdir echo printf true : sleep ulimit umask unset local alias setopt".split()
 )
@@ -125,7 +126,7 @@ def _kept(command: str) -> tuple[Simple, ...]:
 @cache
 def _scanner() -> tuple[re.Pattern[str], re.Pattern[str]]:
     """Return the pieces of a command, and what makes one more than words and joints."""
-    return re.compile(_PIECE), re.compile(r"['\"\\<>()#\n]")
+    return PATTERNS.compile(_PIECE), PATTERNS.compile(r"['\"\\<>()#\n]")
 
 
 def _read(command: str) -> list[Simple]:

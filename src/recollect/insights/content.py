@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from recollect.insights.stream import SessionEvents
+from recollect.late import late_pattern
 from recollect.model.events import Event
 from recollect.model.payloads import FileEdit
 
 SEARCH, DIVIDER, REPLACE = ("<<<<<<< SEARCH", "------- SEARCH"), "=======", (">>>>>>> REPLACE", "+++++++ REPLACE")
 """What stands before, in and behind a block that says what is searched for and what takes its place."""
 
-_GONE = re.compile(r"\[[0-9,]+ characters not available: [^\n]*\]\Z")
+_GONE = late_pattern(r"\[[0-9,]+ characters not available: [^\n]*\]\Z")
 """What stands for a text whose bytes can be read no more (`store.bodies.hydrate`): it says nothing of lines."""
-_NUMBERED = re.compile(r" *+[0-9]++(?: |$)")
+_NUMBERED = late_pattern(r" *+[0-9]++(?: |$)")
 """Some agents show their edits to the model as lines with numbers and without hunk headers: `+12 text`."""
 
 

@@ -20,22 +20,23 @@ from recollect.insights.signals.endings import (
 )
 from recollect.insights.signals.turns import Turn, turns_of
 from recollect.insights.stream import SessionEvents
+from recollect.late import late_pattern
 from recollect.model.insights.signals import Signal, TestRun
 from recollect.model.sessions import Outcome
 from recollect.units import plural
 
-_UNABLE = re.compile(
+_UNABLE = late_pattern(
     r"(?:(?:unfortunately|sorry|i'm sorry|i apologi[sz]e|apologies|ok(?:ay)?)[,.;: ]{1,3}(?:but )?){0,3}"
     r"i(?:'m| am| was|'ve been| have been)? ?(?:unable to|not able to|cannot|can't|can not|could not|couldn't|failed to"
     r"|do not have (?:access|permission)|don't have (?:access|permission))\b"
     r"(?! (?:find|see|think of|spot|identify|detect) (?:any|a) (?:problem|issue|error|bug|reason))",
     re.IGNORECASE,
 )
-_BUILDS = re.compile(
+_BUILDS = late_pattern(
     r"(?:\b|_)(?:build|compile|check|lint|typecheck|type-check|tsc|mypy|ruff|eslint|clippy|vet|golangci-lint|pyright)\b"
 )
 """Words of commands whose failure leaves the work unfinished, like a failing test."""
-_INSTEAD = re.compile(
+_INSTEAD = late_pattern(
     r"\b(?:but|instead|however|you can|here(?:'s| is| are)|because|since|alternatively)\b", re.IGNORECASE
 )
 _SHORT_CHARS = 400

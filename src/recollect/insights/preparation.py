@@ -8,6 +8,7 @@ from typing import NamedTuple, TypeVar
 import msgspec
 
 from recollect.insights.digests import digest_of
+from recollect.insights.retractions import retractions_said
 from recollect.insights.sessions import session_of
 from recollect.insights.stages import Gated, GateRule, Lineage, Relations, Stages
 from recollect.insights.stream import Load, SessionEvents, by_session
@@ -41,7 +42,7 @@ def default_stages(rules: Sequence[GateRule] = (), *, is_ranked: bool = False) -
     from recollect.insights.decisions.relations import SubjectRelator
     from recollect.insights.decisions.segment import TurnSegmenter
     from recollect.insights.episodes import EditGrouper
-    from recollect.insights.signals import RuleObserver
+    from recollect.insights.signals.observer import RuleObserver
 
     ranker = None
     if is_ranked:
@@ -68,16 +69,17 @@ def analyse(
     stream = SessionEvents(events, load=load)
     kept = stream.kept
     about = session or session_of(stream.events)
-    signals = stages.observer.signals(kept)
+    signals = [*stages.observer.signals(kept), *retractions_said(kept)]
     gated = gate(kept, stages)
     conversations = stages.segmenter.conversations(kept, gated)
     decisions = stages.decider.decisions(kept, conversations)
     episodes = stages.grouper.episodes(kept, signals)
-    bindings = stages.binder.bindings(kept, conversations, decisions, episodes)
     if stages.ranker is not None:
-        ranked = [one for one in stages.ranker.decisions(kept, decisions) if not _is_of_agent(one, about)]
+        decisions = [one for one in stages.ranker.decisions(kept, decisions) if not _is_of_agent(one, about)]
+    sure = [one for one in decisions if one.status != "ranked"]
+    bindings = stages.binder.bindings(kept, conversations, sure, episodes)
+    if ranked := [one for one in decisions if one.status == "ranked"]:
         bindings += _of_ranked(stages.binder.bindings(kept, [], ranked, episodes), bindings)
-        decisions = in_order(kept, [*decisions, *ranked])
     digest = digest_of(stream, about, signals, gated, patterns=task_patterns or None)
     if kept is not stream:
         left = _left_behind(stream, stages)
@@ -88,8 +90,9 @@ def analyse(
 
 
 def _is_of_agent(decision: Decision, about: Session) -> bool:
-    """Return whether an agent wrote a message with the user's role: the prompt for its subagent."""
-    return bool(about.parent_session) and decision.speaker == "human"
+    """Return whether the weights found it in a message with the user's role that an agent wrote: the prompt for its
+    subagent."""
+    return decision.status == "ranked" and bool(about.parent_session) and decision.speaker == "human"
 
 
 def _of_ranked(bindings: Sequence[Binding], settled: Sequence[Binding]) -> list[Binding]:
@@ -98,16 +101,6 @@ def _of_ranked(bindings: Sequence[Binding], settled: Sequence[Binding]) -> list[
     return [
         msgspec.structs.replace(binding, status="ranked") for binding in bindings if binding.episode not in explained
     ]
-
-
-def in_order(session: SessionEvents, decisions: Iterable[Decision]) -> list[Decision]:
-    """Return decisions by the place of the words that decide."""
-
-    def place(decision: Decision) -> tuple[int, int]:
-        last = decision.evidence[-1]
-        return session.positions[last.event_id, last.part], last.start
-
-    return sorted(decisions, key=place)
 
 
 class _LeftBehind(NamedTuple):

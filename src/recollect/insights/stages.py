@@ -91,10 +91,10 @@ class Decider(Protocol):
 
 
 class Ranker(Protocol):
-    """Finds decisions that no rule finds."""
+    """Finds decisions that no rule finds, and refuses what is none."""
 
     def decisions(self, session: SessionEvents, known: Sequence[Decision]) -> list[Decision]:
-        """Return decisions with the status `ranked`, in order, none of which repeats a known one."""
+        """Return the known decisions that it does not refuse, and others with the status `ranked`, in order."""
         ...
 
 

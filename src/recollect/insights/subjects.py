@@ -10,22 +10,24 @@ import re
 from collections.abc import Container, Iterable
 from functools import cached_property, lru_cache
 
+from recollect.late import late_pattern
+
 READ_CHARS = 64 * 1024
 _KEPT = 16_384
 """Tokens whose words are remembered: the same few thousand come again and again."""
 
-_TOKEN = re.compile(r"[A-Za-z0-9_]++|[^\W\x00-\x7f]++")
-_PIECE = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]++|[0-9]++")
-_CODE = re.compile(r"`([^`\n]{1,80})`")
+_TOKEN = late_pattern(r"[A-Za-z0-9_]++|[^\W\x00-\x7f]++")
+_PIECE = late_pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]++|[0-9]++")
+_CODE = late_pattern(r"`([^`\n]{1,80})`")
 _SHORT_CODE = 2
 """Up to so many characters, code is anywhere ("i", "os")."""
 _REST = "[A-Za-z0-9_]"
 """What a name of code continues with: as in a token, so that "aA00²" is a name and a sign behind it."""
-_IDENTIFIER = re.compile(
+_IDENTIFIER = late_pattern(
     rf"\b(?:[a-z]++[A-Z]{_REST}*+|[A-Z][a-z0-9]++[A-Z]{_REST}*+|[A-Za-z0-9]++_{_REST}++|[A-Za-z_]{_REST}*+(?=\(\)))"
 )
-_NAME = re.compile(r"[\w@+.\[\]-]++")
-_LINE_NUMBER = re.compile(r":[0-9].*+", re.S)
+_NAME = late_pattern(r"[\w@+.\[\]-]++")
+_LINE_NUMBER = late_pattern(r":[0-9].*+", re.S)
 _SENTENCE_END = ".,;:!?)]}\"'"
 
 _EMPTY = frozenset(

@@ -14,6 +14,7 @@ from recollect.errors import ConfigError
 from recollect.insights.commands import Simple
 from recollect.insights.signals.calls import endings_of, note_of, text_of
 from recollect.insights.stream import SessionEvents
+from recollect.late import late_pattern
 from recollect.model.insights.digests import TaskRef
 from recollect.model.own import without_own_blocks
 from recollect.model.payloads import FileEdit, Lifecycle, UserMessage
@@ -52,7 +53,7 @@ FALSE_FRIENDS = frozenset(
     """.split()
 )
 """What stands before a hyphen and a number in names of standards, hashes, models, steps …, and is no tracker."""
-_NAMED_BEFORE = re.compile(
+_NAMED_BEFORE = late_pattern(
     r"(?:issues?|pr|prs|pull(?: request)?s?|mr|merge request|bugs?|tickets?|task|story|epic|fix(?:es|ed)?"
     r"|close[sd]?|resolve[sd]?|refs?|see|gh|github|gitlab|re|\()[\s:(\[*`'\"]{0,4}$",
     re.IGNORECASE,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Literal
 
 import msgspec
@@ -12,6 +12,7 @@ from recollect.model.own import without_own_blocks
 from recollect.model.payloads import Lifecycle, Payload, SessionStart, UserMessage
 from recollect.model.text import one_line
 from recollect.model.time import day_of
+from recollect.units import plural
 
 _WORKTREE = r"/\.(?:claude/)?worktrees(?:/|$)"
 Outcome = Literal["success", "fail", "abandoned", "unknown"]
@@ -152,6 +153,31 @@ def gone_note(evicted_at: int | None) -> str:
     if evicted_at is None:
         return ""
     return f"its raw text was evicted on {day_of(evicted_at)}: what its digest and decisions rest on is kept"
+
+
+class ForgottenPlace(msgspec.Struct, frozen=True):
+    """Records of a session that were forgotten. after: the number of the last event before them, None: there is none.
+    at: UTC microseconds."""
+
+    after: int | None
+    records: int
+    at: int
+
+
+_PLACES_NAMED = 5
+
+
+def forgotten_note(places: Sequence[ForgottenPlace]) -> str:
+    """Return a line that says where records of a session were forgotten, "" where none were."""
+    if not places:
+        return ""
+    told = [
+        f"{plural(place.records, 'record')} {'at the beginning' if place.after is None else f'after #{place.after}'} "
+        f"({day_of(place.at)})"
+        for place in places[:_PLACES_NAMED]
+    ]
+    more = f", and {len(places) - _PLACES_NAMED} other places" if len(places) > _PLACES_NAMED else ""
+    return f"forgotten here: {', '.join(told)}{more}"
 
 
 def gone_among(evicted_at: Collection[int | None]) -> str:

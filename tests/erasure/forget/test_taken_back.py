@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from recollect.model.learnings.learnings import GIVEN_STATES
 from tests.erasure.forget.test_along import planned
 from tests.erasure.forget.test_forgetting import forget
@@ -47,3 +49,41 @@ def test_what_nothing_takes_back_is_as_it_was(shop: Shop) -> None:
     done = forget(shop.memory, pattern="staging database")
     assert (done.taken_back, done.holds_again) == ([], [])
     assert holding(shop) == [SAID]
+
+
+def test_a_forgotten_word_that_was_no_decision_leaves_nothing_to_hold_again(shop: Shop) -> None:
+    rule = "Always run the linter before you commit."
+    shop.session("one").work(rule, "Noted.")
+    shop.session("two").work("You can stop running the linter.", "Noted.")
+    shop.memory.sync()
+    assert [one.text for one in planned(shop, pattern="stop running").taken_back] == [rule]
+    forget(shop.memory, pattern="stop running")
+    shop.memory.sync()
+    assert (rule in holding(shop), rule in decided(shop)) == (False, False)
+
+
+@pytest.mark.parametrize("selection", ["pattern", "session"])
+def test_what_was_done_stays_done_when_the_word_that_said_so_is_forgotten(shop: Shop, selection: str) -> None:
+    shop.session("one").work("Remind me to rotate the sentry key.", "Ok.")
+    second = shop.session("two").work("I've rotated the sentry key.", "Great.")
+    shop.memory.sync()
+    assert [one.state for one in shop.memory.learn.learnings()] == ["done"]
+    report = forget(shop.memory, **{selection: "rotated the sentry" if selection == "pattern" else second.uid})
+    assert report.learned == []
+    shop.memory.sync()
+    (action,) = shop.memory.learn.learnings()
+    assert (action.text, action.state) == ("rotate the sentry key.", "done")
+    assert [e.quote for e in action.evidence] == ["rotate the sentry key."]
+    shop.memory.maintenance.rebuild("all")
+    shop.memory.sync()
+    assert [one.state for one in shop.memory.learn.learnings()] == ["done"]
+
+
+def test_an_action_that_is_forgotten_with_the_word_that_it_is_done_is_gone(shop: Shop) -> None:
+    shop.session("one").work("Remind me to rotate the sentry key.", "Ok.").work(
+        "I've rotated the sentry key.", "Great."
+    )
+    shop.memory.sync()
+    forget(shop.memory, pattern="sentry")
+    shop.memory.sync()
+    assert shop.memory.learn.learnings() == []

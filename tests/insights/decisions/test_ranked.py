@@ -13,6 +13,7 @@ from recollect.insights import analyse, default_stages
 from recollect.insights.decisions.ranked import OF_A_TURN, DecisionRanker
 from recollect.insights.scorer import SentenceScorer
 from recollect.insights.scorer.features import SENTENCES, Turn, features_of
+from recollect.insights.scorer.few import few_features_of
 from recollect.insights.scorer.weights import ABOUT_FILE, TABLES_FILE, checked, weights
 from recollect.insights.stages import Lineage
 from recollect.model.events import Event
@@ -114,6 +115,18 @@ def test_a_score_is_the_sum_of_whole_weights_for_any_text(text: str, speaker: Sp
         own = {int(place) for owner, place in zip(features.owners, features.places, strict=True) if owner == number}
         for subject, score in scores.items():
             assert score == known.about.tables[subject].bias + sum(int(known.tables[subject][place]) for place in own)
+
+
+@given(TEXTS, SPEAKERS, TEXTS, TEXTS, st.booleans())
+def test_few_sentences_have_the_same_features_without_numpy(
+    text: str, speaker: Speaker, before: str, after: str, is_edited: bool
+) -> None:
+    turn = Turn(text, speaker, before, after, is_edited)
+    features, few = features_of(turn), few_features_of(turn)
+    assert [one.sentence for one in few] == features.sentences
+    for number, one in enumerate(few):
+        own = {int(place) for owner, place in zip(features.owners, features.places, strict=True) if owner == number}
+        assert one.places == own
 
 
 @settings(max_examples=100)

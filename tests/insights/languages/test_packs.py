@@ -11,12 +11,16 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from recollect.insights.language.detection import scripts
+from recollect.insights.language.left_open import places_of_duty
 from recollect.insights.language.pack import CODES, SCRIPTS, Lists, Pack, PackRule, Spoken, pack
 from recollect.insights.language.patterns import Pattern
 from recollect.insights.language.reader import Reading, readings, words_of
 from recollect.model.insights.nodes import MarkerCategory, Speaker
+from tests.examples import tried
 from tests.insights.decisions.stories import answered, decided
 
 EXAMPLES = Path(__file__).with_name("examples")
@@ -201,6 +205,16 @@ def test_rules_on_what_should_be_learned_are_whole_and_bounded(code: str) -> Non
         assert not list(_nested(expression)), rule.id
         assert rule.cues
         assert "said" in expression.groupindex or rule.meaning != "explicit" or rule.with_before, rule.id
+
+
+@pytest.mark.parametrize("code", CODES)
+@settings(max_examples=tried(60), deadline=None)
+@given(data=st.data())
+def test_a_sentence_is_looked_at_whatever_words_say_that_somebody_has_to_do_something(
+    code: str, data: st.DataObject
+) -> None:
+    said = data.draw(st.from_regex(words_of(code).spoken("duty")))
+    assert places_of_duty(said)
 
 
 @pytest.mark.parametrize("code", [code for code, script in SCRIPTS.items() if script != "latin"])

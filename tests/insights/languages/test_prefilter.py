@@ -15,7 +15,7 @@ from recollect.insights.language.patterns import Pattern
 from recollect.insights.language.prefilter import Places, Prefilter, Said
 from recollect.insights.language.projection import folded, project
 from recollect.insights.language.reader import words_of
-from recollect.insights.language.sentences import Clauses, Sentence, Words, sentences
+from recollect.insights.language.sentences import Clauses, Sentence, Words, sentences, sentences_at
 from tests.insights.languages.test_packs import LANGUAGES, examples, spoken
 
 _BETWEEN = (
@@ -120,3 +120,10 @@ def test_words_that_do_not_follow_each_other_are_no_spot(written: str, text: str
     rule = PackRule("choice.tried", (written,))
     tried = Prefilter(Words(msgspec.structs.replace(words_of("en").pack, rules=(rule,))), "human")
     assert Places(Said(text), tried).spots() == []
+
+
+@given(text=st.lists(st.sampled_from(_BETWEEN) | st.text(max_size=12), max_size=12).map("".join), data=st.data())
+def test_the_sentences_at_some_places_are_those_of_the_text_that_hold_one(text: str, data: st.DataObject) -> None:
+    places = sorted(data.draw(st.sets(st.integers(0, max(0, len(text) - 1)))))
+    held = [one for one in sentences(text) if any(one.start <= place < one.end for place in places)]
+    assert list(sentences_at(text, places)) == held

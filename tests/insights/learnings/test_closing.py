@@ -57,6 +57,8 @@ def shell(command: str, *, exit_code: int | None = 0, ok: bool | None = True) ->
     ("text", "said", "is_done"),
     [
         ("update the changelog for the release", "The changelog for the release is updated, done.", True),
+        ("translate the export dialog before the release", "I've translated the export dialog.", True),
+        ("translate the export dialog before the release", "I've translated the import dialog.", False),
         ("update the changelog for the release", "I have not updated the changelog for the release yet.", False),
         ("update the changelog for the release", "When the changelog is updated, the release is done.", False),
         ("update the changelog for the release", "Is the changelog for the release updated?", False),

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
+from recollect.ingest.learnings.keep import overruled
+from recollect.insights.decisions.relations import retracted
 from recollect.insights.learnings.settlement import related
 from recollect.insights.revisions import revision_in, statement_of
+from recollect.model.insights.nodes import Link
+from recollect.model.learnings.learnings import LearningKind
 from tests.insights.learnings.test_settling import RULES, T0, learning
 from tests.insights.relations.test_links import decision, relate, told
 
@@ -40,6 +45,31 @@ TAKEN_BACK = [
      "Ya no hace falta una rama por cambio, trabaja directamente en develop."),
     ("Always squash before merging.", "Let's not squash from now on, I want to see the individual commits."),
     ("Utilise toujours des commits signés.", "plus besoin de signer les commits, la règle a été supprimée"),
+    ("Always run the linter before you commit.", "You can stop running the linter, the pre-commit hook does it."),
+    ("Use tabs in this repo.", "Forget what I said about tabs, use spaces."),
+    ("Please write a changelog entry for every change.",
+     "We don't do changelog entries anymore, the release notes are generated."),
+    ("Never push directly to main.", "Pushing straight to main is fine from now on, it's just me here."),
+    ("Use four spaces for indentation.", "Indentation is two spaces now, please."),
+    ("Put all SQL in the queries folder.",
+     "The queries folder is dead. SQL lives next to the code that runs it."),
+    ("Every function needs a docstring.", "Skip the docstrings from now on, the types say enough."),
+    ("Ask me before you delete files.", "No need to check with me before deleting things any more."),
+    ("Use Jest for the frontend tests.", "We replaced Jest with Vitest last week."),
+    ("Only use functional components.", "Class components are allowed again."),
+    ("Always squash the commits of a branch.", "Stop squashing, I want to keep the history."),
+    ("Please always open a draft PR first.", "Draft PRs aren't needed any more, open them ready for review."),
+    ("I prefer tabs over spaces.", "Actually I prefer spaces now."),
+    ("Don't format the SQL files.", "It's ok to format the SQL files, I found a good formatter."),
+    ("Always use the Oxford comma in the docs.",
+     "No more Oxford commas in the docs please, the style guide changed."),
+    ("Wir nehmen MariaDB für die Bestellungen.", "MariaDB hat sich erledigt, wir bleiben bei Postgres."),
+    ("Niemals direkt in die Datenbank schreiben.", "Direkt in die Datenbank zu schreiben ist jetzt in Ordnung."),
+    ("Ne modifie jamais le fichier de config.", "Tu peux maintenant modifier le fichier de config."),
+    ("Usa siempre comillas dobles.", "Olvida lo de las comillas dobles, usa simples."),
+    ("our API must stay backwards compatible, so never remove a field",
+     "ok v2 is a clean break, so removing fields is fine from now on"),
+    ("Migrationen schreiben wir immer von Hand, kein autogenerate.", "autogenerate ist doch okay für Migrationen"),
 ]  # fmt: skip
 STANDS = [
     ("We use tabs for indentation.", "No tabs in Makefiles any more."),
@@ -58,6 +88,19 @@ STANDS = [
         "Die Tests für die neue Funktion laufen jetzt nicht mehr, schau mal nach",
     ),
     ("Kommentare immer auf Englisch.", "Kommentare jetzt immer auf Englisch, auch wenn wir hier Deutsch reden."),
+    ("Always ask before running a migration.", "The migration isn't needed any more, the column exists."),
+    ("Don't format the SQL files.", "You can now run the SQL files."),
+    ("Never amend commits that are pushed.", "Now push the commits."),
+    ("Never write to the prod database.", "We moved the prod database to a bigger machine."),
+    ("Always deploy to staging first.", "Never mind the staging banner, it's just a colour."),
+    ("Use Postgres for the orders.", "We no longer need the postgres dump from last week."),
+    ("Only use functional components.", "You may now review the components folder."),
+    ("Don't use the network in tests.", "The network is back, run the tests again."),
+    ("Don't use global variables.", "The global variable is gone now, good."),
+    ("Don't add new dependencies.", "The new dependency is fine, thanks."),
+    ("Every PR needs two screenshots.", "The second screenshot isn't needed, one is enough here."),
+    ("Immer erst die Doku lesen.", "Die Doku ist veraltet, bring sie auf den neuesten Stand."),
+    ("We log everything as JSON.", "Go back to the logging task from this morning."),
 ]
 
 
@@ -103,3 +146,49 @@ def test_a_ban_of_one_thing_ends_nothing_that_only_mentions_it() -> None:
     )  # fmt: skip
     assert relate(policy, ban).links == []
     assert told(relate(decision("a", 1, statement="a password in the repo", status="ranked"), ban)) != set()
+
+
+def test_a_word_that_is_no_decision_ends_an_older_one_that_nothing_else_ended() -> None:
+    old = decision("a", 1, "run the linter", statement="Always run the linter before you commit.")
+    word = decision("b", 2, statement="You can stop running the linter.", polarity="reverse")
+    other = decision("c", 3, statement="You can stop running the profiler.", polarity="reverse")
+    links, used = retracted([old], [word, other], [])
+    assert [(link.newer, link.relation, link.older) for link in links] == [(word.id, "supersedes", old.id)]
+    assert used == [word]
+    ended = Link(newer="x", older=old.id, relation="supersedes")
+    assert retracted([old], [word], [ended]) == ([], [])
+    earlier = decision("b", 0, statement="You can stop running the linter.", polarity="reverse")
+    assert retracted([old], [earlier], []) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("kind", "old", "new", "is_over"),
+    [
+        ("action", "we still have to rotate the sentry key.", "Never mind the sentry key, we drop sentry.", True),
+        ("action", "we still have to rotate the sentry key.", "Never mind the sentry banner.", False),
+        ("action", "we still have to rotate the sentry key.", "The sentry key is fine now.", False),
+        ("correction", "No, always use the fetch wrapper.", "You don't need the fetch wrapper any more.", True),
+        ("fact", "The lockfile must be committed.", "The lockfile doesn't need to be committed any more.", True),
+        ("pattern", "Lint runs with `make lint`.", "You can stop running the linter.", False),
+    ],
+)
+def test_what_the_person_takes_back_is_over_whatever_kind_of_learning_it_is(
+    kind: LearningKind, old: str, new: str, *, is_over: bool
+) -> None:
+    word = decision("b", 1, statement=new, polarity="reverse")
+    told = learning("l1", old, kind=kind, ts=(word.ts or 0) - 1)
+    assert overruled([told], [word]) == ({"l1"} if is_over else set())
+    assert overruled([told], [msgspec.structs.replace(word, speaker="assistant")]) == set()
+    assert overruled([learning("l1", old, kind=kind, ts=(word.ts or 0) + 1)], [word]) == set()
+
+
+@pytest.mark.parametrize("new", ["hmm, wait. Actually let's not, RQ is simpler", "Scratch that.", "Nein, doch nicht."])
+def test_what_points_back_takes_back_what_was_said_right_before(new: str) -> None:
+    one, other = (decision("a", day, statement=text) for day, text in ((1, "Let's use vite"), (2, "Let's use Celery")))
+    at = [msgspec.structs.replace(d, turn_index=turn) for turn, d in enumerate((one, other), 1)]
+    word = decision("a", 3, statement=new, polarity="reverse", turn_index=3)
+    assert [link.older for link in retracted(at, [word], [])[0]] == [other.id]
+    for apart in ({"turn_index": 4}, {"session_uid": "b"}):
+        assert retracted(at, [msgspec.structs.replace(word, **apart)], [])[0] == []
+    of_agent = [msgspec.structs.replace(d, speaker="assistant") for d in at]
+    assert retracted(of_agent, [word], [])[0] == []

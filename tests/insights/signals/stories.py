@@ -7,7 +7,7 @@ from typing import Any
 
 from recollect.insights.digests import digest_of
 from recollect.insights.sessions import session_of
-from recollect.insights.signals import RuleObserver
+from recollect.insights.signals.observer import RuleObserver
 from recollect.insights.stream import Load, SessionEvents
 from recollect.model.events import Event, SourceLocation
 from recollect.model.insights.digests import Digest

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from recollect.insights.decisions.relations import places_in, stance_of
 from recollect.insights.learnings.identity import ids_of_same_words, is_models, joined
 from recollect.insights.learnings.settlement import Rules, next_expiry, related, settled
 from recollect.insights.revisions import revision_in, statement_of
@@ -94,7 +93,8 @@ class Keeping:
         known = self._store.known(self._store.of_repo(repo, limit=MAX_OF_REPO))
         alone = {k.id: (k, learning) for k in known if (learning := settled(k, rules)) is not None}
         learnings = [learning for _, learning in alone.values()]
-        decided = overruled(learnings, self._store.decisions(repo), self._store.outdone(repo)) if repo else ()
+        said = [*self._store.decisions(repo), *self._store.retractions(repo)] if repo else []
+        decided = overruled(learnings, said, self._store.outdone(repo)) if said else ()
         others = related(learnings, rules, is_free=lambda one: not alone[one.id][0].verdicts, overruled=decided)
         for learning in others:
             alone[learning.id] = (alone[learning.id][0], learning)
@@ -196,6 +196,8 @@ def overruled(
     run the whole suite before a push". Or whose decision does not hold any more. outdone: (older, newer) of decisions
     of which the newer one took the place of the older one.
     """
+    from recollect.insights.decisions.relations import places_in, stance_of  # relating is seldom due after a sync
+
     human = [d for d in decisions if d.speaker == "human" and d.ts is not None]
     stances = [stance for d in human if d.status != "ranked" and (stance := stance_of(d)).places]
     revisions = [(d.ts or 0, revision) for d in human if (revision := revision_in(d.statement))]
@@ -205,7 +207,7 @@ def overruled(
     found: set[str] = set()
     for learning in learnings if stances or revisions or ended else ():
         said = max((e.ts for e in learning.evidence if e.ts is not None), default=None)
-        if said is None or (learning.kind not in _ASKING and learning.status != "ranked"):
+        if said is None or not _may_be_over(learning):
             continue
         words, places = set(words_in(learning.text)), places_in(learning.text)
         if any(said < at and revision.is_of(statement_of(learning.text)) for at, revision in revisions):
@@ -225,6 +227,13 @@ def overruled(
             ):
                 found.add(learning.id)
     return found
+
+
+def _may_be_over(learning: Learning) -> bool:
+    """Return whether a person may take it back: not what was seen to work, nor what tools state."""
+    if learning.kind in (*_ASKING, "action") or learning.status == "ranked":
+        return True
+    return learning.kind == "fact" and all(e.author == "user" for e in learning.evidence)
 
 
 def _plain(text: str) -> str:

@@ -8,12 +8,14 @@ from typing import Final, Literal, NamedTuple
 
 from recollect.insights.decisions.segment import JOIN
 from recollect.insights.language.answers import Answer, Kind, Proposal, alternatives_in, answers, proposal_of
+from recollect.insights.language.changed_next import is_changed_next
 from recollect.insights.language.options import Range, is_named
 from recollect.insights.language.pack import POLARITY
 from recollect.insights.language.projection import CAP, lower, project
 from recollect.insights.language.reader import Reading, readings, words_of
 from recollect.insights.language.sentences import sentences
 from recollect.insights.stream import SessionEvents, evidence_of
+from recollect.late import late_pattern
 from recollect.model.events import Event
 from recollect.model.insights.nodes import (
     Conversation,
@@ -67,7 +69,7 @@ def confidence_of(features: Collection[str]) -> tuple[float, dict[str, float]]:
 _FEATURES: Final[dict[Kind, str]] = {
     "yes": "answer_to_question", "no": "answer_to_question", "do_it": "order_to_do_it", "option": "option_by_label",
 }  # fmt: skip
-_STOP: Final = re.compile(r"[.?!\n。？！]|$")
+_STOP: Final = late_pattern(r"[.?!\n。？！]|$")
 
 
 def confirmed(text: str, marker: Marker, said: str) -> Found | None:
@@ -136,7 +138,7 @@ def _words_of_reply(said: str, span: Range) -> str:
     return " ".join(said[slice(*span)].split())
 
 
-_PATH: Final = re.compile(
+_PATH: Final = late_pattern(
     r"(?<![\w./-])(?:[\w.-]{1,60}/){1,12}[\w.*-]{0,60}|(?<![\w./-])[\w-]{1,60}\.(?:[a-z]{1,4}|json|toml|yaml|lock)(?![\w/])"
 )
 _PATHS: Final = 8
@@ -196,7 +198,7 @@ def _of_conversation(conversation: Conversation, statement: _Statement) -> list[
     found: list[Found] = []
     for reading in readings(statement.text, statement.speaker):
         marker = fired.pop((reading.rule_id, reading.start, reading.end), None)
-        if marker is not None:
+        if marker is not None and not _is_changed_next(statement.text, reading):
             found.append(_by_reading(statement, reading, marker))
     answer = next((m for m in statement.markers if m.category == "confirmation" and m.language), None)
     if answer is not None and not found and statement.reply is not None:
@@ -215,6 +217,12 @@ def _of_conversation(conversation: Conversation, statement: _Statement) -> list[
 def _tells_credential(text: str, one: Found) -> bool:
     said = (text[one.start : one.end], one.rationale, one.consequences, one.question, *one.chosen, *one.rejected)
     return any(map(tells_credential, said))
+
+
+def _is_changed_next(text: str, reading: Reading) -> bool:
+    """Return whether what a reading takes is how things are, and is changed by the words behind it."""
+    last = max((end for _, end in reading.chosen), default=0)
+    return bool(last) and is_changed_next(text, reading.sentence.start, last)
 
 
 def _by_reading(statement: _Statement, reading: Reading, marker: Marker) -> Found:

@@ -15,6 +15,7 @@ from recollect.insights.subjects import (
     paths_in,
     phrase,
 )
+from recollect.late import late_pattern
 from recollect.model.insights.nodes import Conversation, Decision
 
 PATH_SAID = 50
@@ -44,7 +45,7 @@ FAR_TURNS = 8
 MAX_PATHS = 20
 MAX_NAMES = 60
 
-_TAKE_OUT = re.compile(
+_TAKE_OUT = late_pattern(
     r"\b(?:remov(?:e|ing)|delet(?:e|ing)|drop(?:ping)?|get(?:ting)? rid of|no longer (?:us|need)[a-z]*+) ++",
     re.IGNORECASE,
 )
@@ -54,7 +55,7 @@ _NO_ORDER = frozenset("a add an don't dont each never new no not of than the use
 _TAKES_BACK = frozenset(("ban", "reject", "reverse"))
 _BEFORE_CHARS = 20
 _OBJECT_CHARS = 120
-_OBJECT_ENDS = re.compile(
+_OBJECT_ENDS = late_pattern(
     r"[,;:!?\n]|\.(?=\s|\Z)|\b(?:after|and(?! *`)|as|at|because|before|but|by|for|from|if|in|instead|into|on|since|so"
     r"|that|to|unless|until|when|where|which|while|with)\b",
     re.IGNORECASE,

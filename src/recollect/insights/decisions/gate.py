@@ -13,9 +13,10 @@ from recollect.insights.language.projection import CAP, lower, project
 from recollect.insights.language.reader import READINGS, readings
 from recollect.insights.language.sentences import sentences
 from recollect.insights.stages import GateRule
+from recollect.late import late_pattern
 from recollect.model.insights.nodes import Marker, MarkerCategory, Speaker, Strength
 
-_NESTED: Final = re.compile(r"\([^()]*(?<!\\)[*+][^()]*\)[*+{]")
+_NESTED: Final = late_pattern(r"\([^()]*(?<!\\)[*+][^()]*\)[*+{]")
 _TEXT: Final = 160
 """Characters of a marker's text, at most; its range is whole."""
 

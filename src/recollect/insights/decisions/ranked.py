@@ -1,10 +1,12 @@
-"""Finds decisions that no rule finds, with the scorer. Their status is `ranked`."""
+"""Finds decisions that no rule finds, with the scorer (status `ranked`), and refuses tasks that a rule took for one."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from typing import Final
 
+from recollect.insights.language.changed_next import is_changed_next
 from recollect.insights.language.left_open import leaves_open
 from recollect.insights.language.projection import lower
 from recollect.insights.language.reader import languages, words_of
@@ -17,6 +19,14 @@ from recollect.privacy.sentences import tells_credential
 
 OF_A_TURN: Final = 3
 """Decisions of a message, at most: the likeliest."""
+_ORDERING: Final = frozenset(("en", "de", "fr", "es"))
+"""Languages of which it is known how a sentence that chooses begins."""
+_CHOOSES: Final = re.compile(
+    r"\W*(?:(?:ok|okay|please|yes|no|then|bitte)\W+)*(?:use|go (?:with|for)|adopt|stick|stay|keep|choose|pick|opt"
+    r"|prefer|we|let['’]?s|i (?:want|prefer|['’]d)|nimm|nehm\w*|verwende\w*|benutz\w*|nutz\w*|bleib\w*|wir|lass uns|ich"
+    r"|on|nous|utilis\w*|pren\w*|gard\w*|usa\w*|usemos|vamos|quiero|manten\w*|prefier\w*)\b",
+    re.IGNORECASE,
+)
 LEAST_NAMES: Final = 2
 """Words that name something, at least, in a statement."""
 
@@ -29,20 +39,31 @@ class DecisionRanker:
         self._scorer = scorer or SentenceScorer()
 
     def decisions(self, session: SessionEvents, known: Sequence[Decision]) -> list[Decision]:
-        """Return the decisions of a session beside those that rules found, in order; none without weights."""
+        """Return what rules found, without plain orders that the weights take for no decision, and what only the
+        weights find, in order. Without weights, what rules found.
+        """
         if self._scorer.missing:
-            return []
+            return list(known)
         taken: dict[tuple[str, int], list[tuple[int, int]]] = {}
         for decision in known:
             for piece in decision.evidence:
                 taken.setdefault((piece.event_id, piece.part), []).append((piece.start, piece.end))
+        plain: dict[tuple[str, int], list[Decision]] = {}
+        for decision in filter(_is_plain_order, known):
+            plain.setdefault((decision.evidence[-1].event_id, decision.evidence[-1].part), []).append(decision)
         found: list[Decision] = []
+        tasks: set[str] = set()
         turns = list(turns_of(session))
         of_turns = self._scorer.likely_of([one.turn for one in turns], "decision")
         for one, likely in zip(turns, of_turns, strict=True):
+            at = (one.event.event_id, one.event.part)
             if likely:
-                found += self._of_turn(one, likely, taken.get((one.event.event_id, one.event.part), []))
-        return found
+                found += self._of_turn(one, likely, taken.get(at, []))
+            for order in plain.get(at, ()):
+                said = [(order.evidence[-1].start, order.evidence[-1].end)]
+                if not any(_overlaps(sentence, said) for _, sentence in likely):
+                    tasks.add(order.id)
+        return in_order(session, [*(one for one in known if one.id not in tasks), *found])
 
     def _of_turn(
         self, one: TurnOfEvent, likely: Sequence[tuple[int, TokenSentence]], taken: Sequence[tuple[int, int]]
@@ -56,6 +77,29 @@ class DecisionRanker:
         return [decision for decision in found if decision is not None]
 
 
+def _is_plain_order(decision: Decision) -> bool:
+    """Return whether a decision may be a mere task ("put a spinner on the button"): a person orders something, without
+    a reason and without turning something else down, in words that neither set a rule nor choose."""
+    return (
+        decision.speaker == "human"
+        and not decision.rationale
+        and not (decision.chosen and decision.rejected)
+        and decision.evidence[-1].role == "statement"
+        and all(one.category == "choice" and one.language in _ORDERING for one in decision.markers)
+        and not any(_CHOOSES.match(words) for words in (decision.statement, *(one.text for one in decision.markers)))
+    )
+
+
+def in_order(session: SessionEvents, decisions: Iterable[Decision]) -> list[Decision]:
+    """Return decisions by the place of the words that decide."""
+
+    def place(decision: Decision) -> tuple[int, int]:
+        last = decision.evidence[-1]
+        return session.positions[last.event_id, last.part], last.start
+
+    return sorted(decisions, key=place)
+
+
 def _overlaps(sentence: TokenSentence, ranges: Sequence[tuple[int, int]]) -> bool:
     return any(start < sentence.end and sentence.start < end for start, end in ranges)
 
@@ -63,8 +107,8 @@ def _overlaps(sentence: TokenSentence, ranges: Sequence[tuple[int, int]]) -> boo
 def _decision(one: TurnOfEvent, sentence: TokenSentence, confidence: float) -> Decision | None:
     """Return a sentence as a decision, without options, because nothing identifies them reliably.
 
-    None if it contains a credential, says what is left to do, or names too little to be understood by itself ("yes,
-    continue").
+    None if it contains a credential, says what is left to do or how something is that is changed next, or names too
+    little to be understood by itself ("yes, continue").
     """
     event, (_, start, end) = one.event, sentence
     statement = one.turn.text[start:end].strip()
@@ -72,6 +116,7 @@ def _decision(one: TurnOfEvent, sentence: TokenSentence, confidence: float) -> D
     if (
         tells_credential(statement)
         or leaves_open(lower(statement))
+        or is_changed_next(one.turn.text, start, end - 1)
         or names_something(statement, words_of(language)) < LEAST_NAMES
     ):
         return None

@@ -8,9 +8,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from recollect.insights.decisions.evidence import MAX_PATHS, content_features, subject_of, written
-from recollect.insights.revisions import revision_in, statement_of
+from recollect.insights.revisions import is_for_once, points_back, revision_in, statement_of
 from recollect.insights.stages import Lineage, Relations
 from recollect.insights.subjects import READ_CHARS, ends_with_path, is_distinctive, phrase, words_in
+from recollect.late import late_pattern
 from recollect.model.insights.nodes import Binding, Decision, DecisionState, Episode, Link, Relation, node_id
 
 LINEAGE = 15
@@ -92,14 +93,14 @@ def _binding(decision: Decision, episode: Episode, at: int, features: dict[str, 
     )
 
 
-_PLACE: Final = re.compile(
+_PLACE: Final = late_pattern(
     r"\b(?:for|in|of|on|as|für|im|in|bei|als)\s+(?:(?:the|our|this|all|a|an|der|die|das|den|dem|unsere?[nrm]?)\s+)?"
     r"([\w-]+(?:\s+[\w-]+){0,2}?)(?=[.,;:!?)]|\s+(?:and|or|to|so|because|since|instead|after|with|for|in|on|as|of|from"
     r"|over|und|oder|weil|damit|statt|nach|mit|für)\b|\s*$)",
     re.IGNORECASE,
 )
 """What a decision is for, or where it counts: "the auth module" of "use scrypt for the auth module"."""
-_CHANGE: Final = re.compile(
+_CHANGE: Final = late_pattern(
     r"^\W*(?:no|nope|nein|nee)\b|"
     r"\b(?:switch|instead|actually|on reflection|after all|(?:go|going|went) back|replace|move (?:over|from)|drop|"
     r"no longer|changed? my mind|stattdessen|doch (?:lieber )?|wechseln|umsteigen|ersetzen|zurück zu)\b",
@@ -180,8 +181,8 @@ def place_of(decision: Decision) -> tuple[int, int, int, int]:
 
 CONFIDENCE: Final = 0.75
 _MOST_OTHERS: Final = 4
-"""What is turned down is at least this part of the words of what it ends: a ban of passwords in the repository ends no
-policy for passwords."""
+"""What is turned down is at least this part of the words of what it ends; half of them, if it is one word and nothing
+is taken instead: a ban of passwords in the repository ends no policy for passwords."""
 
 
 def outdated(ranked: Iterable[Decision], stances: Iterable[Stance]) -> Iterator[Link]:
@@ -197,7 +198,7 @@ def outdated(ranked: Iterable[Decision], stances: Iterable[Stance]) -> Iterator[
             stance
             for word in sorted(said)
             for words, stance in by_word.get(word, ())
-            if words <= said and _MOST_OTHERS * len(words) >= len(said)
+            if words <= said and (_MOST_OTHERS if len(words) > 1 or stance.for_ else 2) * len(words) >= len(said)
         ]
         later = [stance for stance in against if _speaks_against(stance, decision, said)]
         if later:
@@ -208,13 +209,16 @@ def outdated(ranked: Iterable[Decision], stances: Iterable[Stance]) -> Iterator[
             )  # fmt: skip
 
 
-def taken_back(decisions: Iterable[Decision]) -> Iterator[Link]:
+def taken_back(decisions: Sequence[Decision], words: Sequence[Decision]) -> Iterator[Link]:
     """Yield a link from the first later word of a person that takes a decision back, in whatever words."""
-    decisions = list(decisions)
-    revisions = [(d, said) for d in decisions if d.speaker == "human" and (said := revision_in(d.statement))]
+    revisions = [(d, said) for d in words if d.speaker == "human" and (said := revision_in(d.statement))]
     for older in decisions if revisions else ():
         earlier = statement_of(older.statement)
-        later = [newer for newer, said in revisions if said.is_of(earlier) and _may_take_back(newer, older)]
+        later = [
+            newer
+            for newer, said in revisions
+            if (said.is_of(earlier) or _points_at(newer, older)) and _may_take_back(newer, older)
+        ]
         if later:
             newer = min(later, key=lambda one: (one.ts or 0, one.id))
             yield Link(
@@ -223,13 +227,33 @@ def taken_back(decisions: Iterable[Decision]) -> Iterator[Link]:
             )  # fmt: skip
 
 
+def retracted(
+    decisions: Sequence[Decision], retractions: Sequence[Decision], known: Iterable[Link]
+) -> tuple[list[Link], list[Decision]]:
+    """Return the links by which words that are no decision themselves end decisions, and those words as decisions.
+
+    decisions: of one repository. retractions: see `Retraction`. known: the links between the decisions.
+    """
+    over = {link.older for link in known if link.relation in ("supersedes", "reverses")}
+    links = list(taken_back([one for one in decisions if one.id not in over and not one.is_undone], retractions))
+    used = {link.newer for link in links}
+    return links, [one for one in retractions if one.id in used]
+
+
+def _points_at(newer: Decision, older: Decision) -> bool:
+    """Return whether words take back, without naming it, what the person said in the message before."""
+    is_next = newer.session_uid == older.session_uid and newer.turn_index == older.turn_index + 1
+    return is_next and older.speaker == "human" and points_back(newer.statement)
+
+
 def _may_take_back(newer: Decision, older: Decision) -> bool:
     return is_before(older, newer) is True and _events(newer).isdisjoint(_events(older)) and newer.scope != "session"
 
 
 def _speaks_against(stance: Stance, decision: Decision, said: set[str]) -> bool:
     """Return whether a decision is later, and accepts nothing that the words name."""
-    return is_before(decision, stance.decision) is True and not any(said >= set(name.split()) for name in stance.for_)
+    is_later = is_before(decision, stance.decision) is True and not is_for_once(stance.decision.statement)
+    return is_later and not any(said >= set(name.split()) for name in stance.for_)
 
 
 SAME_OPTION = 45
@@ -456,7 +480,7 @@ class SubjectRelator:
             if decision.scope != "user":
                 places.setdefault(_group(decision, lineage), list(all_of_user)).append(decision)
         for place in places.values():
-            for link in taken_back(place):
+            for link in taken_back(place, place):
                 found.setdefault((link.newer, link.older), link)
         for name, unsure in ranked.items():
             for link in outdated(unsure, [*groups.get(name, ()), *of_user]):

@@ -14,6 +14,7 @@ from recollect.insights.episodes.scripts import folder_of
 from recollect.insights.episodes.shell_edits import edits_of_script, moved
 from recollect.insights.stream import Call, SessionEvents, evidence_of
 from recollect.insights.subjects import READ_CHARS, ends_with_path
+from recollect.late import late_pattern
 from recollect.model.events import Event
 from recollect.model.insights.nodes import EditRef
 from recollect.model.payloads import (
@@ -26,11 +27,11 @@ from recollect.model.payloads import (
     UserMessage,
 )
 
-_COMMITTED = re.compile(r"^\[(?:detached HEAD|[^\s\]]+)(?: \([a-z-]+\))? ([0-9a-f]{7,40})\]", re.M)
+_COMMITTED = late_pattern(r"^\[(?:detached HEAD|[^\s\]]+)(?: \([a-z-]+\))? ([0-9a-f]{7,40})\]", re.M)
 """What `git commit` prints: `[main 1a2b3c4] subject`, `[main (root-commit) 1a2b3c4] …`. Evidence: git's sequencer.c,
 print_commit_summary."""
 _COMMITTING = ("commit", "cherry-pick", "revert", "merge")
-_HASH = re.compile(r"[0-9a-f]{7,64}")
+_HASH = late_pattern(r"[0-9a-f]{7,64}")
 _OUTPUT_CHARS = 64 * 1024
 
 

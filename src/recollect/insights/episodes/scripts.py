@@ -10,23 +10,24 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from recollect.late import late_pattern
 from recollect.model.payloads import ToolCall
 
 MAX_CHARS = 64 * 1024
 MAX_STEPS = 2_000
 _FOLDER_KEYS = ("workdir", "cwd", "dir_path", "working_directory", "directory")
-_TOKEN = re.compile(
+_TOKEN = late_pattern(
     r"""(?P<blank>(?:[ \t\r]|\\\n)++)
       | (?P<comment>(?<![^\s;|&()])\#[^\n]*+)
       | (?P<operator>[0-9]?+[<>][<>&|-]?+[<-]?+|&>>?+|[;|&()\n]++)
       | (?P<word>(?:[^\s;|&<>()'"\\]++|\\.|'[^']*+'|"(?:[^"\\]++|\\.)*+")++)""",
     re.X | re.S,
 )
-_QUOTED = re.compile(r"""'(?P<single>[^']*+)'|"(?P<double>(?:[^"\\]++|\\.)*+)"|\\(?P<escaped>.)""", re.S)
-_ESCAPED = re.compile(r"\\([\\\"$`])")
-_HERE = re.compile(r"<<-?+[ \t]*+(['\"]?+)([A-Za-z_][A-Za-z0-9_]*+)\1")
-_ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*+\+?=")
-_DRIVE = re.compile(r"[A-Za-z]:\\[^'\"]*+$")
+_QUOTED = late_pattern(r"""'(?P<single>[^']*+)'|"(?P<double>(?:[^"\\]++|\\.)*+)"|\\(?P<escaped>.)""", re.S)
+_ESCAPED = late_pattern(r"\\([\\\"$`])")
+_HERE = late_pattern(r"<<-?+[ \t]*+(['\"]?+)([A-Za-z_][A-Za-z0-9_]*+)\1")
+_ASSIGNMENT = late_pattern(r"[A-Za-z_][A-Za-z0-9_]*+\+?=")
+_DRIVE = late_pattern(r"[A-Za-z]:\\[^'\"]*+$")
 _LEADS_IN = frozenset("sudo command time nohup env exec then do else { ! if while".split())
 
 

@@ -5,12 +5,12 @@ Only what is named outright: a path with a variable or a pattern in it is none. 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from typing import Literal, NamedTuple
 
 from recollect.insights.content import NOTHING_KNOWN, Lines
 from recollect.insights.episodes.scripts import MAX_CHARS, Step, steps_of
+from recollect.late import late_pattern
 
 Operation = Literal["create", "modify", "delete", "rename"]
 
@@ -24,16 +24,16 @@ class ShellEdit(NamedTuple):
     lines: Lines = NOTHING_KNOWN
 
 
-_MAY_EDIT = re.compile(r">|\btee\b|\bsed\b|\bmv\b|\bcp\b|\brm\b|\bapply_patch\b|\bperl\b|\bpatch\b|\bapply\b")
+_MAY_EDIT = late_pattern(r">|\btee\b|\bsed\b|\bmv\b|\bcp\b|\brm\b|\bapply_patch\b|\bperl\b|\bpatch\b|\bapply\b")
 _MAY_EDIT_WORDS = (">", "tee", "sed", "mv", "cp", "rm", "patch", "perl", "apply")
 _NOWHERE = ("2>&1", "2>/dev/null", ">/dev/null")
 """Redirections that write no file."""
 _WRITERS = frozenset(("cat", "echo", "printf", "tee", "sed", "awk", "jq", "sort", "head", "tail", "cut", "tr", "yq"))
 """Programs whose redirected output is text that somebody wrote or changed, not the log of a run."""
-_SCRATCH = re.compile(r"(?:/private)?/(?:tmp|var/tmp|var/folders)/|/(?:dev|proc)/")
+_SCRATCH = late_pattern(r"(?:/private)?/(?:tmp|var/tmp|var/folders)/|/(?:dev|proc)/")
 _SHELLS = frozenset(("bash", "sh", "zsh"))
-_UNCLEAR = re.compile(r"[$*?`{}\[\]\n<>|]")
-_PATCH_HEAD = re.compile(r"\*\*\* (Add|Update|Delete) File: ([^\n]+)")
+_UNCLEAR = late_pattern(r"[$*?`{}\[\]\n<>|]")
+_PATCH_HEAD = late_pattern(r"\*\*\* (Add|Update|Delete) File: ([^\n]+)")
 _PATCH_MOVE = "*** Move to: "
 _PATCH_OPERATIONS: dict[str, Operation] = {"Add": "create", "Update": "modify", "Delete": "delete"}
 _DIFF_OLD, _DIFF_NEW, _NO_FILE = "--- ", "+++ ", "/dev/null"

@@ -12,22 +12,23 @@ from recollect.insights.language.patterns import alternatives
 from recollect.insights.language.projection import CAP, folded, lower, project
 from recollect.insights.language.reader import languages, words_of
 from recollect.insights.language.sentences import Sentence, Words, sentences
+from recollect.late import PATTERNS, late_pattern
 
 _TAIL: Final = 2_400
 """Characters at the end of a reply in which it may ask or suggest."""
-_LABEL: Final = re.compile(
+_LABEL: Final = late_pattern(
     r"^[ \t]*(?:[-*+•][ \t]+)?(?:\#{1,6}[ \t]+)?(?:\*\*)?(?:(?:option|variant|approach|variante|opción|opcion|opção"
     r"|opcao|вариант|方案|選択肢|案|选项|ansatz|enfoque|abordagem|approche)[ \t]*)?[(]?(\d{1,2}|[a-f])[).:：、]"
     r"(?:\*\*)?[ \t]*(\S[^\n]{1,400})",
     re.MULTILINE | re.IGNORECASE,
 )
-_BULLET: Final = re.compile(r"^[ \t]*([-*+•])[ \t]+(\S[^\n]{1,400})", re.MULTILINE)
-_IN_LINE: Final = re.compile(
+_BULLET: Final = late_pattern(r"^[ \t]*([-*+•])[ \t]+(\S[^\n]{1,400})", re.MULTILINE)
+_IN_LINE: Final = late_pattern(
     r"(?<![^\s:,;])\(?(\d|[a-f])\)\s+([^\n();.?!]{3,200}?)"
     r"(?=[,;]?\s+(?:(?:or|and|oder|und|ou|et|или|либо|и|o|y|e)\s+)?\(?[\da-f]\)|[\n();.?!]|$)"
 )
 """Options within a sentence: "either (a) a queue or (b) a table"."""
-_ALTERNATIVES: Final = re.compile(r"[,;]?\s+(?:or|oder|ou|или|либо|o)\s+|还是|または|それとも")
+_ALTERNATIVES: Final = late_pattern(r"[,;]?\s+(?:or|oder|ou|или|либо|o)\s+|还是|または|それとも")
 _LISTED: Final = 12
 _HEAD: Final = 40
 """Sentences at the beginning of a reply in which it may suggest something."""
@@ -160,8 +161,8 @@ _BARE_WORDS: Final = 14
 _ORDINAL_WORDS: Final = 6
 _PRAISE_WORDS: Final = 30
 
-_NUMBER: Final = re.compile(r"[(\[]?(\d{1,2}|[a-f])(?![\w-])[.)\]:,]?(?=\s|$|[,.!])")
-_BETWEEN: Final = re.compile(r"[\s,.!;:…，。！、)-]+")
+_NUMBER: Final = late_pattern(r"[(\[]?(\d{1,2}|[a-f])(?![\w-])[.)\]:,]?(?=\s|$|[,.!])")
+_BETWEEN: Final = late_pattern(r"[\s,.!;:…，。！、)-]+")
 
 Kind = Literal["yes", "no", "do_it", "option"]
 
@@ -200,13 +201,13 @@ def _labelled(code: str) -> re.Pattern[str] | None:
     """Return an expression for "option 2", "(b)" …; group 1 is the label."""
     found = pack(code)
     named = phrases(found.lists.option_words) if found else ()
-    return re.compile(alternatives(named) + r"\s*[#(]?(\d{1,2}|[a-f])(?![\w-])") if named else None
+    return PATTERNS.compile(alternatives(named) + r"\s*[#(]?(\d{1,2}|[a-f])(?![\w-])") if named else None
 
 
 @cache
 def _ordinals(code: str) -> tuple[re.Pattern[str], ...]:
     found = pack(code)
-    return tuple(re.compile(alternatives(phrases(o))) for o in found.lists.ordinals) if found else ()
+    return tuple(PATTERNS.compile(alternatives(phrases(o))) for o in found.lists.ordinals) if found else ()
 
 
 def _option(low: str, code: str) -> Answer | None:

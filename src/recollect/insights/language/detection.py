@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from functools import cache, lru_cache
 from itertools import repeat
 from typing import Final
 
 from recollect.insights.language.sentences import Words
+from recollect.late import late_pattern
 
-_CYRILLIC: Final = re.compile(r"[\u0400-\u04ff]")
-_KANA: Final = re.compile(r"[\u3040-\u30ff]")
-_HAN: Final = re.compile(r"[\u4e00-\u9fff]")
-_TOKEN: Final = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
+_CYRILLIC: Final = late_pattern(r"[\u0400-\u04ff]")
+_KANA: Final = late_pattern(r"[\u3040-\u30ff]")
+_HAN: Final = late_pattern(r"[\u4e00-\u9fff]")
+_TOKEN: Final = late_pattern(r"[^\W\d_]+(?:'[^\W\d_]+)?")
 _BLANKS: Final = {code: " " for code in range(128) if not _TOKEN.match(chr(code)) and chr(code) != "'"}
 _TOKENS: Final = 96
 _COUNT: Final = _TOKENS.bit_length()

@@ -8,9 +8,10 @@ from typing import Final
 
 from recollect.insights.language.projection import item_end
 from recollect.insights.language.sentences import Words
+from recollect.late import late_pattern
 
-_HEADING: Final = re.compile(r"^ {0,3}#{1,6} \S", re.MULTILINE)
-_SUBJECT: Final = re.compile(r"[\w'-]+")
+_HEADING: Final = late_pattern(r"^ {0,3}#{1,6} \S", re.MULTILINE)
+_SUBJECT: Final = late_pattern(r"[\w'-]+")
 _SUBJECT_WORDS: Final = 3
 """Words before a verb among which its subject is looked for."""
 _TAG_WORDS: Final = 2

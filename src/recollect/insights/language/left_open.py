@@ -7,18 +7,50 @@ Either alone says nothing: software "still" does things and "has to" do others.
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import Final
+
+from ahocorasick_rs import AhoCorasick, Implementation
 
 from recollect.insights.language.reader import languages, words_of
 from recollect.insights.language.sentences import Words
+from recollect.late import late_pattern
 
-_SUPPOSED: Final = re.compile(
+_SUPPOSED: Final = late_pattern(
     r"\b(?:if|would|could|wish|unless|whether|no longer|not (?:need|have) to|nothing|no (?:further|more)|(?:is|are) no"
     r"|might|don't (?:need|have) to|wenn|falls|würde\w*|nichts|nicht mehr|si|rien|nada|se|ничего|если)\b"
     r"|如果|もし|不需要|'d have to",
     re.IGNORECASE,
 )
 """Words of what only might be, or need not be."""
+
+
+DUTIES: Final = (
+    "need", "have to", "has to", "must", "should", "to be", "todo", " list", "still ", "t forget", " wait", " yet",
+    "leave ", "park ", "postpone ", "defer ", "save ", "i'll ", "i will ", "we'll ", "we will ", " open", " left",
+    " missing", " pending", "round to",
+    "muss", "müss", "sollte", "noch", " zu ", "en wir ", "vergess", "vergiss", "daran", "lassen wir",
+    "verschieben wir", "vertagen wir", " warten", "offen ", "ausstehend ",
+    "queda", "falta", "hay que", "habrá que", "tenemos que", "tengo que", "debemos", "tendremos que", "por hacer",
+    "lo hacemos", "lo haremos", "lo vemos", "lo veremos", "lo dejamos",
+    "il fau", "reste", "on de", "on do", "on ve", "on fera", "on s'", "à faire", "à re", "à corriger", "à terminer",
+    "je dois", "nous devons", "n'oublie pas",
+    "pendente", "temos que", "tenho que", "precisamos", "preciso", "por fazer", "resta",
+    "нужно", "надо", "прид", "оста", "должны", "забудь",
+    "需", "要做", "必须", "得把", "待办", "剩下",
+    "必要", "しなければ", "しないと", "すること", "やること", "忘れずに", "残って",
+)  # fmt: skip
+"""One of these is in whatever says, in any of the languages, that somebody has to do something."""
+
+
+@cache
+def _duties() -> AhoCorasick:
+    return AhoCorasick(DUTIES, implementation=Implementation.DFA)
+
+
+def places_of_duty(low: str) -> list[int]:
+    """Return where a text in lower case may say that somebody has to do something, ascending: most sentences do not."""
+    return sorted(start for _, start, _ in _duties().find_matches_as_indexes(low, overlapping=True))
 
 
 def may_leave_open(low: str) -> bool:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
 from recollect.insights.language.projection import OPAQUE
 from recollect.insights.language.sentences import Words
+from recollect.late import late_pattern
 
 Range = tuple[int, int]
 """Characters of a message, half-open."""
@@ -15,8 +15,8 @@ _LEADING: Final = " \t\n([{\"'“„«`*_-–—:,;.、，"
 _TRAILING: Final = " \t\n\"'”“»`*_:,;.!?…-–—、，。；！？"
 _AFTER_REASON: Final = " \t\n,:;-–—、，：；"
 _OPENERS: Final = {"(": ")", "[": "]", "（": "）"}
-_NAMED: Final = re.compile(r"[A-Z0-9_./\\<>(){}=#@+]|\w-\w")
-_CAPITAL_AFTER: Final = re.compile(r"(?<=[a-z])[A-Z]|[A-Z]{2}|\d|[_./\\<>(){}=#@+]")
+_NAMED: Final = late_pattern(r"[A-Z0-9_./\\<>(){}=#@+]|\w-\w")
+_CAPITAL_AFTER: Final = late_pattern(r"(?<=[a-z])[A-Z]|[A-Z]{2}|\d|[_./\\<>(){}=#@+]")
 
 
 def trimmed(low: str, start: int, end: int, words: Words, *, with_verb: bool = False) -> Range | None:

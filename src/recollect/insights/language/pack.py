@@ -6,13 +6,13 @@ import tomllib
 import unicodedata
 from collections.abc import Mapping
 from functools import cache, lru_cache
-from importlib.resources import files
 from typing import Final, Literal, cast
 
 import msgspec
 
 from recollect.errors import BrokenInvariant
 from recollect.insights.language.tables import PARSED
+from recollect.late import shipped
 from recollect.model.insights.nodes import MarkerCategory, Polarity, Strength
 
 EXACT: Final = "="
@@ -210,10 +210,11 @@ def phrases(listed: str) -> tuple[str, ...]:
 @cache
 def pack(code: str) -> Pack | None:
     """Return the pack of a language, None without one. Read once per process."""
-    place = files("recollect.insights.language").joinpath("packs", f"{code}.toml")
-    if not place.is_file():
+    try:
+        written = shipped("recollect.insights.language", "packs", f"{code}.toml").decode()
+    except OSError:
         return None
     try:
-        return msgspec.convert(PARSED.table_of(place.read_text("utf-8")), Pack)
+        return msgspec.convert(PARSED.table_of(written), Pack)
     except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
         raise BrokenInvariant(f"the language pack {code} cannot be read: {error}") from error

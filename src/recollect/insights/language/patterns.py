@@ -13,8 +13,9 @@ from typing import Final, NamedTuple
 
 from recollect.errors import BrokenInvariant
 from recollect.insights.language.pack import Pack, PackRule, phrases
+from recollect.late import PATTERNS, late_pattern
 
-_PART: Final = re.compile(
+_PART: Final = late_pattern(
     r"\^{1,2}|\$|~|,|\+?\([^()]*\)|\[[^\[\]]*\]|<[\w|*]*\*[\w|*]*(?:-\w+)?>\??|\+?<\w+>\??|\{\w+(?::\d+)?\}|[^\s]+"
 )
 _SLOT_WORDS: Final = 12
@@ -32,7 +33,7 @@ TAKEN_IN: Final = "v"
 
 _BEFORE: Final = r"(?<![\w./-])"
 _AFTER: Final = r"(?![\w-])"
-_WORDS: Final = re.compile(r"\w(?:.*\w)?\*?", re.DOTALL)
+_WORDS: Final = late_pattern(r"\w(?:.*\w)?\*?", re.DOTALL)
 """A phrase that begins and ends with a letter or digit, or continues (`*`)."""
 _WORD: Final = r"(?!-\s)[^\s,;:!?]+(?::[^\s,;:!?]+)*"
 _COMMA: Final = r"\s*[,;:-]"
@@ -81,8 +82,7 @@ class Gap(NamedTuple):
 class Pattern:
     """One pattern of a rule.
 
-    groups: all that must occur wherever it matches, in their order. begins: whether a match begins with the first
-    group. is_at_start, is_at_sentence: it matches only at the start of a clause, of a sentence.
+    is_at_start, is_at_sentence: it matches only at the start of a clause, of a sentence.
     """
 
     def __init__(self, rule: PackRule, written: str, pack: Pack) -> None:
@@ -90,12 +90,24 @@ class Pattern:
         self.is_at_start = written.lstrip().startswith("^")
         self.is_at_sentence = written.lstrip().startswith("^^")
         self.written = written
-        self._spaces = pack.spaces
-        self._parts = list(_parts(written, pack))
-        self.groups: tuple[Group, ...] = tuple(_group(p) for p in self._parts if p.is_needed)
-        if not self.groups:
-            raise BrokenInvariant(f"the pattern {written!r} of {pack.code}.{rule.id} has no word that must occur")
-        self.begins = self._parts[0].is_needed
+        self._pack = pack
+
+    @cached_property
+    def _parts(self) -> list[_Part]:
+        return list(_parts(self.written, self._pack))
+
+    @cached_property
+    def groups(self) -> tuple[Group, ...]:
+        """All that must occur wherever it matches, in their order."""
+        groups = tuple(_group(part) for part in self._parts if part.is_needed)
+        if not groups:
+            raise BrokenInvariant(f"the pattern {self.written!r} of {self.rule.id} has no word that must occur")
+        return groups
+
+    @property
+    def begins(self) -> bool:
+        """Whether a match begins with the first group."""
+        return self._parts[0].is_needed
 
     @cached_property
     def gaps(self) -> tuple[Gap, ...]:
@@ -106,7 +118,7 @@ class Pattern:
     def expression(self) -> re.Pattern[str]:
         """The expression over lower-case text."""
         try:
-            return re.compile("".join(_expressions(self._parts, self._spaces)))
+            return PATTERNS.compile("".join(_expressions(self._parts, self._pack.spaces)))
         except re.error as error:
             raise BrokenInvariant(f"the pattern {self.written!r} of {self.rule.id} is none: {error}") from error
 

@@ -11,6 +11,8 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Final
 
+from recollect.late import late_pattern
+
 CAP: Final = 64 * 1024
 """Characters of a message that are read."""
 
@@ -22,8 +24,8 @@ _REMEMBERED: Final = 512
 _REMEMBERED_CHARACTERS: Final = 8_192
 """Of a message that is remembered, at most."""
 
-_FENCE: Final = re.compile(r"[ \t]*(```+|~~~+)")
-_TAG: Final = re.compile(r"[ \t]*<([A-Za-z][\w.-]{1,40})(?:\s[^<>\n]{0,200})?>")
+_FENCE: Final = late_pattern(r"[ \t]*(```+|~~~+)")
+_TAG: Final = late_pattern(r"[ \t]*<([A-Za-z][\w.-]{1,40})(?:\s[^<>\n]{0,200})?>")
 _CODE: Final = r"""
       \s{0,3}>                                              # quotation
     | \s*\|                                                 # table
@@ -60,33 +62,33 @@ _CODE: Final = r"""
     | \s*\w[\w.\[\]'"]*\s[:+*/-]?=\s\S                      # assignment
     """
 """How lines of code, logs, tables and diffs begin, in lower case."""
-_LOW_LINE: Final = re.compile(_CODE, re.VERBOSE)
-_LINE: Final = re.compile(_CODE, re.VERBOSE | re.IGNORECASE)
+_LOW_LINE: Final = late_pattern(_CODE, re.VERBOSE)
+_LINE: Final = late_pattern(_CODE, re.VERBOSE | re.IGNORECASE)
 """The same in any case, which takes several times as long. Only of ASCII is the lower case the same."""
-_LEVEL: Final = re.compile(r"(?:WARN|ERR|ERROR|INFO|DEBUG|TRACE|FATAL)\s{2,}\S")
-_WORDS: Final = re.compile(
+_LEVEL: Final = late_pattern(r"(?:WARN|ERR|ERROR|INFO|DEBUG|TRACE|FATAL)\s{2,}\S")
+_WORDS: Final = late_pattern(
     r"(?:[-*+•]\s+|\d{1,2}[.)]\s+)?[*`]{0,3}"
     r"(?!diff|index|warn|err|info|debug|trace|fatal|npm|yarn|pnpm|import|from|return)[^\W\d_][^:：=(){\[;\"]*\Z",
     re.IGNORECASE,
 )
 """What none of these surely matches: it begins with a letter, or an item does, and it holds none of the marks without
 which nothing above is that begins so. Most prose is such, and this is told in a fraction of the time."""
-_MARKS: Final = re.compile(r'[{}\[\]()<>|;="\\/^$&]')
+_MARKS: Final = late_pattern(r'[{}\[\]()<>|;="\\/^$&]')
 """Punctuation of code."""
 _COVERED: Final = '`"/“„«「『'
 """What `_INLINE` matches has one of these in it, and does not go beyond its line."""
-_COVERING: Final = re.compile(f"[{_COVERED}]")
-_INLINE: Final = re.compile(
+_COVERING: Final = late_pattern(f"[{_COVERED}]")
+_INLINE: Final = late_pattern(
     r"(`{1,2})[^`\n]{1,300}\1|https?://[^\s<>\"')\u3000-\u9fff\uff00-\uffef]+|\"[^\"\n]{1,400}\"|“[^”\n]{1,400}”|„[^“”\n]{1,400}[“”]|«[^»\n]{1,400}»"
     r"|「[^」\n]{1,400}」|『[^』\n]{1,400}』|(?a:(?<![\w.])@?(?:[\w.~-]{0,60}/){1,12}[\w.<>*-]{0,79}[\w<>*-])"
 )
-_ITEM: Final = re.compile(r"\s{0,12}(?:[-*+•]|\(?\d{1,2}[.)]|\(?[A-Za-z][.)])\s+")
-_MAIL_HEAD: Final = re.compile(
+_ITEM: Final = late_pattern(r"\s{0,12}(?:[-*+•]|\(?\d{1,2}[.)]|\(?[A-Za-z][.)])\s+")
+_MAIL_HEAD: Final = late_pattern(
     r"\s*(?:from|to|cc|subject|sent|date|von|an|betreff|gesendet|datum):\s*\S", re.IGNORECASE
 )
 _MAIL_HEADS: Final = 3
 """Lines within which two heads of a mail stand."""
-_MAIL_CLOSING: Final = re.compile(
+_MAIL_CLOSING: Final = late_pattern(
     r"\s*(?:(?:best|kind|warm) (?:regards|wishes)|regards|sincerely|yours (?:truly|sincerely)"
     r"|(?:viele|beste|liebe|schöne|freundliche) grüße|mit freundlichen grüßen|mfg|vg|lg)\s*,?\s*$",
     re.IGNORECASE,

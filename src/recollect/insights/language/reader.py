@@ -16,6 +16,7 @@ from recollect.insights.language.patterns import TAKEN_IN
 from recollect.insights.language.prefilter import Candidate, Places, Prefilter, Said, Spot
 from recollect.insights.language.projection import CAP, folded, project
 from recollect.insights.language.sentences import Clauses, Sentence, Words, paragraph_at, sentences
+from recollect.late import late_pattern
 from recollect.model.insights.nodes import Polarity, Speaker
 
 SENTENCES: Final = 96
@@ -37,18 +38,18 @@ _TAIL: Final = 400
 """Characters at the end of a reply in which it may ask for an answer."""
 _TRIES: Final = 160
 """Places in a sentence at which a pattern is tried, at most."""
-_BLANKS: Final = re.compile(r"\s+")
-_NEXT: Final = re.compile(r"[ \t]*([^\n.!?]{4,300})")
+_BLANKS: Final = late_pattern(r"\s+")
+_NEXT: Final = late_pattern(r"[ \t]*([^\n.!?]{4,300})")
 """What follows a sentence in its line."""
-_MARK: Final = re.compile(r":(?=\s)|;|\s-\s|[：；]")
+_MARK: Final = late_pattern(r":(?=\s)|;|\s-\s|[：；]")
 """Behind it stands another thought: why, or what else."""
-_THOUGHT: Final = re.compile(r"(?=[^.!?。！？]{12})\s*\S+\s+\S+\s+\S+|[\u3040-\u9fff]{6}")
+_THOUGHT: Final = late_pattern(r"(?=[^.!?。！？]{12})\s*\S+\s+\S+\s+\S+|[\u3040-\u9fff]{6}")
 """A thought of its own rather than a list, a name or a number."""
-_FOLLOWING: Final = re.compile(r"[ \t]*([^\n。！？!?]{4,160})")
+_FOLLOWING: Final = late_pattern(r"[ \t]*([^\n。！？!?]{4,160})")
 """The next sentence of the line, in scripts without blanks."""
 _PAUSES: Final = tuple(",;:)–—，、；：）")
 """Marks between a clause that gives a reason and one that decides; a mere "and" separates neither."""
-_UNCLEAR: Final = re.compile("[\ud800-\udfff]")
+_UNCLEAR: Final = late_pattern("[\ud800-\udfff]")
 
 
 class Reading(NamedTuple):
@@ -357,7 +358,7 @@ class _Circumstances:
         """Return the range of the reason given in the sentence or by the next one, (0, 0) for none."""
         start, end = self.sentence
         found = self._prefilter.first_of("reasons", self._places, start, end)
-        if found >= 0:
+        if found >= 0 and (not self.words.pack.spaces or " " in self._low[found:end].strip(" .!)")):
             return (found, end)
         after = _NEXT.match(self._low, end)
         if after is not None and (

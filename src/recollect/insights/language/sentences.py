@@ -4,28 +4,29 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import Final, NamedTuple
 
 from recollect.insights.language.pack import Pack, PackRule, SpokenRule, phrases
 from recollect.insights.language.patterns import Pattern, alternatives
 from recollect.insights.language.projection import item_end
+from recollect.late import PATTERNS, late_pattern
 
 SENTENCE_CHARACTERS: Final = 600
 """A longer sentence is cut: what stands so far apart has nothing to do with each other."""
 
-STOP: Final = re.compile(r"[.!?…]+[\"')\]]*(?=\s|$)|[。！？]+[」』）]?")
+STOP: Final = late_pattern(r"[.!?…]+[\"')\]]*(?=\s|$)|[。！？]+[」』）]?")
 """The end of a sentence, unless it is that of an abbreviation."""
 ABBREVIATED: Final = frozenset(
     "e.g. i.e. vs. etc. cf. approx. resp. z.b. bzw. d.h. u.a. ca. usw. p.ex. ex. ej. т.е. т.д. др.".split()
 )
 _WRAPPED: Final = 56
 """Shortest line that counts as wrapped where the next one goes on in lower case."""
-_BREAK: Final = re.compile(r"[,;:!?¡¿()…，；：、！？（）]+\s*|\s-\s+|\.\s+|[\"']\s+(?=\w)")
-_WORD: Final = re.compile(r"[\w']+")
-_SHORTENED: Final = re.compile(r"'(?:ve|re|ll|s|d|m|t)$")
-_SPOKEN_PART: Final = re.compile(r"(?<!\?P)<(\w+)>")
+_BREAK: Final = late_pattern(r"[,;:!?¡¿()…，；：、！？（）]+\s*|\s-\s+|\.\s+|[\"']\s+(?=\w)")
+_WORD: Final = late_pattern(r"[\w']+")
+_SHORTENED: Final = late_pattern(r"'(?:ve|re|ll|s|d|m|t)$")
+_SPOKEN_PART: Final = late_pattern(r"(?<!\?P)<(\w+)>")
 _LEAD_INS: Final = 6
 """Words skipped at the start of a clause, at most."""
 
@@ -53,6 +54,21 @@ def sentences(prose: str, begin: int = 0, stop: int | None = None) -> list[Sente
             at = mark.end()
         found += _cut(prose, at, end)
     return found
+
+
+def sentences_at(prose: str, places: Iterable[int]) -> Iterator[Sentence]:
+    """Yield the sentences that hold one of some places, which ascend; the other paragraphs are not looked at."""
+    among: list[Sentence] = []
+    until = 0
+    for place in places:
+        if place >= until:
+            start, until = paragraph_at(prose, place)
+            among = sentences(prose, start, until)
+            until = max(until, place + 1)
+        while among and among[0].end <= place:
+            among.pop(0)
+        if among and among[0].start <= place:
+            yield among.pop(0)
 
 
 def paragraph_at(prose: str, position: int) -> tuple[int, int]:
@@ -107,7 +123,7 @@ class Words:
         """Return an expression for one phrase of a list, None for an empty one."""
         if name not in self._made:
             found = self.phrases(name)
-            self._made[name] = re.compile(alternatives(found)) if found else None
+            self._made[name] = PATTERNS.compile(alternatives(found)) if found else None
         return self._made[name]
 
     def phrases(self, name: str) -> tuple[str, ...]:
@@ -150,7 +166,7 @@ class Words:
         if written not in self._spoken:
             parts = self.pack.spoken.parts
             whole = _SPOKEN_PART.sub(lambda found: parts[found[1]], written)
-            self._spoken[written] = re.compile(whole.replace("\n", ""))
+            self._spoken[written] = PATTERNS.compile(whole.replace("\n", ""))
         return self._spoken[written]
 
     @cached_property

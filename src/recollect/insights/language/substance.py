@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 from typing import Final
 
 from recollect.insights.language.projection import OPAQUE, lower
 from recollect.insights.language.reader import languages, words_of
 from recollect.insights.language.sentences import Words
+from recollect.late import late_pattern
 
-_WORD: Final = re.compile(rf"`[^`\n]+`|{OPAQUE}+|[^\W_](?:[\w'./:@#+-]*\w)?")
+_WORD: Final = late_pattern(rf"`[^`\n]+`|{OPAQUE}+|[^\W_](?:[\w'./:@#+-]*\w)?")
 _LEAST_LETTERS: Final = 4
 """Letters that words of a script without blanks must have beside those of the fixed lists."""
 

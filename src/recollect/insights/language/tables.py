@@ -1,4 +1,4 @@
-"""Parses shipped TOML tables once, because parsing takes longer than using them.
+"""Parses shipped TOML tables once, and prepares what they say, because both take longer than using that.
 
 Whoever starts a process may give what an earlier one parsed, by the hash of its text.
 """
@@ -14,7 +14,7 @@ Tables = dict[str, dict[str, Any]]
 
 
 class ParsedTables:
-    """The tables that this process has parsed, or was given. Texts that changed have another hash."""
+    """What this process has parsed or prepared, or was given. Texts that changed have another hash."""
 
     def __init__(self) -> None:
         self.load: Callable[[], Tables] = dict
@@ -32,10 +32,14 @@ class ParsedTables:
 
     def table_of(self, text: str) -> dict[str, Any]:
         """Return what a text of TOML says. Raises tomllib.TOMLDecodeError."""
-        name = hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+        return self.made_of(text, lambda: tomllib.loads(text))
+
+    def made_of(self, text: str, make: Callable[[], dict[str, Any]], *, what: str = "") -> dict[str, Any]:
+        """Return what `make` makes of a text. what: the name of that, where a text gives several things."""
+        name = hashlib.blake2b(text.encode(), digest_size=16).hexdigest() + what
         found = self.tables.get(name)
         if found is None:
-            found = self.tables[name] = tomllib.loads(text)
+            found = self.tables[name] = make()
             self.has_new = True
         return found
 

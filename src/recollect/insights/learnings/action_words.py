@@ -5,18 +5,18 @@ Unsure, two actions stay two, and an action stays open: one line too many costs 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
 from typing import Final, NamedTuple
 
 from recollect.insights.learnings.identity import normalised
+from recollect.late import late_pattern
 
 LEAST_WORDS: Final = 2
 """An action of fewer words that count is the same as no other, and is closed by nothing that somebody says."""
-_TOKEN: Final = re.compile(r"[\w@#+]+(?:[./:-]+[\w@#+]+)*|[✅✓✔☑]")
-_CASED: Final = re.compile(r"`[^`]*`|[\w@.-]+/[\w@./-]+|[\w-]+\.[a-zA-Z]\w*|\b[a-z]+[A-Z]\w*|\b[A-Z]\b")
+_TOKEN: Final = late_pattern(r"[\w@#+]+(?:[./:-]+[\w@#+]+)*|[✅✓✔☑]")
+_CASED: Final = late_pattern(r"`[^`]*`|[\w@.-]+/[\w@./-]+|[\w-]+\.[a-zA-Z]\w*|\b[a-z]+[A-Z]\w*|\b[A-Z]\b")
 """Names in which case counts: code, paths, files, `mixedCase`, single letters."""
 _FILLERS: Final = frozenset(
     "the a an this that these those it its and also then please pls plz later soon next time now today tomorrow week"
@@ -59,11 +59,11 @@ _IRREGULAR: Final = {
     "verschoben": "verschieben", "geschlossen": "schließen", "zurückgenommen": "zurücknehmen",
 }  # fmt: skip
 _FRONTS: Final = "ab an auf aus bei durch ein frei her hin hinzu mit nach um vor weg weiter zu zurück zusammen"
-_PARTICIPLE: Final = re.compile(rf"(?P<front>{'|'.join(_FRONTS.split())})?ge(?P<stem>[^\W\d_]{{3,}})t")
-_WITH_ZU: Final = re.compile(rf"(?P<front>{'|'.join(_FRONTS.split())})zu(?P<stem>[^\W\d_]{{3,}}en)")
-_WITHOUT_GE: Final = re.compile(r"(?:(?:be|er|ent|ver|zer|über|unter)[^\W\d_]{3,}t|[^\W\d_]{3,}iert)")
-_ENDING: Final = re.compile(r"(?P<stem>.{3,}?)(?P<ending>ying|ied|ies|ing|ed|es|en|e|s|(?<=e[lr])n)")
-_DOUBLED: Final = re.compile(r"(?<=..)([bdgmnprt])\1$")
+_PARTICIPLE: Final = late_pattern(rf"(?P<front>{'|'.join(_FRONTS.split())})?ge(?P<stem>[^\W\d_]{{3,}})t")
+_WITH_ZU: Final = late_pattern(rf"(?P<front>{'|'.join(_FRONTS.split())})zu(?P<stem>[^\W\d_]{{3,}}en)")
+_WITHOUT_GE: Final = late_pattern(r"(?:(?:be|er|ent|ver|zer|über|unter)[^\W\d_]{3,}t|[^\W\d_]{3,}iert)")
+_ENDING: Final = late_pattern(r"(?P<stem>.{3,}?)(?P<ending>ying|ied|ies|ing|ed|es|en|e|s|(?<=e[lr])n)")
+_DOUBLED: Final = late_pattern(r"(?<=..)([bdgmnprt])\1$")
 _LONGEST: Final = 60
 """Words of a text that are compared, at most."""
 

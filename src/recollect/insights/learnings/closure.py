@@ -21,11 +21,12 @@ from recollect.insights.language.sentences import sentences
 from recollect.insights.learnings.action_words import Worded, is_bare, is_told_done, names_action, worded
 from recollect.insights.learnings.extraction.observed import Observed, kept_of
 from recollect.insights.learnings.identity import bounded, normalised
+from recollect.late import late_pattern
 from recollect.model.events import Event
 from recollect.model.learnings.learnings import Author, Learning, LearningEvidence
 from recollect.model.payloads import AssistantMessage, ToolCall, ToolResult, UserMessage
 
-_CODE = re.compile(r"`([^`\n]{2,200})`")
+_CODE = late_pattern(r"`([^`\n]{2,200})`")
 _LEFT = (
     r"\b(?:not|never|isn't|wasn't|hasn't|todo|still|yet|should|must|need|needs|will|would|going to|later|if|when"
     r"|have to|has to|had to|want to|wants to|being|\w+ed (?:me|us|him|her|them)|whether|once|until"
@@ -36,12 +37,16 @@ _LEFT = (
     r"|teilweise|halb|versucht|gescheitert|sagt|sagte|meint|meinte|angeblich|letzte\w* (?:woche|monat|jahr|mal))\b"
     r"|\?|n't\b"
 )
-_LOW_NOT_DONE = re.compile(_LEFT)
-_NOT_DONE = re.compile(_LEFT, re.IGNORECASE)
+_LOW_NOT_DONE = late_pattern(_LEFT)
+_NOT_DONE = late_pattern(_LEFT, re.IGNORECASE)
 """The same in any case, which takes several times as long. Only of ASCII is the lower case the same."""
-_PREFIX = re.compile(r"\s*(?:[a-z]+(?:\([^)\n]*\))?!?:\s+|\[[^\]\n]{1,20}\]\s+)")
+_WHEN = late_pattern(
+    r"\s\b(?:before|until|till|once|bevor|bis|vor de[rmn]|avant|antes de)\b[^,.;:]*(?=[.!]?\s*$)", re.IGNORECASE
+)
+"""Until when something is to be done: nobody says that again when it is."""
+_PREFIX = late_pattern(r"\s*(?:[a-z]+(?:\([^)\n]*\))?!?:\s+|\[[^\]\n]{1,20}\]\s+)")
 """What conventions put before the words of a commit."""
-_UNFINISHED = re.compile(
+_UNFINISHED = late_pattern(
     r"\b(?:wip|todo|start\w*|begin|prepare\w*|draft|try|attempt|revert\w*|undo|partial\w*)\b", re.IGNORECASE
 )
 _LOOKED_BACK = 2_000
@@ -63,7 +68,7 @@ def closed_actions(of_session: Observed, pending: Sequence[Learning]) -> list[Le
     """Return those of the pending actions that the session shows to be done: with `done_at`, and the event that shows
     it as their only evidence. At the first such event of each that was not undone."""
     of_session = kept_of(of_session)
-    actions = [(one, _asked_at(one), _commands_of(one), worded(one.text)) for one in pending]
+    actions = [(one, _asked_at(one), _commands_of(one), worded(_WHEN.sub("", one.text))) for one in pending]
     events = of_session.events
     if not actions or not events:
         return []

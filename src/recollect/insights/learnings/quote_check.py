@@ -27,8 +27,10 @@ _FILLERS: Final = frozenset(
     "aber oder ist es wir".split()
 )
 _TURNING: Final = (
-    re.compile(r"\b(?:not|never|no|none|cannot|without|avoid|stop|nie|nicht|kein\w*|ohne|\w+n['’]t)\b", re.IGNORECASE),
-    re.compile(
+    late_pattern(
+        r"\b(?:not|never|no|none|cannot|without|avoid|stop|nie|nicht|kein\w*|ohne|\w+n['’]t)\b", re.IGNORECASE
+    ),
+    late_pattern(
         r"\b(?:if|whether|unless|would|could|might|may|maybe|perhaps|wenn|falls|ob|vielleicht|könnte)\b", re.IGNORECASE
     ),
 )

@@ -12,6 +12,7 @@ from collections.abc import Collection
 from typing import Final, NamedTuple
 
 from recollect.insights.learnings.identity import bounded
+from recollect.late import late_pattern
 from recollect.model.learnings.learnings import Author, LearningKind
 from recollect.model.own import SERVER, without_own_blocks
 from recollect.privacy.sentences import tells_credential
@@ -21,13 +22,13 @@ STEERING: Final = frozenset(("preference", "action"))
 TRUSTED: Final = frozenset(("user", "assistant"))
 """Authors of whom such a kind may come."""
 
-_INVISIBLE: Final = re.compile(
+_INVISIBLE: Final = late_pattern(
     # Control characters, terminal sequences, and what Unicode shows as nothing (Default_Ignorable_Code_Point).
     "\x1b\\[[0-?]*[ -/]*[@-~]|\x1b[\\]PX^_][^\x07\x1b\n]{0,4096}(?:\x07|\x1b\\\\)?|[\x00-\x08\x0b-\x1f\x7f-\x9f]"
     "|[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164"
     "\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff\ud800-\udfff]"
 )
-_CONTROL_TAG: Final = re.compile(
+_CONTROL_TAG: Final = late_pattern(
     r"[<＜﹤]\s{0,4}[/\\]?\s{0,4}(?:[^\W_]{1,40}[-_:.]{1,3}){0,6}"
     rf"(?:{SERVER}|system\w{{0,16}}|reminders?|instructions?|assistant|human|user|developer|prompts?|antml|tools?"
     r"|functions?|function_calls|invoke|parameters?|commands?|hooks?|notifications?|think\w{0,3}|reasoning|context"
@@ -36,12 +37,12 @@ _CONTROL_TAG: Final = re.compile(
     r"|[<＜﹤]\s{0,4}[|｜][^\n|｜<>]{1,64}[|｜]\s{0,4}[>＞﹥]|\[/?\s?(?:INST|SYS|SYSTEM_PROMPT|TOOL_CALLS|TOOL_RESULTS)\]",
     re.IGNORECASE,
 )
-_ROLE: Final = re.compile(
+_ROLE: Final = late_pattern(
     r"(?:^|(?<=\n)|(?<=[.!?] ))[^\w\[\n]{0,8}(?:human|assistant|system|user|developer|ai)[*_\"'`]{0,4}["
     r" \t]{0,4}[:：][ \t]*",
     re.IGNORECASE,
 )
-_OVERRIDE: Final = re.compile(
+_OVERRIDE: Final = late_pattern(
     r"\b(?:ignore|disregard|forget|override|bypass)\b.{0,40}\b(?:previous|prior|above|earlier|all|any|your"
     r"|the)\b.{0,30}"
     r"\b(?:instructions?|rules?|prompts?|guidelines?|polic(?:y|ies)|safety|restrictions?|context)\b"
@@ -53,34 +54,34 @@ _OVERRIDE: Final = re.compile(
     r"|\b(?:sag|zeig|verrate?)\w*\b.{0,30}\b(?:dem )?(?:benutzer|nutzer)\b.{0,20}\bnicht",
     re.IGNORECASE,
 )
-_ADDRESS: Final = re.compile(
+_ADDRESS: Final = late_pattern(
     r"(?:https?|wss?|ftp|ssh|git|data|javascript|file)://?[^\s)\"'`>]+|\bwww\.[\w.-]+|\b(?:\d{1,3}\.){3}\d{1,3}\b"
     r"|\b[\w.+-]{1,64}@[\w-]{1,64}\.[\w.]{2,64}\b",
     re.IGNORECASE,
 )
-_HERE: Final = re.compile(
+_HERE: Final = late_pattern(
     r"(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[?::1\]?|host\.docker\.internal)(?![\w.-])", re.IGNORECASE
 )
-_CREDENTIAL: Final = re.compile(
+_CREDENTIAL: Final = late_pattern(
     r"\b(?:passwords?|passwd|passphrases?|secrets?|tokens?|api[ _-]?keys?|access[ _-]?keys?|private[ _-]?keys?"
     r"|credentials?"
     r"|cookies?|ssh[ _-]?keys?|\.env|id_rsa|\.netrc|\.aws|\.ssh|\.npmrc|\.pypirc|keychain|kennw[oö]rt\w*|passw[oö]rt\w*"
     r"|zugangsdaten|geheimnis\w*)(?![\w-])",
     re.IGNORECASE,
 )
-_SENDING: Final = re.compile(
+_SENDING: Final = late_pattern(
     r"\b(?:send|post|upload|exfiltrat\w+|email|mail|transmit|leak|share|publish|paste|forward|report|echo|print"
     r"|dump|cat|copy"
     r"|add|append|include|write|put|schick\w*|sende\w*|lade\w*|poste\w*|kopier\w*|teile\w*|gib)\b",
     re.IGNORECASE,
 )
-_FETCHING: Final = re.compile(
+_FETCHING: Final = late_pattern(
     r"\b(?:fetch|download|curl|wget|visit|open|browse|load|install|clone|pull|import|run|execute|eval|call|request"
     r"|get|use"
     r"|follow|read|besuch\w*|öffne\w*|lade\w*|installier\w*|rufe?|führe?)\b",
     re.IGNORECASE,
 )
-_DANGEROUS: Final = re.compile(
+_DANGEROUS: Final = late_pattern(
     r"\b(?:curl|wget|iwr|invoke-webrequest)\b[^|\n]{0,200}\|\s*(?:sudo\s+)?(?:ba|z|da|fi)?sh\b"
     r"|\brm\s+-\w*[rf]\w*\s+(?:-\w+\s+)*[/~*$.]"
     r"|\bbase64\s+(?:-d|--decode)|\beval\s*[($\"]|\bchmod\s+(?:-R\s+)?777|\bdd\s+if=|\bmkfs\b|\bnc\s+-\w*[el]"
@@ -91,13 +92,13 @@ _DANGEROUS: Final = re.compile(
     r"|\bdrop\s+(?:table|database)\b|\bauthorized_keys\b|\bcrontab\b|>\s*/etc/",
     re.IGNORECASE,
 )
-_COMMAND: Final = re.compile(
+_COMMAND: Final = late_pattern(
     r"`[^`\n]{1,200}`|(?:^|\s)(?:sudo|curl|wget|npm|npx|pnpm|yarn|pip3?|uvx?|brew|apt(?:-get)?|git|docker|kubectl"
     r"|ssh|scp"
     r"|bash|sh|zsh|python3?|node|powershell|make|cargo|go|chmod|rm|mv|cp)\s+[\w./@-]+",
     re.IGNORECASE,
 )
-_ORDER: Final = re.compile(
+_ORDER: Final = late_pattern(
     r"(?:^|[.!?:;,]\s+|\b(?:please|then|now|always|must|should|you|to|and|bitte|immer|dann|jetzt)\s+)(?:always\s+"
     r"|never\s+"
     r"|immediately\s+|first\s+|also\s+|silently\s+)*(?:run|execute|install|use|download|fetch|open|visit|send|post"

@@ -16,6 +16,7 @@ from recollect.insights.learnings.action_words import action_key
 from recollect.insights.learnings.corroboration import CONFIRMED, EACH_TIME, MOST_SEEN_AGAIN, SEEN_AGAIN, combined
 from recollect.insights.learnings.identity import MOST_CONFIDENCE, confidence_of, normalised
 from recollect.insights.revisions import revision_in, statement_of
+from recollect.late import late_pattern
 from recollect.model.learnings.learnings import Learning, LearningState, Priority
 from recollect.store.learnings import BY_CLOSING, Known, Sighting, Verdict, VerdictName
 
@@ -26,24 +27,24 @@ _OF_VERDICT: dict[VerdictName, LearningState] = {
     "undo": "retired",
 }  # fmt: skip
 _URGENCY: dict[Priority, int] = {"urgent": 0, "high": 1, "": 2}
-_NUMBER = re.compile(r"(?<![\w.])v?\d+(?:\.\d+)*(?![\w])")
-_NOT_THAT = re.compile(
+_NUMBER = late_pattern(r"(?<![\w.])v?\d+(?:\.\d+)*(?![\w])")
+_NOT_THAT = late_pattern(
     r"(?:,\s*not|\binstead of|\brather than|\bprefer\b[^.,;]{1,40}?\bover|\bnot\b(?=.+\bbut\b)|\bstatt|\banstelle von"
     r"|,\s*nicht)\s+"
     r"[`'\"“„]?(?P<wrong>[\w@./+-]{2,40})",
     re.IGNORECASE,
 )
-_USE_THAT = re.compile(
+_USE_THAT = late_pattern(
     r"\b(?:use|using|prefer|take|pick|choose|(?:stick|go) with|switch to|verwende|benutze|nutze|nimm|bevorzuge)\s+"
     r"(?:only\s+|nur\s+)?[`'\"“„]?(?P<right>[\w@./+-]*[\w@/+-])[`'\"”“]?"
     r"(?=\s*(?:$|[.,;!?)]|(?:to|for|in|as|when|here|everywhere|now|instead|rather|over|für|zum|zur|im|als|statt|hier)\b))",
     re.IGNORECASE,
 )
 """What is to be used, where that is one word and no further noun follows: not `pnpm` of `use pnpm scripts`."""
-_REFUSED = re.compile(
+_REFUSED = late_pattern(
     r"\b(?:never|not|\w+n['’]t|dont|avoid|stop|without|nie|nicht|kein\w*)\b[^.,;]{0,20}$", re.IGNORECASE
 )
-_WORD = re.compile(r"[\w@/+-]+(?:\.[\w@/+-]+)*")
+_WORD = late_pattern(r"[\w@/+-]+(?:\.[\w@/+-]+)*")
 _ASKING = frozenset(("preference", "correction"))
 _FILLERS = frozenset(
     "a an the to for in on of with and or but is are be it this that we you i do use uses using please always never "

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import chain
@@ -12,6 +11,7 @@ from zlib import crc32
 
 from recollect.insights.language.projection import OPAQUE, folded, project
 from recollect.insights.stream import SessionEvents
+from recollect.late import late_pattern
 from recollect.model.events import Event
 from recollect.model.insights.nodes import Speaker
 from recollect.model.payloads import AssistantMessage, FileEdit, UserMessage
@@ -31,11 +31,11 @@ NUMBER: Final = "0"
 """Stands for every number."""
 
 _ITEM: Final = r"[ \t]*(?:[-*+•]|\d{1,2}[.)])?[ \t]*"
-_TOKEN: Final = re.compile(
+_TOKEN: Final = late_pattern(
     rf"[a-z0-9_'\u00c0-\u024f\u0400-\u04ff]+|[\u3040-\u30ff\u3400-\u9fff]|{OPAQUE}+|\n{_ITEM}"
     r"|[?!:;,().…。！？、，；：-]"
 )
-_END: Final = re.compile(rf"[\n?!。！？….](?:(?<=\n){_ITEM}|(?<![\n.])|(?<=\.)(?!\S))")
+_END: Final = late_pattern(rf"[\n?!。！？….](?:(?<=\n){_ITEM}|(?<![\n.])|(?<=\.)(?!\S))")
 """What ends a sentence: a line's end, which is in none, or a mark, which is its last token. It begins with a set of
 characters, so that the rest is not tried at every place."""
 
@@ -74,7 +74,7 @@ def _plain(token: str) -> str:
 
 BITS: Final = 18
 PLACES: Final = 1 << BITS
-_BEGINNING: Final = 12
+BEGINNING: Final = 12
 """Tokens of the sentences beside it that count."""
 _TAIL: Final = 14
 _TAIL_CHARACTERS: Final = 200
@@ -82,9 +82,9 @@ _NEXT: Final = 6
 _NEXT_CHARACTERS: Final = 100
 _SHORT: Final = 120
 """Characters up to which a turn is short: an answer rather than an order."""
-_A, _B, _C = 0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D
-_SPEAKERS: Final[tuple[Speaker, ...]] = get_args(Speaker)
-_MOST: Final[Mapping[str, int]] = {"length": 8, "of": 6, "at": 3, "code": 3}
+PAIR_FACTOR, SPREAD_FACTOR, LAST_FACTOR = 0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D
+SPEAKERS: Final[tuple[Speaker, ...]] = get_args(Speaker)
+MOST: Final[Mapping[str, int]] = {"length": 8, "of": 6, "at": 3, "code": 3}
 """What counts of a sentence, and the greatest count of each that is told from others."""
 
 
@@ -134,7 +134,7 @@ class _Positions:
         import numpy as np
 
         self.numbers = np.arange(len(sentences), dtype=np.uint32)
-        self.speakers = np.repeat([_SPEAKERS.index(turn.speaker) for turn in turns], counts)
+        self.speakers = np.repeat([SPEAKERS.index(turn.speaker) for turn in turns], counts)
         self.lengths = np.array([len(one.tokens) for one in sentences])
         self.at = self.numbers - np.repeat(np.cumsum(counts) - counts, counts)
         self.of = np.repeat(counts, counts)
@@ -146,18 +146,18 @@ def _of_words(sentences: Sequence[TokenSentence], at: _Positions) -> Iterator[_F
     import numpy as np
 
     of = np.repeat(at.numbers, at.lengths)
-    of_tokens = map(_HASHES_OF.__getitem__, chain.from_iterable([one.tokens for one in sentences]))
-    words, previous, following, is_covered = _unpacked(of_tokens, _TOKEN_HASHES)
-    mine = np.array([_number(name) for name in _SPEAKERS], np.uint32)[at.speakers][of]
-    pairs, is_pair = words[:-1] * np.uint32(_A) + words[1:], of[:-1] == of[1:]
-    triples, is_triple = pairs[:-1] * np.uint32(_A) + words[2:], of[:-2] == of[2:]
+    of_tokens = map(HASHES_OF.__getitem__, chain.from_iterable([one.tokens for one in sentences]))
+    words, previous, following, is_covered = _unpacked(of_tokens, TOKEN_HASHES)
+    mine = np.array([hashed(name) for name in SPEAKERS], np.uint32)[at.speakers][of]
+    pairs, is_pair = words[:-1] * np.uint32(PAIR_FACTOR) + words[1:], of[:-1] == of[1:]
+    triples, is_triple = pairs[:-1] * np.uint32(PAIR_FACTOR) + words[2:], of[:-2] == of[2:]
     pairs, of_pairs = pairs[is_pair], of[:-1][is_pair]
     yield _mixed(words, "word"), of
     yield _mixed(words ^ mine, "own word"), of
     yield _mixed(pairs, "pair"), of_pairs
     yield _mixed(pairs ^ mine[:-1][is_pair], "own pair"), of_pairs
     yield _mixed(triples[is_triple], "triple"), of[:-2][is_triple]
-    is_near = np.arange(len(of)) - np.repeat(np.cumsum(at.lengths) - at.lengths, at.lengths) < _BEGINNING
+    is_near = np.arange(len(of)) - np.repeat(np.cumsum(at.lengths) - at.lengths, at.lengths) < BEGINNING
     yield from _beside(previous[is_near], following[is_near], of[is_near], at)
     covered = np.add.reduceat(is_covered, np.cumsum(at.lengths) - at.lengths)
     yield _counted("code", covered, at)
@@ -165,7 +165,7 @@ def _of_words(sentences: Sequence[TokenSentence], at: _Positions) -> Iterator[_F
 
 def _of_shape(sentences: Sequence[TokenSentence], at: _Positions) -> Iterator[_Found]:
     """Yield how a sentence begins and ends, its length, and its position."""
-    *own, previous, following = _unpacked(map(_of_edges, sentences, at.speakers.tolist()), _EDGE_HASHES)
+    *own, previous, following = _unpacked(map(of_edges, sentences, at.speakers.tolist()), EDGE_HASHES)
     yield from ((hashes, at.numbers) for hashes in own)
     yield from _beside(previous, following, at.numbers, at)
     yield _counted("length", at.lengths // 4, at)
@@ -178,7 +178,7 @@ def _counted(name: str, counts: NDArray[Any], at: _Positions) -> _Found:
     """Return what a count of each sentence tells; counts above a bound are one."""
     import numpy as np
 
-    most = _MOST[name]
+    most = MOST[name]
     return _table(name, *map(str, range(most + 1)))[at.speakers, np.minimum(counts, most)], at.numbers
 
 
@@ -200,18 +200,18 @@ def _of_turns(turns: Sequence[Turn], counts: Sequence[int]) -> _Found:
     """Return what is the same for all sentences of a turn."""
     import numpy as np
 
-    found = [_of_turn(turn) if count else () for turn, count in zip(turns, counts, strict=True)]
+    found = [of_turn(turn) if count else () for turn, count in zip(turns, counts, strict=True)]
     owners = np.repeat(np.arange(sum(counts), dtype=np.uint32), np.repeat([len(of_one) for of_one in found], counts))
     hashes = chain.from_iterable(of_one * count for of_one, count in zip(found, counts, strict=True))
     return np.fromiter(hashes, np.uint32, len(owners)), owners
 
 
-def _of_turn(turn: Turn) -> tuple[int, ...]:
+def of_turn(turn: Turn) -> tuple[int, ...]:
     tail = turn.before.rstrip()[-_TAIL_CHARACTERS:]
     return (
         *_of_answer(tail, turn.speaker, "short" if len(turn.text) < _SHORT else "long"),
         *_of_tokens(_tokens_of(turn.after[:_NEXT_CHARACTERS])[:_NEXT], "after", turn.speaker),
-        _number("edited", turn.speaker, str(turn.is_edited)),
+        hashed("edited", turn.speaker, str(turn.is_edited)),
     )
 
 
@@ -219,8 +219,8 @@ def _of_turn(turn: Turn) -> tuple[int, ...]:
 def _of_answer(tail: str, speaker: Speaker, length: str) -> tuple[int, ...]:
     """Return what tells what a turn answers. tail: the end of what the other side said last."""
     return (
-        _number("answers", speaker, str(bool(tail))),
-        _number("asked", speaker, length, str(tail.endswith(("?", "？")))),
+        hashed("answers", speaker, str(bool(tail))),
+        hashed("asked", speaker, length, str(tail.endswith(("?", "？")))),
         *_of_tokens(_tokens_of(tail)[-_TAIL:], "before", speaker, length),
     )
 
@@ -231,8 +231,18 @@ def _tokens_of(text: str) -> list[str]:
 
 
 def _of_tokens(tokens: Iterable[str], *names: str) -> list[int]:
-    behind = _number(*names, "")
-    return [crc32(_plain(token).encode(), behind) for token in tokens]
+    behind = hashed(*names, "")
+    return [crc32(_ENCODED[token], behind) for token in tokens]
+
+
+class _EncodedTokens(dict[str, bytes]):
+    """The class of each token that stands at an edge, as it is hashed."""
+
+    def __missing__(self, token: str) -> bytes:
+        if len(self) >= _KNOWN_EDGES:
+            self.clear()
+        found = self[token] = _plain(token).encode()
+        return found
 
 
 class _TokenHashes(dict[str, bytes]):
@@ -244,21 +254,21 @@ class _TokenHashes(dict[str, bytes]):
             self.clear()
         plain = _plain(token).encode()
         hashes = crc32(plain), crc32(plain, _PREVIOUS), crc32(plain, _NEXT_ONE), token[0] == OPAQUE
-        found = self[token] = _TOKEN_HASHES.pack(*hashes)
+        found = self[token] = TOKEN_HASHES.pack(*hashes)
         return found
 
 
-def _of_edges(sentence: TokenSentence, speaker: int) -> bytes:
+def of_edges(sentence: TokenSentence, speaker: int) -> bytes:
     """Return the hashes of a sentence's first three tokens and of its last one, and what the first two count in the
     sentence behind and in the one before."""
     tokens = sentence.tokens
-    words = [_plain(token).encode() for token in tokens[:3]]
+    words = [_ENCODED[token] for token in tokens[:3]]
     one = crc32(words[0], _START[speaker])
     two = crc32(b"\0" + words[1], one) if len(words) > 1 else one
     three = crc32(b"\0" + words[2], two) if len(words) > 2 else two
-    last = crc32(_plain(tokens[-1]).encode(), _STOP[speaker])
+    last = crc32(_ENCODED[tokens[-1]], _STOP[speaker])
     opening = b" ".join(words[:2]) + _AND_SO_ON
-    return _EDGE_HASHES.pack(one, two, three, last, crc32(opening, _PREVIOUS), crc32(opening, _NEXT_ONE))
+    return EDGE_HASHES.pack(one, two, three, last, crc32(opening, _PREVIOUS), crc32(opening, _NEXT_ONE))
 
 
 @cache
@@ -266,7 +276,7 @@ def _table(name: str, *values: str) -> NDArray[np.uint32]:
     """Return the hashes of the values that a feature can have, a row for each speaker."""
     import numpy as np
 
-    return np.array([[_number(name, who, value) for value in values] for who in _SPEAKERS], np.uint32)
+    return np.array([[hashed(name, who, value) for value in values] for who in SPEAKERS], np.uint32)
 
 
 def _unpacked(found: Iterable[bytes], form: Struct) -> NDArray[np.uint32]:
@@ -276,29 +286,32 @@ def _unpacked(found: Iterable[bytes], form: Struct) -> NDArray[np.uint32]:
     return np.frombuffer(b"".join(found), np.uint32).reshape(-1, form.size // 4).T
 
 
-def _number(*names: str) -> int:
+@lru_cache(1024)
+def hashed(*names: str) -> int:
     """Return the hash of names. With "" as the last one, that of what comes behind them begins with it."""
     return crc32("\0".join(names).encode())
 
 
-_PREVIOUS: Final = _number("previous", "")
-_NEXT_ONE: Final = _number("next", "")
-_START: Final = [_number("start", who, "") for who in _SPEAKERS]
-_STOP: Final = [_number("end", who, "") for who in _SPEAKERS]
+_PREVIOUS: Final = hashed("previous", "")
+_NEXT_ONE: Final = hashed("next", "")
+_START: Final = [hashed("start", who, "") for who in SPEAKERS]
+_STOP: Final = [hashed("end", who, "") for who in SPEAKERS]
 _AND_SO_ON: Final = " …".encode()
-_TOKEN_HASHES: Final = Struct("=4I")
-_EDGE_HASHES: Final = Struct("=6I")
+TOKEN_HASHES: Final = Struct("=4I")
+EDGE_HASHES: Final = Struct("=6I")
 _KNOWN_TOKENS: Final = 1 << 16
-_HASHES_OF: Final = _TokenHashes()
+_KNOWN_EDGES: Final = 1 << 12
+_ENCODED: Final = _EncodedTokens()
+HASHES_OF: Final = _TokenHashes()
 
 
 def _mixed(values: NDArray[np.uint32], name: str) -> NDArray[np.uint32]:
     """Return the values, spread, so that the same words give other places under another name."""
     import numpy as np
 
-    spread = (values ^ np.uint32(_number(name))) * np.uint32(_B)
+    spread = (values ^ np.uint32(hashed(name))) * np.uint32(SPREAD_FACTOR)
     spread ^= spread >> np.uint32(15)
-    spread *= np.uint32(_C)
+    spread *= np.uint32(LAST_FACTOR)
     return spread ^ (spread >> np.uint32(13))
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterator, Sequence
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from recollect.insights.scorer.features import BITS, PLACES, TokenSentence, Turn, TurnFeatures, features_of
+from recollect.insights.scorer.few import few_features_of
 from recollect.insights.scorer.weights import Subject, WeightTables, weights
 
 if TYPE_CHECKING:
@@ -19,6 +21,9 @@ if TYPE_CHECKING:
 _AT_ONCE: Final = 32
 """Turns that are scored together. More would not save time; 32 times 80 sentences have numbers of 12 bits."""
 
+_FEW_CHARACTERS: Final = 30_000
+"""So much text in all is scored without numpy: to load that takes longer."""
+
 
 class ScoredSentence(NamedTuple):
     """A sentence, and its sum of weights for each requested subject."""
@@ -28,11 +33,12 @@ class ScoredSentence(NamedTuple):
 
 
 class SentenceScorer:
-    """Adds up learned weights. Immutable, safe from threads."""
+    """Adds up learned weights. Safe from threads."""
 
     def __init__(self, known: WeightTables | None = None) -> None:
         """known: by default the weights that ship."""
         self._weights = known if known is not None else weights()
+        self._few_left = _FEW_CHARACTERS
 
     @property
     def missing(self) -> str:
@@ -50,6 +56,9 @@ class SentenceScorer:
 
     def scores_of(self, turns: Sequence[Turn], subjects: Sequence[Subject]) -> Iterator[list[ScoredSentence]]:
         """Yield the scored sentences of each turn, as `scores` returns them."""
+        if self._are_few(turns):
+            yield from (self._few_scores_of(turn, subjects) for turn in turns)
+            return
         for features, sums in self._sums_of(turns, subjects):
             scored = zip(features.sentences, zip(*(column.tolist() for column in sums), strict=True), strict=True)
             for count in features.counts:
@@ -60,6 +69,11 @@ class SentenceScorer:
 
     def likely_of(self, turns: Sequence[Turn], subject: Subject) -> Iterator[list[tuple[int, TokenSentence]]]:
         """Yield the sentences of each turn whose score has a confidence, with the score, in order."""
+        if self._are_few(turns):
+            for turn in turns:
+                scored = ((one.scores[subject], one.sentence) for one in self._few_scores_of(turn, (subject,)))
+                yield [found for found in scored if found[0] >= self._least(subject)]
+            return
         import numpy as np
 
         for features, (sums,) in self._sums_of(turns, (subject,)):
@@ -68,12 +82,31 @@ class SentenceScorer:
             ends = np.searchsorted(places, np.cumsum(features.counts)).tolist()
             yield from (found[start:end] for start, end in pairwise((0, *ends)))
 
+    def _are_few(self, turns: Sequence[Turn]) -> bool:
+        """Return whether turns are scored without numpy. Where that is loaded, it is faster."""
+        if "numpy" in sys.modules:
+            return False
+        self._few_left -= sum(len(turn.text) for turn in turns)
+        return self._few_left >= 0
+
+    def _few_scores_of(self, turn: Turn, subjects: Sequence[Subject]) -> list[ScoredSentence]:
+        """Return the scored sentences of a turn without numpy."""
+        known, about = self._weights.tables, self._weights.about
+        if about is None:
+            return []
+        of_subjects = [(subject, known[subject].__getitem__, about.tables[subject].bias) for subject in subjects]
+        return [
+            ScoredSentence(sentence, {name: bias + sum(map(weight, places)) for name, weight, bias in of_subjects})
+            for sentence, places in few_features_of(turn)
+        ]
+
     def _sums_of(self, turns: Sequence[Turn], subjects: Sequence[Subject]) -> Iterator[_Sums]:
         """Yield some turns at a time with their sentences' scores, an array for each subject. Without weights, the
         turns have no sentences."""
         import numpy as np
 
         about = self._weights.about
+        tables = [np.frombuffer(self._weights.tables[subject], np.int8) for subject in subjects] if about else []
         for start in range(0, len(turns), _AT_ONCE):
             features = features_of(*turns[start : start + _AT_ONCE])
             if about is None or not features.sentences:
@@ -87,9 +120,9 @@ class SentenceScorer:
             yield (
                 features,
                 [
-                    np.bincount(owners, self._weights.tables[subject][places], len(features.sentences)).astype(np.int64)
+                    np.bincount(owners, table[places], len(features.sentences)).astype(np.int64)
                     + about.tables[subject].bias
-                    for subject in subjects
+                    for subject, table in zip(subjects, tables, strict=True)
                 ],
             )
 

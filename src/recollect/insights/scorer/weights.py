@@ -8,16 +8,12 @@ from __future__ import annotations
 import hashlib
 import tomllib
 from functools import cache
-from importlib.resources import files
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple, get_args
+from typing import Final, Literal, NamedTuple, get_args
 
 import msgspec
 
 from recollect.insights.scorer.features import PLACES
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+from recollect.late import shipped
 
 TABLES_FILE: Final = "weights.bin"
 ABOUT_FILE: Final = "weights.toml"
@@ -49,9 +45,9 @@ class About(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class WeightTables(NamedTuple):
-    """The tables and their parameters; or none, and why."""
+    """The tables, of whole numbers of one byte, and their parameters; or none, and why."""
 
-    tables: dict[Subject, NDArray[np.int8]]
+    tables: dict[Subject, memoryview]
     about: About | None = None
     missing: str = ""
 
@@ -59,9 +55,8 @@ class WeightTables(NamedTuple):
 @cache
 def weights() -> WeightTables:
     """Return the weights that ship; none where a file is missing or is not the one that is known."""
-    folder = files(__package__)
     try:
-        about, tables = folder.joinpath(ABOUT_FILE).read_bytes(), folder.joinpath(TABLES_FILE).read_bytes()
+        about, tables = (shipped("recollect.insights.scorer", name) for name in (ABOUT_FILE, TABLES_FILE))
     except OSError as error:
         return WeightTables({}, missing=f"the weights of the scorer cannot be read: {error.strerror}")
     return checked(about, tables)
@@ -69,13 +64,12 @@ def weights() -> WeightTables:
 
 def checked(about: bytes, tables: bytes) -> WeightTables:
     """Return the weights in the bytes of both files; none where these don't belong together."""
-    import numpy as np
-
     try:
         known = msgspec.convert(tomllib.loads(about.decode()), About, strict=False)
     except ValueError:
         return WeightTables({}, missing="the weights of the scorer are damaged")
     if hashlib.sha256(tables).hexdigest() != known.sha256 or len(tables) != PLACES * len(known.tables):
         return WeightTables({}, missing="the weights of the scorer are damaged")
-    apart = np.frombuffer(tables, np.int8).reshape(-1, PLACES)
+    numbers = memoryview(tables).cast("b")
+    apart = (numbers[start : start + PLACES] for start in range(0, len(numbers), PLACES))
     return WeightTables(dict(zip(known.tables, apart, strict=True)), known)

@@ -9,6 +9,7 @@ from typing import Literal, NamedTuple
 from recollect.insights.commands import Simple, command_of, is_preparing, simple_commands, subject_of
 from recollect.insights.error_lines import telling_line
 from recollect.insights.stream import TOOL_REPORT, Call, SessionEvents
+from recollect.late import late_pattern
 from recollect.model.events import Event
 from recollect.model.payloads import Json, Lifecycle, ToolCall, ToolResult
 from recollect.model.text import flatten, paths_in
@@ -42,7 +43,7 @@ _INTERRUPTED = (
     r"\[?(?:request )?interrupted by (?:the )?user|.{0,40}?(?:operation|request|tool|command|execution)\]? (?:was )?"
     r"(?:cancell?ed|interrupted) by|.{0,40}?user cancell?ed|command aborted\s*$|\[operation cancelled\]|aborted by user"
 )
-_REFUSALS = re.compile(
+_REFUSALS = late_pattern(
     r"(?:permission_|user_|tool_)?(?:den(?:y|ied)|reject(?:ed)?|declined?|refused?|disallow(?:ed)?|cancell?ed|cancel|abort)"
     r"(?:_by_user|_once|_always)?",
     re.IGNORECASE,
@@ -227,7 +228,7 @@ _SHORT = ("turn_ended",)
 """Names whose text is rarely there, and short: what is longer than `_SHORT_CHARS` is not read."""
 _SHORT_CHARS = 1000
 _READ_CHARS = 8192
-_MESSAGE = re.compile(r"^(?:error_?)?message: (\S[^\n]*)", re.MULTILINE | re.IGNORECASE)
+_MESSAGE = late_pattern(r"^(?:error_?)?message: (\S[^\n]*)", re.MULTILINE | re.IGNORECASE)
 _HINTS = (
     "api error", "apierror", "api_error", "badrequesterror", "internalservererror", "authenticationerror",
     "ratelimit", "apiconnection", "serviceunavailable", "permissiondenied", "notfounderror", "contextwindow",
@@ -237,7 +238,7 @@ _HINTS = (
 )  # fmt: skip
 _LIMITS, _REACHED = ("limit", "quota", "tokens", "turns", "iterations", "steps"), ("reached", "exceeded", "hit")
 """Lower-case pieces without any of which nothing below matches: one of the first, or one each of the others."""
-_API = re.compile(
+_API = late_pattern(
     r"\b(?:API ?Error|API_ERROR|(?:BadRequest|InternalServer|Authentication|RateLimit|APIConnection|ServiceUnavailable"
     r"|PermissionDenied|NotFound|ContextWindowExceeded|APIStatus|Overloaded|ContentPolicyViolation|Timeout)Error\b"
     r"|overloaded_error|rate_limit_error|invalid_request_error|authentication_error|insufficient_quota"
@@ -248,7 +249,7 @@ _API = re.compile(
     r"|(?:reached|exceeded) (?:the )?max(?:imum)? (?:number of )?(?:session )?(?:turns|iterations|steps))",
     re.IGNORECASE,
 )
-_UNAPPLIED = re.compile(
+_UNAPPLIED = late_pattern(
     r"did not conform to the edit format|(?:edit|patch|diff|search/replace) blocks? (?:that )?failed"
     r"|failed to (?:apply|match) (?:the |any )?(?:edit|patch|diff|search)|no (?:edits|changes) (?:were|could"
     r" be) applied",
@@ -256,7 +257,7 @@ _UNAPPLIED = re.compile(
 )
 
 
-_CRASH = re.compile(
+_CRASH = late_pattern(
     r"^(?:Unexpected error|Uncaught|Unhandled|fatal error|panic|[\w.]{0,80}(?:Error|Exception)): ", re.MULTILINE
 )
 

@@ -7,23 +7,24 @@ from collections.abc import Sequence
 
 from recollect.insights.signals.turns import Turn
 from recollect.insights.stream import SessionEvents, evidence_of
+from recollect.late import late_pattern
 from recollect.model.events import Event
 from recollect.model.insights.signals import Abandoned, Completion
 from recollect.model.payloads import UserMessage
 
-_GREETING = re.compile(
+_GREETING = late_pattern(
     r"(?:hi+|hello+|hey+|yo|hola|hallo|moin|bonjour|salut|olá|oi|ping|test(?:ing)?|warm-?up|привет|你好|こんにちは)"
     r"(?:[ ,]+(?:there|all|again|world|claude|codex|gemini|agent))?[.! ]*",
     re.IGNORECASE,
 )
-_TURNED_AWAY = re.compile(
+_TURNED_AWAY = late_pattern(
     r"(?:no,?\s+)?(?:never ?mind|nvm|forget (?:it|about it|that)|(?:please )?(?:stop|cancel|abort)"
     r"(?: (?:it|that|this|here))?|leave it|don't bother|no need(?: any ?more)?|vergiss es|abbrechen|laisse"
     r" tomber|déjalo"
     r"|deixa pra lá|забудь|算了|やめて)(?:[\s.,!].{0,40})?|(?:no|nope|nah)[.! ]*",
     re.IGNORECASE,
 )
-_ACCEPTED = re.compile(
+_ACCEPTED = late_pattern(
     r"(?:(?:ok(?:ay)?|great|cool|nice|perfect|awesome|yes|yep|super)[,. !]{1,3}){0,4}"
     r"(?:thanks|thank you|thx|ty|cheers|great|perfect|awesome|nice|cool|excellent|good (?:job|work)|well done"
     r"|lgtm|ok(?:ay)?"
@@ -31,15 +32,15 @@ _ACCEPTED = re.compile(
     r"|gracias|obrigad[oa]|спасибо|谢谢|ありがとう)(?:[\s.,!].{0,80})?",
     re.IGNORECASE | re.DOTALL,
 )
-_UNDOES = re.compile(r"/(?:undo|rewind|revert|rollback)\b", re.IGNORECASE)
-_SENTENCE = re.compile(r"(?<=[.!?。！？])\s+|\n+")
-_ANNOUNCES = re.compile(
+_UNDOES = late_pattern(r"/(?:undo|rewind|revert|rollback)\b", re.IGNORECASE)
+_SENTENCE = late_pattern(r"(?<=[.!?。！？])\s+|\n+")
+_ANNOUNCES = late_pattern(
     r"(?:(?:ok(?:ay)?|sure|great|good|perfect|alright|now|next|first|then|so)[,.! ]{1,3}){0,3}"
     r"(?:let me|let's|i(?:'ll| will|'m going to| am going to| need to| should)(?! be\b| wait| leave| stop| not\b| keep)"
     r"|now (?:i|let)|next,? i)\b",
     re.IGNORECASE,
 )
-_LATER = re.compile(
+_LATER = late_pattern(
     r"\b(?:if you|once you|when you|after you|let me know|tell me|want me|would you|you can|please)\b", re.I
 )
 _LAST_CHARS = 1200

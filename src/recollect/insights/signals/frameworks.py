@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from functools import cache
-from importlib.resources import files
 
 import msgspec
+
+from recollect.insights.language.tables import PARSED
+from recollect.late import PATTERNS, shipped
 
 
 class Framework(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -37,8 +38,8 @@ class Framework(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 @cache
 def frameworks() -> tuple[Framework, ...]:
     """Return what is known, read when the first command is met that may run tests."""
-    written = files("recollect.insights.signals").joinpath("frameworks.toml").read_text("utf-8")
-    return msgspec.convert(tomllib.loads(written)["frameworks"], tuple[Framework, ...])
+    written = shipped("recollect.insights.signals", "frameworks.toml").decode()
+    return msgspec.convert(PARSED.table_of(written)["frameworks"], tuple[Framework, ...])
 
 
 @cache
@@ -53,6 +54,12 @@ def commands_by_program() -> dict[str, list[tuple[Framework, tuple[str, ...]]]]:
 
 
 @cache
+def commands_by_beginning() -> list[tuple[str, list[tuple[Framework, tuple[str, ...]]]]]:
+    """Return those of which only the beginning of the first word is told, by that."""
+    return [(first[:-1], more) for first, more in commands_by_program().items() if first[-1] == "*"]
+
+
+@cache
 def summaries_of(framework: Framework) -> tuple[re.Pattern[str], ...]:
     """Return the compiled summaries of a framework."""
-    return tuple(re.compile(pattern, re.MULTILINE) for pattern in framework.summaries)
+    return tuple(PATTERNS.compile(pattern, re.MULTILINE) for pattern in framework.summaries)

@@ -8,13 +8,14 @@ from typing import Any, Literal
 
 from recollect.insights.signals.calls import ANSWERS, endings_of, is_refusal, is_stop, note_of
 from recollect.insights.stream import SessionEvents, evidence_of
+from recollect.late import late_pattern
 from recollect.model.events import Event
 from recollect.model.insights.signals import HumanIntervention
 from recollect.model.payloads import AssistantMessage, Lifecycle, ToolCall, ToolResult, UserMessage
 
 INTERRUPTS = ("interrupted", "turn_aborted")
 """Lifecycle names that say that a person stopped the agent."""
-LEAVING = re.compile(r"again to exit|KeyboardInterrupt|to quit|press .{0,20} to exit", re.IGNORECASE)
+LEAVING = late_pattern(r"again to exit|KeyboardInterrupt|to quit|press .{0,20} to exit", re.IGNORECASE)
 """What is shown where the same key would end the program: it stops nothing once the reply is there."""
 STOPPED = ("aborted", "cancelled", "canceled", "interrupted")
 """Stop reasons of a reply that a person cut off."""

@@ -8,6 +8,7 @@ from typing import Any
 
 from recollect.insights.signals.calls import failures_of
 from recollect.insights.stream import SessionEvents, evidence_of
+from recollect.late import late_pattern
 from recollect.model.events import Event
 from recollect.model.insights.signals import ContextPressure
 from recollect.model.payloads import AssistantMessage, Compaction, Lifecycle, ToolCall, UserMessage
@@ -16,7 +17,7 @@ _NAMES = frozenset(
     ("compaction_failed", "context_warning", "context_limit", "context_overflow", "truncated", "truncation")
 )
 """Lifecycle names that say that the context was full."""
-_TOO_LONG = re.compile(
+_TOO_LONG = late_pattern(
     r"prompt is too long|context[ _](?:length|window|limit)[^.\n]{0,60}(?:exceed|full|overflow|reached)|maximum context"
     r"|exceeds? the (?:model'?s )?(?:maximum )?context|context_length_exceeded|input is too long|too many tokens",
     re.IGNORECASE,

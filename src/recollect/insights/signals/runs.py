@@ -8,8 +8,15 @@ from collections.abc import Sequence
 from recollect.insights.commands import Simple
 from recollect.insights.error_lines import looked_at
 from recollect.insights.signals.calls import Tried, text_of
-from recollect.insights.signals.frameworks import Framework, commands_by_program, frameworks, summaries_of
+from recollect.insights.signals.frameworks import (
+    Framework,
+    commands_by_beginning,
+    commands_by_program,
+    frameworks,
+    summaries_of,
+)
 from recollect.insights.stream import SessionEvents, evidence_of
+from recollect.late import late_pattern
 from recollect.model.insights.signals import TestRun
 
 COMMAND_CHARS = 200
@@ -18,7 +25,7 @@ _HINTS = tuple(
     "test spec junit check tox nox jest mocha prove bats phpunit pest busted ginkgo cypress playwright ava verify"
     " lein borp".split()
 )
-_HINT = re.compile("|".join(_HINTS).replace("ava", r"ava\b"), re.IGNORECASE)
+_HINT = late_pattern("|".join(_HINTS).replace("ava", r"ava\b"), re.IGNORECASE)
 """What every command that runs tests has in it somewhere; all others are left alone."""
 _TOOLS = frozenset(("runtests", "run_tests", "test_runner"))
 _ONLY_ASKS = ("--help", "-h", "--version")
@@ -27,7 +34,7 @@ _NOT_STARTED = (126, 127)
 _CUTS = frozenset(
     "tail head grep egrep rg awk sed cut less more wc sort uniq jq select-object select-string findstr".split()
 )
-_TEST_TASKS = re.compile(
+_TEST_TASKS = late_pattern(
     r"(?:[\w.:/@-]{0,60}[:_./-])?(?:tests?|spec|specs|e2e|unit|pytest|vitest|jest)(?:[:_./-][\w.:/-]{0,60})?",
     re.IGNORECASE,
 )
@@ -106,10 +113,9 @@ def ran_by(commands: Sequence[Simple]) -> Ran | None:
 def framework_of(simple: Simple) -> Framework | None:
     """Return the framework that a simple command starts by its words, None for none known."""
     words = (simple.program, *simple.words[1:])
-    known = commands_by_program()
-    rows = known.get(words[0], [])
-    for begin, more in known.items():
-        if begin[-1] == "*" and words[0].startswith(begin[:-1]):
+    rows = commands_by_program().get(words[0], [])
+    for begin, more in commands_by_beginning():
+        if words[0].startswith(begin):
             rows = [*rows, *more]
     plain = tuple(word for word in words if not word.startswith("-"))
     for framework, pattern in rows:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from recollect.insights.signals.calls import TARGET_CHARS, Failure, Tried, endings_of, failures_of
 from recollect.insights.signals.people import INTERRUPTS, LEAVING, STOPPED
 from recollect.insights.stream import SessionEvents
+from recollect.late import late_pattern
 from recollect.model.events import Event
 from recollect.model.payloads import (
     AssistantMessage,
@@ -22,7 +24,7 @@ from recollect.model.payloads import (
     UserMessage,
 )
 
-_LEAVES = re.compile(r"/?(?:exit|quit|bye|q|:q|logout)[.! ]*", re.IGNORECASE)
+_LEAVES = late_pattern(r"/?(?:exit|quit|bye|q|:q|logout)[.! ]*", re.IGNORECASE)
 
 
 CLOSING_TOOLS = frozenset(
@@ -32,8 +34,7 @@ CLOSING_TOOLS = frozenset(
 _SAID_KEYS = ("message", "result", "summary", "answer", "final_answer", "text")
 
 
-@dataclass
-class Turn:
+class Turn(msgspec.Struct):
     """What happened from one request to the next, in the main line of a session.
 
     asked: the message that began it; None for what precedes the first, and where the message is forgotten. reply: the
@@ -56,7 +57,7 @@ class Turn:
     calls: int = 0
     edits: int = 0
     spent: int = 0
-    tried: list[Tried] = field(default_factory=list)
+    tried: list[Tried] = []
     last_edit: Event | None = None
 
     @property

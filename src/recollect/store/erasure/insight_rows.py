@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import apsw
 import msgspec
 
+from recollect.late import late_call
 from recollect.model.insights.nodes import Evidence, Node
 from recollect.model.learnings.learnings import Learning
 from recollect.model.learnings.notes import DiaryEntry, Fact
@@ -27,8 +28,8 @@ from recollect.store.learnings import BY_CLOSING, decode_learning, decode_verdic
 from recollect.store.notes import put_diary, put_fact
 from recollect.store.sessions import int_array
 
-_fact = msgspec.json.Decoder(Fact).decode
-_diary = msgspec.json.Decoder(DiaryEntry).decode
+_fact = late_call(lambda: msgspec.json.Decoder(Fact).decode)
+_diary = late_call(lambda: msgspec.json.Decoder(DiaryEntry).decode)
 _SEQ_MASK = (1 << SEQ_BITS) - 1
 
 
@@ -111,7 +112,7 @@ def _rows(db: apsw.Connection, statement: str, values: tuple[Any, ...] = ()) -> 
     return db.execute(statement, values).fetchall()
 
 
-_learning = msgspec.json.Decoder(Learning).decode
+_learning = late_call(lambda: msgspec.json.Decoder(Learning).decode)
 
 
 def forget_learned(

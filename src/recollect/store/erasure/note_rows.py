@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import apsw
 import msgspec
 
+from recollect.late import late_call
 from recollect.model.learnings.learnings import LearningEvidence
 from recollect.model.learnings.notes import DiaryEntry, Fact
 from recollect.store.connection import store_errors, with_store_errors
@@ -121,10 +122,10 @@ def _verdicts(db: apsw.Connection, learning_id: str) -> list[Verdict]:
 IsMeant = Callable[[str], bool]
 """Tells of a text whether it has to go."""
 COUNTED = ("learning", "fact", "diary", "tag", "document", "decision")
-"""Kinds of names that are told to a person; the others (`held`, `firing`) are the memory's own notes."""
-_fact = msgspec.json.Decoder(Fact).decode
-_diary = msgspec.json.Decoder(DiaryEntry).decode
-_evidence = msgspec.json.Decoder(LearningEvidence).decode
+"""Kinds of names that are told to a person; the others (`held`, `firing`, `closing`) are the memory's own notes."""
+_fact = late_call(lambda: msgspec.json.Decoder(Fact).decode)
+_diary = late_call(lambda: msgspec.json.Decoder(DiaryEntry).decode)
+_evidence = late_call(lambda: msgspec.json.Decoder(LearningEvidence).decode)
 
 
 class WrittenPart(NamedTuple):
@@ -234,9 +235,13 @@ def _all(db: apsw.Connection) -> Iterator[WrittenPart]:
 def _learnings(db: apsw.Connection) -> Iterator[WrittenPart]:
     for name, text, repo, updated_at in _rows(db, "SELECT id, json, repo, updated_at FROM learning"):
         yield WrittenPart(f"learning:{name}", (decode_learning(text).text,), repo, f"learning:{name}", updated_at)
-    for name, text in _rows(db, "SELECT learning, json FROM learning_sighting"):
+    for name, uid, origin, text in _rows(db, "SELECT learning, session_uid, origin, json FROM learning_sighting"):
         learning = decode_learning(text)
-        yield WrittenPart(f"learning:{name}", (learning.text, *(evidence.quote for evidence in learning.evidence)))
+        quotes = tuple(evidence.quote for evidence in learning.evidence)
+        if origin == BY_CLOSING:  # that says no more than that an action is done
+            yield WrittenPart(f"closing:{name}:{uid}", quotes)
+        else:
+            yield WrittenPart(f"learning:{name}", (learning.text, *quotes))
     for name, text in _rows(db, "SELECT learning, json FROM learning_evidence"):
         yield WrittenPart(f"learning:{name}", (_evidence(text).quote,))
     for name, text in _rows(db, "SELECT learning, json FROM verdict"):
@@ -333,6 +338,14 @@ def _remove_firing(db: apsw.Connection, place: str) -> None:
     db.execute("DELETE FROM firing WHERE at = ? AND nonce = ?", (int(at), int(nonce)))
 
 
+def _remove_closing(db: apsw.Connection, place: str) -> None:
+    learning_id, _, uid = place.partition(":")
+    db.execute(
+        "DELETE FROM learning_sighting WHERE learning = ? AND session_uid = ? AND origin = ?",
+        (learning_id, uid, BY_CLOSING),
+    )
+
+
 def _remove_held(db: apsw.Connection, key: str) -> None:
     db.execute("DELETE FROM quarantine WHERE key = ?", (key,))
 
@@ -346,4 +359,5 @@ _TAKES: dict[str, Callable[[apsw.Connection, str], None]] = {
     "decision": _remove_decision,
     "firing": _remove_firing,
     "held": _remove_held,
+    "closing": _remove_closing,
 }

@@ -16,7 +16,14 @@ from recollect.store.documents import place_of
 from recollect.store.entries import read_entry_marks
 from recollect.store.erasure.insight_rows import Leaving, resting_on
 from recollect.store.erasure.note_rows import Written, of_repos, saying
-from recollect.store.erasure.taken_back import HoldingAgain, Overruling, decisions_leaving, taken_back_by
+from recollect.store.erasure.taken_back import (
+    HoldingAgain,
+    Overruling,
+    decisions_leaving,
+    done_by,
+    retractions_leaving,
+    taken_back_by,
+)
 from recollect.store.events import EventRow
 from recollect.store.insight_feed import light_events
 from recollect.store.insights import unpack_node
@@ -213,6 +220,14 @@ class SelectionReader(DatabaseHolder):
     def decisions_leaving(self, leaving: Leaving) -> list[Decision]:
         """Return the decisions that go with sessions and events."""
         return decisions_leaving(self._db, leaving)
+
+    def retractions_leaving(self, leaving: Leaving) -> set[str]:
+        """Return the ids of what people took back in what goes."""
+        return retractions_leaving(self._db, leaving)
+
+    def done_by(self, leaving: Leaving) -> list[str]:
+        """Return the ids of the actions of which only what goes shows that they are done."""
+        return done_by(self._db, leaving)
 
     def taken_back_by(
         self, learnings: Collection[str], decisions: Collection[str], overruling: Overruling

@@ -8,14 +8,15 @@ from typing import Any, NamedTuple
 import apsw
 import msgspec
 
+from recollect.late import late_call
 from recollect.model.insights.nodes import NODE_KINDS, Decision
 from recollect.model.learnings.learnings import Learning
 from recollect.store.erasure.insight_rows import Leaving, events_leaving, events_of
-from recollect.store.insights import decisions_of, unpack_node
-from recollect.store.learnings import decode_learning, evidence_of
+from recollect.store.insights import decisions_of, retractions_of, unpack_node
+from recollect.store.learnings import BY_CLOSING, decode_learning, evidence_of
 
 _DECISION = NODE_KINDS.index("decision")
-_decode_decision = msgspec.json.Decoder(Decision).decode
+_decode_decision = late_call(lambda: msgspec.json.Decoder(Decision).decode)
 Overruling = Callable[[Iterable[Learning], Iterable[Decision]], set[str]]
 """Returns the ids of those learnings that some decisions take back."""
 
@@ -30,25 +31,56 @@ class HoldingAgain(NamedTuple):
 def decisions_leaving(db: apsw.Connection, leaving: Leaving) -> list[Decision]:
     """Return the decisions that go with sessions and events. Raises StoreCorrupt."""
     found = []
-    for uid in (*leaving.whole, *leaving.partial):
+    for uid, events in _leaving(db, leaving):
         rows: list[Any] = db.execute(
             "SELECT data FROM node WHERE analysis IN (SELECT number FROM analysis WHERE session_uid = ?) "
             "AND kind = ? AND revoked_at IS NULL ORDER BY id",
             (uid, _DECISION),
         ).fetchall()
-        events = None if uid in leaving.whole else events_leaving(db, leaving.partial[uid])
-        for (data,) in rows:
-            decision = unpack_node(data)
-            if isinstance(decision, Decision) and (
-                events is None or any(at == uid and event in events for at, event in events_of(decision))
-            ):
-                found.append(decision)
+        said = (unpack_node(data) for (data,) in rows)
+        found += [one for one in said if isinstance(one, Decision) and _goes(one, uid, events)]
     for uid in leaving.whole:
         added: list[Any] = db.execute(
             "SELECT json FROM added_decision WHERE session_uid = ? AND revoked_at IS NULL ORDER BY id", (uid,)
         ).fetchall()
         found += [_decode_decision(text) for (text,) in added]
     return found
+
+
+def retractions_leaving(db: apsw.Connection, leaving: Leaving) -> set[str]:
+    """Return the ids of what people took back in what goes, see `retractions_of`. Raises StoreCorrupt."""
+    return {
+        one.id
+        for uid, events in _leaving(db, leaving)
+        for one in retractions_of(db, session=uid)
+        if _goes(one, uid, events)
+    }
+
+
+def done_by(db: apsw.Connection, leaving: Leaving) -> list[str]:
+    """Return the ids of the actions of which only what goes shows that they are done. Raises StoreCorrupt."""
+    rows: list[Any] = db.execute(
+        "SELECT learning, session_uid, learning_sighting.json FROM learning_sighting JOIN learning ON id = learning "
+        "WHERE origin = ? AND learning.state = 'done' AND id NOT IN (SELECT learning FROM verdict) ORDER BY learning",
+        (BY_CLOSING,),
+    ).fetchall()
+    lost = dict(_leaving(db, leaving))
+    stays: dict[str, bool] = {}
+    for learning_id, uid, text in rows:
+        events = lost.get(uid, frozenset())
+        is_lost = events is None or any(e.event_id in events for e in decode_learning(text).evidence)
+        stays[learning_id] = stays.get(learning_id, False) or not is_lost
+    return [learning_id for learning_id, is_kept in stays.items() if not is_kept]
+
+
+def _leaving(db: apsw.Connection, leaving: Leaving) -> Iterator[tuple[str, frozenset[str] | None]]:
+    """Yield the sessions that lose something, with the ids of their events that go, None for all."""
+    yield from ((uid, None) for uid in leaving.whole)
+    yield from ((uid, events_leaving(db, keys)) for uid, keys in leaving.partial.items() if uid not in leaving.whole)
+
+
+def _goes(decision: Decision, uid: str, events: frozenset[str] | None) -> bool:
+    return events is None or any(at == uid and event in events for at, event in events_of(decision))
 
 
 def taken_back_by(
@@ -61,6 +93,7 @@ def taken_back_by(
     for repo in sorted({one.repo for one in found if not one.superseded_by and one.repo}):
         here = [one for one in found if one.repo == repo and not one.superseded_by]
         said = [decision for decision, _ in decisions_of(db, repo) if not decision.is_undone]
+        said += retractions_of(db, repo=repo)
         left = [decision for decision in said if decision.id not in decisions]
         again |= overruling(here, said) - overruling(here, left)
     held = [one for one in found if one.id in again]
@@ -70,9 +103,10 @@ def taken_back_by(
 
 
 def _superseded(db: apsw.Connection) -> Iterator[Learning]:
-    """Yield the learnings that another one, or a decision, took back. An action only repeats another one."""
+    """Yield the learnings that another one, or a decision, took back; no action that repeats another one."""
     rows: list[Any] = db.execute(
-        "SELECT json FROM learning WHERE state = 'superseded' AND kind <> 'action' "
+        "SELECT json FROM learning WHERE state = 'superseded' "
+        "AND (kind <> 'action' OR coalesce(json ->> '$.superseded_by', '') = '') "
         "AND id NOT IN (SELECT learning FROM verdict) ORDER BY id"
     ).fetchall()
     for (text,) in rows:

@@ -57,6 +57,15 @@ def test_a_correction_names_what_the_assistant_did() -> None:
     assert [(e.author, e.event_id) for e in learning.evidence] == [("user", "e3"), ("assistant", "e2")]
 
 
+def test_what_tells_a_credential_is_no_evidence() -> None:
+    for before in (
+        "I have done that. The password is [REDACTED:password:0123abcd].",
+        "I have done that, pw Tulip_22x.",
+    ):
+        (learning,) = extract_session(session_saying("No, use the existing client.", before)).learnings
+        assert [(e.author, e.event_id) for e in learning.evidence] == [("user", "e3")]
+
+
 def test_there_is_nothing_to_correct_before_the_assistant_has_worked() -> None:
     session = session_doing((Step(user="don't use confirm(), just prompt()"),))
     assert extract_session(session).learnings == []

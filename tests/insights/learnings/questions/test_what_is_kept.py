@@ -46,6 +46,14 @@ def kept(**fields: Any) -> Any:
     return found.learnings[0] if found.learnings else found.quarantined[0].reason
 
 
+def test_a_quote_that_tells_a_credential_is_no_evidence() -> None:
+    told = Told().user("log in with hans and tulip-77, then run make check")
+    (batch,) = batches_of(told, is_over=True)
+    said = note("e1", "log in with hans and tulip-77", kind="fact", text="The checks need a login on the server.")
+    found = judged(notes(said), batch)
+    assert [one.reason for one in found.quarantined] == ["a quote that tells a credential"]
+
+
 def test_a_note_with_evidence_becomes_a_learning() -> None:
     preference_note = note(USER, CHECK, kind="preference", text="Tests are run with `make check`.")
     fact_note = note(ASSISTANT, "currency was missing", text="The fixture lacked a currency.", priority="high")

@@ -20,6 +20,7 @@ from recollect.insights.signals.calls import Tried, is_denial, is_interruption
 from recollect.insights.signals.calls import is_expected as is_expected_exit
 from recollect.insights.signals.runs import run_of
 from recollect.insights.stream import Call, SessionEvents
+from recollect.late import late_pattern
 from recollect.model.events import Event
 from recollect.model.own import is_own_command
 from recollect.model.payloads import FileEdit, Json, Lifecycle, SessionStart, ToolCall, ToolResult
@@ -43,7 +44,7 @@ _LOOKING: Final = frozenset(
 _CHANGING_GIT: Final = frozenset(
     "checkout switch restore reset stash pull merge rebase submodule lfs config init".split()
 )
-_SETTINGS: Final = re.compile(
+_SETTINGS: Final = late_pattern(
     r"(?:^|/)(?:package\.json|pyproject\.toml|setup\.(?:py|cfg)|tsconfig[\w.]*\.json|conftest\.py|(?:gnu)?makefile"
     r"|justfile|dockerfile"
     r"|docker-compose[\w.]*|go\.mod|cargo\.toml|\.env[\w.]*|[\w.-]+\.config\.[cm]?[jt]s|\.?[\w-]+rc(?:\.\w+)?"
@@ -51,7 +52,7 @@ _SETTINGS: Final = re.compile(
     re.IGNORECASE,
 )
 """Files that settle how something runs."""
-_UNAVAILABLE: Final = re.compile(
+_UNAVAILABLE: Final = late_pattern(
     r"not found|no task|no module named|cannot find|can't find|missing script|unknown (?:command|task|script|option"
     r"|argument|flag)|no such (?:file|command|option)"
     r"|unrecogni[sz]ed|not recogni[sz]ed|permission denied|not installed|externally-managed|no rule to make|not"
@@ -59,10 +60,10 @@ _UNAVAILABLE: Final = re.compile(
     re.IGNORECASE,
 )
 """What an error says where another form of the command is the answer."""
-_MISTAKEN: Final = re.compile(
+_MISTAKEN: Final = late_pattern(
     r"directory not found|no such file or directory: ?['\"]?[\w./-]*/?tests?[\w./-]*", re.IGNORECASE
 )
-_UNFINISHED: Final = re.compile(
+_UNFINISHED: Final = late_pattern(
     r"undefined|undeclared|not defined|unresolved|unused|imported and not used|declared (?:and|but) (?:not used"
     r"|never)|cannot use|not enough arguments|too many arguments"
     r"|syntax error|syntaxerror|expected|missing return|cannot find name|has no (?:member|attribute|field)|does not"
@@ -70,7 +71,7 @@ _UNFINISHED: Final = re.compile(
     re.IGNORECASE,
 )
 """Errors of code that is being written: once it is, they teach nothing."""
-_NOT_TELLING: Final = re.compile(
+_NOT_TELLING: Final = late_pattern(
     r"(?:\W*build failed.*)|(?:exit (?:code|status)|error)?:? ?\d*|FAIL|FAILED|error|make: .*|ELIFECYCLE.*",
     re.IGNORECASE,
 )

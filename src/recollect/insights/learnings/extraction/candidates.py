@@ -14,6 +14,7 @@ from recollect.model.events import Event
 from recollect.model.insights.nodes import Status
 from recollect.model.learnings.learnings import Author, Learning, LearningEvidence, LearningKind, Priority, Scope
 from recollect.model.sessions import Session
+from recollect.privacy.sentences import tells_credential
 
 HELD_BACK = "held back: "
 """Begins the name of a feature of weight 0 that says why a learning is quarantined."""
@@ -49,11 +50,15 @@ def evidence_of(event: Event, author: Author, quote: str) -> LearningEvidence:
 
 
 def learning_of(draft: Draft, session: Session, home_repo: str) -> Learning | None:
-    """Return a draft as a learning; None if nothing of its text is left, or its authors may not say so."""
+    """Return a draft as a learning; None if nothing of its text is left, or its authors may not say so.
+
+    What tells a credential is no evidence, as it would be quoted.
+    """
     judgement = judged(draft.text, draft.author)
     if draft.quoted and not judgement.held_back:
         judgement = judgement._replace(held_back=judged(draft.quoted, "tool").held_back)
-    if not judgement.text or not may_become(draft.kind, [one.author for one in draft.evidence]):
+    evidence = [one for one in draft.evidence if not tells_credential(one.quote)]
+    if not evidence or not judgement.text or not may_become(draft.kind, [one.author for one in evidence]):
         return None
     scope, path = draft.place
     repo = "" if scope == "user" else session.repo or home_repo
@@ -71,8 +76,8 @@ def learning_of(draft: Draft, session: Session, home_repo: str) -> Learning | No
         state="quarantined" if judgement.held_back else "active",
         confidence=confidence_of(features),
         features=features,
-        valid_from=min((one.ts for one in draft.evidence if one.ts is not None), default=None),
-        evidence=tuple(draft.evidence[:MOST_EVIDENCE]),
+        valid_from=min((one.ts for one in evidence if one.ts is not None), default=None),
+        evidence=tuple(evidence[:MOST_EVIDENCE]),
         extractor=EXTRACTOR,
         priority=draft.priority if draft.kind == "action" else "",
     )

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from recollect.insights.language.left_open import leaves_open, may_leave_open
+from recollect.insights.language.left_open import leaves_open, may_leave_open, places_of_duty
 from recollect.insights.language.projection import lower, project
-from recollect.insights.language.sentences import sentences
+from recollect.insights.language.sentences import sentences_at
 from recollect.insights.language.substance import makes_sense
 from recollect.insights.learnings.extraction.spoken import is_scripted, is_stated
+from recollect.insights.revisions import is_unsaid
 from recollect.privacy.sentences import tells_credential
 
 _LEAST: Final = 16
@@ -29,10 +30,13 @@ def left_open(text: str, *, of_human: bool = False) -> Iterator[OpenSentence]:
     if len(text) > _LONGEST_MESSAGE or (of_human and is_scripted(text)):
         return
     prose = lower(project(text, of_human=of_human))
-    if not may_leave_open(prose):
+    places = places_of_duty(prose)
+    if not places or not may_leave_open(prose):
         return
-    spans = [span for span in sentences(prose) if _LEAST <= span[1] - span[0] <= _LONGEST]
-    for start, end in spans:
+    for start, end in sentences_at(prose, places):
         said = text[start:end]
-        if leaves_open(prose[start:end]) and is_stated(said) and makes_sense(said) and not tells_credential(said):
+        is_open = _LEAST <= end - start <= _LONGEST and leaves_open(prose[start:end])
+        if not is_open or said.rstrip().endswith(":") or (of_human and is_unsaid(said)):
+            continue
+        if is_stated(said) and makes_sense(said) and not tells_credential(said):
             yield OpenSentence(start, end)

@@ -6,13 +6,14 @@ import re
 from typing import Final
 
 from recollect.insights.learnings.extraction.observed import Observed
+from recollect.late import late_pattern
 from recollect.model.payloads import SessionStart
 
-_PATH: Final = re.compile(
+_PATH: Final = late_pattern(
     r"(?<![\w/.:@-])(?:[A-Za-z]:[\\/]|~?/"
     r"|\.{1,2}/)?(?:[\w@.+~-]{1,60}[\\/]){0,12}[\w@.+-]{1,80}\.[A-Za-z][A-Za-z0-9]{0,5}(?![\w/(])"
 )
-_FOLDER: Final = re.compile(r"(?<![\w/.:@-])(?:\./)?(?:[\w@.+-]{1,60}/){1,12}(?:[\w@+-]{1,60}/)?(?![\w*.])")
+_FOLDER: Final = late_pattern(r"(?<![\w/.:@-])(?:\./)?(?:[\w@.+-]{1,60}/){1,12}(?:[\w@+-]{1,60}/)?(?![\w*.])")
 _EXTENSIONS: Final = frozenset(
     "py pyi js jsx ts tsx mjs cjs go rs rb java kt kts c h cc cpp hpp cs swift m mm php pl lua ex exs erl hs ml"
     " scala clj dart r"

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Final, Literal, NamedTuple
 
 from recollect.insights.commands import Simple
+from recollect.late import late_pattern
 
 Purpose = Literal["test", "lint", "format", "typecheck", "build", "run", "install"]
 
@@ -21,7 +22,7 @@ SAID: Final[dict[Purpose, str]] = {
 }
 """How a learning of each purpose begins."""
 
-HINT: Final = re.compile(
+HINT: Final = late_pattern(
     r"test|spec|lint|build|check|tox|nox|jest|mocha|ruff|mypy|prettier|tsc|fmt|format|cargo|clippy|gradle|mvn"
     r"|install|\badd\b"
     r"|\bsync\b|\bci\b|compile|\bdev\b|start|serve|\bmake\b|\bjust\b|version|black|biome|ctest|cmake|pyright|\bgo\b"
@@ -33,16 +34,16 @@ HINT: Final = re.compile(
 _TASKS: Final[tuple[tuple[Purpose, re.Pattern[str]], ...]] = (
     (
         "test",
-        re.compile(
+        late_pattern(
             r"(?:.*[:_./-])?(?:tests?|spec|specs|e2e|unit|integration|pytest|vitest|jest|coverage)(?:[:_./-].*)?"
         ),
     ),
-    ("typecheck", re.compile(r"(?:.*[:_./-])?(?:type-?check|types|tsc|mypy|pyright|check-types)(?:[:_./-].*)?")),
-    ("format", re.compile(r"(?:.*[:_./-])?(?:fmt|format|prettier|black)(?:[:_./-].*)?")),
-    ("lint", re.compile(r"(?:.*[:_./-])?(?:lint|eslint|ruff|clippy|check|verify)(?:[:_./-].*)?")),
-    ("install", re.compile(r"(?:install|deps|setup|bootstrap|dependencies)(?:[:_./-].*)?")),
-    ("build", re.compile(r"(?:.*[:_./-])?(?:build|compile|bundle|dist|package)(?:[:_./-].*)?")),
-    ("run", re.compile(r"(?:dev|start|serve|preview|run)(?:[:_./-].*)?")),
+    ("typecheck", late_pattern(r"(?:.*[:_./-])?(?:type-?check|types|tsc|mypy|pyright|check-types)(?:[:_./-].*)?")),
+    ("format", late_pattern(r"(?:.*[:_./-])?(?:fmt|format|prettier|black)(?:[:_./-].*)?")),
+    ("lint", late_pattern(r"(?:.*[:_./-])?(?:lint|eslint|ruff|clippy|check|verify)(?:[:_./-].*)?")),
+    ("install", late_pattern(r"(?:install|deps|setup|bootstrap|dependencies)(?:[:_./-].*)?")),
+    ("build", late_pattern(r"(?:.*[:_./-])?(?:build|compile|bundle|dist|package)(?:[:_./-].*)?")),
+    ("run", late_pattern(r"(?:dev|start|serve|preview|run)(?:[:_./-].*)?")),
 )
 """Names of tasks, by what they are for; the first that fits."""
 _RUNNERS: Final = frozenset(

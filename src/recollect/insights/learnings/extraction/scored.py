@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
+from recollect.insights.language.changed_next import is_changed_next
 from recollect.insights.language.left_open import is_for_later
 from recollect.insights.language.projection import lower
 from recollect.insights.language.substance import is_for_all_in_any, makes_sense
 from recollect.insights.learnings.extraction.spoken import Said, is_scripted, is_stated
+from recollect.insights.revisions import is_unsaid
 from recollect.insights.scorer import SentenceScorer, Turn
 from recollect.insights.scorer.scorer import ScoredSentence
 from recollect.insights.scorer.weights import KINDS
@@ -70,6 +72,8 @@ class ScoredMessage:
             text = self._text[start:end]
             is_known = any(other.start < end and start < other.end for other in said)
             if is_known or not is_stated(text) or not makes_sense(text) or tells_credential(text):
+                continue
+            if is_changed_next(self._text, start, end - 1) or (kind in ("action", "fact") and is_unsaid(text)):
                 continue
             if kind == "action" and not is_for_later(lower(text)):
                 continue  # an order, which the session itself carries out

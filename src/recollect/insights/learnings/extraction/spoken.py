@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 
 from ahocorasick_rs import AhoCorasick, Implementation
 
+from recollect.insights.language.changed_next import is_changed_next
 from recollect.insights.language.detection import scripts
 from recollect.insights.language.introduced import is_said_by_others
 from recollect.insights.language.pack import SCRIPTS, Meaning, SpokenRule
@@ -20,6 +21,7 @@ from recollect.insights.language.projection import lower, project
 from recollect.insights.language.reader import languages, readings, words_of
 from recollect.insights.language.sentences import Words, sentences
 from recollect.insights.language.substance import is_for_all, names_something, points_outside
+from recollect.late import late_pattern
 from recollect.model.learnings.learnings import Priority
 from recollect.privacy.sentences import tells_credential
 
@@ -42,8 +44,8 @@ _OF_A_CORRECTION: Final = 2
 """Words of a correction that name something, from which it may point at what it corrects."""
 _MOST_STATED: Final = 4
 """Sentences of a message of which one may be what is to be remembered."""
-_OF_ITSELF: Final = re.compile(r"(?:i|i'm|i've|i'll|let me|done|ich|lass mich)\b")
-_STATED: Final = re.compile(
+_OF_ITSELF: Final = late_pattern(r"(?:i|i'm|i've|i'll|let me|done|ich|lass mich)\b")
+_STATED: Final = late_pattern(
     r"\b(?:is|are|was|were|has|have|had|needs?|requires?|runs?|lives?|listens?|uses?|must|should|may|can|cannot|can't"
     r"|takes?|goes|belongs?|expires?|rotates?|happens?|fails?|works?|starts?|means|contains?|costs?|deploys?|returns?"
     r"|gets?|comes?|sits?|points?|exists?|supports?|depends?|accepts?|holds?|stays?"
@@ -51,9 +53,9 @@ _STATED: Final = re.compile(
     r"|geht|nutzt|nutzen|verwendet|steht|gilt|kostet|dauert|startet)\b"
 )
 """Verbs of statements: what holds none is no thing to be remembered."""
-_LOCAL: Final = re.compile(r"(?:https?://)?(?:localhost|127\.0\.0\.1|0\.0\.0\.0)(?::\d{2,5})?")
+_LOCAL: Final = late_pattern(r"(?:https?://)?(?:localhost|127\.0\.0\.1|0\.0\.0\.0)(?::\d{2,5})?")
 _LEAD_INS: Final = 5
-_SCRIPTED: Final = re.compile(
+_SCRIPTED: Final = late_pattern(
     r"\s*(?:<|you are (?:an?|the|now|in|working|helping)\b|your task is\b|act as\b|# ?(?:role|task|instructions"
     r"|context|goal)"
     r"|we're currently solving|this session is being continued|caveat: the messages below|du bist (?:ein|der|die)\b)",
@@ -61,7 +63,7 @@ _SCRIPTED: Final = re.compile(
 )
 """How prompts begin that a program or a template wrote."""
 _QUESTION: Final = ("?", "？", "か。", "吗", "嗎", "呢")
-_POLITE: Final = re.compile(
+_POLITE: Final = late_pattern(
     r"(?:can|could|would|will) you (?:please |kindly |also )?(?=(?:always|never|remember|keep in mind|from now on"
     r"|stop|remind)\b)"
     r"|(?:kannst|könntest|würdest) du (?:bitte |dir bitte )?(?=(?:immer|nie|ab jetzt|in zukunft|künftig)\b)"
@@ -95,7 +97,7 @@ class Said(NamedTuple):
         return not self.rule.cues
 
 
-_PLAIN_WORD: Final = re.compile(r"[^\W\d_]+")
+_PLAIN_WORD: Final = late_pattern(r"[^\W\d_]+")
 _ENGLISH: Final = frozenset(
     "the to is it you and of that this for with on be are if should can we have add use make not in my your just"
     " when from".split()
@@ -106,7 +108,7 @@ _NOT_ENGLISH: Final = frozenset(
     " le les des est pas une pour dans sur on tu nous não uma os um com se da do em isso".split()
 )
 """The commonest words of the other languages of Latin script; the others have a script of their own."""
-_BANS: Final = re.compile(
+_BANS: Final = late_pattern(
     r"\b(?:off limits|under no circumstances|never|forbidden|not allowed|must not|mustn't|no more|no longer|scratch"
     r" that|changed my mind"
     r"|change of plan|slept on it|never mind what|undo|revert|roll back|back to|(?:i|we) (?:said|thought|wanted))\b"
@@ -156,6 +158,7 @@ def things_said(text: str, *, after_work: bool) -> list[Said]:
     if has_markers and not is_long:
         found += _marked(text, ranges, found, wanted)
     found = [said for said in found if not any(tells_credential(words) for words in _sentences_of(said, text, ranges))]
+    found = [said for said in found if not is_changed_next(text, said.start, said.end - 1)]
     return sorted(found, key=lambda said: said.start)[:MOST_OF_A_MESSAGE]
 
 
@@ -397,9 +400,9 @@ def _goes_on(low: str, language: Words) -> bool:
     return language.spoken("orders").match(words) is not None or _STATES.match(words) is not None
 
 
-_FORBIDS: Final = re.compile(r"(?:please )?(?:don'?t|do not|never|stop|nicht|keine?|hör auf)\b[^,;:]*$")
+_FORBIDS: Final = late_pattern(r"(?:please )?(?:don'?t|do not|never|stop|nicht|keine?|hör auf)\b[^,;:]*$")
 """What only forbids: the next sentence may say what is right."""
-_STATES: Final = re.compile(
+_STATES: Final = late_pattern(
     r"(?:it|that|this|they|the [\w`.-]{2,40}|[\w`.]{2,40}) (?:is|are|should|must|needs?|has|have|belongs?|goes"
     r"|lives)\b|instead\b|we\b"
     r"|(?:das|es|die|der) (?:ist|sind|muss|soll|gehört|heißt|liegt)\b|richtig\b|stattdessen\b"

@@ -172,6 +172,8 @@ def _evidence(item: _Item, batch: TurnBatch) -> tuple[list[Excerpt], list[Learni
             wrong = f"evidence that was not shown: {bounded(given.event, 40)!r}"
         elif not stands_in(given.quote, excerpt.text):
             wrong = f"a quote that is not in its event: {bounded(given.quote, 80)!r}"
+        elif tells_credential(given.quote):
+            wrong = "a quote that tells a credential"
         elif excerpt not in shown:
             shown.append(excerpt)
             evidence.append(
