@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta, timezone
 from pathlib import Path
 
-from hypothesis import given
+from hypothesis import assume, given, reject, settings
 from hypothesis import strategies as st
 
 from recollect.errors import UnknownName
 from recollect.index.query.grammar import FILTERS, Question, parse, said_in_passing
-from recollect.index.query.patterns import from_regex, from_wildcard
+from recollect.index.query.patterns import MAX_LINE_CHARS, from_regex, from_wildcard, search_any_case
 from recollect.model.time import parse_iso, parse_time
 from recollect.store.rows import EventFilter
+from tests.examples import tried
 
 NOW_US = parse_iso("2026-08-12T10:00:00Z") or 0  # a Wednesday
 
@@ -226,3 +228,30 @@ def test_no_date_raises(name: str, value: str) -> None:
 def test_every_filter_is_on_the_page(repository: Path) -> None:
     page = (repository / "docs" / "reference" / "query-language.md").read_text("utf-8")
     assert [name for name in FILTERS if f"`{name}:" not in page] == []
+
+
+SOURCES = st.text("aAbZ_ \\.?|()[]^$-wWdDx1", max_size=12) | st.sampled_from(
+    (r"a[\W_]*b", "flush_(metric|report)", "[A-z]_b", r"\x41b", "[^a]B", r"\\Ab", "a_b$", r"a\bB", "^a_", "\u017fa")
+)
+TEXTS = st.text("aAbBzZ_ 1-.\n\r\u2028\\\u017f", max_size=40)
+
+
+@given(SOURCES, TEXTS)
+@settings(max_examples=tried(900))
+def test_a_search_in_small_letters_finds_the_same(source: str, text: str) -> None:
+    try:
+        pattern = re.compile(source, re.IGNORECASE)
+    except (re.error, FutureWarning):
+        assume(False)
+    found, expected = search_any_case(pattern, text), pattern.search(text)
+    assert (found and found.span()) == (expected and expected.span())
+
+
+@given(SOURCES, TEXTS, st.sampled_from(("", "-" * MAX_LINE_CHARS)))
+@settings(max_examples=tried(900))
+def test_a_pattern_is_looked_for_in_the_beginnings_of_lines(source: str, text: str, before: str) -> None:
+    pattern, _note = from_regex(source)
+    if pattern is None or pattern.text is None:
+        reject()
+    lines = [line[:MAX_LINE_CHARS] for line in (before + text).splitlines()]
+    assert pattern.is_in(before + text) == any(pattern.text.search(line) for line in lines)

@@ -68,6 +68,9 @@ class MemoryOfTests:
     def hit_texts(self) -> MemoryOfTests:
         return self
 
+    def following(self, keys: Sequence[int]) -> Mapping[int, Mapping[int, HitText]]:
+        return {}
+
     def related(self, keys: Sequence[int]) -> Mapping[int, Mapping[str, HitText]]:
         return {}
 
@@ -83,7 +86,7 @@ class MemoryOfTests:
             and (where.is_subagent is None or s.is_subagent == where.is_subagent)
         )
 
-    def texts(self, keys: Sequence[int]) -> Mapping[int, HitText]:
+    def texts(self, keys: Sequence[int], *, with_closing: bool = False) -> Mapping[int, HitText]:
         """Return texts in order of key, as the store does."""
         return {
             k: self._texts[k]._replace(is_hidden=k in self.hidden, is_closing=k in self.closers)

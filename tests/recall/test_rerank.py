@@ -38,7 +38,7 @@ from tests.recall.memories import MemoryOfTests
 
 if TYPE_CHECKING:
     from recollect.index.vectors.vector_index import Vectors
-    from recollect.store.reader import Reader
+    from recollect.store.reader import HitTexts
 
 FILLER = "something else entirely "
 FAR = "filler words. " * 60
@@ -198,7 +198,7 @@ def test_the_best_candidates_are_compared_first_not_the_oldest(memory: MemoryOfT
     ranked, noting = [item(key, float(key)) for key in reversed(keys)], Noting()
     meant = QuestionMeaning(np.zeros((1, 4), "<f4")[0])
     sessions = memory.session_keys([1])
-    found = rerank(ranked, (), sessions, meant, store=cast("Reader", memory), contextual=noting, is_unsure=False)
+    found = rerank(ranked, (), sessions, meant, store=cast("HitTexts", memory), contextual=noting, is_unsure=False)
     assert noting.asked == keys[::-1]
     assert found.notes == ("5 of 5 candidates not compared by meaning yet: `recollect embed` reads the rest",)
 

@@ -77,6 +77,24 @@ def test_scripts_without_spaces_are_found_by_any_part(memory: MemoryOfTests) -> 
     assert len(memory.ask("사용자").hits) == 1
 
 
+def test_a_question_in_another_language_finds_what_was_said_in_english(memory: MemoryOfTests) -> None:
+    fill(memory)
+    memory.session(1)
+    memory.say(1, "was ist die beste Datei und welche haben wir")
+    key = memory.say(1, "the file was rejected because nobody had read it before")
+    answer = memory.ask("Warum wurde die Datei zurückgewiesen?")
+    assert answer.hits[0].seq == key & 0xFFFFFF
+    assert "in English: why file refuse?" in answer.notes
+
+
+def test_a_question_in_the_language_of_the_transcript_finds_its_words(memory: MemoryOfTests) -> None:
+    fill(memory)
+    memory.session(1)
+    memory.say(1, "a file was refused")
+    key = memory.say(1, "die Datei wurde zurückgewiesen, weil niemand sie gelesen hatte")
+    assert memory.ask("Warum wurde die Datei zurückgewiesen, die niemand gelesen hatte?").hits[0].seq == key & 0xFFFFFF
+
+
 def test_a_phrase_is_strict_also_in_tool_output(memory: MemoryOfTests) -> None:
     fill(memory)
     memory.session(1)

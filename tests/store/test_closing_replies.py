@@ -28,7 +28,7 @@ def write(writer: Writer, *kinds: str, source: Source | None = None, hidden: int
 
 
 def closing(reader: Reader, *seqs: int, session: int = 1) -> set[int]:
-    texts = reader.texts([session << 24 | n for n in seqs])
+    texts = reader.hit_texts().texts([session << 24 | n for n in seqs], with_closing=True)
     return {key & 0xFFFFFF for key, text in texts.items() if text.is_closing}
 
 

@@ -120,7 +120,7 @@ def test_texts_and_keys_leave_out_what_is_not_there(home: Path, reader: Reader) 
     put(home, draft("learning:a", "first", "second", title="T", state="retired", status="hypothesis"))
     number = reader.entries.changes()[0].number
     key = (ENTRY_BASE + number) << 24
-    texts = reader.texts([key, key + 1, key + 2, key + (1 << 24), 5])
+    texts = reader.hit_texts().texts([key, key + 1, key + 2, key + (1 << 24), 5])
     assert [(t.session_uid, t.seq, t.text, t.state, t.status) for t in texts.values()] == [
         ("learning:a", 0, "T\nfirst", "retired", "hypothesis"),
         ("learning:a", 1, "second", "retired", "hypothesis"),

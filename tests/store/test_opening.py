@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import apsw
@@ -14,6 +15,7 @@ from recollect.paths import DATABASE_NAME
 from recollect.store import connection as connecting
 from recollect.store.connection import (
     APPLICATION_ID,
+    ReadPool,
     open_database,
     open_to_read,
     quick_check,
@@ -207,7 +209,7 @@ def test_a_failed_transaction_leaves_nothing(home: Path, writer: Writer) -> None
     write_all(writer, slices)
     with open_reader(home, None, None) as reader:
         assert [e.seq for e in reader.events("claude:one")] == [0, 1]
-        [hit] = reader.texts([1 << 24]).values()
+        [hit] = reader.hit_texts().texts([1 << 24]).values()
         assert hit.tool == "Bash"
 
 
@@ -224,6 +226,32 @@ def test_a_closed_reader_says_so(home: Path) -> None:
     reader.close()
     with pytest.raises(StoreError, match="closed"):
         reader.stats()
+
+
+def test_closing_while_another_thread_reads_lets_it_read_on_and_raises_nothing(home: Path, writer: Writer) -> None:
+    """A daemon that is stopped while it embeds ended with an error."""
+    pool = ReadPool(home)
+    is_reading, may_end = threading.Event(), threading.Event()
+    found: list[object] = []
+
+    def wait() -> int:
+        is_reading.set()
+        return int(may_end.wait(120))
+
+    def read() -> None:
+        db = pool.get()
+        db.create_scalar_function("waited", wait, 0)
+        found.append(db.execute("SELECT waited()").get)
+
+    thread = threading.Thread(target=read)
+    thread.start()
+    assert is_reading.wait(120)
+    pool.close()
+    may_end.set()
+    thread.join()
+    assert found == [1]
+    with pytest.raises(StoreError, match="closed"):
+        pool.get()
 
 
 def test_the_version_is_told_without_loading_the_migrations() -> None:

@@ -62,7 +62,7 @@ def test_what_the_archive_gives_is_redacted(writer: Writer, archive: Archive, wh
     [event] = whole_reader.events("claude:one")
     assert secret not in event.payload.text  # type: ignore[union-attr]
     assert event.payload.text.endswith(" end")  # type: ignore[union-attr]
-    [hit] = whole_reader.texts([1 << 24]).values()
+    [hit] = whole_reader.hit_texts().texts([1 << 24]).values()
     assert secret not in hit.text
 
 
@@ -75,7 +75,7 @@ def test_without_an_archive_it_is_said_what_is_missing(writer: Writer, archive: 
 
 def test_search_gets_the_text_of_hits(writer: Writer, reader: Reader) -> None:
     write_all(writer, make_slices([Line("hello", "n", tool="Bash"), Line("y " * 100_000, minute=None)]))
-    first, second = reader.texts([1 << 24 | 1, 1 << 24, 77]).values()
+    first, second = reader.hit_texts().texts([1 << 24 | 1, 1 << 24, 77]).values()
     assert (first.event_id, first.part, first.seq, first.text, first.tool) == ("n", 0, 0, "hello", "Bash")
     assert (first.session_uid, first.kind, first.ts, first.is_hidden) == (
         "claude:one",
@@ -84,7 +84,7 @@ def test_search_gets_the_text_of_hits(writer: Writer, reader: Reader) -> None:
         False,
     )
     assert (second.ts, second.summary[:3]) == (None, "y y")
-    assert reader.texts([]) == {}
+    assert reader.hit_texts().texts([]) == {}
 
 
 def test_events_are_given_from_a_seq_on(writer: Writer, reader: Reader) -> None:

@@ -23,6 +23,8 @@ RELATED_LABELS = {
     "call": "the call",
     "result": "the result",
     "answer": "the turn ended with",
+    "next": "then",
+    "later": "later in this session",
 }
 """How the labels of what belongs to a hit are told."""
 
@@ -31,7 +33,7 @@ class RelatedEvent(msgspec.Struct, frozen=True):
     """An event of the same session that belongs to a hit; cite it as `session_uid#seq`.
 
     label: "asked", the prompt that it serves; "call", the call of a result; "result", the result of a call; "answer",
-    the reply that closed the turn.
+    the reply that closed the turn; "next", an event right after it; "later", the best reply later in its session.
     """
 
     label: str
@@ -73,6 +75,9 @@ class Hit(msgspec.Struct, frozen=True):
     at most 1,000 is whole."""
     related: tuple[RelatedEvent, ...] = ()
     """Of the first hits: what belongs to them."""
+    later: tuple[RelatedEvent, ...] = ()
+    """Of the first hits of a question: the two events after them, and the best reply later in the session. A hit may be
+    a proposal that these settle."""
 
 
 class SearchAnswer(msgspec.Struct, frozen=True):

@@ -83,16 +83,17 @@ class MatchingDecision(NamedTuple):
         """Return it as an answer shows it."""
         item = self.item
         return DecisionView(
-            item.decision, self.state, cited(item.decision), item.repo, item.recorded_at, item.revoked_at,
+            item.decision, self.state, cited(item.decision), item.repo, item.recorded_at, item.over_at,
             self.links, episodes, repeats,
         )  # fmt: skip
 
 
 def ask_decisions(
-    reader: InsightReader, question: DecisionQuestion, *, limit: int | None = None, each: bool = False
-) -> DecisionsAnswer:
+    reader: InsightReader, question: DecisionQuestion, *, limit: int | None = None, each: bool = False,
+    with_episodes: bool = True,
+) -> DecisionsAnswer:  # fmt: skip
     """Return decisions. A copy in a fork of a session counts once. Unless each one or ids are requested, a literal
-    repetition counts once too: the newest is shown.
+    repetition counts once too: the newest is shown. with_episodes: look up what each led to.
     """
     sessions = (question.session,) if question.session else ()
     words, ids = words_and_ids(question)
@@ -106,7 +107,8 @@ def ask_decisions(
         changed = {name: [path for e in some for path in paths.get(e, ())] for name, some in led.items()}
     found, left_out = matching(kept, question, changed)
     said = [[one] for one in found] if each or ids else by_words(found)
-    return DecisionsAnswer(_told(reader, said[:limit]), len(said), left_out)
+    told = _told(said[:limit], reader if with_episodes else None)
+    return DecisionsAnswer(told, len(said), left_out)
 
 
 def words_and_ids(question: DecisionQuestion) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -186,9 +188,10 @@ def by_words(found: Iterable[MatchingDecision]) -> list[list[MatchingDecision]]:
     return [*said.values()]
 
 
-def _told(reader: InsightReader, said: Sequence[Sequence[MatchingDecision]]) -> tuple[DecisionView, ...]:
-    """Return the newest of each group, with the citations of the others and the episodes that all led to."""
-    led = reader.episodes_of(one.item.decision.id for same in said for one in same)
+def _told(said: Sequence[Sequence[MatchingDecision]], reader: InsightReader | None) -> tuple[DecisionView, ...]:
+    """Return the newest of each group, with the citations of the others and, with a reader, the episodes that all led
+    to."""
+    led = reader.episodes_of(one.item.decision.id for same in said for one in same) if reader is not None else {}
     return tuple(
         newest.view(
             episodes=tuple(dict.fromkeys(e for one in (newest, *others) for e in led.get(one.item.decision.id, ()))),
@@ -212,7 +215,7 @@ def _was_there(item: KeptDecision, question: DecisionQuestion) -> bool:
 
 
 def _standing(item: KeptDecision, question: DecisionQuestion, times: dict[str, int | None]) -> MatchingDecision:
-    links = tuple(kept.link for kept in item.links if _stood(kept, question, times))
+    links = tuple(kept.link for kept in item.links if _stood(kept, question, times)) if item.links else ()
     return MatchingDecision(item, links, _state(item, links, question))
 
 
@@ -228,15 +231,23 @@ def _stood(kept: KeptLink, question: DecisionQuestion, times: dict[str, int | No
     return since is None or since <= question.at
 
 
+def _is_over(time: int | None, by: int | None) -> bool:
+    """Return whether something ended by a time; None: now."""
+    return time is not None and (by is None or time <= by)
+
+
 def _is_past(time: int | None, now: int) -> bool:
     return time is not None and time <= now
 
 
 def _state(item: KeptDecision, links: Sequence[Link], question: DecisionQuestion) -> DecisionState:
-    revoked_at, now = item.revoked_at, question.known_at
-    if revoked_at is not None and (now is None or revoked_at <= now):
+    if _is_over(item.revoked_at, question.known_at):
+        return "revoked"
+    if _is_over(item.taken_back_at, question.known_at) and _is_over(item.taken_back_at, question.at):
         return "revoked"
     if item.decision.is_undone:
         return "undone"
+    if not links:
+        return "holds"
     relations = {link.relation for link in links if link.older == item.decision.id}
     return next((state for relation, state in _STATES if relation in relations), "holds")

@@ -132,4 +132,4 @@ def meaning_of(question: Question, wanted: QueryPlan) -> str:
     whole = [unit for unit in wanted.units if not unit.part_of]
     if question.must or question.must_not or len(whole) < 2:
         return ""
-    return " ".join(clause.text for clause in question.words)
+    return question.in_english or " ".join(clause.text for clause in question.words)

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from hashlib import blake2b
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import cached_property, lru_cache
 from itertools import groupby
 from types import MappingProxyType
 from typing import NamedTuple
@@ -15,6 +15,7 @@ import msgspec
 
 from recollect.index.query.candidates import Candidate, QueryPlan, needs_text
 from recollect.index.query.grammar import Question
+from recollect.index.query.patterns import search_any_case
 from recollect.index.query.query_units import Unit
 from recollect.index.query.ranking import Masses, Ranked
 from recollect.index.vectors.texts import Passage
@@ -23,7 +24,7 @@ from recollect.recall.answers import Hit, MatchLevel, RelatedEvent, SearchAnswer
 from recollect.recall.coverage import NOTHING
 from recollect.recall.passages import Passages, finished, joined, snippet
 from recollect.store.keys import SEQ_BITS
-from recollect.store.reader import Reader
+from recollect.store.reader import HitTexts
 from recollect.store.rows import HitText, SessionKey
 
 FETCH_PER_HIT = 4
@@ -38,12 +39,22 @@ MAX_MISSES = 40
 RELATED_HITS = 5
 """Hits that are shown together with what belongs to them."""
 RELATED_CHARS = 150
+RESULT_CHARS = 300
+"""Of a call's output, which often answers where the call has the words."""
+FOLLOWED_HITS = 2
+"""Hits of a question that are shown with the events after them: a third of the answers that a search does not find by
+themselves stand beside a hit, more of them after it than before (docs/development/recall-tuning.md, seventh round)."""
+FOLLOWING_CHARS = 250
+SETTLED_SESSIONS = 2
+"""Sessions whose best later reply is shown: the best passage may be a proposal."""
+LATER_CHARS = 300
 READ_HITS = 8
 """Hits that most readers come to: what is one of these is not said again beside another."""
 ASKED_CHARS = 90
 """Of the prompt that a hit serves: it tells what the work was about and seldom answers."""
 COPIED_CHARS = 200
 """A message of this length that stands in two sessions was copied, not said again."""
+_RELATED_SIZES = {"asked": ASKED_CHARS, "result": RESULT_CHARS}
 _MIN_BATCH = 8
 _LEAST_WORDS = 3
 """Of a text that is looked for in another one: fewer stand in many."""
@@ -82,22 +93,33 @@ class ResultPage:
     """Makes the answer of the ranked. Use once: `answer`."""
 
     def __init__(
-        self, store: Reader, question: Question, wanted: QueryPlan, ranked: Sequence[Ranked], found: Findings
+        self, texts: HitTexts, question: Question, wanted: QueryPlan, ranked: Sequence[Ranked], found: Findings
     ) -> None:
-        self._texts = store.hit_texts()
+        self._texts = texts
         self._question = question
         self._wanted = wanted
         self._ranked = ranked
         self._found = found
         self._passages = Passages(wanted.all_units)
         self._masses = Masses(wanted.all_units)
-        self._looks_at_all = found.unverified <= ALL_VERIFIED
+        self._looks_at_all = bool(wanted.strict) and found.unverified <= ALL_VERIFIED
         """Whether every unverified event is compared with its text, for the sake of the total."""
         self._shown: list[_Shown] = []
         self._seen: dict[object, int] = {}
         """Where something is shown, by what makes another event the same."""
         self._looked_at = self._passed = self._hidden = self._misses = 0
         """Unverified events compared with their text; those of them that match; hidden ones; misses in a row."""
+
+    @cached_property
+    def _forms(self) -> frozenset[str]:
+        """What a snippet is cut around."""
+        units = self._wanted.all_units
+        pieces = (term for unit in units for piece in (*unit.pieces, *unit.also) for term in piece[:_MAX_FORMS])
+        return frozenset((*(term for unit in units for term, _ in unit.terms), *pieces))
+
+    @cached_property
+    def _patterns(self) -> list[re.Pattern[str]]:
+        return _text_patterns(self._wanted.all_units)
 
     def answer(self) -> SearchAnswer:
         """Return the hits, and how many more there are."""
@@ -188,10 +210,6 @@ class ResultPage:
         candidate, text, session = item.ranked.candidate, item.text, item.session
         best = max(self._ranked[0].score, 1e-9)
         whole = text.text or text.summary
-        units = self._wanted.all_units
-        forms = [term for unit in units for term, _ in unit.terms] + [
-            term for unit in units for piece in (*unit.pieces, *unit.also) for term in piece[:_MAX_FORMS]
-        ]
         chosen = [finished(text.text, passage) for passage in self._found.passages.get(candidate.key, ())]
         return Hit(
             session_uid=session.session_uid,
@@ -201,7 +219,7 @@ class ResultPage:
             ts=text.ts,
             kind=text.kind,
             score=round(self._found.confidence * item.ranked.score / best, 4),
-            snippet=snippet(whole, forms, _text_patterns(units)),
+            snippet=snippet(whole, self._forms, self._patterns),
             match_level=self._level(candidate),
             root_session_uid=session.root_uid,
             part=text.part,
@@ -231,6 +249,8 @@ class ResultPage:
         first = [item.ranked.candidate.key for item in shown[:RELATED_HITS]]
         said = {item.ranked.candidate.key for item in shown[:READ_HITS]}
         related = self._texts.related(first)
+        following = self._texts.following(first[:FOLLOWED_HITS]) if self._found.texts else {}
+        sessions: set[int] = set()
         told = []
         for hit, key in zip(hits, first, strict=False):
             parts = []
@@ -238,12 +258,37 @@ class ResultPage:
                 place = (key >> SEQ_BITS << SEQ_BITS) | text.seq
                 if place not in said:
                     said.add(place)
-                    size = ASKED_CHARS if label == "asked" else RELATED_CHARS
-                    words = text.text or text.summary
-                    words = joined(words, [self._passages.shown(words, size=size, most=size)])
-                    parts.append(RelatedEvent(label, text.seq, words))
-            told.append(msgspec.structs.replace(hit, related=tuple(parts)))
+                    parts.append(self._told(label, text, _RELATED_SIZES.get(label, RELATED_CHARS)))
+            later = [
+                self._told("next", text, FOLLOWING_CHARS)
+                for place, text in following.get(key, {}).items()
+                if place not in said
+            ]
+            said.update(following.get(key, ()))
+            if key >> SEQ_BITS not in sessions and len(sessions) < SETTLED_SESSIONS:
+                sessions.add(key >> SEQ_BITS)
+                if (settling := self._settling(key, said)) is not None:
+                    said.add(settling)
+                    later.append(self._told("later", self._found.texts[settling], LATER_CHARS))
+            told.append(msgspec.structs.replace(hit, related=tuple(parts), later=tuple(later)))
         return (*told, *hits[len(told) :])
+
+    def _told(self, label: str, text: HitText, size: int) -> RelatedEvent:
+        words = text.text or text.summary
+        return RelatedEvent(label, text.seq, joined(words, [self._passages.shown(words, size=size, most=size)]))
+
+    def _settling(self, key: int, said: Collection[int]) -> int | None:
+        """Return the best rated reply after an event in its session that is not said yet."""
+        texts = self._found.texts
+        return next(
+            (
+                place
+                for place in (item.candidate.key for item in self._ranked[: len(texts)])
+                if place > key and place >> SEQ_BITS == key >> SEQ_BITS and place not in said and place in texts
+                if texts[place].kind == "assistant_message" and not (texts[place].is_undone or texts[place].is_hidden)
+            ),
+            None,
+        )
 
 
 def no_answer(question: Question, notes: Sequence[str], *, abstained: bool = False) -> SearchAnswer:
@@ -282,11 +327,9 @@ def _sameness(text: HitText, session: SessionKey) -> set[object]:
     The same few words said in unrelated sessions are hits of their own. The same file read in them is not, nor is a
     long message: nobody says that twice, it is a copy (a fork of Claude Code names no origin).
     """
-    body = f"{text.kind}\0{text.text or text.event_id}"
-    said = blake2b(body.encode("utf-8", "replace"), digest_size=12).digest()
     is_own = text.kind in _SAID and len(text.text) < COPIED_CHARS
     where = session.origin_uid or session.session_uid if is_own else ""
-    return {(text.event_id, text.part), (where, said)}
+    return {(text.event_id, text.part), (where, text.kind, text.text or text.event_id)}
 
 
 def _passes(wanted: QueryPlan, candidate: Candidate, text: HitText) -> bool:
@@ -306,7 +349,7 @@ def _passes(wanted: QueryPlan, candidate: Candidate, text: HitText) -> bool:
 def _is_in(unit: Unit, text: HitText) -> bool:
     if unit.clause.pattern is not None:
         return unit.clause.pattern.is_in(text.text)
-    return not unit.sequence or _sequence_pattern(unit).search(text.text) is not None
+    return not unit.sequence or search_any_case(_sequence_pattern(unit.sequence), text.text) is not None
 
 
 def _text_patterns(units: Sequence[Unit]) -> list[re.Pattern[str]]:
@@ -315,10 +358,11 @@ def _text_patterns(units: Sequence[Unit]) -> list[re.Pattern[str]]:
         if unit.clause.pattern is not None:
             patterns.append(unit.clause.pattern.text or unit.clause.pattern.pieces[0].pattern)
         elif unit.sequence:
-            patterns.append(_sequence_pattern(unit))
+            patterns.append(_sequence_pattern(unit.sequence))
     return patterns
 
 
-def _sequence_pattern(unit: Unit) -> re.Pattern[str]:
+@lru_cache(maxsize=64)
+def _sequence_pattern(terms: tuple[str, ...]) -> re.Pattern[str]:
     # Between the terms may be anything that is neither letter nor digit, or nothing (camelCase).
-    return re.compile(r"[\W_]*".join(re.escape(term) for term in unit.sequence), re.IGNORECASE)
+    return re.compile(r"[\W_]*".join(re.escape(term) for term in terms), re.IGNORECASE)

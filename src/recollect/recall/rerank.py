@@ -19,7 +19,7 @@ from recollect.model.text import TextClass
 from recollect.recall.passages import Passages
 from recollect.store.keys import ENTRY_BASE, SEQ_BITS
 from recollect.store.passages import PassageStore, hash_of
-from recollect.store.reader import Reader
+from recollect.store.reader import HitTexts
 from recollect.store.rows import HitText, SessionKey
 from recollect.units import plural
 
@@ -244,12 +244,12 @@ class PassageOrder(NamedTuple):
 
 def rerank(
     ranked: Sequence[Ranked], units: Sequence[Unit], sessions: Mapping[int, SessionKey], meant: QuestionMeaning, *,
-    store: Reader, contextual: Contextual | None, is_unsure: bool,
+    store: HitTexts, contextual: Contextual | None, is_unsure: bool,
 ) -> PassageOrder:  # fmt: skip
     """Put the best of a question in order by their passages, and those near in meaning."""
     near = set(meant.keys)
     best = [item for at, item in enumerate(ranked) if at < LOOKED_AT or item.candidate.key in near]
-    by_key = store.texts([item.candidate.key for item in best])
+    by_key = store.texts([item.candidate.key for item in best], with_closing=True)
     texts = {key: by_key[key] for item in best if (key := item.candidate.key) in by_key}
     compared = Comparison()
     if contextual is not None and meant.vector is not None:

@@ -14,6 +14,7 @@ from recollect.index.query.candidates import POOL, Candidate, CandidateSearch, Q
 from recollect.index.query.clauses import UnitClauses
 from recollect.index.query.filter_clauses import Confinement
 from recollect.index.query.grammar import Clause, Names, Question, as_written, parse
+from recollect.index.query.languages import in_english
 from recollect.index.query.query_units import Unit, UnitReader, alternatives_of
 from recollect.index.query.ranking import WEIGHTS, Ranked, Weights, is_question, rank
 from recollect.index.text.engine import DamagedShard
@@ -85,7 +86,8 @@ class Searcher:
         self._unsearched = unsearched
         self._is_in_turn = is_in_turn
         self._shards: Sequence[Shard] = ()
-        """As of the present question."""
+        self._texts = store.hit_texts()
+        """Both as of the present question."""
 
     def search(
         self, query: str, *, limit: int = 10, now_us: int, zone: tzinfo = UTC, names: Names = as_written
@@ -98,7 +100,8 @@ class Searcher:
             IndexUnavailable: the index cannot be read at all; a damaged shard is only a note.
         """
         started = time.perf_counter()
-        question = parse(query, now_us, zone, names=names)
+        question = in_english(parse(query, now_us, zone, names=names))
+        self._texts = self._store.hit_texts()
         while True:
             try:
                 self._shards = self._index.shards()
@@ -173,7 +176,7 @@ class Searcher:
         keys = self._store.session_keys(sorted({candidate.session for candidate in candidates}))
         ranked = [Ranked(candidate, CERTAIN, 1.0) for candidate in candidates if candidate.session in keys]
         found = Findings(keys, searched.certain, searched.unverified, CERTAIN, limit, (*notes, _ONLY_FILTERS))
-        return ResultPage(self._store, question, wanted, ranked, found).answer()
+        return ResultPage(self._texts, question, wanted, ranked, found).answer()
 
     def _inside_words(self, question: Question, limit: int, now_us: int) -> SearchAnswer | None:
         """Search for an absent lone word inside of longer ones; None if that finds nothing either."""
@@ -211,7 +214,7 @@ class Searcher:
             return ()
         confidence = max(sure[item.candidate.key] for item in ranked)
         found = Findings(keys, searched.certain, searched.unverified, confidence, MAX_BESIDE)
-        return ResultPage(self._store, asked, wanted, _in_rounds(asked, ranked, keys), found).answer().hits
+        return ResultPage(self._texts, asked, wanted, _in_rounds(asked, ranked, keys), found).answer().hits
 
     def _look(
         self, question: Question, wanted: QueryPlan, shards: Sequence[Shard], notes: Sequence[str], *, limit: int,
@@ -220,11 +223,11 @@ class Searcher:
         absent = () if wanted.must else absent_subject(wanted.units)
         if absent:
             return no_answer(question, [*notes, _nothing_note(absent, wanted)], abstained=True)
-        asks = is_question(question.text)
+        asks = is_question(question.meant)
         near = self._meaning.near(question, wanted, shards) if self._meaning is not None else NOTHING_NEAR
         meant = QuestionMeaning()
         if asks and self._contextual is not None and len(question.words) > 1:
-            meant = self._contextual.meant(question.text, wanted.confinement.sessions)
+            meant = self._contextual.meant(question.meant, wanted.confinement.sessions)
         notes = [*notes, *near.notes, *meant.notes]
         pool = max(POOL, limit * 4, MAX_VERIFIED if wanted.has_checks else 0)
         keys = (*meant.keys, *near.keys)
@@ -247,19 +250,19 @@ class Searcher:
         found = Findings(sessions, searched.certain, searched.unverified, confidence, limit, tuple(notes), is_unsure)
         if asks:
             again = rerank(
-                ranked, wanted.all_units, sessions, meant, store=self._store, contextual=self._contextual,
+                ranked, wanted.all_units, sessions, meant, store=self._texts, contextual=self._contextual,
                 is_unsure=is_unsure,
             )  # fmt: skip
             ranked = again.ranked
             found = found._replace(notes=(*notes, *again.notes), texts=again.texts, passages=again.shown)
-        return ResultPage(self._store, question, wanted, _in_rounds(question, ranked, sessions), found).answer()
+        return ResultPage(self._texts, question, wanted, _in_rounds(question, ranked, sessions), found).answer()
 
     def _rank(
         self, question: Question, wanted: QueryPlan, candidates: Mapping[int, Candidate], now_us: int
     ) -> tuple[list[Ranked], Mapping[int, SessionKey]]:
         keys = self._store.session_keys(sorted({c.session for c in candidates.values()}))
         known = {key: c for key, c in candidates.items() if c.session in keys}
-        ranked = rank(known, wanted, question=question.text, sessions=keys, now_us=now_us, weights=self._weights)
+        ranked = rank(known, wanted, question=question.meant, sessions=keys, now_us=now_us, weights=self._weights)
         return ranked, keys
 
     # Understanding.
@@ -279,7 +282,10 @@ class Searcher:
         must = [group for clauses in question.must if (group := _group(reader, clauses))]
         glossary = self._glossary(now_us) if question.words else {}
         wanted = QueryPlan(
-            units=_not_missed(reader.words(question.words, alternatives_of(question.words, glossary)), question.either),
+            units=_not_missed(
+                reader.words(question.words, alternatives_of(question.words, glossary), question.english),
+                question.either,
+            ),
             must=tuple(must),
             must_not=tuple(unit for clause in question.must_not for unit in _group(reader, (clause,))),
             confinement=confinement,

@@ -168,16 +168,17 @@ def payload_without_record(body: bytes) -> Payload:
 
 
 class _Record(msgspec.Struct, frozen=True):
-    """A record as read again: its value and its text, or why there is none."""
+    """A record as read again: its value and its bytes, or why there is none."""
 
     value: Json = None
-    text: str = ""
+    raw: bytes = b""
     reason: str = ""
 
     def at(self, pointer: Pointer, chars: int, decoded: dict[Pointer, Json]) -> str | None:
         """Return the string at a pointer, None without one."""
         if not pointer:
-            return self.value if isinstance(self.value, str) and len(self.value) == chars else self.text
+            is_value = isinstance(self.value, str) and len(self.value) == chars
+            return self.value if is_value else self.raw.decode("utf-8", "replace")
         found = _follow(self.value, pointer, decoded)
         if not isinstance(found, str):
             return None
@@ -192,17 +193,17 @@ def _read(read_record: Callable[[], bytes]) -> _Record:
         raw = read_record()
     except (ArchiveError, StoreError) as error:
         return _Record(reason=str(error))
-    text = raw.decode("utf-8", "replace")
     try:
         value = _decode_json(b"{" + raw + b"}" if _is_members(raw) else raw)
         row = decode_row(value) if raw.startswith(PREFIX) else None
-        return _Record(row.value if row else value, text)
+        return _Record(row.value if row else value, raw)
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
         pass
     try:
-        return _Record(json.loads(text.removeprefix("\ufeff"), strict=False), text)
+        text = raw.decode("utf-8", "replace").removeprefix("\ufeff")
+        return _Record(json.loads(text, strict=False), raw)
     except (ValueError, RecursionError):
-        return _Record(None, text)
+        return _Record(None, raw)
 
 
 def decode_record(raw: bytes) -> Json:

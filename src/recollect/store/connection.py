@@ -496,11 +496,13 @@ class ReadPool:
         return known[1]
 
     def close(self) -> None:
-        """Close every connection. Repeating it is harmless."""
+        """Close every connection. Repeating it is harmless. One that another thread is reading with at this moment is
+        closed when that thread ends: nobody asks it again."""
         with self._lock, store_errors():
             self._is_closed = True
             while self._all:
-                self._all.pop().close()
+                with suppress(apsw.ThreadingViolationError):
+                    self._all.pop().close()
 
 
 class PooledReader:

@@ -285,6 +285,7 @@ class EventReader:
         replies = [row.key for row in rows if with_closing and kind_of_bits(row.bits) == "assistant_message"]
         closing = read_closing(self._db, replies)
         self._fetch_frames(rows)
+        self._fetch_sessions(rows)
         for row in rows:
             entry = self._entry(row)
             payload = self._payload(row, entry)
@@ -426,6 +427,16 @@ class EventReader:
             (source, revision),
         )
         return [ChunkPlace(*row) for row in rows]
+
+    def _fetch_sessions(self, rows: Sequence[EventRow]) -> None:
+        """Read what `_session` tells of a few rows by one statement."""
+        numbers = {row.key >> SEQ_BITS for row in rows} - self._uids.keys()
+        if len(numbers) > 1:
+            found: Iterable[Any] = self._db.execute(
+                "SELECT number, uid, shard FROM session WHERE number IN (SELECT value FROM carray(?))",
+                (int_array(numbers),),
+            )
+            self._uids |= {number: (uid, shard) for number, uid, shard in found}
 
     def _session(self, key: int) -> tuple[str, str]:
         """Return (uid, shard) of an event's session."""

@@ -126,6 +126,12 @@ class LazyArchive:
             return self._archive
 
 
+LONG_CHARS = 2048
+"""A text of so many characters that has no secret is known again by its hash: to look for secrets takes ten times as
+long."""
+_KEPT_HASHES = 20_000
+
+
 class LazyRedactor:
     """Redacts text read from the archive. Its detectors are loaded at the first text."""
 
@@ -134,10 +140,24 @@ class LazyRedactor:
         self._privacy = privacy
         self._lock = threading.Lock()
         self._redactor: Redactor | None = None
+        self._harmless: set[bytes] = set()
+        """Hashes of long texts without secrets: searches read the same ones again and again."""
 
     def redact_text(self, text: str) -> tuple[str, Sequence[object]]:
         """Return the text without secrets, and what was found. Raises KeyUnavailable without the key."""
-        return self._made().redact_text(text)
+        if len(text) < LONG_CHARS:
+            return self._made().redact_text(text)
+        from hashlib import blake2b  # brings OpenSSL, which most searches do without
+
+        name = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+        if name in self._harmless:
+            return text, ()
+        redacted, found = self._made().redact_text(text)
+        if redacted == text:
+            if len(self._harmless) >= _KEPT_HASHES:
+                self._harmless.clear()
+            self._harmless.add(name)
+        return redacted, found
 
     def redact_value(self, value: Any) -> tuple[Any, Sequence[object]]:
         """Return decoded JSON without secrets, and what was found. Raises KeyUnavailable without the key."""
@@ -148,6 +168,8 @@ class LazyRedactor:
             if self._redactor is None:
                 from recollect.archive.keys import load_keys
                 from recollect.privacy.redact import redactor_of
+                from recollect.store.kept_patterns import use_kept_patterns
 
+                use_kept_patterns(self._keys_folder.parent)
                 self._redactor = redactor_of(load_keys(self._keys_folder).marker_key, self._privacy)
             return self._redactor

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import apsw
 import msgspec
 
+from recollect.late import late_call
 from recollect.model.insights.digests import Digest
 from recollect.model.insights.nodes import NODE_KINDS, Binding, Decision, Episode, Link, Node, kind_of_node
 from recollect.model.insights.signals import SIGNAL_KINDS, Signal, kind_of_signal
@@ -28,7 +29,7 @@ from recollect.store.insights import (
 from recollect.store.keys import SEQ_BITS, UNDONE
 from recollect.store.sources import last_change, position_of, take_note
 
-_decode_digest = msgspec.json.Decoder(Digest).decode
+_decode_digest = late_call(lambda: msgspec.json.Decoder(Digest).decode)
 
 
 def read_base(db: apsw.Connection, uid: str) -> Base | None:
@@ -156,7 +157,8 @@ class InsightWriter:
         """
         number = self._save_analysis(draft, now_us)
         self._save_digest(draft, number)
-        self._save_signals(draft.signals, number)
+        if self._save_signals(draft.signals, number):
+            self._touch_repo(draft.session.repo)
         counts = self._save_nodes(draft, number, now_us)
         self._save_session(draft, now_us)
         return counts
@@ -166,12 +168,15 @@ class InsightWriter:
         return [repo for (repo,) in self._db.execute("SELECT repo FROM waiting_repo ORDER BY repo")]
 
     def relate(
-        self, repo: str, links: Sequence[Link], bindings: Sequence[Binding], *, recorded_at: Mapping[str, int],
-        now_us: int,
+        self, repo: str, links: Sequence[Link], nodes: Sequence[Binding | Decision], *,
+        recorded_at: Mapping[str, int], now_us: int,
     ) -> SavedCounts:  # fmt: skip
-        """Store how a repository's decisions and episodes relate, and replace what was stored before."""
+        """Store how a repository's decisions and episodes relate, and replace what was stored before.
+
+        nodes: bindings, and what people said that ends decisions and is none by itself.
+        """
         self._save_links(repo, links, recorded_at, now_us)
-        counts = self._save_bindings(repo, bindings, recorded_at, now_us)
+        counts = self._save_related(repo, nodes, recorded_at, now_us)
         self._db.execute("DELETE FROM waiting_repo WHERE repo = ?", (repo,))
         return counts
 
@@ -203,15 +208,24 @@ class InsightWriter:
         text = msgspec.json.encode(draft.digest).decode()
         self._db.execute("INSERT OR REPLACE INTO digest VALUES (?, ?)", (number, text))
 
-    def _save_signals(self, signals: Sequence[Signal], number: int) -> None:
+    def _save_signals(self, signals: Sequence[Signal], number: int) -> bool:
+        """Replace the signals of a session; tell whether what it takes back is other than before."""
         by_kind: dict[str, list[Signal]] = {}
         for signal in signals:
             by_kind.setdefault(kind_of_signal(signal), []).append(signal)
+        before = self._retractions(number)
         self._db.execute("DELETE FROM signal WHERE analysis = ?", (number,))
         self._db.executemany(
             "INSERT INTO signal VALUES (?, ?, ?, ?)",
             [(SIGNAL_KINDS.index(kind), number, len(found), pack_signals(found)) for kind, found in by_kind.items()],
         )
+        return self._retractions(number) != before
+
+    def _retractions(self, number: int) -> bytes | None:
+        found: bytes | None = self._db.execute(
+            "SELECT data FROM signal WHERE kind = ? AND analysis = ?", (SIGNAL_KINDS.index("retraction"), number)
+        ).get
+        return found
 
     def _save_nodes(self, draft: AnalysisDraft, number: int, now_us: int) -> SavedCounts:
         stored = self._stored("analysis = ? AND origin = ?", (number, OF_SESSION))
@@ -223,16 +237,16 @@ class InsightWriter:
             self._touch_repo(draft.session.repo)
         return counts._replace(revoked=len(gone))
 
-    def _save_bindings(
-        self, repo: str, bindings: Sequence[Binding], recorded_at: Mapping[str, int], now_us: int
+    def _save_related(
+        self, repo: str, nodes: Sequence[Binding | Decision], recorded_at: Mapping[str, int], now_us: int
     ) -> SavedCounts:
         condition = "analysis IN (SELECT number FROM analysis WHERE repo = ?) AND origin = ?"
         stored = self._stored(condition, (repo, OF_RELATING))
         rows: Iterable[Any] = self._db.execute("SELECT session_uid, number FROM analysis WHERE repo = ?", (repo,))
         numbers: dict[str, int] = dict(rows)
-        kept = [binding for binding in bindings if binding.session_uid in numbers]
+        kept = [node for node in nodes if node.session_uid in numbers]
         counts, _ = self._put(kept, recorded_at, stored, analyses=numbers, origin=OF_RELATING)
-        given = {binding.id for binding in kept}
+        given = {node.id for node in kept}
         gone = [node_id for node_id, old in stored.items() if node_id not in given and old.revoked_at is None]
         self._revoke(gone, now_us)
         return counts._replace(revoked=len(gone))

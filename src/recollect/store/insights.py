@@ -12,9 +12,10 @@ from typing import Any, NamedTuple
 import apsw
 import msgspec
 
+from recollect.late import late_call
 from recollect.model.insights.digests import Digest
 from recollect.model.insights.nodes import NODE_KINDS, Decision, Episode, Link, Node
-from recollect.model.insights.signals import SIGNAL_KINDS, Signal
+from recollect.model.insights.signals import SIGNAL_KINDS, Retraction, Signal
 from recollect.model.sessions import Session
 from recollect.store.compression import compress, unpack
 from recollect.store.connection import REBUILD_HINT, PooledReader
@@ -86,19 +87,28 @@ class KeptLink(NamedTuple):
 
 
 class KeptDecision(NamedTuple):
-    """A decision as it is kept, and what it has to do with others."""
+    """A decision as it is kept, and what it has to do with others. taken_back_at: when the person took it back in words
+    that gave a learning or a verdict; until then it held."""
 
     decision: Decision
     repo: str
     recorded_at: int
     revoked_at: int | None = None
+    taken_back_at: int | None = None
     links: tuple[KeptLink, ...] = ()
+
+    @property
+    def over_at(self) -> int | None:
+        """Since when it does not hold any more, None while it does."""
+        return _earlier(self.revoked_at, self.taken_back_at)
 
 
 class RepoNodes(NamedTuple):
-    """What relating reads of one repository. lineage: (parent, root) uids by session."""
+    """What relating reads of one repository. lineage: (parent, root) uids by session. retractions: see
+    `retractions_of`."""
 
     decisions: list[Decision]
+    retractions: list[Decision]
     episodes: list[Episode]
     lineage: dict[str, tuple[str, str]]
     recorded_at: dict[str, int]
@@ -145,8 +155,8 @@ class KeptSignals(NamedTuple):
 
 
 _encode = msgspec.json.Encoder().encode
-_decode_node: Callable[[bytes], Node] = msgspec.json.Decoder(Node).decode
-_decode_signals = msgspec.json.Decoder(list[Signal]).decode
+_decode_node: Callable[[bytes], Node] = late_call(lambda: msgspec.json.Decoder(Node).decode)
+_decode_signals = late_call(lambda: msgspec.json.Decoder(list[Signal]).decode)
 
 
 def pack_node(node: Node) -> bytes:
@@ -174,10 +184,11 @@ MAX_RELATED = 20_000
 _BATCH = 500
 _DECISION = NODE_KINDS.index("decision")
 _EPISODE = NODE_KINDS.index("episode")
+_RETRACTION = SIGNAL_KINDS.index("retraction")
 _LAST = "\U0010ffff"
-_decode_digest = msgspec.json.Decoder(Digest).decode
-_decode_link = msgspec.json.Decoder(Link).decode
-_decode_decision = msgspec.json.Decoder(Decision).decode
+_decode_digest = late_call(lambda: msgspec.json.Decoder(Digest).decode)
+_decode_link = late_call(lambda: msgspec.json.Decoder(Link).decode)
+_decode_decision = late_call(lambda: msgspec.json.Decoder(Decision).decode)
 Condition = tuple[str, list[Any]]
 
 
@@ -286,7 +297,7 @@ class InsightReader(PooledReader):
         """
         with self._reading() as db:
             found = _kept_decisions(db, NodeFilter((), repos, sessions, after, before), words, ids)
-            links = _links(db, {repo for _, repo, *_ in found})
+            links = _links(db, {repo for _, repo, *_ in found}, [row[0].id for row in found])
         held: dict[str, list[KeptLink]] = {}
         for kept in links:
             held.setdefault(kept.link.older, []).append(kept)
@@ -331,10 +342,16 @@ class InsightReader(PooledReader):
                     (repo,),
                 )
             }
-            decisions = decisions_of(db, repo)
+            decisions, retractions = decisions_of(db, repo), retractions_of(db, repo=repo)
             episodes = _nodes_of(db, repo, _EPISODE)
         recorded_at = {node.id: at for node, at in (*decisions, *episodes)}
-        return RepoNodes([node for node, _ in decisions], [node for node, _ in episodes], lineage, recorded_at)
+        last: dict[str, int] = {}
+        for node, at in (*decisions, *episodes):
+            last[node.session_uid] = max(at, last.get(node.session_uid, 0))
+        recorded_at |= {one.id: last.get(one.session_uid, one.ts or 0) for one in retractions}
+        return RepoNodes(
+            [node for node, _ in decisions], retractions, [node for node, _ in episodes], lineage, recorded_at
+        )
 
     def counts(self, scheme: int) -> AnalysisCounts:
         """Return how far distilling is."""
@@ -355,10 +372,22 @@ def decisions_of(db: apsw.Connection, repo: str) -> list[tuple[Decision, int]]:
     return [*_nodes_of(db, repo, _DECISION), *((_decode_decision(text), at) for text, at in added)]
 
 
+def retractions_of(db: apsw.Connection, *, repo: str = "", session: str = "") -> list[Decision]:
+    """Return what people said in a repository, or a session, that may end something said before, as decisions; that of
+    agents to their subagents left out."""
+    rows: list[Any] = db.execute(
+        "SELECT data FROM signal JOIN analysis ON analysis.number = signal.analysis "
+        "WHERE signal.kind = ? AND (repo = ? OR session_uid = ?) AND parent_uid = '' ORDER BY session_uid",
+        (_RETRACTION, repo or None, session),
+    ).fetchall()
+    signals = (signal for (data,) in rows for signal in unpack_signals(data))
+    return [signal.as_decision() for signal in signals if isinstance(signal, Retraction)]
+
+
 def _nodes_of(db: apsw.Connection, repo: str, kind: int) -> list[tuple[Any, int]]:
     rows: list[Any] = db.execute(
         "SELECT data, recorded_at FROM node WHERE analysis IN (SELECT number FROM analysis WHERE repo = ?) "
-        "AND kind = ? AND revoked_at IS NULL ORDER BY ts DESC, id LIMIT ?",
+        "AND kind = ? AND revoked_at IS NULL AND origin = 0 ORDER BY ts DESC, id LIMIT ?",
         (repo, kind, MAX_RELATED),
     ).fetchall()
     return [(unpack_node(data), at) for data, at in rows]
@@ -370,10 +399,10 @@ def _has_name(episode: Episode, file_name: str) -> bool:
 
 def _kept_decisions(
     db: apsw.Connection, where: NodeFilter, words: tuple[str, ...], ids: tuple[str, ...]
-) -> list[tuple[Decision, str, int, int | None]]:
-    """Return (decision, repo, recorded_at, revoked_at), those of transcripts and those added.
+) -> list[tuple[Decision, str, int, int | None, int | None]]:
+    """Return (decision, repo, recorded_at, revoked_at, taken_back_at), those of transcripts and those added.
 
-    One whose words gave a learning that a person corrected or retired is revoked since then, and one of which only a
+    One whose words gave a learning that a person corrected or retired is taken back since then, and one of which only a
     learning took the place.
     """
     more = "".join(" AND instr(subject, ?)" for _ in words)
@@ -414,8 +443,9 @@ def _kept_decisions(
             decision,
             repo,
             recorded_at,
+            revoked_at,
             _earlier(
-                _earlier(revoked_at, taken_back_at(decision, unsaid)),
+                taken_back_at(decision, unsaid),
                 None if decision.id in outdone else taken_back_at(decision, replaced),
             ),
         )
@@ -424,17 +454,22 @@ def _kept_decisions(
 
 
 def _earlier(one: int | None, other: int | None) -> int | None:
-    return min((at for at in (one, other) if at is not None), default=None)
+    if one is None or other is None:
+        return other if one is None else one
+    return min(one, other)
 
 
-def _links(db: apsw.Connection, repos: Collection[str]) -> list[KeptLink]:
-    names = sorted(repos)
+def _links(db: apsw.Connection, repos: Collection[str], ids: Collection[str]) -> list[KeptLink]:
+    """Return the links of repositories: where few decisions are wanted, only theirs."""
+    ends, values = "", list[str]()
+    if len(ids) <= _BATCH:
+        ends, values = f" AND (older IN ({_marks(ids)}) OR newer IN ({_marks(ids)}))", [*ids, *ids]
     found: list[KeptLink] = []
-    for batch in _batches(names):
+    for batch in _batches(sorted(repos)):
         rows: Iterable[Any] = db.execute(
-            f"SELECT json, recorded_at, revoked_at FROM link WHERE repo IN ({_marks(batch)}) "
+            f"SELECT json, recorded_at, revoked_at FROM link WHERE repo IN ({_marks(batch)}){ends} "
             "ORDER BY older, newer, relation",
-            batch,
+            [*batch, *values],
         )
         found += [KeptLink(_decode_link(text), *times) for text, *times in rows]
     return found

@@ -15,7 +15,12 @@ from recollect.store.connection import open_for_small, open_to_read, store_error
 def read_mark(home: Path, name: str) -> str:
     """Return a small stored text, "" without one. Raises StoreError and its subclasses."""
     with open_to_read(home) as db:
-        return str(db.execute("SELECT value FROM meta WHERE key = ?", (name,)).get or "")
+        return mark_of(db, name)
+
+
+def mark_of(db: apsw.Connection, name: str) -> str:
+    """Return a small stored text, "" without one."""
+    return str(db.execute("SELECT value FROM meta WHERE key = ?", (name,)).get or "")
 
 
 def write_mark(home: Path, name: str, text: str) -> None:
@@ -30,8 +35,7 @@ def change_mark(home: Path, name: str, change: Callable[[str], str]) -> None:
     Raises StoreError and its subclasses, and what `change` raises, which changes nothing.
     """
     with small_write(home) as db:
-        before = str(db.execute("SELECT value FROM meta WHERE key = ?", (name,)).get or "")
-        db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, change(before)))
+        db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, change(mark_of(db, name))))
 
 
 def last_told_at(home: Path) -> int:

@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, Any
 import apsw
 
 from recollect.model.events import Event
-from recollect.model.sessions import Session
+from recollect.model.sessions import ForgottenPlace, Session
 from recollect.model.time import day_start
 from recollect.model.usage import ActivityReport, UsageReport, UsageTrend
 from recollect.store.activity import ActivityQuestion, read_active_sessions, read_activity
 from recollect.store.connection import ReadPool, store_errors
 from recollect.store.entries import EntryReader, read_entry_keys, read_entry_numbers, read_entry_texts
-from recollect.store.events import EventReader, why_missing
+from recollect.store.events import EventReader, EventRow, why_missing
 from recollect.store.keys import ENTRY_BASE, SEQ_BITS
+from recollect.store.marks import mark_of
 from recollect.store.rows import (
     ChangeRange,
     ChunkReader,
@@ -31,8 +32,8 @@ from recollect.store.rows import (
     UsageBy,
 )
 from recollect.store.sessions import SessionReader, find_session, find_sessions, read_session_keys, read_session_numbers
-from recollect.store.sources import SourceReader, last_change
-from recollect.store.timeline import Window, read_outline, read_related, read_timeline
+from recollect.store.sources import SourceReader, last_change, read_forgotten
+from recollect.store.timeline import Window, read_following, read_outline, read_related, read_timeline
 from recollect.store.usage import UsageQuestion, read_usage, read_usage_trend
 
 if TYPE_CHECKING:
@@ -59,32 +60,52 @@ KEPT_SESSION_KEYS = 1_000
 
 
 class HitTexts:
-    """Texts of events and of what belongs to them, for one answer: what neighbours share is read once.
-
-    Which replies close a turn is not told.
-    """
+    """Texts of events and of what belongs to them, for one answer: what neighbours share is read once."""
 
     def __init__(self, db: apsw.Connection, events: EventReader) -> None:
         self._db = db
         self._events = events
+        self._rows: dict[int, EventRow] = {}
 
-    def texts(self, keys: Sequence[int]) -> dict[int, HitText]:
-        """Return what search shows and verifies of events, by key; unknown keys are left out."""
+    def texts(self, keys: Sequence[int], *, with_closing: bool = False) -> dict[int, HitText]:
+        """Return what search shows and verifies of events, by key; unknown keys are left out.
+
+        with_closing: tell which replies close a turn.
+        """
         with store_errors():
-            texts = self._events.texts(self._events.by_key(keys), with_closing=False)
+            texts = self._events.texts(self._rows_of(keys), with_closing=with_closing)
             return {**texts, **read_entry_texts(self._db, keys)}
 
     def related(self, keys: Sequence[int]) -> dict[int, dict[str, HitText]]:
         """Return, by key, what belongs to an event in its turn, by label: see `recall.answers.RelatedEvent`."""
         with store_errors():
-            rows = self._events.by_key(key for key in keys if key >> SEQ_BITS < ENTRY_BASE)
-            places = read_related(self._events, rows)
+            places = read_related(self._events, self._rows_of(keys))
             wanted = {place for found in places.values() for place in found.values()}
-            texts = self._events.texts(self._events.by_key(wanted), with_closing=False)
+            texts = self._events.texts(self._rows_of(wanted), with_closing=False)
         return {
             key: {label: texts[place] for label, place in found.items() if place in texts}
             for key, found in places.items()
         }
+
+    def following(self, keys: Sequence[int]) -> dict[int, dict[int, HitText]]:
+        """Return, by key, the texts of the two events after an event, by their keys."""
+        with store_errors():
+            places = {key: read_following(self._events, key) for key in keys if key >> SEQ_BITS < ENTRY_BASE}
+            wanted = {place for found in places.values() for place in found}
+            texts = self._events.texts(self._rows_of(wanted), with_closing=False)
+        return {
+            key: {
+                place: texts[place] for place in found if place in texts and (texts[place].text or texts[place].summary)
+            }
+            for key, found in places.items()
+        }
+
+    def _rows_of(self, keys: Iterable[int]) -> list[EventRow]:
+        """Return the rows of events in order of key; what is an entry's has none."""
+        wanted = sorted(key for key in keys if key >> SEQ_BITS < ENTRY_BASE)
+        if missing := [key for key in wanted if key not in self._rows]:
+            self._rows |= {row.key: row for row in self._events.by_key(missing)}
+        return [self._rows[key] for key in wanted if key in self._rows]
 
 
 class Reader(SessionReader, SourceReader):
@@ -203,9 +224,16 @@ class Reader(SessionReader, SourceReader):
 
     def agents(self) -> tuple[str, ...]:
         """Return the agents of stored sessions, the one with the most first."""
-        with self._reading() as db:
+
+        def read(db: apsw.Connection) -> tuple[str, ...]:
             rows: Iterable[Any] = db.execute("SELECT agent FROM session GROUP BY agent ORDER BY count(*) DESC, agent")
             return tuple(agent for (agent,) in rows)
+
+        return self._remembered("agents by sessions", read)
+
+    def mark(self, name: str) -> str:
+        """Return a small stored text, "" without one, see `store.marks`."""
+        return self._remembered(f"mark {name}", lambda db: mark_of(db, name))
 
     def change_mark(self) -> str:
         """Return a text that is another one after something was ingested, analysed or forgotten."""
@@ -240,11 +268,11 @@ class Reader(SessionReader, SourceReader):
             number = find_session(db, uid)
             return why_missing(db, number, seq) if number is not None else ""
 
-    def texts(self, keys: Sequence[int]) -> dict[int, HitText]:
-        """Return what search shows and verifies of events, by key; unknown keys are left out."""
+    def forgotten(self, uid: str) -> list[ForgottenPlace]:
+        """Return where records of a session were forgotten, as far as that is known, in order."""
         with self._reading() as db:
-            reader = self._events()
-            return {**reader.texts(reader.by_key(keys)), **read_entry_texts(db, keys)}
+            number = find_session(db, uid)
+            return read_forgotten(db, number) if number is not None else []
 
     def hit_texts(self) -> HitTexts:
         """Return what reads the texts of one answer, in one thread."""

@@ -199,7 +199,7 @@ def replaced_in_learnings(db: apsw.Connection) -> dict[str, list[TakenBack]]:
 
 def taken_back_at(decision: Decision, known: Mapping[str, Iterable[TakenBack]]) -> int | None:
     """Return when a person took back what a decision says, None where they did not."""
-    if not any(evidence.event_id in known for evidence in decision.evidence):
+    if not known or not any(evidence.event_id in known for evidence in decision.evidence):
         return None
     said = _words(decision.statement)
     times = [

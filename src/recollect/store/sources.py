@@ -13,9 +13,10 @@ import msgspec
 from recollect.archive.chunks import ChunkPlace, Hole
 from recollect.errors import ArchiveError, BrokenInvariant, RawGone
 from recollect.model.ids import session_uid
+from recollect.model.sessions import ForgottenPlace
 from recollect.model.time import day_of
 from recollect.store.connection import PooledReader
-from recollect.store.keys import EVICTED, STALE, pack_text, unpack_text
+from recollect.store.keys import EVICTED, SEQ_BITS, STALE, pack_text, unpack_text
 from recollect.store.rows import ChangeRange, ChunkReader, DefectRow, EventPlace, LedgerRow
 from recollect.store.slices import SliceResult, SourceRow
 
@@ -41,6 +42,23 @@ def revision_holes(db: apsw.Connection, source: int, revision: int) -> list[Hole
         (source, revision),
     )
     return [Hole(*row) for row in rows]
+
+
+def read_forgotten(db: apsw.Connection, number: int) -> list[ForgottenPlace]:
+    """Return where records of a session were forgotten, in order. Of sources that tell of other sessions too it is not
+    known whose records those were."""
+    rows: Iterable[Any] = db.execute(
+        "SELECT (SELECT max(event.key) FROM event WHERE event.key BETWEEN ?2 AND ?3 AND event.source = hole.source "
+        "AND event.offset < hole.offset), hole.records, hole.removed_at FROM session_source "
+        "JOIN source ON source.number = session_source.source "
+        "JOIN hole ON hole.source = source.number AND hole.revision = source.revision "
+        "WHERE session_source.session = ?1 AND hole.reason = 'forgotten' AND hole.records > 0 AND NOT EXISTS "
+        "(SELECT 1 FROM session_source AS other WHERE other.source = source.number AND other.session <> ?1) "
+        "ORDER BY source.number, hole.offset",
+        (number, number << SEQ_BITS, (number + 1 << SEQ_BITS) - 1),
+    )
+    mask = (1 << SEQ_BITS) - 1
+    return [ForgottenPlace(None if key is None else key & mask, records, at) for key, records, at in rows]
 
 
 def read_lasting(
@@ -412,6 +430,12 @@ class SourceReader(PooledReader):
                 (agent, pack_text(session)),
             )
             return [source_row(row) for row in rows]
+
+    def parsed_by(self) -> list[tuple[str, int]]:
+        """Return each agent with every version of a parser that read records of it."""
+        with self._reading() as db:
+            rows: Iterable[Any] = db.execute("SELECT DISTINCT agent, parser_version FROM source WHERE records > 0")
+            return list(rows)
 
     def ledgers(self, source_id: str = "") -> Iterator[LedgerRow]:
         """Yield the ledger of every revision of every source (one source after the other), or of one."""

@@ -151,6 +151,8 @@ _CALLS_LOOKED_AT = 8
 _PROMPTS_LOOKED_AT = 4
 """Messages before an event that may be a harness's and not a person's."""
 _REPLY = codes_of("assistant_message")
+_TOLD = codes_of("user_message", "assistant_message", "thinking", "tool_call", "tool_result", "file_edit")
+_FOLLOWING = 2
 
 
 def read_related(reader: EventReader, rows: Sequence[EventRow]) -> dict[int, dict[str, int]]:
@@ -180,6 +182,11 @@ def read_related(reader: EventReader, rows: Sequence[EventRow]) -> dict[int, dic
         found["answer"] = reply if reply > key else None
         related[key] = {label: place for label, place in found.items() if place is not None and place != key}
     return related
+
+
+def read_following(reader: EventReader, key: int) -> list[int]:
+    """Return the keys of the two shown events after an event, in order."""
+    return [row.key for row in reader.near(key, _TOLD, _FOLLOWING, is_after=True)]
 
 
 def _last_reply(reader: EventReader, row: EventRow, stop: int) -> int:

@@ -393,16 +393,25 @@ def _priced_groups(
     db: apsw.Connection, asked: UsageQuestion, prices: Prices
 ) -> Iterator[tuple[_Group, str, float | None, str]]:
     """Yield each sum with the value that it counts for, its cost and its model."""
-    names: Iterable[Any] = db.execute("SELECT id, text FROM name WHERE id IN (SELECT DISTINCT model FROM usage)")
-    models: dict[int, str] = dict(names)
-    thresholds = prices.thresholds(list(models.values()))
     keys = _keys(db, asked.by, asked.where)
+    models = _models(db, None if asked.where.is_empty else keys)
+    thresholds = prices.thresholds(list(models.values()))
     for group in _groups(db, asked, keys, thresholds):
         model = models.get(group.model) or UNKNOWN_MODEL
         if asked.model and model != asked.model:
             continue
         cost = group.stated_usd if group.is_stated else _cost(prices, group, model, thresholds)
         yield group, _key_of(asked.by, group, keys, model), cost, model
+
+
+def _models(db: apsw.Connection, sessions: Iterable[int] | None) -> dict[int, str]:
+    """Return the models by number, of some sessions or of all."""
+    within = "" if sessions is None else " WHERE session IN (SELECT value FROM carray(?))"
+    names: Iterable[Any] = db.execute(
+        f"SELECT id, text FROM name WHERE id IN (SELECT DISTINCT model FROM usage{within})",
+        () if sessions is None else (int_array(sessions),),
+    )
+    return dict(names)
 
 
 def _unpriced_notes(unpriced: Mapping[str, int]) -> tuple[str, ...]:
@@ -515,15 +524,19 @@ def _owners(db: apsw.Connection, sessions: Iterable[int] | None) -> dict[int, li
 
     The one that saw most of the response (a fork may have been made in its midst), then the least start, then uid.
     """
-    mine, values = "", list[Any]()
+    if not db.execute("SELECT EXISTS (SELECT 1 FROM usage_shared)").get:
+        return {}
+    # A session has many keys and shares few: each is looked up, none are gathered.
+    shared, mine, values = "usage_shared h", "", list[Any]()
     if sessions is not None:
-        mine = "AND h.dedupe IN (SELECT dedupe FROM usage WHERE session IN (SELECT value FROM carray(?))) "
+        shared = "usage m CROSS JOIN usage_shared h ON h.dedupe = m.dedupe"
+        mine = "AND m.session IN (SELECT value FROM carray(?)) "
         values.append(int_array(sessions))
     rows: Iterable[Any] = db.execute(
         "SELECT u.dedupe, u.session, "
         f"min(printf('%014d%014d', {MAX_TOKENS} - u.output, {2 * MAX_TOKENS} - u.input - u.cache_read) "
         "|| (s.started_at IS NULL) || printf('%020d', coalesce(s.started_at, 0)) || s.uid) "
-        "FROM usage_shared h JOIN usage u ON u.dedupe = h.dedupe JOIN session s ON s.number = u.session "
+        f"FROM {shared} JOIN usage u ON u.dedupe = h.dedupe JOIN session s ON s.number = u.session "
         f"WHERE u.is_additive {mine}GROUP BY u.dedupe",
         values,
     )

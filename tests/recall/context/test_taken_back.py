@@ -102,6 +102,7 @@ def test_what_the_person_takes_back_in_other_words_is_told_no_more(shop: Shop, r
             "Don't touch anything under vendor/, ever.",
             "It's ok to edit the files in vendor now, we own that code since last week.",
         ),
+        ("Always run the linter before you commit.", "You can stop running the linter."),  # neither of both
     ],
 )
 def test_learnings_and_decisions_agree_on_what_was_taken_back(shop: Shop, rule: str, change: str) -> None:
@@ -110,3 +111,28 @@ def test_learnings_and_decisions_agree_on_what_was_taken_back(shop: Shop, rule: 
     assert rule not in shop.context().text.partition("Worked on here")[0]
     assert rule not in [one.text for one in shop.memory.learn.learnings() if one.state == "active"]
     assert rule not in [one.decision.statement for one in shop.memory.decisions().decisions if one.state == "holds"]
+
+
+def test_the_words_that_end_a_decision_are_told_as_the_decision_that_they_are(shop: Shop) -> None:
+    shop.session("one").work("Look at the readme.", "It is fine.").work(
+        "Always run the linter before you commit.", "Ok."
+    )
+    shop.session("two").work("Show the issues.", "Three.").work("You can stop running the linter.", "Ok.")
+    shop.session("three").work("Show the pulls.", "Two.").work("You can stop running the profiler.", "Ok.")
+    shop.memory.sync()
+    held, over = shop.memory.decisions().decisions
+    assert (held.decision.statement, held.state) == ("You can stop running the linter.", "holds")
+    assert (over.state, [link.newer for link in over.links]) == ("superseded", [held.decision.id])
+    shop.memory.maintenance.rebuild("all")
+    shop.memory.sync()
+    assert shop.memory.decisions().decisions == (held, over)
+
+
+def test_until_it_was_taken_back_a_decision_held(shop: Shop, rule: Learning) -> None:
+    made = shop.memory.decisions().decisions[0].decision.ts
+    assert made is not None
+    shop.memory.learn.correct(rule.id, "always use bun for installs in this repository")
+    find = shop.memory.decisions_facet.find
+    every = ("holds", "revoked")
+    assert [one.state for one in find(DecisionQuestion(states=every)).decisions] == ["revoked"]
+    assert [one.state for one in find(DecisionQuestion(states=every, at=made + 1)).decisions] == ["holds"]

@@ -86,3 +86,41 @@ def test_of_a_turn_whose_prompt_is_forgotten_no_other_prompt_and_reply_are_told(
     call = told(hit_of(world.memory, "gizmoctl", "tool_call"))
     assert call == {"result": "wired to the left", "answer": "It is on the left wire."}
     assert told(hit_of(world.memory, "zebra fed", "assistant_message")) == {}
+
+
+def test_a_questions_first_hit_has_the_two_events_after_it(world: World) -> None:
+    session = world.claude("one")
+    session.user("Please look after it.")
+    session.assistant("The zebra gizmo blinks at night because its battery is low.")
+    session.tool("Bash", {"command": "wc notes"}, "42 notes")
+    session.assistant("Changed.")
+    world.memory.sync()
+    hit = world.memory.search("Why does the zebra gizmo blink at night?", sync=False, limit=1).hits[0]
+    assert [part.text.split("\n")[0] for part in hit.later if part.label == "next"] == ["Bash", "42 notes"]
+
+
+def test_a_proposal_has_the_reply_that_settled_it_later_in_the_session(world: World) -> None:
+    session = world.claude("one")
+    session.user("Where should the zebra queue keep its jobs?")
+    session.assistant("I propose that the zebra queue keeps its jobs in a file beside the queue of the zebra.")
+    for number in range(20):
+        session.user(f"Something else entirely, number {number}.")
+        session.assistant(f"Fine, that is item {number}.")
+    session.user("No files, please.")
+    session.assistant("Done: the zebra queue keeps its jobs in the database now.")
+    for number in range(20):
+        session.user(f"And another thing, number {number}.")
+        session.assistant(f"Fine, that is thing {number}.")
+    world.memory.sync()
+    hits = world.memory.search("Where does the zebra queue keep its jobs?", sync=False, limit=1).hits
+    assert len(hits) == 1
+    assert any(part.label == "later" and "database now" in part.text for part in hits[0].later)
+
+
+def test_keywords_have_nothing_that_came_later(world: World) -> None:
+    session = world.claude("one")
+    session.user("the zebra queue")
+    session.assistant("The zebra queue is empty.")
+    session.assistant("Done.")
+    world.memory.sync()
+    assert all(hit.later == () for hit in world.memory.search("zebra queue", sync=False).hits)

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.errors import UnknownName, UsageError
-from recollect.memory import Memory
+from recollect.memory import ForgetSelection, Memory
 from recollect.serve.mcp.bounded_answer import Caller, Cursors, PageFrame, fit, size
 from recollect.serve.mcp.handler import ToolHandler
 from recollect.serve.mcp.tools import TOOLS
@@ -389,3 +389,19 @@ def test_every_property_of_a_tool_is_an_argument_and_the_other_way_round() -> No
         for name, schema in tool.properties.items():
             if "default" in schema:
                 assert schema["default"] == fields[name].default, (tool.name, name)
+
+
+def test_a_session_says_on_each_page_where_something_was_forgotten(machine: Machine) -> None:
+    session = machine.claude("one")
+    session.user("please look at the readme")
+    session.assistant("It is fine.")
+    session.user("now call it zapbox")
+    session.assistant("Done.")
+    machine.sync()
+    with machine.memory() as memory:
+        asked = Asked(memory, None)
+        assert "forgotten here" not in "".join(asked.pages("get_session", session=session.uid))
+        memory.maintenance.forgetting.run(ForgetSelection(pattern="zapbox"))
+        pages = asked.pages("get_session", session=session.uid)
+    assert len(pages) > 1
+    assert all("forgotten here: 1 record after #" in page and "zapbox" not in page for page in pages)

@@ -138,8 +138,8 @@ class _First(NamedTuple):
 class _Look(NamedTuple):
     """What one look at a shard gave: its best hits, which of them were read, and how many match for sure or may match.
 
-    hits: of score and address, best first; with `is_scored` False the scores say nothing. best: None where it is not
-    known which events these are.
+    hits: of score and address, best first; with `is_scored` False of time and address, newest first. best: None where
+    it is not known which events these are.
     """
 
     shard: int
@@ -289,23 +289,31 @@ class CandidateSearch:
             candidate.score = scores.get(key, 0.0) if is_scored else min(last, candidate.score)
 
     def _first_round(self) -> dict[int, _First]:
-        looks = [look for some in self._on_shards(self._look_at, range(len(self._shards))) for look in some]
+        has_words = bool(self._units) and not self._wanted.must
+        numbers = [n for n, shard in enumerate(self._shards) if not has_words or self._scored(shard)]
+        looks = [look for some in self._on_shards(self._look_at, numbers) for look in some]
         self.certain += sum(look.certain for look in looks)
         self.unverified += sum(look.unverified for look in looks)
-        scores = sorted((score for look in looks if look.is_scored for score, _ in look.hits), reverse=True)
         # Of many shards most hits are not among the best of all. Twice as many as are kept are read, since an event
         # may have several documents; where that is too few, all are.
-        enough = 2 * self._pool
-        pool = self._pool_of(looks, scores[enough - 1] if len(scores) > enough else 0.0)
-        return pool if len(pool) >= self._pool or len(scores) <= enough else self._pool_of(looks, 0.0)
+        is_scored = any(look.is_scored for look in looks)
+        places = sorted([place or 0 for look in looks if look.is_scored is is_scored for place, _ in look.hits])
+        if len(places) > 2 * self._pool:
+            least = places[-2 * self._pool]
+            pool = self._pool_of(looks, least, is_scored=is_scored)
+            if sum((first.score if is_scored else first.ts) >= least for first in pool.values()) >= self._pool:
+                return pool
+        return self._pool_of(looks, 0, is_scored=is_scored)
 
-    def _pool_of(self, looks: Sequence[_Look], least: float) -> dict[int, _First]:
-        """Return the best of all looks with at least this score, by key."""
+    def _pool_of(self, looks: Sequence[_Look], least: float, *, is_scored: bool) -> dict[int, _First]:
+        """Return the best of all looks with at least this score, or of at least this time, by key."""
         pool: dict[int, _First] = {}
         for look in looks:
             best = look.best
             if best is None:
-                hits = look.hits[: bisect_right(look.hits, -least, key=lambda hit: -hit[0])]
+                hits = look.hits
+                if look.is_scored is is_scored:
+                    hits = hits[: bisect_right(hits, -least, key=lambda hit: -(hit[0] or 0))]
                 with engine_errors("searching", self._shards[look.shard].name):
                     best = self._read(look.shard, hits, is_scored=look.is_scored)
             for key, first in best.items():
@@ -337,7 +345,8 @@ class CandidateSearch:
         hits: Sequence[tuple[float, tantivy.DocAddress]] = result.hits
         count = 0 if one.in_period else total_of(result)
         best = None
-        if len(self._passes) > 1 or not is_scored or count == len(hits):
+        is_followed = len(self._passes) > 1 and one is self._passes[0] and len(hits) >= self._pool
+        if count == len(hits) or is_followed or limit == 1:
             best = self._read(number, hits, is_scored=is_scored)
             # A very long text has several documents; they are told apart from events where all are at hand.
             count = len(best) if count == len(hits) else count
@@ -366,11 +375,10 @@ class CandidateSearch:
 
         scores: those known from the first round.
         """
+        given, same = self._always
         among = unscored(_among(keys))
         confined = self._wanted.confinement.clauses(shard)
         events = Query.boolean_query([(Occur.Must, among), *confined]) if confined else among
-        given = sum(1 << i for i, unit in enumerate(self._units) if unit in self._given)
-        same = sum(1 << i for i, unit in enumerate(self._units) if has_one_form(unit))
         found: dict[int, Candidate] = {}
         there: set[int] = set()
         for asked in self._questions(shard) or [[]]:
@@ -378,10 +386,10 @@ class CandidateSearch:
             bits = (Query.const_score_query(query, float(1 << i)) for i, (_, query) in enumerate(asked))
             hits = shard.searcher.search(asked_besides(events, bits), len(keys) * 4, count=False).hits
             there.update(self._note_hits(shard, hits, [note for note, _ in asked], found, has_all=bool(given)))
-        for candidate in found.values():
-            candidate.has |= given | candidate.exact
-            candidate.exact |= candidate.has & (same | given)
-            candidate.score = scores.get(candidate.key, 0.0)
+        for key, candidate in found.items():
+            candidate.has = has = candidate.has | candidate.exact | given
+            candidate.exact |= has & same
+            candidate.score = scores.get(key, 0.0)
         self._score(shard, [candidate for key, candidate in found.items() if candidate.has and key not in scores])
         return found, there
 
@@ -446,6 +454,12 @@ class CandidateSearch:
                 candidate.exact |= bits[1]
                 candidate.together = max(candidate.together, bits[2])
         return keys
+
+    @cached_property
+    def _always(self) -> tuple[int, int]:
+        """A bit for each unit that every candidate has, and one for each that is as typed wherever it is."""
+        given = sum(1 << i for i, unit in enumerate(self._units) if unit in self._given)
+        return given, given | sum(1 << i for i, unit in enumerate(self._units) if has_one_form(unit))
 
     def _scored(self, shard: Shard) -> list[Query]:
         """Return what gives scores; nothing where no unit is in the shard, or only patterns that are required."""

@@ -92,7 +92,8 @@ class Question(msgspec.Struct, frozen=True):
     words: scored, none required. either: groups with OR; an absent one does not count as missing if another of its
     group occurs. must: each group needs one of its clauses. must_not: none may match. period: strict, from
     after/before/on. around: mentioned in passing, only preferred. unknown: unknown names, with or without "-". lost:
-    the filter that names only unknown things, "" for none: then nothing can be found. Field names are as in
+    the filter that names only unknown things, "" for none: then nothing can be found. english: what words of another
+    language are in English; in_english: the whole question, "" where that is not known. Field names are as in
     EventFilter.
     """
 
@@ -115,6 +116,13 @@ class Question(msgspec.Struct, frozen=True):
     unknown: tuple[UnknownName, ...] = ()
     lost: str = ""
     notes: tuple[str, ...] = ()
+    english: tuple[tuple[Clause, tuple[str, ...]], ...] = ()
+    in_english: str = ""
+
+    @property
+    def meant(self) -> str:
+        """What is compared by its meaning and taken for a question or not: in English where that is known."""
+        return self.in_english or self.text
 
     @property
     def asks_something(self) -> bool:

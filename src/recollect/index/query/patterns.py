@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 import warnings
+from functools import lru_cache
 
 import msgspec
 
@@ -30,6 +31,12 @@ _ELEMENT = late_pattern(
     re.X | re.S,
 )
 _QUANTIFIER = late_pattern(r"(?:[*+?]|\{\d*,?\d*\})[?+]?")
+_NEEDS_LINES = late_pattern(r"\\[bBAZ]|(?<!\[)\^|[$*+{]")
+"""What an expression may have that depends on where a line ends, or takes long where it does not end."""
+_ESCAPED = late_pattern(r"\\.", re.S)
+_ESCAPED_OR_LARGE = late_pattern(r"(\\.)|[A-Z]", re.S)
+_BY_NUMBER = late_pattern(r"\\[xuUN0-9]")
+"""Signs that are written by their number or name."""
 _SIMPLE_SET = late_pattern(r"(?:[^\W_]-[^\W_]|[^\W_]|\\d)+")
 _SIMPLE_GROUP = late_pattern(r"(?:\?:)?[^\W_|]*(?:\|[^\W_|]*)*")
 
@@ -51,7 +58,33 @@ class TermPattern(msgspec.Struct, frozen=True):
         """Verify against an event's text, line by line."""
         if self.text is None:
             return True
+        if not _NEEDS_LINES.search(self.text.pattern):
+            # What stands in a line stands in the whole text, too, and most texts have it nowhere.
+            found = search_any_case(self.text, text)
+            if found is None:
+                return False
+            line = text[text.rfind("\n", 0, found.start()) + 1 : found.end()]
+            if len(line) <= MAX_LINE_CHARS and line.splitlines() == [line]:
+                return True
         return any(self.text.search(line[:MAX_LINE_CHARS]) for line in text.splitlines())
+
+
+def search_any_case(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
+    """Search a text with a pattern that ignores case. Of ASCII it takes a tenth of the time in small letters."""
+    small = _in_small_letters(pattern.pattern) if text.isascii() else None
+    return pattern.search(text) if small is None else small.search(text.lower())
+
+
+@lru_cache(maxsize=64)
+def _in_small_letters(source: str) -> re.Pattern[str] | None:
+    """Return the expression for texts in small letters; None where that may be another one."""
+    plain = _ESCAPED.sub("", source)
+    has_ranges = "[" in plain and ("-" in plain or plain != plain.lower())
+    if has_ranges or not source.isascii() or _BY_NUMBER.search(source):
+        return None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of signs that may mean more in later versions of Python
+        return re.compile(_ESCAPED_OR_LARGE.sub(lambda found: found[1] or found[0].lower(), source))
 
 
 def from_wildcard(text: str) -> tuple[TermPattern | None, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 import tantivy
@@ -62,9 +62,11 @@ RESPELLED_QUALITY = 0.6
 """How much a corrected word counts against one as typed."""
 FOLD_QUALITY = 0.9
 """How much an inflected or accent-free form counts against the word as typed."""
+ENGLISH_QUALITY = 0.9
+"""The same of what a word is in English: of two words for it, one may be meant."""
 
 
-class Unit(msgspec.Struct, frozen=True):
+class Unit(msgspec.Struct, frozen=True, cache_hash=True):
     """One thing looked for.
 
     terms: per form its quality (1 exact). sequence: terms that must all be there, in this order where the field has
@@ -107,13 +109,21 @@ class UnitReader:
         self.notes: list[str] = []
         self._corrected = 0
         self._alternatives: Alternatives = {}
+        self._english: Mapping[Clause, tuple[str, ...]] = {}
 
-    def words(self, clauses: Sequence[Clause], alternatives: Alternatives = NO_ALTERNATIVES) -> list[Unit]:
+    def words(
+        self,
+        clauses: Sequence[Clause],
+        alternatives: Alternatives = NO_ALTERNATIVES,
+        english: Iterable[tuple[Clause, tuple[str, ...]]] = (),
+    ) -> list[Unit]:
         """Return the units of plain words: stop words are left out unless there is nothing else.
 
-        alternatives: what else they are called; a note says so where that is in the index.
+        alternatives: what else they are called; a note says so where that is in the index. english: what they are in
+        English.
         """
         self._alternatives = alternatives
+        self._english = dict(english)
         units: dict[str, Unit] = {}
         for keep_stop_words in (False, True):
             for clause in clauses:
@@ -182,6 +192,8 @@ class UnitReader:
             from recollect.index.text.preparation import fold_accents
 
             terms.setdefault(fold_accents(word), FOLD_QUALITY)
+        for form, quality in () if part_of else self._in_english(clause):
+            terms.setdefault(form, quality)
         also = () if part_of else self._also(clause)
         unit = self._finish(Unit(clause, word, terms=tuple(terms.items()), part_of=part_of, also=also))
         return self._respelled(unit) if unit.is_absent and not part_of else unit
@@ -221,7 +233,15 @@ class UnitReader:
             part_of=part_of,
             also=() if part_of or clause.kind != "word" else self._also(clause),
         )
+        if not part_of:
+            unit = msgspec.structs.replace(unit, also=(*unit.also, *((form,) for form, _ in self._in_english(clause))))
         return self._finish(unit)
+
+    def _in_english(self, clause: Clause) -> Iterator[tuple[str, float]]:
+        for word in self._english.get(clause, ()):
+            yield word, ENGLISH_QUALITY
+            for form in self._inflections(word, stem(word)):
+                yield form, STEM_QUALITY
 
     def _also(self, clause: Clause) -> tuple[tuple[str, ...], ...]:
         """Return the other names of a word that are in the index, with a note."""

@@ -41,7 +41,7 @@ _COMMAND = late_pattern(
 
 def is_question(text: str) -> bool:
     """Return whether a query is phrased as a question, by its mark or its first word."""
-    return text.rstrip().endswith("?") or _ASKING.match(text) is not None
+    return text.rstrip().endswith(("?", "？", "؟")) or _ASKING.match(text) is not None
 
 
 def intent_of(question: str) -> Intent:

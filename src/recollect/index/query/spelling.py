@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 
 from recollect.index.text.schema import TEXT
 from recollect.index.text.shards import Shard
@@ -33,32 +34,39 @@ def nearest_term(word: str, shards: Sequence[Shard]) -> str | None:
     """
     if len(word) < MIN_LETTERS or not (word.isascii() and word.isalpha()) or word in _ASKING:
         return None
-    near = set(_one_change(word))
-    found = _most_frequent({term for shard in shards for term in _there(near, word[:_PREFIX_LETTERS], shard)}, shards)
+    found = _most_frequent(word, shards, _one_change_away)
     if found is None and len(word) >= TWO_CHANGES_FROM:
-        found = _most_frequent(_two_changes(word, shards), shards)
+        found = _most_frequent(word, shards, _two_changes_away)
     return found
 
 
-def _most_frequent(terms: set[str], shards: Sequence[Shard]) -> str | None:
-    counts = {term: sum(shard.searcher.doc_freq(TEXT, term) for shard in shards) for term in terms}
+def _most_frequent(word: str, shards: Sequence[Shard], near: Callable[[str, Shard], set[str]]) -> str | None:
+    terms = {term for shard in shards for term in shard.terms_like(word, near)}
+    counts = {term: sum(shard.document_frequency(TEXT, term) for shard in shards) for term in terms}
     best = min(counts, key=lambda term: (-counts[term], term), default=None)
     return best if best is not None and counts[best] >= MIN_FREQUENCY else None
 
 
-def _there(terms: Collection[str], prefix: str, shard: Shard) -> set[str]:
-    """Return which of some terms a shard has.
+def _one_change_away(word: str, shard: Shard) -> set[str]:
+    """Return the terms of a shard that are one change away.
 
-    Most of them are nowhere: those with the prefix are looked up among all that have it, as far as these can be listed.
+    Most of them are nowhere: those with the word's beginning are looked up among all that have it, as far as these can
+    be listed.
     """
-    listed = shard.searcher.terms_with_prefix(TEXT, prefix, limit=_PREFIX_LIMIT)
+    terms = _one_change(word)
+    listed = shard.terms_with_prefix(TEXT, word[:_PREFIX_LETTERS], _PREFIX_LIMIT)
     is_whole = len(listed) < _PREFIX_LIMIT
     found = {term for term, _ in listed if term in terms}
-    apart = (term for term in terms if not (is_whole and term.startswith(prefix)))
+    apart = (term for term in terms if not (is_whole and term.startswith(word[:_PREFIX_LETTERS])))
     return found | {term for term in apart if shard.searcher.doc_freq(TEXT, term)}
 
 
-def _one_change(word: str) -> Iterator[str]:
+@lru_cache(maxsize=8)  # each shard is asked for the same ones
+def _one_change(word: str) -> frozenset[str]:
+    return frozenset(_changed(word))
+
+
+def _changed(word: str) -> Iterator[str]:
     # The first letter is almost never wrong, and another first letter is another word: `tensor` is no `sensor`.
     for i in range(1, len(word) + 1):
         left, right = word[:i], word[i:]
@@ -72,12 +80,10 @@ def _one_change(word: str) -> Iterator[str]:
                 yield left + letter + right[1:]
 
 
-def _two_changes(word: str, shards: Sequence[Shard]) -> set[str]:
-    found: set[str] = set()
-    for shard in shards:
-        terms = shard.searcher.terms_with_prefix(TEXT, word[:_PREFIX_LETTERS], limit=_PREFIX_LIMIT)
-        found.update(term for term, _ in terms if abs(len(term) - len(word)) <= 2 and distance(word, term) <= 2)
-    return found
+def _two_changes_away(word: str, shard: Shard) -> set[str]:
+    """Return the terms of a shard that are at most two changes away, behind the same beginning."""
+    terms = shard.terms_with_prefix(TEXT, word[:_PREFIX_LETTERS], _PREFIX_LIMIT)
+    return {term for term, _ in terms if abs(len(term) - len(word)) <= 2 and distance(word, term) <= 2}
 
 
 def distance(a: str, b: str) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -14,7 +13,7 @@ import msgspec
 import tantivy
 
 from recollect.errors import BrokenInvariant, IndexUnavailable
-from recollect.files import DRAFT_SUFFIX, move, write_file
+from recollect.files import DRAFT_SUFFIX, move, remove_folder, write_file
 from recollect.index.text.schema import FORMAT_VERSION, register_analyzers, schema
 from recollect.paths import make_private
 
@@ -97,7 +96,7 @@ def prepare_folder(folder: Path) -> list[str]:
     if not check_format(folder):
         removed = shard_names(folder)
         for name in removed:
-            shutil.rmtree(folder / name, ignore_errors=True)
+            remove_folder(folder / name, ignore_errors=True)
     if not _is_current(folder):
         write_file(folder / _FORMAT_FILE, FORMAT_VERSION.encode(), durable=False)
     return removed
@@ -130,7 +129,7 @@ def remove_half_made(folder: Path) -> list[str]:
     except FileNotFoundError:
         return []
     for name in set(names).intersection(shard_names(folder)):
-        shutil.rmtree(folder / name, ignore_errors=True)
+        remove_folder(folder / name, ignore_errors=True)
     return names
 
 
@@ -153,6 +152,7 @@ def open_unwritable(path: Path) -> tuple[tantivy.Index, TemporaryDirectory[str]]
     The engine wants to create a lock file beside the files it reads. So it reads from a folder of links to them; on
     systems without links, of copies. Raises IndexUnavailable.
     """
+    from shutil import copyfile
     from tempfile import TemporaryDirectory
 
     with engine_errors("opening", path.name):
@@ -164,7 +164,7 @@ def open_unwritable(path: Path) -> tuple[tantivy.Index, TemporaryDirectory[str]]
             try:
                 os.symlink(file.absolute(), mirrored)
             except OSError:
-                shutil.copyfile(file, mirrored)
+                copyfile(file, mirrored)
         return open_shard(Path(folder.name)), folder
 
 
@@ -199,7 +199,7 @@ def dead_share(path: Path) -> float:
 def set_aside(path: Path) -> None:
     """Rename a damaged shard out of the way; of earlier ones only the newest is kept."""
     target = path.with_name(path.name + _SET_ASIDE)
-    shutil.rmtree(target, ignore_errors=True)
+    remove_folder(target, ignore_errors=True)
     with engine_errors("setting aside", path.name):
         move(path, target, durable=False)
 

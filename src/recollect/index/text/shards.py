@@ -6,7 +6,7 @@ import os
 import re
 import threading
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -34,7 +34,7 @@ _Value = TypeVar("_Value")
 _KEPT_COUNTS = 10_000
 """Terms of which a shard remembers in how many documents they are."""
 _KEPT_TERMS = 20_000
-"""Terms that a shard remembers of prefixes, and as many of patterns: two megabytes."""
+"""Terms that a shard remembers of prefixes, as many of patterns and of misspelt words: three megabytes."""
 
 
 class _Answers(Generic[_Key, _Value]):
@@ -67,7 +67,8 @@ class Shard:
             self.documents: int = self.searcher.num_docs
         self._terms: bytes | None = None
         self._frequencies: _Answers[tuple[str, str], int] = _Answers(_KEPT_COUNTS)
-        self._prefixes: _Answers[tuple[str, str], list[tuple[str, int]]] = _Answers(_KEPT_TERMS)
+        self._prefixes: _Answers[tuple[str, str, int], list[tuple[str, int]]] = _Answers(_KEPT_TERMS)
+        self._like: _Answers[tuple[str, object], set[str]] = _Answers(_KEPT_TERMS)
         self._matches: _Answers[tuple[str, str], tuple[list[str], bool]] = _Answers(_KEPT_TERMS)
         self._lock = threading.Lock()
 
@@ -87,11 +88,20 @@ class Shard:
 
     def terms_with_prefix(self, field: str, prefix: str, limit: int) -> list[tuple[str, int]]:
         """Return at most `limit` terms of the field that begin with the prefix, with their document frequencies."""
-        known = self._prefixes.get((field, prefix))
+        known = self._prefixes.get((field, prefix, limit))
         if known is None:
             with engine_errors("reading", self.name):
                 known = self.searcher.terms_with_prefix(field, prefix, limit=limit)
-            self._prefixes.keep((field, prefix), known, 1 + len(known))
+            self._prefixes.keep((field, prefix, limit), known, 1 + len(known))
+        return known
+
+    def terms_like(self, word: str, find: Callable[[str, Shard], set[str]]) -> set[str]:
+        """Return the terms of this shard that `find` finds for a word; remembered for this commit."""
+        known = self._like.get((word, find))
+        if known is None:
+            with engine_errors("reading", self.name):
+                known = find(word, self)
+            self._like.keep((word, find), known, 1 + len(known))
         return known
 
     def matching(self, literal: str, pattern: re.Pattern[str], *, limit: int) -> tuple[list[str], bool]:
@@ -154,6 +164,8 @@ class TextIndex:
         """
         with self._lock:
             stamps = shard_stamps(self._folder)
+            if stamps == {name: stamp for name, (stamp, _, _) in self._shards.items()} and not self._left_out:
+                return [shard for _, _, shard in self._shards.values()]
             if stamps and not check_format(self._folder):
                 raise IndexUnavailable("the search index was made by another version", hint="run `recollect sync`")
             damaged: list[str] = []

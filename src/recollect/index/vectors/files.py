@@ -20,14 +20,13 @@ import contextlib
 import json
 import os
 import re
-import shutil
 import struct
 import zlib
 from pathlib import Path
 from typing import NamedTuple
 
 from recollect.errors import IndexUnavailable
-from recollect.files import write_file
+from recollect.files import remove_folder, write_file
 from recollect.paths import make_private
 
 FORMAT = 1
@@ -148,7 +147,7 @@ class Files:
         write_file(self.folder / "manifest.json", json.dumps(manifest, indent=1).encode(), durable=True)
         for path in self.folder.glob("g*"):
             if path != generation.path:
-                shutil.rmtree(path, ignore_errors=True)
+                remove_folder(path, ignore_errors=True)
 
     def remove_others(self) -> None:
         """Delete the vectors of every other identity: nobody asks a model that is not configured any more."""
@@ -161,7 +160,7 @@ def remove_vectors(folder: Path) -> None:
     """Delete the vectors of one identity; an interrupted removal leaves a missing index, not a damaged one."""
     with contextlib.suppress(FileNotFoundError):
         (folder / "manifest.json").unlink()
-    shutil.rmtree(folder, ignore_errors=True)
+    remove_folder(folder, ignore_errors=True)
 
 
 def kept_models(folder: Path) -> tuple[str, ...]:

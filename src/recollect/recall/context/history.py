@@ -33,7 +33,7 @@ class DecidedHere:
     what is shown above as a learning.
     """
 
-    heading = "Decided here, and it still holds (newest first):"
+    heading = "Decided here, with no later change found (newest first):"
 
     def __init__(self, learned: LearnedHere) -> None:
         self._learned = learned

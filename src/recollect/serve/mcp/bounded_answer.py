@@ -131,7 +131,8 @@ _TITLE_BYTES = 160
 _SNIPPET_BYTES = 330
 _PASSAGE_BYTES = 3000
 """Of a passage of 1,000 characters, whatever its script."""
-_RELATED_BYTES = 500
+_RELATED_BYTES = 900
+"""Of 300 characters, whatever their script."""
 _TALK_BYTES = 500
 _SUMMARY_BYTES = 240
 _UNDONE = f"{UNDONE} by a rewind"
@@ -152,7 +153,7 @@ def citation(uid: str, seq: int) -> str:
 def hit_line(hit: Hit, *, is_first: bool = True) -> str:
     """Return a search's hit: what it is, its passage, and what belongs to it.
 
-    is_first: of its session in this answer; the session, and what is the same for all its hits, is said once.
+    is_first: of its session in this answer; the session, and what is the same for most of its hits, is said once.
     """
     where = "document" if hit.kind == "document" else "session"
     more = f"{hit.more_in_session} more in this {where}" if hit.more_in_session and is_first else ""
@@ -164,7 +165,9 @@ def hit_line(hit: Hit, *, is_first: bool = True) -> str:
     cite = citation(hit.session_uid if is_first else "", hit.seq)
     head = (cite, when(hit.ts), repo, what, known, how, more)
     related = (
-        f"\n{RELATED_LABELS[part.label]} #{part.seq}: {passage(part.text, _RELATED_BYTES)}" for part in hit.related
+        f"\n{RELATED_LABELS[part.label]} #{part.seq}: {passage(part.text, _RELATED_BYTES)}"
+        for part in (*hit.related, *hit.later)
+        if is_first or part.label != "asked"
     )
     return f"{_joined(head)}\n{passage(hit.passage or hit.summary, _PASSAGE_BYTES)}{''.join(related)}"
 

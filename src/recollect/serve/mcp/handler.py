@@ -11,7 +11,7 @@ from recollect.errors import EventMissing, TeamRefused, UnknownName, UsageError
 from recollect.memory import EntryView, Hit, Memory, SearchAnswer, clean, conversations
 from recollect.model.events import Event
 from recollect.model.learnings.entries import is_entry_uid, parts_of_citation
-from recollect.model.sessions import gone_note
+from recollect.model.sessions import forgotten_note, gone_note
 from recollect.serve.mcp.bounded_answer import (
     LEFT_OUT,
     Caller,
@@ -395,11 +395,14 @@ class ToolHandler:
         heading = " ".join(
             ("Summary of one session.", failures if over.failure_count else "", edited if over.files else "")
         )
-        gone = gone_note(session.evicted_at)
+        gone, forgotten = gone_note(session.evicted_at), self._forgotten(uid)
         partial = "" if over.is_whole else "the session is long: failures and files are those of its first part"
-        page = fit(lines, PageFrame(heading, (partial, gone, *self._notes)), max_bytes=asked.max_bytes)
+        page = fit(lines, PageFrame(heading, (partial, gone, forgotten, *self._notes)), max_bytes=asked.max_bytes)
         go_on = CursorPosition(1) if session.event_count else None
         return self._with_next(page.text, "get_session", asked, go_on, what="Its events in order")
+
+    def _forgotten(self, uid: str) -> str:
+        return forgotten_note(self._memory.reader().forgotten(uid))
 
     def _events(self, asked: SessionArguments, uid: str, first: int) -> str:
         most = _EVENTS_A_PAGE * max(1, asked.max_bytes // DEFAULT_BYTES)
@@ -408,7 +411,8 @@ class ToolHandler:
         heading = f"Events of {uid} from #{first}, in order; `open` shows one in full."
         if not told:
             return whole([], PageFrame(heading, ("there are no more events",)), max_bytes=asked.max_bytes)
-        page = fit([event_line(event) for event in told], PageFrame(heading, self._notes), max_bytes=asked.max_bytes)
+        frame = PageFrame(heading, (self._forgotten(uid), *self._notes))
+        page = fit([event_line(event) for event in told], frame, max_bytes=asked.max_bytes)
         is_last = page.shown == len(told) and len(events) < most
         following = told[page.shown].seq if page.shown < len(told) else events[-1].seq + 1
         return self._with_next(page.text, "get_session", asked, None if is_last else CursorPosition(following + 1))
