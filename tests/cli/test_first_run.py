@@ -1,8 +1,12 @@
-"""The closing screen of `up --once` and the question that the memory asks itself."""
+"""The closing screen of `up --once`, the question that the memory asks itself, and what an empty memory answers."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
+
 import msgspec
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -10,6 +14,7 @@ from recollect.cli.first_run import example_queries
 from recollect.cli.render.ingest import print_closing
 from recollect.cli.views import UpReport
 from recollect.memory import AgentStats, AgentSync, SearchAnswer, Stats, StorageStats, SyncReport
+from tests.cli.conftest import Outcome
 from tests.cli.screens import NOW_US, answer, hit, screen, session
 
 STATS = Stats(
@@ -86,3 +91,41 @@ def test_empty_words_and_subagents_give_no_example() -> None:
 @given(st.lists(st.text(max_size=40), max_size=5))
 def test_any_titles_give_queries_of_at_most_three_words(titles: list[str]) -> None:
     assert all(1 <= len(q.split()) <= 3 for q in example_queries([session(title=t) for t in titles]))
+
+
+QUESTIONS = (
+    ("search", "webhook"), ("sessions",), ("timeline",), ("usage",), ("decisions",), ("retro",), ("show", "claude:5f0c")
+)  # fmt: skip
+asking = pytest.mark.parametrize("question", QUESTIONS, ids=lambda words: words[0])
+
+
+@asking
+def test_while_no_session_is_stored_each_question_says_what_to_do(
+    recollect: Callable[..., Outcome], question: tuple[str, ...]
+) -> None:
+    told = recollect(*question)
+    assert told.code in (1, 2)
+    hint = (told.err or told.out).splitlines()[-1]
+    assert hint.startswith("hint: no session is stored yet; `recollect up --once` ingests what your agents wrote")
+    assert bool(told.err) == (told.code == 2)
+    as_json = recollect(*question, "--json")
+    assert (as_json.err, "stored yet" in as_json.out) == ("", False)
+
+
+def test_a_sample_that_is_loaded_is_shown_and_not_loaded_again(
+    recollect: Callable[..., Outcome], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home, demo = tmp_path / "my memory", tmp_path / "my memory-demo"
+    monkeypatch.setenv("RECOLLECT_HOME", str(home))
+    demo.mkdir()
+    (demo / "memory.db").touch()
+    hint = recollect("search", "webhook").out
+    assert "`recollect ui` shows the bundled sample" in hint
+    assert f"RECOLLECT_HOME='{demo}'" in hint
+    assert "up --once" not in hint
+
+
+def test_what_is_not_found_among_stored_sessions_gives_no_hint(recollect: Callable[..., Outcome], filled: Path) -> None:
+    assert "hint:" not in recollect("search", "qqxzzyqq", "--no-sync").out
+    unknown = recollect("show", "claude:qqxzzy", "--no-sync")
+    assert "hint: `recollect sessions` lists them" in unknown.err

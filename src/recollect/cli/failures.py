@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
+import shlex
 import sys
 import time
 from pathlib import Path
 
 import click
 
+from recollect.cli.options import open_memory
 from recollect.cli.terminal import safe, write_json
-from recollect.errors import RecollectError, where_raised
+from recollect.errors import RecollectError, UnknownName, where_raised
 from recollect.files import move
-from recollect.paths import home_dir
+from recollect.paths import DATABASE_NAME, HOME_VARIABLE, demo_home, home_dir
 from recollect.verbs import VERBS
 
 MAX_LOG_BYTES = 1_000_000
@@ -37,9 +39,29 @@ def report_error(error: RecollectError, *, as_json: bool) -> int:
         write_json({"error": detail})
     else:
         sys.stderr.write(f"recollect: {safe(str(error))}\n")
-        if error.hint:
-            sys.stderr.write(f"hint: {safe(error.hint)}\n")
+        is_of_session = isinstance(error, UnknownName) and error.kind == "session"
+        hint = (hint_while_empty() if is_of_session else "") or error.hint
+        if hint:
+            sys.stderr.write(f"hint: {safe(hint)}\n")
     return error.exit_code
+
+
+def hint_while_empty() -> str:
+    """Return what to do while no session is stored, "" once there is one or where the memory cannot be read."""
+    try:
+        with open_memory() as memory:
+            if memory.is_there() and memory.sessions(limit=1, sync=False).total:
+                return ""
+    except RecollectError:
+        return ""
+    demo = demo_home()
+    if (demo / DATABASE_NAME).exists():
+        sample = f"with {HOME_VARIABLE}={shlex.quote(str(demo))} every command reads it"
+        return f"no session is stored yet; `recollect ui` shows the bundled sample, and {sample}"
+    return (
+        "no session is stored yet; `recollect up --once` ingests what your agents wrote, "
+        "or loads a sample if they wrote nothing, and `recollect ui` shows it"
+    )
 
 
 def describe_usage(error: click.ClickException) -> tuple[str, str]:

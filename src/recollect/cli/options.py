@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 import click
 
 from recollect.clock import now_us
+from recollect.late import load_lightly
 from recollect.local_time import LOCAL
 from recollect.model.time import TIME_FORMS, parse_time
 
@@ -135,6 +136,7 @@ def limit_option(default: int | None, what: str) -> Callable[[Command], Command]
 
 def open_memory(home: Path | None = None) -> Memory:
     """Open the user's memory: of `home`, `RECOLLECT_HOME`, else the platform's data directory. Close it (`with`)."""
+    load_lightly("zstandard")
     from recollect.memory import Memory
 
     return Memory.open(home, zone=LOCAL)

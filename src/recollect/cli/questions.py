@@ -16,12 +16,16 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-def ask(request: Request, kind: type[T], from_disk: Callable[[Memory], T]) -> T:
-    """Return the daemon's answer to a request, else what `from_disk` reads: the same, only later.
+def ask(
+    request: Request, kind: type[T], from_disk: Callable[[Memory], T], *,
+    tell: Callable[[bytes], None] = lambda _line: None,
+) -> T:  # fmt: skip
+    """Return the daemon's answer to a request, else what `from_disk` reads: the same, only later. tell: takes what the
+    daemon says before.
 
     A daemon that is at work and does not answer is told of on stderr: it may know what the disk does not have yet.
     """
-    told = ask_daemon(request, kind)
+    told = ask_daemon(request, kind, tell=tell)
     if told.value is not None:
         return told.value
     if told.note:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from recollect.cli.failures import hint_while_empty
 from recollect.cli.options import json_option
 from recollect.cli.terminal import Plain, console, put, results, safe_line, write_json
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 OUTPUTS: list[ResultKind] = []
 """Every kind of result that the loaded commands declare."""
 BY_VALUE = object()
+NOTHING_FOUND = 1
+"""The exit code."""
 
 
 class CommandResult(NamedTuple):
@@ -35,23 +38,25 @@ class ResultKind:
     """A kind of result: call it with a value to return that from a command."""
 
     def __init__(
-        self, schema: str, kind: str, text: str | Callable[..., None] = "", *, listed: str = "", is_plain: bool = False
-    ) -> None:
+        self, schema: str, kind: str, text: str | Callable[..., None] = "", *, listed: str = "", is_plain: bool = False,
+        asks_memory: bool = False,
+    ) -> None:  # fmt: skip
         """Declare it.
 
         schema: its name in `recollect schema`, "" for none. kind: its type, by its name in `recollect.memory` or as
         `module:name`. text: the function that prints it, or that of `cli.render` as `module:name`; "" where it only
         stands in other results. listed: values are lists, which JSON has under this name. is_plain: the text needs no
-        rich where the output is no terminal.
+        rich where the output is no terminal. asks_memory: where nothing is found, people are told if nothing is stored.
         """
         self.schema, self.kind, self.text, self.listed, self.is_plain = schema, kind, text, listed, is_plain
+        self.asks_memory = asks_memory
         OUTPUTS.append(self)
 
     def __call__(self, value: Any, *, found: object = BY_VALUE, code: int = 0, **details: Any) -> CommandResult:
         """Return a value from a command. found: where false, the exit code is 1; by default of an empty list."""
         if found is BY_VALUE:
             found = value if self.listed else True
-        return CommandResult(self, value, code or int(not found), details)
+        return CommandResult(self, value, code or (0 if found else NOTHING_FOUND), details)
 
     def result_type(self) -> Any:
         """Return the type of what `--json` prints, loaded now."""
@@ -78,7 +83,11 @@ def show(result: CommandResult, *, as_json: bool) -> int:
     if as_json:
         write_json({output.listed: value} if output.listed else value)
     else:
-        output.printer()(results() if output.is_plain else console(), value, **result.details)
+        out = results() if output.is_plain else console()
+        output.printer()(out, value, **result.details)
+        hint = hint_while_empty() if result.code == NOTHING_FOUND and output.asks_memory else ""
+        if hint:
+            put(out, f"hint: {safe_line(hint)}")
     return result.code
 
 

@@ -58,8 +58,8 @@ class Answerers:
         self._asked_at = 0.0
         self._is_closed = False
 
-    def answer(self, line: bytes) -> bytes:
-        """Return the line that answers one."""
+    def answer(self, line: bytes, tell: Callable[[bytes], None]) -> bytes:
+        """Return the line that answers one. tell: see `Responder.answer`."""
         with self._lock:
             self._at_work += 1
             self._asked_at = time.monotonic()
@@ -72,7 +72,7 @@ class Answerers:
                 if found is not None:
                     return found
                 with self._turns:  # more threads at once only hold each other up
-                    return self._here.answer(line)
+                    return self._here.answer(line, tell)
         finally:
             with self._lock:
                 self._at_work -= 1

@@ -12,6 +12,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, NamedTuple, cast
@@ -41,7 +42,7 @@ READ_S = 1.0
 _STEP_BYTES = 65_536
 
 Answer = Callable[[Mapping[str, str]], str]
-LineAnswer = Callable[[bytes], bytes]
+LineAnswer = Callable[[bytes, Callable[[bytes], None]], bytes]
 
 
 class AskSocket:
@@ -54,7 +55,7 @@ class AskSocket:
         self, path: Path, answers: Mapping[str, Answer], log: Callable[[str], None], *, request: LineAnswer
     ) -> None:
         """answers: by kind; the texts of the question are given, and what is raised becomes an empty text. request:
-        answers the line of a request with a line.
+        answers the line of a request with a line, and may tell lines before it.
 
         The caller has made sure that the folder is private and that nobody else listens there. Raises OSError, also
         for a path that is longer than a socket's may be, where the system knows no way around that (`SocketPath`).
@@ -108,21 +109,26 @@ class AskSocket:
         with channel:
             try:
                 channel.settimeout(READ_S)
-                channel.sendall(self._line(_read_line(channel)))
+                channel.sendall(self._line(_read_line(channel), partial(_tell, channel)))
             except OSError:
                 return  # whoever asked is gone, or never asked
 
-    def _line(self, line: bytes) -> bytes:
+    def _line(self, line: bytes, tell: Callable[[bytes], None]) -> bytes:
         question = texts_of(line)
         kind = question.get("kind", "")
         answer = self._answers.get(kind)
         try:
             if kind == wire.KIND_REQUEST:
-                return self._request(line)
+                return self._request(line, tell)
             return encoded({"text": answer(question) if answer is not None else ""})
         except Exception as error:  # noqa: BLE001 - a hook: an agent never waits for, or fails by, its memory
             self._log(f"a question of kind {kind} was not answered: {type(error).__name__}")
             return encoded({"text": ""})
+
+
+def _tell(channel: socket.socket, line: bytes) -> None:
+    with suppress(OSError):  # whoever asked is gone; what he asked for is done all the same
+        channel.sendall(line)
 
 
 def _read_line(channel: socket.socket) -> bytes:

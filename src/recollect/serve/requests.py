@@ -28,12 +28,21 @@ from recollect.memory import EventFilter, Memory
 from recollect.visible import safe_json
 
 if TYPE_CHECKING:
-    from recollect.memory import EntryView, SearchAnswer, SessionPage, SessionView, SyncReport, UsageReport
+    from recollect.memory import (
+        EntryView,
+        SearchAnswer,
+        SessionPage,
+        SessionView,
+        SyncProgress,
+        SyncReport,
+        UsageReport,
+    )
 
 CHANGED = "its configuration was changed since it started"
 BUSY_S = 5.0
 """So long does a sync wait for other work of the daemon: most of it takes moments."""
 AGAIN_S = 0.02
+Tell = Callable[[bytes], None]
 
 
 class Responder:
@@ -50,8 +59,9 @@ class Responder:
         self._encode = msgspec.json.Encoder().encode
         self._decode = msgspec.json.Decoder(RequestLine).decode
 
-    def answer(self, line: bytes) -> bytes:
-        """Return the line that answers one. Raises nothing of the memory's own errors: who asks meets them himself."""
+    def answer(self, line: bytes, tell: Tell = lambda _line: None) -> bytes:
+        """Return the line that answers one. tell: takes lines that say how far it is. Raises nothing of the memory's
+        own errors: who asks meets them himself."""
         try:
             asked = self._decode(line)
         except ValueError:
@@ -59,7 +69,7 @@ class Responder:
         if refused := self._refused(asked):
             return self._encode(ReplyLine(text=refused)) + b"\n"
         try:
-            reply: ReplyLine[object] = ReplyLine(reply=self._answer(asked))
+            reply: ReplyLine[object] = ReplyLine(reply=self._answer(asked, tell))
         except RecollectError:
             reply = ReplyLine(reply=None)
         return safe_json(self._encode(reply)) + b"\n"  # who asks knows no hidden names
@@ -82,7 +92,7 @@ class Responder:
         except OSError:
             return False
 
-    def _answer(self, asked: RequestLine) -> object:
+    def _answer(self, asked: RequestLine, tell: Tell) -> object:
         request, folders = asked.request, (asked.folder,) if asked.folder else ()
         memory = self._memory
         match request:
@@ -95,7 +105,7 @@ class Responder:
             case EntryRequest():
                 return show_entry(memory, request)
             case IngestRequest():
-                return sync(memory) if self._has_looked() and memory.live.looks_where(request.variables) else None
+                return sync(memory, tell) if self._has_looked() and memory.live.looks_where(request.variables) else None
             case UsageRequest():
                 return usage(memory, request, folders, LOCAL if request.is_local else UTC)
 
@@ -128,10 +138,14 @@ def show_entry(memory: Memory, request: EntryRequest) -> EntryView:
     return msgspec.structs.replace(view, notes=notes)
 
 
-def sync(memory: Memory) -> SyncReport:
+def sync(memory: Memory, tell: Tell) -> SyncReport:
     """Ingest what is new, analyse and learn from it, beside the daemon's loop."""
+
+    def show(progress: SyncProgress) -> None:
+        tell(wire.PROGRESS + safe_json(msgspec.json.encode(progress)) + b"\n")
+
     ends = time.monotonic() + BUSY_S
-    while (report := memory.sync()).state == "busy" and time.monotonic() < ends:
+    while (report := memory.sync(progress=show)).state == "busy" and time.monotonic() < ends:
         time.sleep(AGAIN_S)
     memory.embedding.start_in_background()
     return report

@@ -13,8 +13,10 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from recollect import Memory
 from recollect.client import (
     UNANSWERED,
     DaemonReply,
@@ -28,7 +30,19 @@ from recollect.client import (
     ask_daemon,
     variable_hashes,
 )
-from recollect.memory import EventFilter, Hit, SearchAnswer, SessionPage, SessionView, SyncReport, UsageReport
+from recollect.memory import (
+    EventFilter,
+    Hit,
+    SearchAnswer,
+    SessionPage,
+    SessionView,
+    SyncProgress,
+    SyncReport,
+    UsageReport,
+)
+from recollect.paths import make_private
+from recollect.serve.daemon import AskSocket
+from recollect.serve.requests import Responder
 from recollect.wire import socket_path
 from tests.serve.daemon.conftest import Daemon, Desk, wait_until
 from tests.serve.daemon.test_asking import call_mcp
@@ -99,6 +113,25 @@ def test_a_sync_is_done_by_the_daemon_and_learns_at_once(desk: Desk) -> None:
     with desk.memory() as memory:
         assert [one.text for one in memory.learn.learnings()]
     assert json.loads(desk.run("sync", "--json").stdout)["agents"]["claude"]["unchanged"] == 1
+
+
+def test_a_sync_tells_how_far_it_is_before_its_report(desk: Desk) -> None:
+    desk.claude("told", cwd=str(desk.root)).user("Remember that tests run with `make quokka`.")
+    path = Path(socket_path(str(desk.home)))
+    make_private(path.parent)
+    told: list[bytes] = []
+    with Memory.open(env=desk.env) as memory:
+        request = Responder(memory, sys.maxsize, has_looked=lambda: True).answer
+        listening = AskSocket(path, {}, lambda _line: None, request=request)
+        try:
+            question = IngestRequest(variable_hashes(desk.env))
+            report = ask_daemon(question, SyncReport, env=desk.env, folder=str(desk.root), tell=told.append).value
+        finally:
+            listening.close()
+    assert report is not None
+    assert report.state == "done"
+    stages = [msgspec.json.decode(line, type=SyncProgress).stage for line in told]
+    assert list(dict.fromkeys(stages)) == ["ingest", "distill"]
 
 
 def test_who_looks_for_transcripts_elsewhere_syncs_himself(desk: Desk) -> None:

@@ -43,7 +43,7 @@ def test_every_view_fits_a_small_screen_and_passes_the_accessibility_check(page:
 def test_results_come_while_one_types_and_the_address_follows(page: Page) -> None:
     page.locator("#q").press_sequentially("webhook")
     page.wait_for_selector("mark")
-    page.wait_for_function("location.search === '?q=webhook'")
+    page.wait_for_function("() => location.search === '?q=webhook'")
     page.reload()
     assert page.locator("#q").input_value() == "webhook"
     assert page.locator("mark").count() > 0

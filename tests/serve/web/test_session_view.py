@@ -7,15 +7,19 @@ import re
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
+import msgspec
 import pytest
 
 from recollect import Memory
+from recollect.memory import DecisionQuestion
+from recollect.model.insights.nodes import DecisionState
 from recollect.serve.web import session_page
 from tests.serve.web.conftest import ENDLESS, ENDLESS_TURNS, HOSTILE, IMAGE, LONG, RICH, SECRET, UNDONE, Site
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
+HELD: tuple[DecisionState, ...] = ("holds", "contradicted", "superseded", "reversed")
 RICH_PATH = f"/session/{quote(RICH)}"
 LONG_PATH = f"/session/{quote(LONG)}"
 
@@ -133,6 +137,32 @@ def test_find_goes_on_in_the_next_request(site: Site, monkeypatch: pytest.Monkey
             seqs += found.seqs
             at = found.next_seq
         assert len(seqs) == len(set(seqs)) == 150
+
+
+def test_a_page_comes_with_its_first_screen_and_the_rest_with_what_asks_for_it(page: Page, site: Site) -> None:
+    came = site.get(LONG_PATH).text
+    assert len(re.findall('<section id="', came)) <= session_page.FIRST
+    assert len(re.findall('<li class="turn">', came)) <= session_page.OUTLINE_FIRST
+    page.goto(site.base + LONG_PATH)
+    page.locator(".outline li.turn").nth(session_page.OUTLINE_FIRST + 50).wait_for(state="attached")
+    page.locator(".transcript .unit").nth(session_page.FIRST + 1).wait_for(state="attached")
+
+
+def test_the_decisions_of_a_session_are_told_as_among_all(site: Site) -> None:
+    with Memory.open(site.home) as memory:
+        known = {
+            view.decision.id: view for view in memory.decisions_facet.find(DecisionQuestion(states=HELD)).decisions
+        }
+        told = 0
+        for session in memory.sessions(limit=100, sync=False).sessions:
+            asked = DecisionQuestion(session=session.session_uid)
+            views = memory.decisions_facet.of_session(session.session_uid)
+            found = memory.decisions_facet.find(asked).decisions
+            assert views == tuple(msgspec.structs.replace(view, episodes=()) for view in found)
+            for view in views:
+                told += view.decision.id in known
+                assert view.links == known.get(view.decision.id, view).links
+    assert told
 
 
 def test_a_call_is_one_unit_with_its_result_wherever_a_piece_begins(site: Site) -> None:

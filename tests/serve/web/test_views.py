@@ -14,9 +14,13 @@ from urllib.parse import quote, urlencode
 
 import pytest
 
+from recollect import Memory
+from recollect.serve.web import usage_page
 from recollect.serve.web.plots import LEGEND_CHARS, Bars, draw_bars, draw_plot
+from recollect.serve.web.text import markdown
 from recollect.serve.web.usage_page import PLOT_SIZE
 from recollect.units import usd
+from recollect.visible import hide, hide_nothing
 from tests.serve.web import views
 from tests.serve.web.conftest import Site
 from tests.serve.web.lived_in import ASKED, FILE, REPO, SECRET
@@ -239,3 +243,30 @@ def test_a_legend_fits_its_plot_however_long_the_names_are() -> None:
         assert sum(map(len, told)) <= LEGEND_CHARS
         assert not any("20250929" in text for text in told)
         assert "cost (USD)" not in shown, "the figures of the axis say what they are"
+
+
+def test_a_plot_is_drawn_once_and_again_when_it_shows_something_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn: list[str] = []
+
+    def draw(name: str, *_args: object, **_options: object) -> str:
+        drawn.append(name)
+        return f"<svg>{len(drawn)}</svg>"
+
+    monkeypatch.setattr(usage_page, "draw_plot", draw)
+    bars = Bars(["a", "b", "c"], {"x": [1.0, 2.0, 3.0]}, {"x": "first"}, "hours", format_value=usd)
+    with Memory.open(tmp_path) as memory:
+        first, again = (usage_page.plot_of(memory, "drawn-once", "P", bars) for _ in range(2))
+        other = usage_page.plot_of(memory, "drawn-once", "P", bars._replace(heights={"x": [1.0, 2.0, 3.5]}))
+    assert first == again == ("<svg>1</svg>", "")
+    assert other == ("<svg>2</svg>", "")
+
+
+def test_a_name_that_is_hidden_later_is_hidden_in_what_was_shown_before() -> None:
+    assert "zqhiddenqz" in markdown("the path zqhiddenqz")
+    hide({"zqhiddenqz": "[a secret]"})
+    try:
+        assert "zqhiddenqz" not in markdown("the path zqhiddenqz")
+    finally:
+        hide_nothing()

@@ -58,21 +58,20 @@ def sync(agents: tuple[str, ...], force: bool, retro_out: Path | None, as_json: 
       recollect sync --agent codex --json
       recollect sync --retro-out ~/retros
     """
+    from recollect.cli.render.progress import ProgressLine
     from recollect.memory import SyncReport
 
     def here(memory: Memory) -> SyncReport:
-        from recollect.cli.render.progress import ProgressLine
-
-        with ProgressLine() as progress:
-            report = memory.sync(agents=agents, force=force, progress=progress)
+        report = memory.sync(agents=agents, force=force, progress=progress)
         memory.embedding.start_in_background()
         return report
 
-    if agents or force:
-        with open_memory() as memory:
-            report = here(memory)
-    else:
-        report = ask(IngestRequest(variable_hashes()), SyncReport, here)
+    with ProgressLine() as progress:
+        if agents or force:
+            with open_memory() as memory:
+                report = here(memory)
+        else:
+            report = ask(IngestRequest(variable_hashes()), SyncReport, here, tell=progress.told)
     written: Path | None = None
     if retro_out is not None and report.state in ("done", "degraded"):
         from recollect.cli.render.progress import StageLine

@@ -20,7 +20,7 @@ from recollect.units import size
 if TYPE_CHECKING:
     from recollect.memory import BlameQuestion, Memory
 
-DECISIONS = ResultKind("decisions", "DecisionsAnswer", "insights:print_decisions")
+DECISIONS = ResultKind("decisions", "DecisionsAnswer", "insights:print_decisions", asks_memory=True)
 TEAM_DECISIONS = ResultKind("decisions-team", "TeamDecisionsAnswer", "insights:print_decisions")
 DECISION = ResultKind("", "DecisionView", "insights:print_decision")
 BLAME = ResultKind("blame", "BlameAnswer", "insights:print_blame")

@@ -25,7 +25,7 @@ from recollect.model.time import to_iso
 if TYPE_CHECKING:
     from recollect.memory import Memory
 
-SEARCH = ResultKind("search", "SearchAnswer", "search:print_answer", is_plain=True)
+SEARCH = ResultKind("search", "SearchAnswer", "search:print_answer", is_plain=True, asks_memory=True)
 TEAM_SEARCH = ResultKind("search-team", "TeamAnswer", "search:print_answer", is_plain=True)
 
 

@@ -25,12 +25,12 @@ from recollect.errors import EventMissing, UnknownName, UsageError
 if TYPE_CHECKING:
     from recollect.memory import Memory
 
-SESSIONS = ResultKind("sessions", "SessionPage", "session_list:print_sessions", is_plain=True)
+SESSIONS = ResultKind("sessions", "SessionPage", "session_list:print_sessions", is_plain=True, asks_memory=True)
 TEAM_SESSIONS = ResultKind("sessions-team", "TeamSessionPage", "session_list:print_sessions", is_plain=True)
 TEAM_SESSION = ResultKind("show-team", "TeamSessionView", "team:print_team_session")
 SESSION = ResultKind("show", "SessionView", "sessions:print_session")
 ENTRY = ResultKind("show-entry", "EntryView", "sessions:print_entry")
-TIMELINE = ResultKind("timeline", "Timeline", "sessions:print_timeline")
+TIMELINE = ResultKind("timeline", "Timeline", "sessions:print_timeline", asks_memory=True)
 ResultKind("session", "recollect.model.sessions:Session")
 ResultKind("event", "recollect.model.events:Event")
 

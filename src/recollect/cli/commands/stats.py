@@ -39,7 +39,7 @@ STATS = ResultKind("stats", "Stats", "stats:print_stats")
 RECALL_STATS = ResultKind("stats-recall", "RecallStats", "stats:print_recall_stats")
 STORAGE = ResultKind("stats-storage", "StorageReport", "stats:print_storage")
 FIGURES = ResultKind("stats-sessions", "Retro", "stats:print_figures")
-USAGE = ResultKind("usage", "recollect.model.usage:UsageReport", "stats:print_usage", is_plain=True)
+USAGE = ResultKind("usage", "recollect.model.usage:UsageReport", "stats:print_usage", is_plain=True, asks_memory=True)
 
 
 GROUPINGS: tuple[UsageBy, ...] = ("day", "session", "repo", "domain", "model", "agent", "total")
@@ -261,4 +261,4 @@ def _print_retro(
         write_bytes(to_markdown(document_of(retro)).encode("utf-8", "backslashreplace"))
 
 
-RETRO = ResultKind("retro", "Retro", _print_retro, is_plain=True)
+RETRO = ResultKind("retro", "Retro", _print_retro, is_plain=True, asks_memory=True)

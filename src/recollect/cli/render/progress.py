@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from recollect.cli.terminal import error_console, safe_line
@@ -78,6 +79,15 @@ class ProgressLine:
             self._show(at.stage, doing, at.done_sources, at.total_sources, counted="session")
         else:
             self._show(at.stage, doing, at.done_bytes, at.total_bytes)
+
+    def told(self, line: bytes) -> None:
+        """Show how far a sync is, as the daemon tells."""
+        import msgspec
+
+        from recollect.memory import SyncProgress
+
+        with suppress(ValueError):  # a daemon that tells something else
+            self(msgspec.json.decode(line, type=SyncProgress))
 
     def stage_done(self, doing: str, done: int, total: int) -> None:
         """Show how far work of several stages is; `doing` names the stage."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import parse_qsl, quote
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
+from starlette.background import BackgroundTask
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response, StreamingResponse
@@ -57,7 +59,7 @@ from recollect.serve.web.team_page import (
     team_sessions_page,
     team_usage_page,
 )
-from recollect.serve.web.text import coded
+from recollect.serve.web.text import coded, markdown
 from recollect.serve.web.times import ago, clock, iso, span, stamp, when
 from recollect.serve.web.usage_page import cache_share, usage_csv, usage_page, usage_sessions_page
 from recollect.units import count, duration, plural, short_count, size, usd
@@ -90,6 +92,7 @@ class Pages:
         self._status = status
         self._streams = LiveStreams(memory, is_ending)
         self._templates = _environment()
+        self._is_first = True
         self._is_demo = is_demo(memory.home)
         self._static = {path.name: path.read_bytes() for path in (_HERE / "static").iterdir()}
         self._version = sha256(b"".join(body for _, body in sorted(self._static.items()))).hexdigest()[:12]
@@ -188,9 +191,21 @@ class Pages:
             if refused is not None:
                 return self._expired() if refused.status_code == 401 else refused
             code, html = await run_in_threadpool(self._render, view, request, part)
-            return private(Response(html, code, media_type=_HTML))
+            first, self._is_first = self._is_first, False
+            return private(
+                Response(html, code, media_type=_HTML, background=BackgroundTask(self._warm) if first else None)
+            )
 
         return Route(path, answer, methods=["GET"])
+
+    def _warm(self) -> None:
+        """Load what the next pages need, while the first one is read: what redacts, templates, Markdown."""
+        with suppress(RecollectError):
+            if self._memory.is_there():
+                self._memory.redacted_value("-")
+        for name in self._templates.list_templates():
+            self._templates.get_template(name)
+        markdown("-")
 
     def _expired(self) -> Response:
         """Return what a person reads whose browser is not let in: it was, by a server that has ended, or never."""

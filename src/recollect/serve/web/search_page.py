@@ -8,7 +8,7 @@ from urllib.parse import quote, quote_plus, urlencode
 import msgspec
 from markupsafe import Markup, escape
 
-from recollect.memory import DecisionQuestion, EventFilter, matched_words
+from recollect.memory import EventFilter, matched_words
 from recollect.model.learnings.entries import ENTRY_KINDS
 from recollect.visible import safe
 
@@ -79,11 +79,7 @@ def decided_part(memory: Memory, request: Request) -> tuple[str, dict[str, Any]]
     words = matched_words(request.query_params.get("q", ""))
     uids = tuple(request.query_params.getlist("session")[:_DECIDED_SESSIONS])
     known = memory.recall.sessions(uids)
-    answers = [
-        (known[uid], memory.decisions_facet.find(DecisionQuestion(session=uid)).decisions[::-1])
-        for uid in uids
-        if uid in known
-    ]
+    answers = [(known[uid], memory.decisions_facet.of_session(uid)[::-1]) for uid in uids if uid in known]
     if words is not None:
         answers.sort(key=lambda one: not any(words.search(view.decision.statement) for view in one[1]))
     decided, room = [], _DECIDED

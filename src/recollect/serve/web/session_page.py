@@ -7,7 +7,8 @@ from urllib.parse import quote
 
 from recollect.clock import now_us
 from recollect.errors import ArchiveError, UsageError
-from recollect.memory import DecisionQuestion, EventFilter, command_line
+from recollect.memory import EventFilter, command_line
+from recollect.model.sessions import forgotten_note, gone_note
 from recollect.serve.web.sessions_page import is_running
 from recollect.serve.web.transcript import is_shown, units_of
 
@@ -17,14 +18,18 @@ if TYPE_CHECKING:
     from recollect.memory import FoundWithin, Memory, Outline, Relative
     from recollect.model.sessions import Session
 
+FIRST = 30
+"""Events of a page when it comes, about as many as a screen shows: what nobody sees yet delays what they see."""
 PIECE = 60
-"""Events that a request gives; the next piece is fetched before the reader is there."""
+"""Events that a later request gives; the next piece is fetched before the reader is there."""
 BEFORE = 20
 """Events above the one that a link leads to."""
 NEAR = 24
 """Events on both sides of a piece in which the other half of a call is looked for."""
+OUTLINE_FIRST = 48
+"""Lines of an outline when its page comes."""
 OUTLINE_LINES = 150
-"""Of an outline at once; more come when the reader is there."""
+"""Of an outline then; more come when the reader is there."""
 DECISIONS = 30
 """At the top of a session, the newest; all stand in the outline."""
 MAX_FIND_CHARS = 200
@@ -35,7 +40,7 @@ def session_page(memory: Memory, request: Request) -> tuple[str, dict[str, Any]]
     """Return the page of a session, from `?at=SEQ` on."""
     session = memory.session(request.path_params["uid"])
     focus = _number(request, "at")
-    decided = memory.decisions_facet.find(DecisionQuestion(session=session.session_uid)).decisions
+    decided = memory.decisions_facet.of_session(session.session_uid)
     family = memory.browse.family(session)
     usage = memory.usage.report(by="total", where=EventFilter(sessions=(session.session_uid,)))
     shape = memory.digest(session.session_uid)
@@ -43,10 +48,16 @@ def session_page(memory: Memory, request: Request) -> tuple[str, dict[str, Any]]
         "session": session, "focus": focus, "decisions": decided[:DECISIONS], "decided": len(decided),
         "family": family, "usage": usage.total,
         "digest": shape, "is_running": is_running(session, now_us()), "exports": EXPORTS,
-        "resume": _resume(memory, session),
-        "outline": _outline(memory, session, family, decided, focus or 0),
+        "resume": _resume(memory, session), "gaps": _gaps(memory, session),
+        "outline": _outline(memory, session, family, decided, focus or 0, limit=OUTLINE_FIRST),
     }  # fmt: skip
-    return "session.html", {**values, **piece(memory, session, focus or 0, above=BEFORE)}
+    return "session.html", {**values, **piece(memory, session, focus or 0, above=BEFORE, below=FIRST)}
+
+
+def _gaps(memory: Memory, session: Session) -> list[str]:
+    """Return what of a session is not there any more, as lines."""
+    forgotten = forgotten_note(memory.reader().forgotten(session.session_uid))
+    return [line for line in (gone_note(session.evicted_at), forgotten) if line]
 
 
 def _resume(memory: Memory, session: Session) -> str:
@@ -72,8 +83,9 @@ def transcript_part(memory: Memory, request: Request) -> tuple[str, dict[str, An
 def outline_part(memory: Memory, request: Request) -> tuple[str, dict[str, Any]]:
     """Return the outline around `?at=SEQ`."""
     session = memory.session(request.path_params["uid"])
-    decided = memory.decisions_facet.find(DecisionQuestion(session=session.session_uid)).decisions
-    found = _outline(memory, session, memory.browse.family(session), decided, _number(request, "at") or 0)
+    decided = memory.decisions_facet.of_session(session.session_uid)
+    family, at = memory.browse.family(session), _number(request, "at") or 0
+    found = _outline(memory, session, family, decided, at, limit=OUTLINE_LINES)
     return "_outline.html", {"outline": found, "base": _base(session)}
 
 
@@ -108,8 +120,9 @@ def find_within(memory: Memory, request: Request) -> FoundWithin:
 def piece(memory: Memory, session: Session, at: int, *, above: int = 0, below: int = PIECE) -> dict[str, Any]:
     """Return the units of a piece of a session: `above` events before number `at` and `below` from it on; and where
     it continues."""
-    limit = above + below + 2 * NEAR + 1
-    events = list(memory.browse.transcript(session, first=at, behind=above + NEAR, limit=limit))
+    behind = min(above + NEAR, at)
+    limit = behind + below + NEAR + 1
+    events = list(memory.browse.transcript(session, first=at, behind=behind, limit=limit))
     place = next((place for place, event in enumerate(events) if event.seq == at), None)
     if place is None:
         place = next((place for place, event in enumerate(events) if event.seq >= at), len(events))
@@ -128,10 +141,12 @@ def piece(memory: Memory, session: Session, at: int, *, above: int = 0, below: i
     }
 
 
-def _outline(memory: Memory, session: Session, family: tuple[Relative, ...], decided: Any, at: int) -> Outline:
+def _outline(
+    memory: Memory, session: Session, family: tuple[Relative, ...], decided: Any, at: int, *, limit: int
+) -> Outline:
     places = [(view.citation.rpartition("#")[2], view.decision.statement) for view in decided]
     cited = [(int(seq), text) for seq, text in places if seq.isdecimal()]
-    return memory.browse.outline(session, family=family, decided=cited, at=at, limit=OUTLINE_LINES)
+    return memory.browse.outline(session, family=family, decided=cited, at=at, limit=limit)
 
 
 def _base(session: Session) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from markdown_it import MarkdownIt
@@ -20,6 +20,9 @@ MAX_HIGHLIGHTED = 20_000
 """Characters of a block of code that is coloured; a longer one is shown plain, at once."""
 MAX_DIFFED = 200_000
 """Characters of a file whose versions are compared here."""
+MAX_RENDERED = 256
+"""Messages that are kept as HTML: the end of a running session is shown again with every change, a page when one goes
+back."""
 _CODED = re.compile(r"`([^`\n]+)`")
 _LINES = {"+": "add", "-": "del", "@": "hunk"}
 
@@ -34,7 +37,12 @@ def coded(text: str) -> Markup:
 
 def markdown(text: str) -> Markup:
     """Return Markdown as HTML. HTML in it is text, an image is a link, and links lead to the web or nowhere."""
-    return Markup(_renderer().render(safe(text)))  # noqa: S704 - the renderer escapes everything that it does not make
+    return _rendered(safe(text))
+
+
+@lru_cache(MAX_RENDERED)
+def _rendered(text: str) -> Markup:
+    return Markup(_renderer().render(text))  # noqa: S704 - the renderer escapes everything that it does not make
 
 
 @cache

@@ -208,17 +208,26 @@ def _plot(
 
 def plot_of(memory: Memory, name: str, title: str, bars: Bars) -> tuple[Markup, str]:
     """Return bars as SVG, and why there are none. Fewer than three bars say less than their figures: none are drawn."""
-    drawn = {place for values in bars.heights.values() for place, value in enumerate(values) if value}
-    if len(drawn) < LEAST_BARS:
+    places = {place for values in bars.heights.values() for place, value in enumerate(values) if value}
+    if len(places) < LEAST_BARS:
         return Markup(), ""
-    try:
-        make = partial(draw_bars, bars=bars._replace(size=PLOT_SIZE))
-        svg = draw_plot(name, title, make, cache=memory.home / "cache", is_placed=True)
-    except ImportError:
-        return Markup(), MISSING
+    shown = repr((name, title, bars))
+    svg = _drawn.get(shown)
+    if svg is None:
+        try:
+            make = partial(draw_bars, bars=bars._replace(size=PLOT_SIZE))
+            svg = draw_plot(name, title, make, cache=memory.home / "cache", is_placed=True)
+        except ImportError:
+            return Markup(), MISSING
+        if len(_drawn) >= MAX_DRAWN:
+            _drawn.clear()
+        _drawn[shown] = svg
     return Markup(svg), ""  # noqa: S704 - the drawing escapes what stands in it
 
 
 LEAST_BARS = 3
+MAX_DRAWN = 24
+"""Plots that are kept, by what they show: to draw one again takes longer than to sum up a year."""
+_drawn: dict[str, str] = {}
 PLOT_SIZE = (9.6, 2.4)
 """Inches: wide and low, so that its letters are as large as the page's small ones."""

@@ -1,7 +1,7 @@
 // Search while typing, endless lists, and keys. Every page works without it.
 "use strict";
 
-const DEBOUNCE_MS = 15; // a request that is not needed any more is cancelled
+const DEBOUNCE_MS = 15; // while an answer is awaited; a request that is not needed any more is cancelled
 const PAUSE_MS = 250; // what belongs to results is asked for when nobody types any more
 
 function searchWhileTyping(input) {
@@ -10,11 +10,11 @@ function searchWhileTyping(input) {
   let running = null;
   async function ask(query) {
     running?.abort();
-    running = new AbortController();
+    const mine = running = new AbortController();
     results.ariaBusy = "true";
     const address = `?q=${encodeURIComponent(query)}`;
     try {
-      const answer = await fetch(`/results${address}`, { signal: running.signal });
+      const answer = await fetch(`/results${address}`, { signal: mine.signal });
       if (answer.status === 401) location.reload(); // the server was started again: the page says what to do
       if (!answer.ok) return;
       results.innerHTML = await answer.text();
@@ -24,11 +24,14 @@ function searchWhileTyping(input) {
       document.title = query ? `${query} · Recollect` : "Recollect";
     } catch (error) {
       if (error.name !== "AbortError") results.replaceChildren(stopped());
+    } finally {
+      if (running === mine) running = null;
     }
   }
   input.addEventListener("input", () => {
     clearTimeout(timer);
-    timer = setTimeout(() => ask(input.value.trim()), DEBOUNCE_MS);
+    if (running) timer = setTimeout(() => ask(input.value.trim()), DEBOUNCE_MS);
+    else ask(input.value.trim());
   });
   const end = input.value.length;
   input.setSelectionRange(end, end);

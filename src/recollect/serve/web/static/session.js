@@ -313,7 +313,10 @@ if (article) {
   document.addEventListener("recollect:changed", renewTail);
   new MutationObserver(paint).observe(transcript, { childList: true });
   listenToFinder();
-  watchEnds();
   if (addressed() && !document.getElementById(addressed())) show(addressed(), { remember: false }); // of a call's result
-  followOutline();
+  requestAnimationFrame(() => setTimeout(() => { // after the first paint: this asks where everything lies
+    watchEnds();
+    if (marks.querySelector("li.more")) outlineAround(Number(addressed() || 0)); // its first lines came with the page
+    else followOutline();
+  }));
 }
