@@ -7,8 +7,9 @@ import gc
 import os
 import sys
 
-GARBAGE_AT = 100_000
-"""New objects from which on Python looks for garbage: a short command makes fewer, and each look takes 9 ms by then."""
+GARBAGE_AT = 200_000
+"""New objects from which on Python looks for garbage: a short command makes fewer, and so does a sync of a few lines; a
+look takes 20 ms by then."""
 
 
 def main() -> int:

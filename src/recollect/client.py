@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Generic, Literal, NamedTuple, TypeVar
 
 import msgspec
@@ -82,8 +82,8 @@ class UsageRequest(msgspec.Struct, frozen=True, tag_field="verb", tag="usage"):
 
 
 class IngestRequest(msgspec.Struct, frozen=True, tag_field="verb", tag="sync"):
-    """`Memory.sync` of everything; the reply is a `SyncReport`. variables: hashes of the asker's environment, see
-    `variable_hashes`: the daemon looks for agents' folders where its own variables say.
+    """`Memory.sync` of everything; the reply is a `SyncReport`, after any number of `SyncProgress`. variables: hashes
+    of the asker's environment, see `variable_hashes`: the daemon looks for agents' folders where its own variables say.
     """
 
     variables: dict[str, str]
@@ -123,10 +123,11 @@ class DaemonReply(NamedTuple, Generic[T]):
 
 
 def ask_daemon(
-    request: Request, kind: type[T], *, env: Mapping[str, str] | None = None, folder: str | None = None
-) -> DaemonReply[T]:
+    request: Request, kind: type[T], *, env: Mapping[str, str] | None = None, folder: str | None = None,
+    tell: Callable[[bytes], None] = lambda _line: None,
+) -> DaemonReply[T]:  # fmt: skip
     """Ask the daemon of the user's memory. kind: of the reply. folder: where the asker works, by default this
-    process's.
+    process's. tell: takes what comes before the reply.
 
     Never raises OSError.
     """
@@ -134,8 +135,9 @@ def ask_daemon(
     question = RequestLine(request, PROGRAM, config_path(home, env), local_zone(), folder or working_folder())
     answer_s = SYNC_S if isinstance(request, IngestRequest) else ANSWER_S
     line = wire.ask_line(
-        home, msgspec.json.encode(question) + b"\n", connect_s=CONNECT_S, answer_s=answer_s, max_bytes=MAX_BYTES
-    )
+        home, msgspec.json.encode(question) + b"\n", connect_s=CONNECT_S, answer_s=answer_s, max_bytes=MAX_BYTES,
+        tell=tell,
+    )  # fmt: skip
     if line is None:
         return DaemonReply(None)
     try:

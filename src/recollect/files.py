@@ -69,6 +69,14 @@ def write_cache(path: AnyPath, data: bytes) -> None:
         return
 
 
+def remove_folder(path: AnyPath, *, ignore_errors: bool = False) -> None:
+    """Remove a folder with all that is in it. Raises OSError, unless errors are ignored; then what cannot be removed
+    stays."""
+    import shutil  # brings three ways to compress, which few processes need
+
+    shutil.rmtree(path, ignore_errors=ignore_errors)
+
+
 def create_file(path: AnyPath, data: bytes, *, durable: bool) -> bool:
     """Write `data` to `path` for its owner alone and return True; return False if the file exists.
 

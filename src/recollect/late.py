@@ -7,9 +7,89 @@ import os
 import re
 import sys
 from collections.abc import Callable
-from functools import cached_property
+from functools import cache, cached_property
 from types import ModuleType
-from typing import Any, AnyStr, Generic, cast
+from typing import Any, AnyStr, Generic, TypeVar, cast
+
+_COMPILER: Any = getattr(re, "_compiler", None)
+_PARSER: Any = getattr(re, "_parser", None)
+_ENGINE: Any = sys.modules.get("_sre")
+ENGINE = f"{sys.version} {getattr(_ENGINE, 'MAGIC', '')}"
+"""Whose compiled expressions are used here: no other Python's."""
+_Given = TypeVar("_Given")
+_Told = TypeVar("_Told")
+Compiled = tuple[int, int, dict[str, int], bytes]
+"""What Python makes of an expression: its flags, how many groups it has, the numbers of those with a name, its code."""
+
+
+class KeptPatterns:
+    """The expressions that this process has compiled. Whoever starts a process may give what an earlier one compiled:
+    to take that over takes a fortieth of the time. Safe from many threads.
+
+    Python offers no such thing: this calls what `re` itself calls, and leaves it to `re` where that is not there.
+    """
+
+    def __init__(self) -> None:
+        self._load: Callable[[], dict[str, Compiled]] = dict
+        self._given: dict[str, Compiled] | None = None
+        self._new: dict[str, tuple[str | bytes, int]] = {}
+
+    def use(self, load: Callable[[], dict[str, Compiled]]) -> None:
+        """Take expressions from what `load` gives; it is called when the first one is wanted."""
+        self._load, self._given = load, None
+
+    def compile(self, source: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
+        """Return what `re.compile` returns. Raises re.error."""
+        given = self._known()
+        name = f"{int(flags)} {source!a}"  # in ASCII: a source may have halves of characters, which no file can hold
+        known = given.get(name)
+        if known is not None:
+            all_flags, groups, numbers, code = known
+            names = {number: one for one, number in numbers.items()}
+            try:
+                return cast(
+                    "re.Pattern[AnyStr]",
+                    _ENGINE.compile(
+                        source, all_flags, memoryview(code).cast("I").tolist(), groups, numbers,
+                        tuple(map(names.get, range(groups + 1))),
+                    ),
+                )  # fmt: skip
+            except (AttributeError, RuntimeError, TypeError, ValueError):
+                given.pop(name, None)
+        found = re.compile(source, flags)
+        self._new[name] = (source, int(flags))
+        return found
+
+    def to_keep(self) -> dict[str, Compiled]:
+        """Return everything for the next process; nothing where it has that already."""
+        if not self._new:
+            return {}
+        found, self._new = self._new, {}
+        given = self._known()
+        new = [(name, one) for name, one in list(found.items()) if name not in given]
+        try:
+            whole = self._given = given | {name: _compiled(*one) for name, one in new}
+        except (AttributeError, TypeError):
+            return {}
+        return whole if new else {}
+
+    def _known(self) -> dict[str, Compiled]:
+        given = self._given
+        if given is None:
+            given = self._given = self._load()
+        return given
+
+
+def _compiled(source: str | bytes, flags: int) -> Compiled:
+    from array import array
+
+    parsed = _PARSER.parse(source, flags)
+    code = array("I", _COMPILER._code(parsed, flags)).tobytes()
+    return flags | parsed.state.flags, parsed.state.groups - 1, parsed.state.groupdict, code
+
+
+PATTERNS = KeptPatterns()
+"""Of this process."""
 
 
 class LatePattern(Generic[AnyStr]):
@@ -26,7 +106,12 @@ class LatePattern(Generic[AnyStr]):
     @cached_property
     def compiled(self) -> re.Pattern[AnyStr]:
         """The pattern itself."""
-        return re.compile(self.source, self._flags)
+        return PATTERNS.compile(self.source, self._flags)
+
+    @property
+    def pattern(self) -> AnyStr:
+        """`re.Pattern.pattern`."""
+        return self.source
 
     @cached_property
     def match(self) -> Callable[..., re.Match[AnyStr] | None]:
@@ -48,6 +133,27 @@ class LatePattern(Generic[AnyStr]):
 def late_pattern(source: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
     """Return what can be used as the pattern that `re.compile` returns, see `LatePattern`."""
     return cast("re.Pattern[AnyStr]", LatePattern(source, flags))
+
+
+def late_call(make: Callable[[], Callable[[_Given], _Told]]) -> Callable[[_Given], _Told]:
+    """Return a function that is made when it is first called: to make what reads a large type takes a millisecond."""
+    made = cache(make)
+
+    def call(given: _Given) -> _Told:
+        return made()(given)
+
+    return call
+
+
+def shipped(package: str, *names: str) -> bytes:
+    """Return the content of a file that ships in a loaded package. `importlib.resources` has the same, but loads ways
+    to unpack archives first. Raises OSError.
+    """
+    spec = sys.modules[package].__spec__
+    folder: Any = getattr(spec, "submodule_search_locations", None)
+    loader: Any = getattr(spec, "loader", None)
+    found: bytes = loader.get_data(os.path.join(folder[0], *names))
+    return found
 
 
 class LateModule(ModuleType):

@@ -7,7 +7,8 @@ used.
 `<home>/spool`: `<agent>.<host>.<process>[.<random>].json` is a payload as it came. The same name with `.lost` is an
 empty file for a payload that could not be kept.
 
-**The socket.** One line of JSON each way. Question: `{"version": 1, "kind", "agent", "event", "session", "cwd",
+**The socket.** One line of JSON each way; lines that begin with a blank may come before the answer, and tell how far
+it is. Question: `{"version": 1, "kind", "agent", "event", "session", "cwd",
 "source", "prompt"}`; all are texts, "" if the payload did not say. Answer: `{"version": 1, "text": "…"}`, "" if there
 is nothing to say. A daemon answers a kind that it does not know with an empty text; whoever asks treats an answer that
 it does not understand as none. What else stands in a `request` and in its answer, `recollect.client` says.
@@ -22,7 +23,7 @@ import os
 
 TYPE_CHECKING = False  # importing `typing` takes longer than a hook may run
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from socket import socket
 
 INTERNAL_VARIABLE = "RECOLLECT_INTERNAL"
@@ -58,6 +59,8 @@ KIND_REQUEST = "request"
 """Asks what is in the memory, see `recollect.client`."""
 MAX_QUESTION_BYTES = 256 * 1024
 _STEP_BYTES = 65_536
+PROGRESS = b" "
+"""What a line begins with that tells how far an answer is."""
 
 
 def firings_folder(home: str) -> str:
@@ -102,9 +105,12 @@ def ask(
     return texts_of(line).get("text") if line else None
 
 
-def ask_line(home: str, question: bytes, *, connect_s: float, answer_s: float, max_bytes: int) -> bytes | None:
+def ask_line(
+    home: str, question: bytes, *, connect_s: float, answer_s: float, max_bytes: int,
+    tell: Callable[[bytes], None] = lambda _line: None,
+) -> bytes | None:  # fmt: skip
     """Send a line and return the daemon's. None if nobody of ours listens; b"" if the listener gives no whole line in
-    time. Never raises OSError.
+    time. tell: takes the lines before it. Never raises OSError.
     """
     path = socket_path(home)
     if os.name != "posix" or not _is_private(path):
@@ -123,13 +129,13 @@ def ask_line(home: str, question: bytes, *, connect_s: float, answer_s: float, m
         try:
             channel.settimeout(answer_s)
             channel.sendall(question)
-            return _read_line(channel, answer_s, max_bytes)
+            return _read_line(channel, answer_s, max_bytes, tell)
         except OSError:
             return b""
 
 
-def _read_line(channel: socket, seconds: float, max_bytes: int) -> bytes:
-    """Return one line within the time, b"" without a whole one; reads nothing after it."""
+def _read_line(channel: socket, seconds: float, max_bytes: int, tell: Callable[[bytes], None]) -> bytes:
+    """Return one line within the time, b"" without a whole one; reads nothing after it. tell: see `ask_line`."""
     import time
 
     parts: list[bytes] = []
@@ -144,9 +150,13 @@ def _read_line(channel: socket, seconds: float, max_bytes: int) -> bytes:
         if not part:
             break
         parts.append(part)
-        if b"\n" in part:
-            return b"".join(parts).partition(b"\n")[0]
         size += len(part)
+        while b"\n" in parts[-1]:
+            line, _, rest = b"".join(parts).partition(b"\n")
+            if not line.startswith(PROGRESS):
+                return line
+            tell(line)
+            parts = [rest]
     return b""
 
 

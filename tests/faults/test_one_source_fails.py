@@ -57,7 +57,7 @@ def in_workers(world: World, monkeypatch: pytest.MonkeyPatch, program: str) -> M
             super().__init__([sys.executable, "-c", program], **named)
 
     monkeypatch.setattr(pool, "SMALL_BYTES", 0)
-    monkeypatch.setattr(pool.subprocess, "Popen", Odd)
+    monkeypatch.setattr(subprocess, "Popen", Odd)
     return plain(world)
 
 

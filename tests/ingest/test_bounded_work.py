@@ -116,7 +116,7 @@ def test_a_second_worker_is_started_only_for_a_second_source(
             started.append(args)
             super().__init__(*args, **named)
 
-    monkeypatch.setattr(pool.subprocess, "Popen", Noted)
+    monkeypatch.setattr(subprocess, "Popen", Noted)
     with in_workers(world, monkeypatch, workers=2) as memory:
         report = memory.sync()
         assert (report.state, report.agents["claude"].new) == ("done", files)

@@ -42,7 +42,7 @@ def nearest(memory: Memory, question: str = QUESTION, limit: int = 5) -> list[st
     index = memory.embedding.index()
     assert index is not None
     keys = [near.key for near in index.nearest(question, limit=limit)]
-    found = memory.reader().texts(keys)
+    found = memory.reader().hit_texts().texts(keys)
     return [found[key].text for key in keys]
 
 

@@ -9,6 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from recollect.store.kept_patterns import FILE_NAME
+from recollect.testing.builders import ClaudeTranscript
+from recollect.wire import RUN_FOLDER
+
 NOT_NEEDED = (
     "recollect.agents.registry", "recollect.archive.archive", "recollect.ingest.sync", "recollect.ingest.worker",
     "recollect.ingest.parse", "recollect.privacy.detectors", "recollect.store.writer", "recollect.maintenance",
@@ -75,6 +79,26 @@ def test_a_command_loads_nothing_that_it_does_not_need(tmp_path: Path, command: 
     arguments = [sys.executable, "-c", LOADED, ",".join(BUDGETS[command]), *command]
     done = subprocess.run(arguments, env=env, capture_output=True, text=True, check=False)
     assert done.stderr == "\n"
+
+
+def test_a_sync_of_one_line_loads_no_numpy_and_compiles_nothing_that_the_last_one_compiled(tmp_path: Path) -> None:
+    talk = ClaudeTranscript(tmp_path / "claude", "one")
+    env = {
+        **os.environ, "COLUMNS": "", "HOME": str(tmp_path), "RECOLLECT_HOME": str(tmp_path / "memory"),
+        "CLAUDE_CONFIG_DIR": str(tmp_path / "claude"), "CODEX_HOME": str(tmp_path / "codex"),
+    }  # fmt: skip
+    program = (
+        "import sys\nfrom recollect.cli.main import run\nrun(['sync'])\n"
+        "print([name for name in ('numpy', 'dataclasses', 'html') if name in sys.modules])"
+    )
+    loaded, kept = [], []
+    for _ in range(3):
+        talk.user("we decided to keep the queue in SQLite, and never in Redis")
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, env=env)
+        loaded.append(done.stdout.splitlines()[-1])
+        kept.append((tmp_path / "memory" / RUN_FOLDER / FILE_NAME).stat().st_ino)
+    assert loaded[1:] == ["[]", "[]"]  # the first sync makes the memory
+    assert kept[1] == kept[2]
 
 
 def test_looking_for_changes_where_there_are_none_loads_no_numpy_and_compiles_no_pattern_of_a_secret(

@@ -8,7 +8,6 @@ arguments, or an instance). What cannot be loaded is in `failures`, for `recolle
 
 from __future__ import annotations
 
-import glob
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -288,11 +287,19 @@ def _is_any_installed() -> bool:
     """Return whether some package may have an entry point of ours. The standard reader takes ten times as long."""
     wanted = f"[{GROUP}]".encode()
     for folder in filter(os.path.isdir, sys.path):
-        for path in glob.iglob(os.path.join(glob.escape(folder), "*.*-info", "entry_points.txt")):
-            with suppress(OSError), open(path, "rb") as handle:
-                if wanted in handle.read():
+        with suppress(OSError):
+            for name in os.listdir(folder):
+                if name.endswith((".dist-info", ".egg-info")) and _is_in(wanted, folder, name, "entry_points.txt"):
                     return True
     return False
+
+
+def _is_in(wanted: bytes, *path: str) -> bool:
+    try:
+        with open(os.path.join(*path), "rb") as handle:
+            return wanted in handle.read()
+    except OSError:
+        return False
 
 
 @cache

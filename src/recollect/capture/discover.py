@@ -23,6 +23,7 @@ from recollect.capture.containers.directory import glob_of
 from recollect.capture.scope import FolderEntry, Scope, named_entries
 from recollect.capture.sources import DocumentPlace
 from recollect.config import Config
+from recollect.late import PATTERNS
 from recollect.model.capabilities import Place
 from recollect.model.records import ZSTD_SUFFIXES
 from recollect.paths import expand_text, spool_dir, user_home, user_home_text
@@ -247,11 +248,13 @@ class _Walk:
         stack: list[tuple[str, str, list[_State]]] = [(self._root, "", [(r, 0) for r in self._rules])]
         while stack:
             folder, prefix, states = stack.pop()
+            here = _closure(states)
+            ends = [(rule, rule.segments[i]) for rule, i in here if i == len(rule.segments) - 1]
+            passing = [(rule, i) for rule, i in here if i < len(rule.segments) - (rule.segments[-1] is not None)]
             for entry in self._entries(folder):
                 relative = prefix + entry.name
-                here = _closure(states)
-                files = [r for r, i in here if i == len(r.segments) - 1 and _fits(r.segments[i], entry.name)]
-                deeper = _advance(here, entry.name)
+                files = [rule for rule, last in ends if _fits(last, entry.name)]
+                deeper = _advance(passing, entry.name)
                 if not files and not deeper:
                     continue
                 info = self._stat(entry, is_file_wanted=bool(files))
@@ -337,12 +340,12 @@ class _Walk:
 @cache
 def _segment(pattern: str) -> re.Pattern[str]:
     """Return what a name between two slashes must be. There are as many as the adapters declare."""
-    return re.compile(translate(pattern))
+    return PATTERNS.compile(translate(pattern))
 
 
 @cache
 def _whole_path(pattern: str) -> re.Pattern[str]:
-    return re.compile("/".join(".*" if s == "**" else translate(s)[4:-3] for s in pattern.split("/")), re.DOTALL)
+    return PATTERNS.compile("/".join(".*" if s == "**" else translate(s)[4:-3] for s in pattern.split("/")), re.DOTALL)
 
 
 def _fits(segment: re.Pattern[str] | None, name: str) -> bool:

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from fnmatch import fnmatchcase
+from functools import cache
 from glob import escape
 from typing import Literal, NamedTuple
 
@@ -225,13 +226,19 @@ class WatchPlan:
                     yield path, tree.slug
 
 
+@cache
+def _pattern(text: str) -> WatchPattern:
+    """Return the pattern of a text. There are as many as the adapters declare."""
+    return WatchPattern(text)
+
+
 def _trees_of(adapter: Adapter, config: Config, env: Mapping[str, str], repositories: Sequence[str]) -> list[_Tree]:
     facts = adapter.facts
     roots = [root for root in roots_of(adapter, config, env) if not (facts.is_import_only and root.is_home)]
     if facts.is_per_repository:
         roots += [RootDir(folder, True) for folder in repositories]
-    files = tuple(WatchPattern(text) for place in facts.places for text in place.patterns)
-    members = tuple(WatchPattern(glob_of(member.pattern)) for place in facts.places for member in place.members)
+    files = tuple(_pattern(text) for place in facts.places for text in place.patterns)
+    members = tuple(_pattern(glob_of(member.pattern)) for place in facts.places for member in place.members)
     return [
         _Tree(facts.slug, root.path, root.is_home, (WatchPattern(escape(root.database)),), ())
         if root.database

@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import suppress
+from itertools import count
 from pathlib import Path
 from typing import IO
 
@@ -27,6 +28,8 @@ from recollect.store.insight_feed import SessionFeed
 
 _GARBAGE_AT = 20_000
 """New objects from which on Python looks for garbage while many sessions are analysed: more would cost 30 MB."""
+_COLLECT_EVERY = 32
+"""Sessions after which a helper looks for garbage: analysing makes none."""
 _AHEAD = 64
 """Analyses that wait for one before them, at most: what is held in memory, some 100 kB each. While one process is at a
 long session, the others continue."""
@@ -43,9 +46,11 @@ def shared(
     """
     board = _Board(wanted)
     running = [_HelperProcess(board, greeting) for _ in range(helpers)]
-    before = gc.get_threshold()
+    before, is_frozen = gc.get_threshold(), gc.get_freeze_count() > 0
     if helpers and before[0] > _GARBAGE_AT:
         gc.set_threshold(_GARBAGE_AT, *before[1:])
+    if not is_frozen:
+        gc.freeze()  # loaded code and rules: to look through them takes a twentieth of a second each time
     try:
         while (turn := board.next_turn()) is not None:
             if isinstance(turn, Analysed):
@@ -54,6 +59,8 @@ def shared(
                 board.put(turn, analyst.analyse(board.wanted[turn]))
     finally:
         gc.set_threshold(*before)
+        if not is_frozen:
+            gc.unfreeze()
         board.stop()
         for helper in running:
             helper.end()
@@ -200,6 +207,7 @@ _decode = msgspec.msgpack.Decoder(AnalysisAnswer).decode
 def main() -> None:
     """Serve until the input ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to answer
+    gc.disable()
     source, sink = sys.stdin.buffer, sys.stdout.buffer
     first = receive(source)
     if first is None:
@@ -211,9 +219,14 @@ def main() -> None:
     try:
         analyst = Analyst(feed, greeting.config)
         decode = msgspec.msgpack.Decoder(SessionTask).decode
-        while (message := receive(source)) is not None:
+        for served in count(1):
+            if (message := receive(source)) is None:
+                break
             analysed = _analysed(analyst, decode(message))
             send(sink, _encode(AnalysisAnswer(analysed, time.process_time())))
+            if served % _COLLECT_EVERY == 1:
+                gc.collect()
+                gc.freeze()  # what stays between sessions is loaded code and rules
     finally:
         feed.close()
         archive.close()

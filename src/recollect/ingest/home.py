@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from recollect.index.text.shards import TextIndex
     from recollect.ingest.embedding import EmbeddingFacet
     from recollect.ingest.known_names import KnownNames
-    from recollect.ingest.quick_look import QuickLook, Quiet
+    from recollect.ingest.quick_look import LookedPlaces, QuickLook, Quiet
     from recollect.ingest.report import SyncReport
     from recollect.model.sessions import Session
     from recollect.recall.context.prepare_blocks import ReadyBlocks
@@ -77,6 +77,7 @@ class OpenHome:
         self._distilled: InsightReader | None = None
         self._embedding: EmbeddingFacet | None = None
         self._left: QuickLook | None = None
+        self._looked_places: dict[tuple[str, ...], LookedPlaces] = {}
         self._redactor = LazyRedactor(self.folders.keys, config.privacy)
 
     def close(self) -> None:
@@ -93,7 +94,7 @@ class OpenHome:
 
     def look_context(self) -> LookContext:
         """Return what determines the places that are examined."""
-        return LookContext(self.folders, self.config, self.env)
+        return LookContext(self.folders, self.config, self.env, self._looked_places)
 
     def leave(self, look: QuickLook, quiet: Quiet | None = None) -> None:
         """Leave a look at everything for the next process, with the ingest lock held; see `QuickLook.keep`."""
@@ -231,6 +232,7 @@ class OpenHome:
         from recollect.erasure.forget import Opened
         from recollect.ingest.swap import finish_restore
         from recollect.store.connection import has_archive, reading_by_one_connection
+        from recollect.store.kept_patterns import use_kept_patterns
 
         make_home(self.home)
         finish_restore(self.home)
@@ -239,6 +241,7 @@ class OpenHome:
 
             finish_swap(self.folders)
         writer = self._open_writer(patience_s)
+        use_kept_patterns(self.home)
         try:
             take_away(self.home)
             keys = (load_keys if has_archive(self.home) else load_or_create_keys)(self.folders.keys)

@@ -56,6 +56,7 @@ def sync(
     from recollect.ingest.quick_look import quick_look
     from recollect.ingest.sync import SyncRequest
     from recollect.ingest.sync import sync as take
+    from recollect.store.kept_patterns import keep_patterns
 
     request = SyncRequest(home.config, agents=agents, env=home.env, progress=progress, now_us=now_us)
     try:
@@ -68,6 +69,8 @@ def sync(
                 report = take(opened, request)
                 next_at = _analyse(home, opened, request, report)
                 evicted = _retain(home, opened, report)
+                if report.bytes or report.distilled_sessions or report.learned_sessions:
+                    keep_patterns(home.home)
                 if look is not None and _is_whole(report):
                     home.leave(look, _quiet(home, report, next_at) if request.is_settled else None)
             _make_ready(home, report)

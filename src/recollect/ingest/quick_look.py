@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from recollect.clock import now_us
-from recollect.files import write_cache
+from recollect.files import remove_drafts, write_cache
 from recollect.paths import RESTORE_FOLDER
 from recollect.ready_blocks import FOLDER as READY_FOLDER
 from recollect.ready_blocks import PROGRAM
@@ -90,12 +90,17 @@ class _Kept(msgspec.Struct, frozen=True):
     quiet: Quiet | None = None
 
 
+LookedPlaces = tuple[list[tuple[str, bool]], list[str]]
+"""Folders, and whether with all below; and the variables of the environment that say where these are."""
+
+
 class LookContext(NamedTuple):
-    """What determines the places that are examined."""
+    """What determines the places that are examined. known: those of the latest repositories, made once a process."""
 
     home: Home
     config: Config
     env: Mapping[str, str]
+    known: dict[tuple[str, ...], LookedPlaces]
 
 
 class QuickLook:
@@ -163,22 +168,31 @@ class LastLook(NamedTuple):
 
 def quick_look(context: LookContext, reader: Reader) -> QuickLook | None:
     """Return how everything is now; None where files do not tell: folders of documents have rules of their own."""
-    from recollect.agents.registry import adapters_with
-    from recollect.capture.watch import WatchPlan
     from recollect.ingest.sources import repositories_of
     from recollect.store.documents import has_folders
 
-    home, config, env = context
-    if has_folders(home.folder):
+    if has_folders(context.home.folder):
         return None
-    known = [a for slug, a in adapters_with(config.formats()).items() if config.agent(slug).enabled]
     repositories = repositories_of(reader)
-    plan = WatchPlan(known, config, env, repositories=repositories, home=str(home.folder))
-    # The spool is looked at by itself: a pass changes it, and leaves nothing there that the next one takes.
-    folders = [(watched.folder, watched.is_deep) for watched in plan.folders if watched.folder != str(home.spool)]
-    look = QuickLook(context, folders, variables_of(known, context))
+    look = QuickLook(context, *_places_of(context, tuple(repositories)))
     look.repositories = repositories
     return look
+
+
+def _places_of(context: LookContext, repositories: tuple[str, ...]) -> LookedPlaces:
+    from recollect.agents.registry import adapters_with
+    from recollect.capture.watch import WatchPlan
+
+    home, config, env, known = context
+    places = known.get(repositories)
+    if places is None:
+        adapters = [a for slug, a in adapters_with(config.formats()).items() if config.agent(slug).enabled]
+        plan = WatchPlan(adapters, config, env, repositories=repositories, home=str(home.folder))
+        # The spool is looked at by itself: a pass changes it, and leaves nothing there that the next one takes.
+        folders = [(watched.folder, watched.is_deep) for watched in plan.folders if watched.folder != str(home.spool)]
+        known.clear()
+        places = known[repositories] = folders, variables_of(adapters, context)
+    return places
 
 
 def last_look(context: LookContext, last_change: Callable[[], int]) -> LastLook | None:
@@ -216,7 +230,10 @@ def _read(home: Home) -> _Kept | None:
 
 
 def _write(home: Home, kept: _Kept) -> None:
-    write_cache(home.folder / RUN_FOLDER / LOOK_NAME, msgspec.json.encode(kept))
+    folder = home.folder / RUN_FOLDER
+    write_cache(folder / LOOK_NAME, msgspec.json.encode(kept))
+    with suppress(OSError):
+        remove_drafts(folder)  # of caches that are seldom written, as a killed process left them
 
 
 def _has_spooled(home: Home) -> bool:

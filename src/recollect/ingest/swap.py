@@ -8,13 +8,12 @@ restore/old/         what was there before, until nothing of it is needed any mo
 from __future__ import annotations
 
 import os
-import shutil
 import time
 from contextlib import suppress
 from pathlib import Path
 
 from recollect.archive.files import make_private_folder
-from recollect.files import move, sync_folder, write_file
+from recollect.files import move, remove_folder, sync_folder, write_file
 from recollect.paths import DATABASE_NAME, RESTORE_FOLDER, RESTORE_READY, SPOOL_FOLDER
 from recollect.ready_blocks import withdraw
 from recollect.store.lock import IngestLock
@@ -35,7 +34,7 @@ def staging(home: Path) -> Path:
 def begin_staging(home: Path) -> Path:
     """Return an empty folder for the memory to come. The caller holds the ingest lock. Raises OSError."""
     finish_restored(home)
-    shutil.rmtree(home / FOLDER, ignore_errors=True)
+    remove_folder(home / FOLDER, ignore_errors=True)
     make_private_folder(staging(home))
     return staging(home)
 
@@ -43,7 +42,7 @@ def begin_staging(home: Path) -> Path:
 def drop_staging(home: Path) -> None:
     """Delete what was staged and is not ready: the memory is unchanged."""
     if not (home / FOLDER / READY).exists():
-        shutil.rmtree(home / FOLDER, ignore_errors=True)
+        remove_folder(home / FOLDER, ignore_errors=True)
 
 
 def swap(home: Path, *, aside: str = "") -> None:
@@ -80,7 +79,7 @@ def finish_restored(home: Path) -> None:
         if (new / name).exists():
             if (home / name).exists() and not (old / name).exists():
                 move(home / name, old / name, durable=False)
-            shutil.rmtree(home / name, ignore_errors=True)  # made by a reader in between
+            remove_folder(home / name, ignore_errors=True)  # made by a reader in between
             move(new / name, home / name, durable=False)
     for name in _ONLY_WHERE_MISSING:
         if (new / name).exists() and not (home / name).exists():
@@ -93,7 +92,7 @@ def finish_restored(home: Path) -> None:
     sync_folder(home)
     _put_aside(home, restore, old)
     (restore / READY).unlink()
-    shutil.rmtree(restore, ignore_errors=True)
+    remove_folder(restore, ignore_errors=True)
 
 
 def _put_aside(home: Path, restore: Path, old: Path) -> None:

@@ -206,9 +206,9 @@ def _rederive_stale(opened: Opened, index: IndexWriterSet | None, request: SyncR
     writer.seal_states(partial(sealed_state, sealer=archive.sealer))
     writer.mark_undone()
     versions = {slug: a.facts.derived_version for slug, a in adapters().items()}
+    is_stale = any(version != versions.get(agent, version) for agent, version in reader.parsed_by())
     rewound = writer.rewound()
-    known = [s for s in reader.sources() if s.agent in versions]
-    if all(s.source_id not in rewound and (s.parser_version == versions[s.agent] or not s.records) for s in known):
+    if not is_stale and not (rewound and any(s.source_id in rewound and s.agent in versions for s in reader.sources())):
         return
     from recollect.ingest.rebuild import rederive_stale
     from recollect.privacy.redact import redactor_of

@@ -30,7 +30,7 @@ from recollect.model.payloads import (
     ToolResult,
     UserMessage,
 )
-from recollect.model.sessions import Session
+from recollect.model.sessions import Session, forgotten_note, gone_note
 from recollect.model.time import to_iso
 from recollect.model.undone import UNDONE
 from recollect.store.insights import InsightReader, NodeFilter
@@ -154,7 +154,8 @@ def render(stored: Stored, session: Session, form: ExportFormat) -> Iterator[byt
         case "claude-jsonl":
             yield from _transcript_lines(session, stored.reader.events(session.session_uid, limit=None))
         case "markdown":
-            yield from _markdown(session, stored.reader.events(session.session_uid, limit=None))
+            gaps = (gone_note(session.evicted_at), forgotten_note(stored.reader.forgotten(session.session_uid)))
+            yield from _markdown(session, stored.reader.events(session.session_uid, limit=None), gaps)
         case "raw":
             raise ValueError("exact bytes are not rendered")
         case _:
@@ -225,7 +226,7 @@ def _transcript_message(event: Event) -> dict[str, object] | None:
     return None
 
 
-def _markdown(session: Session, events: Iterable[Event]) -> Iterator[bytes]:
+def _markdown(session: Session, events: Iterable[Event], gaps: Iterable[str]) -> Iterator[bytes]:
     facts = [
         ("Session", session.session_uid),
         ("Repository", session.repo),
@@ -237,6 +238,7 @@ def _markdown(session: Session, events: Iterable[Event]) -> Iterator[bytes]:
     head = f"# {session.title or session.session_uid}\n\n"
     head += "".join(f"- {name}: {value}\n" for name, value in facts if value)
     yield safe(head).encode()
+    yield from (f"\n*{gap}*\n".encode() for gap in gaps if gap)
     for event in events:
         text = _markdown_event(event)
         if text:

@@ -6,7 +6,7 @@ import re
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
@@ -91,7 +91,7 @@ class ForgettingFacet:
         try:
             with self._opened() as opened:
                 report, again = forget_selection(
-                    opened, selection, overruling=overruled, retire=self._retire, tell=progress or _untold
+                    opened, selection, overruling=overruled, judge=self._judge, tell=progress or _untold
                 )
         except StoreLocked as error:
             return ForgetReport("busy", notes=[*notes, str(error)])
@@ -109,8 +109,12 @@ class ForgettingFacet:
         report.seconds = time.perf_counter() - started
         return report
 
-    def _retire(self, learning_id: str) -> None:
-        LearnFacet(self._home).retire(learning_id, reason="what took it back was forgotten")
+    def _judge(self, learning_id: str, verdict: Literal["retire", "done"]) -> None:
+        learn = LearnFacet(self._home)
+        if verdict == "done":
+            learn.done(learning_id, reason="what showed that it is done was forgotten")
+        else:
+            learn.retire(learning_id, reason="what took it back was forgotten")
 
     def listed(self) -> ForgottenList:
         """Return how much was ever forgotten and when, but not what."""

@@ -81,6 +81,12 @@ class DecisionsFacet:
         notes = tuple(note for note in (gone, self._without_weights(), *stale) if note)
         return msgspec.structs.replace(answer, notes=notes) if notes else answer
 
+    def of_session(self, uid: str) -> tuple[DecisionView, ...]:
+        """Return the decisions of a session, newest first, as `find` does, without what they led to. uid: exact."""
+        if not self._home.is_there():
+            return ()
+        return ask_decisions(self._home.distilled(), DecisionQuestion(session=uid), with_episodes=False).decisions
+
     def statements(self, ids: Collection[str]) -> dict[str, str]:
         """Return what decisions say by id, whatever became of them; ids that nothing has are left out."""
         return self._home.distilled().statements_of(ids) if ids and self._home.is_there() else {}

@@ -14,7 +14,7 @@ from recollect.errors import UnknownName, UsageError
 from recollect.index.query.grammar import Question, parse
 from recollect.ingest.known_names import repository_names
 from recollect.model.capabilities import Capabilities
-from recollect.model.sessions import Session, gone_note
+from recollect.model.sessions import Session, forgotten_note, gone_note
 from recollect.model.time import required_time
 from recollect.model.usage import ActivityReport, UsageReport, UsageTrend
 from recollect.recall.answers import EntryView, SessionView, entry_view
@@ -105,8 +105,8 @@ class RecallFacet:
         reader, found = self._home.reader(), self._home.session(uid)
         events = tuple(reader.page(found.session_uid, first=first, limit=limit + 1))
         next_seq = events[limit].seq if len(events) > limit else None
-        gone = gone_note(found.evicted_at)
-        return SessionView(found, events[:limit], next_seq, (*notes, gone) if gone else notes)
+        gone = (gone_note(found.evicted_at), forgotten_note(reader.forgotten(found.session_uid)))
+        return SessionView(found, events[:limit], next_seq, (*notes, *filter(None, gone)))
 
     def entry(self, uid: str, *, first: int = 0, limit: int | None = None) -> EntryView:
         """Return a learning, note or document by its uid or unique prefix, part by part. Raises UnknownName."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from recollect.errors import UnknownName, UsageError
-from recollect.store.marks import change_mark, read_mark
+from recollect.store.marks import change_mark
 
 if TYPE_CHECKING:
     from recollect.ingest.home import OpenHome
@@ -26,7 +26,7 @@ class SavedSearchesFacet:
 
     def list(self) -> tuple[str, ...]:
         """Return every saved query."""
-        return tuple(_decode(read_mark(self._home.home, _MARK) or "[]")) if self._home.is_there() else ()
+        return tuple(_decode(self._home.reader().mark(_MARK) or "[]")) if self._home.is_there() else ()
 
     def keep(self, query: str) -> None:
         """Save a query, redacted. Raises UsageError if it is empty or too long, or if there are too many;

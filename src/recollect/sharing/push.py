@@ -182,7 +182,7 @@ class _Push:
         names = {f"={one.name}" for one, level in self._levels if level not in (None, "figures")}
         decisions: dict[str, list[SharedDecision]] = {}
         for kept in self._home.distilled().decisions(repos=tuple(sorted(names))) if names else ():
-            if kept.revoked_at is None:
+            if kept.over_at is None:
                 decisions.setdefault(kept.decision.session_uid, []).append(shared_decision(kept))
         follower = ChangeFollower(self._home.home)
         try:

@@ -6,14 +6,14 @@ import gc
 import os
 import queue
 import signal
-import subprocess
 import sys
 import threading
 from collections import deque
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import msgspec
 
@@ -28,6 +28,9 @@ from recollect.ingest.worker.tasks import SliceFailed, SourceTask, TaskAnswer
 from recollect.ingest.worker.worker import Worker
 from recollect.processes import own_command
 
+if TYPE_CHECKING:
+    import subprocess
+
 SMALL_BYTES = 6_000_000
 """Below this, starting processes (about 0.5 s) costs more than it saves."""
 _GROUP_BYTES = 2 * 1024 * 1024
@@ -35,7 +38,12 @@ _GROUP_SOURCES = 64
 ENDED = "the process that read it ended before it was done; perhaps it takes more memory than there is"
 
 _encode = msgspec.msgpack.Encoder().encode
-_decode = msgspec.msgpack.Decoder(TaskAnswer).decode
+
+
+@cache
+def _decoder() -> msgspec.msgpack.Decoder[TaskAnswer]:
+    """Return what reads an answer; to make it takes a millisecond, and a pass with little to do needs none."""
+    return msgspec.msgpack.Decoder(TaskAnswer)
 
 
 class WorkQueue:
@@ -200,7 +208,7 @@ class _WorkerProcess:
             if message == CANNOT:
                 return None
             if message is not None:
-                return _decode(message)
+                return _decoder().decode(message)
         except (OSError, msgspec.MsgspecError):
             pass
         self._close()
@@ -223,6 +231,8 @@ class _WorkerProcess:
         with self._starting:
             if self._is_over:
                 return None
+            import subprocess  # a pass with little to do starts none
+
             process = subprocess.Popen(  # noqa: S603 - our own program
                 own_command(module="recollect.ingest.worker.pool"),
                 stdin=subprocess.PIPE,

@@ -105,7 +105,7 @@ def seldom_collected() -> Iterator[None]:
     """Have cycles looked for seldom inside the block: a slice brings many objects and no cycles, and each look goes
     through all that the process holds."""
     before = gc.get_threshold()
-    gc.set_threshold(max(_SELDOM, before[0]) if before[0] else 0, *before[1:])
+    gc.set_threshold(_SELDOM if before[0] else 0, *before[1:])
     try:
         yield
     finally:
