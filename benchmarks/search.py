@@ -31,6 +31,9 @@ from recollect import Memory
 from recollect.client import SearchRequest, ask_daemon
 from recollect.config import DaemonConfig, config_toml
 from recollect.index.query.candidates import CandidateSearch
+from recollect.index.text.shards import TextIndex
+from recollect.memory import memory as memory_module
+from recollect.recall import search
 from recollect.recall.answers import SearchAnswer
 from recollect.recall.meaning import VectorSearch
 from recollect.recall.page import ResultPage
@@ -44,17 +47,23 @@ BAR_P50_MS, BAR_P95_MS = 5.0, 15.0
 QUESTION = "question"
 """This class has no bar: the model that orders passages has a budget of its own."""
 STAGES: Functions = {
+    "understanding": [(search, "parse"), (Searcher, "_wanted")],
     "finding": [(CandidateSearch, "_first_round")],
     "what each has": [(CandidateSearch, "_second_round")],
     "neighbours' scores": [(CandidateSearch, "_score")],
+    "candidates": [(CandidateSearch, "run")],
     "ranking": [(Searcher, "_rank")],
+    "passages": [(search, "rerank")],
     "texts": [(HitTexts, "texts")],
     "related": [(HitTexts, "related")],
     "page": [(ResultPage, "answer")],
     "vectors": [(VectorSearch, "near"), (VectorSearch, "similarities")],
     "notes beside": [(Searcher, "_beside")],
+    "what is missing": [(memory_module, "unsearched"), (TextIndex, "shards")],
 }
-"""What an answer consists of. Notes beside are a search of their own."""
+"""What an answer consists of. Understanding: from the query to the index terms that its words stand for, the spelling
+of absent ones included. Passages: those of a question's best 40 events, their texts included. Notes beside are a search
+of their own."""
 Classes = Mapping[str, Sequence[str]]
 Ask = Callable[[str], SearchAnswer]
 

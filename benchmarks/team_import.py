@@ -110,7 +110,8 @@ def render(figures: dict[str, Any]) -> str:
         an_event = f"{one['tables']['event'][0] / one['events']:,.0f}" if one["events"] else ""
         share = f"{total / one['megabytes'] / 1e4:.1f} %"
         lines.append(
-            f"| {level} | {one['seconds']} | {total / 1e6:.1f} | {total / one['sessions']:,.0f} | {an_event} | {share} |"
+            f"| {level} | {one['seconds']} | {total / 1e6:.1f} | {total / one['sessions']:,.0f} "
+            f"| {an_event} | {share} |"
         )
     lines += [
         "",
