@@ -173,15 +173,24 @@ def cold_start(at: Places, corpus: Corpus, home: Path) -> dict[str, Any]:
         return figures | over_python(asked("a daemon") | line, env, rounds=STARTS)
 
 
-def shares_of_sync(at: Places, home: Path) -> dict[str, Any]:
-    """Return where the processor time of a sync of one line goes, in percent; the largest stage first."""
+def shares_of(at: Places, home: Path) -> dict[str, dict[str, Any]]:
+    """Return by command, without a daemon, where the processor time goes, in percent; the largest stage first."""
     grows = sorted((at.cache / "corpora" / "live" / "claude").rglob("*.jsonl"))[0]
     load_script(at.generator).append_record(grows, "zsharesneedle")
-    with TemporaryDirectory() as folder:
-        told = Path(folder) / "shares.json"
-        command = [sys.executable, "-m", "benchmarks.support.profiled_sync", str(told)]
-        subprocess.run(command, env=environment(home), stdout=subprocess.DEVNULL, check=True, cwd=REPOSITORY)
-        found: dict[str, Any] = json.loads(told.read_bytes())
+    with Memory.open(home, env=environment(home)) as memory:
+        uid = memory.sessions(limit=1, sync=False).sessions[0].session_uid
+    commands = {
+        "a sync of one line": ["sync"],
+        "a search": ["search", "session cache"],
+        "showing a session": ["show", uid],
+    }
+    found: dict[str, dict[str, Any]] = {}
+    for name, words in commands.items():
+        with TemporaryDirectory() as folder:
+            told = Path(folder) / "shares.json"
+            command = [sys.executable, "-m", "benchmarks.support.profiled_command", str(told), *words]
+            subprocess.run(command, env=environment(home), stdout=subprocess.DEVNULL, check=True, cwd=REPOSITORY)
+            found[name] = json.loads(told.read_bytes())
     return found
 
 
@@ -198,7 +207,7 @@ def measure(at: Places, options: argparse.Namespace) -> list[Section]:
         if corpus.variables and at.generator.is_file():
             figures["append"] = append_to_searchable(at, corpus, home)
             figures["start"] = cold_start(at, corpus, home)
-            figures["sync_shares"] = shares_of_sync(at, home)
+            figures["shares"] = shares_of(at, home)
         sections.append(Section(f"ingest/{corpus.name}", f"Ingest: {corpus.name}", figures, render(figures)))
     return sections
 
@@ -235,11 +244,10 @@ def render(figures: dict[str, Any]) -> str:
         f"{cold['archive_share']:.3f}; the word index with static vectors {cold['index_share']:.3f}; tables with their "
         f"indexes: {tables} (`block` holds the texts of events, compressed).",
     ]
-    if "sync_shares" in figures:
-        sync = figures["sync_shares"]
-        parts = ", ".join(f"{stage} {share} %" for stage, share in sync["percent"].items())
-        lines += ["", f"What bounds a sync of one line ({sync['cpu_ms']} ms of processor time with the measuring, "
-                  f"{sync['modules']} modules): {parts}."]  # fmt: skip
+    for name, one in figures.get("shares", {}).items():
+        parts = ", ".join(f"{stage} {share} %" for stage, share in one["percent"].items())
+        lines += ["", f"What bounds {name} without a daemon ({one['cpu_ms']} ms of processor time with the measuring, "
+                  f"{one['modules']} modules): {parts}."]  # fmt: skip
     return "\n".join(lines)
 
 

@@ -1,4 +1,4 @@
-"""One `recollect sync` in a process of its own, which writes down where its processor time goes."""
+"""One command in a process of its own, which writes down where its processor time goes."""
 
 from __future__ import annotations
 
@@ -17,6 +17,9 @@ from benchmarks.support.shares import Shares
 
 _STAGES = (
     ("looking for what changed", "recollect.ingest.sync", "_plan_and_touch"),
+    ("looking for what changed", "recollect.ingest.quick_look", "quick_look"),
+    ("finding", "recollect.recall.search", "Searcher.search"),
+    ("printing", "recollect.cli.results", "show"),
     ("parsing and storing", "recollect.ingest.sync", "_run_all"),
     ("writing the index", "recollect.ingest.ingester", "Ingester.commit_index"),
     ("writing the index", "recollect.index.text.writer", "IndexWriterSet.close"),
@@ -52,13 +55,13 @@ def _watch(shares: Shares) -> None:
 
 
 def main() -> None:
-    """Argument: the file to write, as JSON."""
+    """Arguments: the file to write, as JSON, and the command with its own."""
     written = Path(sys.argv[1])
     shares, began = Shares(), time.process_time()
     _watch(shares)
     from recollect.__main__ import main as program
 
-    sys.argv[1:] = ["sync"]
+    sys.argv[1:] = sys.argv[2:]
     program()
     percent = shares.percent()
     spent_ms = round((time.process_time() - began) * 1000)
