@@ -81,9 +81,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(optionalhook=True, wrapper=True)
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> Generator[None, int, int]:
-    """Have two workers more than cores, or more, with `-n auto`: many tests wait for servers and other processes."""
+    """Have a worker more for every four cores with `-n auto`: many tests wait for servers and other processes."""
     cores = yield
-    return cores if "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ else cores + max(2, cores // 4)
+    return cores if "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ else cores + (cores + 3) // 4
 
 
 def _has_room(folder: Path) -> bool:
