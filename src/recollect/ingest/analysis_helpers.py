@@ -28,7 +28,7 @@ from recollect.store.insight_feed import SessionFeed
 
 _GARBAGE_AT = 20_000
 """New objects from which on Python looks for garbage while many sessions are analysed: more would cost 30 MB."""
-_COLLECT_EVERY = 32
+_COLLECT_EVERY = 8
 """Sessions after which a helper looks for garbage: analysing makes none."""
 _AHEAD = 64
 """Analyses that wait for one before them, at most: what is held in memory, some 100 kB each. While one process is at a
