@@ -108,7 +108,7 @@ def _once(command: Sequence[str], data: bytes, env: dict[str, str]) -> float:
 def _listening(home: Path) -> Iterator[None]:
     """A daemon that answers at once: what is measured is the hook's own part."""
     folder = home / wire.RUN_FOLDER
-    folder.mkdir(mode=0o700)
+    folder.mkdir(mode=0o700, exist_ok=True)
     path = folder / wire.SOCKET_NAME
     server = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     # The path of a socket is bounded; the folder it is in is not.
