@@ -46,7 +46,7 @@ class Daemon:
 
     def __init__(self, home: Path) -> None:
         started = time.perf_counter()
-        env = {**os.environ, "RECOLLECT_HOME": str(home)}
+        env = {**os.environ, "RECOLLECT_HOME": str(home), "RECOLLECT_BACKGROUND": "0"}
         command = [sys.executable, "-m", "recollect", "up", "--port", "0", "--json"]
         self.process = subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         assert self.process.stdout is not None
