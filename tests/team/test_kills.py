@@ -78,7 +78,7 @@ def test_a_client_that_is_killed_anywhere_ends_in_the_same_rows(
     for _ in range(KILLS):
         process = pushing(filled)
         try:
-            process.wait(chance.uniform(0.5, 3.0))
+            process.wait(chance.uniform(0.2, 1.5))
         except subprocess.TimeoutExpired:
             process.kill()
             killed += 1

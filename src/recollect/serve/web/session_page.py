@@ -38,6 +38,7 @@ EXPORTS = {"markdown": "md", "events": "ndjson", "claude-jsonl": "jsonl"}
 
 def session_page(memory: Memory, request: Request) -> tuple[str, dict[str, Any]]:
     """Return the page of a session, from `?at=SEQ` on."""
+    mark = memory.browse.change_mark()  # before anything is read: what comes meanwhile is told as new
     session = memory.session(request.path_params["uid"])
     focus = _number(request, "at")
     decided = memory.decisions_facet.of_session(session.session_uid)
@@ -45,7 +46,7 @@ def session_page(memory: Memory, request: Request) -> tuple[str, dict[str, Any]]
     usage = memory.usage.report(by="total", where=EventFilter(sessions=(session.session_uid,)))
     shape = memory.digest(session.session_uid)
     values = {
-        "session": session, "focus": focus, "decisions": decided[:DECISIONS], "decided": len(decided),
+        "mark": mark, "session": session, "focus": focus, "decisions": decided[:DECISIONS], "decided": len(decided),
         "family": family, "usage": usage.total,
         "digest": shape, "is_running": is_running(session, now_us()), "exports": EXPORTS,
         "resume": _resume(memory, session), "gaps": _gaps(memory, session),

@@ -55,6 +55,7 @@ def sessions_page(memory: Memory, request: Request) -> tuple[str, dict[str, Any]
         _instant(values["after"]), _instant(values["before"], is_end=True), order, is_descending,
     )  # fmt: skip
     notes = memory.refresh() if not offset else ()
+    mark = memory.browse.change_mark()  # before anything is read: what comes meanwhile is told as new
     lines, total = memory.browse.sessions(question, limit=PAGE, offset=offset)
     following = offset + len(lines)
     sort = {"sort": params["sort"]} if params.get("sort") else {}
@@ -62,7 +63,8 @@ def sessions_page(memory: Memory, request: Request) -> tuple[str, dict[str, Any]
     query = urlencode({**filters, **sort, "offset": following})
     now = now_us()
     return "sessions.html", {
-        "lines": lines, "total": total, "offset": offset, "columns": COLUMNS, "order": order, "notes": notes,
+        "mark": mark, "lines": lines, "total": total, "offset": offset, "columns": COLUMNS, "order": order,
+        "notes": notes,
         "is_descending": is_descending, "sort": sort.get("sort", ""), "filters": filters,
         "sorts": {column.order: _address(filters, column.order, order, is_descending=is_descending)
                   for column in COLUMNS},

@@ -2,15 +2,17 @@
 // was started again; a page that nobody looks at closes its stream, because a browser has only six for a server.
 "use strict";
 
+const rendered = document.currentScript.dataset.mark; // of the memory when the page was made: nothing since is missed
+
 function openStream(onChange, notice) {
   let source = null;
-  let mark = null;
+  let mark = rendered;
   function open() {
     if (source || document.hidden) return;
     source = new EventSource("/live");
     source.onmessage = (event) => {
       notice.hidden = true;
-      if (mark !== null && event.data !== mark) onChange();
+      if (event.data !== mark) onChange();
       mark = event.data;
     };
     source.onerror = async () => {
