@@ -293,7 +293,7 @@ class InsightReader(PooledReader):
         """Return decisions with their links, revoked ones too, in order of id; `episodes_of` tells what they led to.
 
         words: each must stand in the statement, the options or the reasons, in any case. ids: beginnings of ids, one is
-        enough. after, before: taken in [after, before), UTC microseconds.
+        enough. after, before: times in [after, before), UTC microseconds.
         """
         with self._reading() as db:
             found = _kept_decisions(db, NodeFilter((), repos, sessions, after, before), words, ids)
