@@ -443,7 +443,13 @@ def _migrate(connection: apsw.Connection, numbers: Iterable[int]) -> None:
 
 
 class DatabaseHolder:
-    """Holds one connection to a home's database. One thread's; close it, or use it as a context manager."""
+    """Holds one connection to a home's database. One thread's; close it, or use it as a context manager.
+
+    What derives from it has SQLite's exceptions become ours, see `with_store_errors`.
+    """
+
+    def __init_subclass__(cls) -> None:
+        with_store_errors(cls)
 
     def __init__(self, home: Path, mode: Mode = "read") -> None:
         """Raises SchemaTooNew, StoreCorrupt, StoreLocked, StoreError."""
@@ -506,7 +512,13 @@ class ReadPool:
 
 
 class PooledReader:
-    """Reads a home's database, by a pool of its own or one that other readers use too. Safe from many threads."""
+    """Reads a home's database, by a pool of its own or one that other readers use too. Safe from many threads.
+
+    What derives from it has SQLite's exceptions become ours, see `with_store_errors`.
+    """
+
+    def __init_subclass__(cls) -> None:
+        with_store_errors(cls)
 
     def __init__(self, home: Path | ReadPool) -> None:
         """Raises SchemaTooNew, StoreCorrupt, StoreLocked, StoreError."""
@@ -522,8 +534,14 @@ class PooledReader:
         """Close every connection."""
         self._pool.close()
 
+    @property
+    def _db(self) -> apsw.Connection:
+        """This thread's connection."""
+        return self._pool.get()
+
     @contextmanager
     def _reading(self) -> Iterator[apsw.Connection]:
+        """For generators, which keep one connection."""
         with store_errors():
             yield self._pool.get()
 

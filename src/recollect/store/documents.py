@@ -19,7 +19,6 @@ from recollect.store.connection import (
     open_to_read,
     store_errors,
     transaction,
-    with_store_errors,
 )
 from recollect.store.entries import put_entries, remove_entries, rename_entries
 from recollect.store.keys import pack_text, unpack_text
@@ -202,7 +201,6 @@ def has_folders(home: Path) -> bool:
     return any(_collection(text).folder for (text,) in rows)
 
 
-@with_store_errors
 class DocumentStore(DatabaseHolder):
     """Collections and their documents: small writes without the ingest lock. For one thread; close it.
 

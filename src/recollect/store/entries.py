@@ -158,27 +158,23 @@ class EntryReader(PooledReader):
 
     def entry(self, uid: str) -> EntryTexts | None:
         """Return an entry by its uid or unique prefix; None without one."""
-        with self._reading() as db:
-            found = _stored(db, "uid = ?", (uid,))
-            if not found and ":" in uid:
-                found = _stored(db, "uid >= ? AND uid < ? LIMIT 2", (uid, uid + _LAST))
-            return _with_texts(db, found)[0] if len(found) == 1 else None
+        found = _stored(self._db, "uid = ?", (uid,))
+        if not found and ":" in uid:
+            found = _stored(self._db, "uid >= ? AND uid < ? LIMIT 2", (uid, uid + _LAST))
+        return _with_texts(self._db, found)[0] if len(found) == 1 else None
 
     def has_changes(self) -> bool:
         """Return whether the index has changes to process."""
-        with self._reading() as db:
-            return bool(db.execute("SELECT EXISTS (SELECT 1 FROM entry_change)").get)
+        return bool(self._db.execute("SELECT EXISTS (SELECT 1 FROM entry_change)").get)
 
     def changes(self, *, limit: int = 1000) -> list[EntryChange]:
         """Return the oldest changes that the index has not taken yet."""
-        with self._reading() as db:
-            rows: Iterable[Any] = db.execute("SELECT id, entry FROM entry_change ORDER BY id LIMIT ?", (limit,))
-            return [EntryChange(*row) for row in rows]
+        rows: Iterable[Any] = self._db.execute("SELECT id, entry FROM entry_change ORDER BY id LIMIT ?", (limit,))
+        return [EntryChange(*row) for row in rows]
 
     def by_number(self, numbers: Iterable[int]) -> dict[int, EntryTexts]:
         """Return entries by number; those that are gone are left out."""
-        with self._reading() as db:
-            return entries_by_number(db, numbers)
+        return entries_by_number(self._db, numbers)
 
     def of_shard(self, shard: str) -> Iterator[EntryTexts]:
         """Yield the entries of a part of the index by number; no transaction stays open in between."""
@@ -195,20 +191,17 @@ class EntryReader(PooledReader):
 
     def glossary(self, now_us: int) -> dict[str, tuple[str, ...]]:
         """Return the other names of each name that the facts say mean the same at a time, all in normal form."""
-        with self._reading() as db:
-            return read_glossary(db, now_us=now_us)
+        return read_glossary(self._db, now_us=now_us)
 
     def agents(self) -> tuple[str, ...]:
         """Return whose entries there are: slugs of agents, and names of people who keep a diary."""
-        with self._reading() as db:
-            rows: Iterable[Any] = db.execute("SELECT DISTINCT agent FROM entry")
-            return tuple(agent for (agent,) in rows)
+        rows: Iterable[Any] = self._db.execute("SELECT DISTINCT agent FROM entry")
+        return tuple(agent for (agent,) in rows)
 
     def counts(self) -> dict[str, int]:
         """Return how many entries there are, by kind."""
-        with self._reading() as db:
-            rows: Iterable[Any] = db.execute("SELECT kind, count(*) FROM entry GROUP BY kind ORDER BY 1")
-            return dict(rows)
+        rows: Iterable[Any] = self._db.execute("SELECT kind, count(*) FROM entry GROUP BY kind ORDER BY 1")
+        return dict(rows)
 
 
 def _read_entry_shards(db: apsw.Connection) -> tuple[str, ...]:
@@ -339,22 +332,19 @@ class EntryFeed(PooledReader):
 
     def last_change(self) -> int:
         """Return the newest id that the log of changes of entries ever gave, 0 when there is none."""
-        with self._reading() as db:
-            found = db.execute("SELECT seq FROM sqlite_sequence WHERE name = 'entry_change'").get
-            return int(found or 0)
+        found = self._db.execute("SELECT seq FROM sqlite_sequence WHERE name = 'entry_change'").get
+        return int(found or 0)
 
     def marks(self, *, after: int = 0, limit: int = 10_000) -> list[tuple[int, int]]:
         """Return (number, mark) of the entries above a number, by number: another content has another mark."""
-        with self._reading() as db:
-            rows: Iterable[Any] = db.execute(
-                "SELECT number, kind, sha256 FROM entry WHERE number > ? ORDER BY number LIMIT ?", (after, limit)
-            )
-            return [(number, mark_of(kind, sha256)) for number, kind, sha256 in rows]
+        rows: Iterable[Any] = self._db.execute(
+            "SELECT number, kind, sha256 FROM entry WHERE number > ? ORDER BY number LIMIT ?", (after, limit)
+        )
+        return [(number, mark_of(kind, sha256)) for number, kind, sha256 in rows]
 
     def by_number(self, numbers: Iterable[int]) -> dict[int, EntryTexts]:
         """Return entries by number; those that are gone are left out."""
-        with self._reading() as db:
-            return entries_by_number(db, numbers)
+        return entries_by_number(self._db, numbers)
 
 
 def read_entry_marks(db: apsw.Connection, numbers: Collection[int]) -> dict[int, int]:

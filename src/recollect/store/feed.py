@@ -47,46 +47,39 @@ class TextFeed(PooledReader):
 
         A database that was derived again has another one: keys read before mean nothing in it.
         """
-        with self._reading() as db:
-            return _derivation_id(db)
+        return _derivation_id(self._db)
 
     def detectors(self) -> str:
         """Return the fingerprint of the detectors that all derived text is redacted by, "" where none is known."""
-        with self._reading() as db:
-            return detectors_of(db)
+        return detectors_of(self._db)
 
     def last_change(self) -> int:
         """Return the newest id of the change log, 0 when there is none."""
-        with self._reading() as db:
-            return last_change(db)
+        return last_change(self._db)
 
     def changes_since(self, position: int, *, limit: int = 10_000) -> list[ChangeRange]:
         """Return the entries of the change log after a position, oldest first."""
-        with self._reading() as db:
-            rows: Iterable[Any] = db.execute(
-                "SELECT id, session, first_seq, last_seq FROM change WHERE id > ? ORDER BY id LIMIT ?",
-                (position, limit),
-            )
-            return [ChangeRange(*row) for row in rows]
+        rows: Iterable[Any] = self._db.execute(
+            "SELECT id, session, first_seq, last_seq FROM change WHERE id > ? ORDER BY id LIMIT ?",
+            (position, limit),
+        )
+        return [ChangeRange(*row) for row in rows]
 
     def sessions_newest_first(self) -> list[int]:
         """Return the numbers of all sessions, those that ended last first."""
-        with self._reading() as db:
-            rows: Iterable[Any] = db.execute(
-                "SELECT number FROM session ORDER BY coalesce(ended_at, started_at, 0) DESC, number DESC"
-            )
-            return [number for (number,) in rows]
+        rows: Iterable[Any] = self._db.execute(
+            "SELECT number FROM session ORDER BY coalesce(ended_at, started_at, 0) DESC, number DESC"
+        )
+        return [number for (number,) in rows]
 
     def count_of_kinds(self, kinds: Iterable[str], ranges: Iterable[KeyRange]) -> int:
         """Return how many events of these kinds that a search may find have a key in the ranges."""
         statement = f"SELECT count(*) FROM event WHERE key BETWEEN ? AND ? AND {_of_kinds(kinds)}"
-        with self._reading() as db:
-            return sum(int(db.execute(statement, both).get) for both in ranges)
+        return sum(int(self._db.execute(statement, both).get) for both in ranges)
 
     def has_of_kinds(self, kinds: Iterable[str]) -> bool:
         """Return whether there is any event of these kinds that a search may find."""
-        with self._reading() as db:
-            return bool(db.execute(f"SELECT EXISTS (SELECT 1 FROM event WHERE {_of_kinds(kinds)})").get)
+        return bool(self._db.execute(f"SELECT EXISTS (SELECT 1 FROM event WHERE {_of_kinds(kinds)})").get)
 
     def events_of_kinds(self, kinds: Iterable[str], ranges: Iterable[KeyRange]) -> Iterator[FeedEvent]:
         """Yield those events, in the order of the ranges, by key. No transaction stays open between batches."""
@@ -108,8 +101,7 @@ class TextFeed(PooledReader):
 
     def position(self, consumer: str) -> int:
         """Return how far a consumer is, 0 for one that is not known."""
-        with self._reading() as db:
-            return position_of(db, consumer)
+        return position_of(self._db, consumer)
 
     def acknowledge(self, consumer: str, position: int, *, derivation_id: str) -> bool:
         """Record how far a consumer is, so that the change log keeps what it has not taken; False where the database
@@ -153,16 +145,14 @@ class ChangeFollower(PooledReader):
 
     def version(self) -> int:
         """Return a number that is another one after every commit of another connection."""
-        with self._reading() as db:
-            return int(db.pragma("data_version"))
+        return int(self._db.pragma("data_version"))
 
     def sessions_since(self, at: int) -> list[SessionNews]:
         """Return the sessions that changed or were analysed at or after an instant, the earliest change first."""
-        with self._reading() as db:
-            rows = db.execute(
-                "SELECT uid, next_seq, coalesce(ingested_at, 0), coalesce(analyzed_at, 0) FROM session "
-                "WHERE next_seq > 0 AND (coalesce(ingested_at, 0) >= ?1 OR coalesce(analyzed_at, 0) >= ?1) "
-                "ORDER BY max(coalesce(ingested_at, 0), coalesce(analyzed_at, 0)), uid",
-                (at,),
-            )
-            return [SessionNews(unpack_text(uid), *rest) for uid, *rest in rows]
+        rows = self._db.execute(
+            "SELECT uid, next_seq, coalesce(ingested_at, 0), coalesce(analyzed_at, 0) FROM session "
+            "WHERE next_seq > 0 AND (coalesce(ingested_at, 0) >= ?1 OR coalesce(analyzed_at, 0) >= ?1) "
+            "ORDER BY max(coalesce(ingested_at, 0), coalesce(analyzed_at, 0)), uid",
+            (at,),
+        )
+        return [SessionNews(unpack_text(uid), *rest) for uid, *rest in rows]

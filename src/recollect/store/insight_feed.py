@@ -168,14 +168,12 @@ _WORK = frozenset({"user_message", "assistant_message", "thinking", "tool_call",
 _END_OF_SESSION = (1 << SEQ_BITS) - 1
 
 
-@with_store_errors
 class SessionFeed(PooledReader):
     """Gives sessions to distil. One thread's."""
 
     def __init__(self, home: Path | ReadPool, archive: ChunkReader | None, redactor: TextRedactor | None) -> None:
         """archive, redactor: as in `open_reader`. Raises SchemaTooNew, StoreCorrupt, StoreLocked, StoreError."""
         super().__init__(home)
-        self._db = self._pool.get()
         self._archive = archive
         self._redactor = redactor
         self._hashes: dict[SourceLocation, str] = {}

@@ -197,12 +197,11 @@ class InsightReader(PooledReader):
 
     def digest(self, uid: str) -> Digest | None:
         """Return the digest of a session by uid or a unique prefix."""
-        with self._reading() as db:
-            rows: list[Any] = db.execute("SELECT json FROM digests WHERE session_uid = ?", (uid,)).fetchall()
-            if not rows and uid:
-                rows = db.execute(
-                    "SELECT json FROM digests WHERE session_uid >= ? AND session_uid < ? LIMIT 2", (uid, uid + _LAST)
-                ).fetchall()
+        rows: list[Any] = self._db.execute("SELECT json FROM digests WHERE session_uid = ?", (uid,)).fetchall()
+        if not rows and uid:
+            rows = self._db.execute(
+                "SELECT json FROM digests WHERE session_uid >= ? AND session_uid < ? LIMIT 2", (uid, uid + _LAST)
+            ).fetchall()
         return _decode_digest(rows[0][0]) if len(rows) == 1 else None
 
     def digests(self, uids: Iterable[str]) -> Iterator[Digest]:
@@ -256,13 +255,12 @@ class InsightReader(PooledReader):
         """Return the episodes that changed a file of this name, in any folder; nothing revoked."""
         if not file_name:
             return []
-        with self._reading() as db:
-            # Where the column is nearly full, what it leaves out may have the name.
-            rows: list[Any] = db.execute(
-                "SELECT data, repo, recorded_at FROM node JOIN analysis ON analysis.number = node.analysis "
-                "WHERE node.kind = ? AND revoked_at IS NULL AND (instr(paths, ?) OR length(paths) > ?) ORDER BY id",
-                (_EPISODE, file_name, PATHS_CHARS // 2),
-            ).fetchall()
+        # Where the column is nearly full, what it leaves out may have the name.
+        rows: list[Any] = self._db.execute(
+            "SELECT data, repo, recorded_at FROM node JOIN analysis ON analysis.number = node.analysis "
+            "WHERE node.kind = ? AND revoked_at IS NULL AND (instr(paths, ?) OR length(paths) > ?) ORDER BY id",
+            (_EPISODE, file_name, PATHS_CHARS // 2),
+        ).fetchall()
         kept = [KeptNode(unpack_node(data), repo, recorded_at) for data, repo, recorded_at in rows]
         return [one for one in kept if isinstance(one.node, Episode) and _has_name(one.node, file_name)]
 
@@ -272,17 +270,16 @@ class InsightReader(PooledReader):
         repos: as in `EventFilter`. A path that was cut off with the end of a long column is left out.
         """
         found: dict[tuple[str, str], list[int]] = {}
-        with self._reading() as db:
-            condition, values = _of_analyses(db, NodeFilter(repos=repos))
-            rows: Iterable[Any] = db.execute(
-                "SELECT repo, paths, coalesce(ts, 0) FROM node JOIN analysis ON analysis.number = node.analysis "
-                f"WHERE node.kind = ? AND revoked_at IS NULL AND paths <> '' AND {condition}",
-                [_EPISODE, *values],
-            )
-            for repo, paths, ts in rows:
-                names = paths.split("\n")
-                for path in names[:-1] if len(paths) > PATHS_CHARS // 2 else names:
-                    found.setdefault((repo, path), []).append(ts)
+        condition, values = _of_analyses(self._db, NodeFilter(repos=repos))
+        rows: Iterable[Any] = self._db.execute(
+            "SELECT repo, paths, coalesce(ts, 0) FROM node JOIN analysis ON analysis.number = node.analysis "
+            f"WHERE node.kind = ? AND revoked_at IS NULL AND paths <> '' AND {condition}",
+            [_EPISODE, *values],
+        )
+        for repo, paths, ts in rows:
+            names = paths.split("\n")
+            for path in names[:-1] if len(paths) > PATHS_CHARS // 2 else names:
+                found.setdefault((repo, path), []).append(ts)
         edited = [EditedPath(repo, path, len(times), max(times)) for (repo, path), times in found.items()]
         return sorted(edited, key=lambda one: (-one.episodes, -one.last_at, one.repo, one.path))
 
@@ -295,9 +292,8 @@ class InsightReader(PooledReader):
         words: each must stand in the statement, the options or the reasons, in any case. ids: beginnings of ids, one is
         enough. after, before: times in [after, before), UTC microseconds.
         """
-        with self._reading() as db:
-            found = _kept_decisions(db, NodeFilter((), repos, sessions, after, before), words, ids)
-            links = _links(db, {repo for _, repo, *_ in found}, [row[0].id for row in found])
+        found = _kept_decisions(self._db, NodeFilter((), repos, sessions, after, before), words, ids)
+        links = _links(self._db, {repo for _, repo, *_ in found}, [row[0].id for row in found])
         held: dict[str, list[KeptLink]] = {}
         for kept in links:
             held.setdefault(kept.link.older, []).append(kept)
@@ -306,44 +302,40 @@ class InsightReader(PooledReader):
 
     def episodes_of(self, decisions: Iterable[str]) -> dict[str, tuple[str, ...]]:
         """Return the episodes that decisions led to, in order of id; those of none are left out."""
-        with self._reading() as db:
-            return _episodes_of(db, list(decisions))
+        return _episodes_of(self._db, list(decisions))
 
     def statements_of(self, decisions: Collection[str]) -> dict[str, str]:
         """Return what decisions say by their exact ids, whatever became of them."""
         found: dict[str, str] = {}
-        with self._reading() as db:
-            for names in _batches(sorted(decisions)):
-                rows: Iterable[Any] = db.execute(f"SELECT data FROM node WHERE id IN ({_marks(names)})", names)
-                kept = [unpack_node(data) for (data,) in rows]
-                added: Iterable[Any] = db.execute(
-                    f"SELECT json FROM added_decision WHERE id IN ({_marks(names)})", names
-                )
-                kept += [_decode_decision(text) for (text,) in added]
-                found.update((node.id, node.statement) for node in kept if isinstance(node, Decision))
+        for names in _batches(sorted(decisions)):
+            rows: Iterable[Any] = self._db.execute(f"SELECT data FROM node WHERE id IN ({_marks(names)})", names)
+            kept = [unpack_node(data) for (data,) in rows]
+            added: Iterable[Any] = self._db.execute(
+                f"SELECT json FROM added_decision WHERE id IN ({_marks(names)})", names
+            )
+            kept += [_decode_decision(text) for (text,) in added]
+            found.update((node.id, node.statement) for node in kept if isinstance(node, Decision))
         return found
 
     def paths_of(self, episodes: Collection[str]) -> dict[str, tuple[str, ...]]:
         """Return the paths of episodes by id."""
         found: dict[str, tuple[str, ...]] = {}
-        with self._reading() as db:
-            for names in _batches(sorted(episodes)):
-                rows: Iterable[Any] = db.execute(f"SELECT id, paths FROM node WHERE id IN ({_marks(names)})", names)
-                found.update((name, tuple(paths.split("\n")) if paths else ()) for name, paths in rows)
+        for names in _batches(sorted(episodes)):
+            rows: Iterable[Any] = self._db.execute(f"SELECT id, paths FROM node WHERE id IN ({_marks(names)})", names)
+            found.update((name, tuple(paths.split("\n")) if paths else ()) for name, paths in rows)
         return found
 
     def repo_nodes(self, repo: str) -> RepoNodes:
         """Return what relating needs of a repository, nothing revoked, added decisions too."""
-        with self._reading() as db:
-            lineage: dict[str, tuple[str, str]] = {
-                uid: (parent, root)
-                for uid, parent, root in db.execute(
-                    "SELECT session_uid, parent_uid, root_uid FROM analysis WHERE repo = ? ORDER BY session_uid",
-                    (repo,),
-                )
-            }
-            decisions, retractions = decisions_of(db, repo), retractions_of(db, repo=repo)
-            episodes = _nodes_of(db, repo, _EPISODE)
+        lineage: dict[str, tuple[str, str]] = {
+            uid: (parent, root)
+            for uid, parent, root in self._db.execute(
+                "SELECT session_uid, parent_uid, root_uid FROM analysis WHERE repo = ? ORDER BY session_uid",
+                (repo,),
+            )
+        }
+        decisions, retractions = decisions_of(self._db, repo), retractions_of(self._db, repo=repo)
+        episodes = _nodes_of(self._db, repo, _EPISODE)
         recorded_at = {node.id: at for node, at in (*decisions, *episodes)}
         last: dict[str, int] = {}
         for node, at in (*decisions, *episodes):
@@ -355,12 +347,11 @@ class InsightReader(PooledReader):
 
     def counts(self, scheme: int) -> AnalysisCounts:
         """Return how far distilling is."""
-        with self._reading() as db:
-            # A count always gives its one row.
-            analysed: Any = db.execute(
-                "SELECT count(*), coalesce(sum(scheme <> ?), 0) FROM analysis", (scheme,)
-            ).fetchone()
-            kept: Any = db.execute("SELECT count(*), coalesce(sum(revoked_at IS NOT NULL), 0) FROM node").fetchone()
+        # A count always gives its one row.
+        analysed: Any = self._db.execute(
+            "SELECT count(*), coalesce(sum(scheme <> ?), 0) FROM analysis", (scheme,)
+        ).fetchone()
+        kept: Any = self._db.execute("SELECT count(*), coalesce(sum(revoked_at IS NOT NULL), 0) FROM node").fetchone()
         return AnalysisCounts(*analysed, *kept)
 
 

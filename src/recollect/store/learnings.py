@@ -161,87 +161,76 @@ class LearningReader(PooledReader):
         """Return learnings with the evidence that holds, the newest evidence first."""
         terms, values = _condition(where)
         limit = -1 if where.limit is None else where.limit
-        with self._reading() as db:
-            rows: list[Any] = db.execute(
-                f"SELECT json FROM learning WHERE {terms} ORDER BY ts DESC, id LIMIT ? OFFSET ?",
-                [*values, limit, where.offset],
-            ).fetchall()
-            return [_with_evidence(db, text) for (text,) in rows]
+        rows: list[Any] = self._db.execute(
+            f"SELECT json FROM learning WHERE {terms} ORDER BY ts DESC, id LIMIT ? OFFSET ?",
+            [*values, limit, where.offset],
+        ).fetchall()
+        return [_with_evidence(self._db, text) for (text,) in rows]
 
     def learning(self, name: str) -> Learning | None:
         """Return a learning by its id, unique prefix, or its entry's uid."""
         wanted = _bare(name)
-        with self._reading() as db:
-            text: str | None = db.execute("SELECT json FROM learning WHERE id = ?", (wanted,)).get
-            if text is None and wanted:
-                rows: list[Any] = db.execute(
-                    "SELECT json FROM learning WHERE id >= ? AND id < ? LIMIT 2", (wanted, wanted + _LAST)
-                ).fetchall()
-                text = rows[0][0] if len(rows) == 1 else None
-            return None if text is None else _with_evidence(db, text)
+        text: str | None = self._db.execute("SELECT json FROM learning WHERE id = ?", (wanted,)).get
+        if text is None and wanted:
+            rows: list[Any] = self._db.execute(
+                "SELECT json FROM learning WHERE id >= ? AND id < ? LIMIT 2", (wanted, wanted + _LAST)
+            ).fetchall()
+            text = rows[0][0] if len(rows) == 1 else None
+        return None if text is None else _with_evidence(self._db, text)
 
     def named(self, beginning: str, *, limit: int = 5) -> list[str]:
         """Return the ids that begin so, in order."""
         wanted = _bare(beginning)
-        with self._reading() as db:
-            rows: Iterable[Any] = db.execute(
-                "SELECT id FROM learning WHERE id >= ? AND id < ? ORDER BY id LIMIT ?", (wanted, wanted + _LAST, limit)
-            )
-            return [learning_id for (learning_id,) in rows]
+        rows: Iterable[Any] = self._db.execute(
+            "SELECT id FROM learning WHERE id >= ? AND id < ? ORDER BY id LIMIT ?", (wanted, wanted + _LAST, limit)
+        )
+        return [learning_id for (learning_id,) in rows]
 
     def verdicts(self, learning_id: str) -> list[Verdict]:
         """Return what people said of a learning, oldest first."""
-        with self._reading() as db:
-            rows: Iterable[Any] = db.execute(
-                "SELECT json FROM verdict WHERE learning = ? ORDER BY at, nonce", (learning_id,)
-            )
-            return [decode_verdict(text) for (text,) in rows]
+        rows: Iterable[Any] = self._db.execute(
+            "SELECT json FROM verdict WHERE learning = ? ORDER BY at, nonce", (learning_id,)
+        )
+        return [decode_verdict(text) for (text,) in rows]
 
     def revoked(self, learning_id: str) -> list[LearningEvidence]:
         """Return the evidence that its session does not give any more."""
-        with self._reading() as db:
-            return list(evidence_of(db, learning_id, is_revoked=True))
+        return list(evidence_of(self._db, learning_id, is_revoked=True))
 
     def counts(self) -> dict[tuple[LearningKind, LearningState], int]:
         """Return how many learnings there are, by kind and state."""
-        with self._reading() as db:
-            rows: Iterable[Any] = db.execute("SELECT kind, state, count(*) FROM learning GROUP BY kind, state")
-            return {(kind, state): count for kind, state, count in rows}
+        rows: Iterable[Any] = self._db.execute("SELECT kind, state, count(*) FROM learning GROUP BY kind, state")
+        return {(kind, state): count for kind, state, count in rows}
 
     def jobs(self) -> JobCounts:
         """Return how much work there is."""
-        with self._reading() as db:
-            rows: list[Any] = db.execute(
-                "SELECT kind, state, count(*), min(due_at) FROM job GROUP BY kind, state"
-            ).fetchall()
-            waiting = [due_at for kind, state, _, due_at in rows if state == "waiting" and kind != "relate"]
-            return JobCounts({(kind, state): count for kind, state, count, _ in rows}, min(waiting, default=None))
+        rows: list[Any] = self._db.execute(
+            "SELECT kind, state, count(*), min(due_at) FROM job GROUP BY kind, state"
+        ).fetchall()
+        waiting = [due_at for kind, state, _, due_at in rows if state == "waiting" and kind != "relate"]
+        return JobCounts({(kind, state): count for kind, state, count, _ in rows}, min(waiting, default=None))
 
     def dead(self, *, limit: int = 20) -> list[Job]:
         """Return jobs that were given up, newest first, with the reason."""
-        with self._reading() as db:
-            rows: list[Any] = db.execute(
-                f"SELECT {JOB_COLUMNS} FROM job WHERE state = 'dead' ORDER BY due_at DESC, key LIMIT ?", (limit,)
-            ).fetchall()
-            return [job_of(row) for row in rows]
+        rows: list[Any] = self._db.execute(
+            f"SELECT {JOB_COLUMNS} FROM job WHERE state = 'dead' ORDER BY due_at DESC, key LIMIT ?", (limit,)
+        ).fetchall()
+        return [job_of(row) for row in rows]
 
     def quarantined(self, *, limit: int = 20) -> list[Quarantined]:
         """Return what was held back of a model's answers, newest first."""
-        with self._reading() as db:
-            rows: Iterable[Any] = db.execute(
-                "SELECT key, session_uid, at, reason, text FROM quarantine ORDER BY at DESC, key LIMIT ?", (limit,)
-            )
-            return [Quarantined(*row) for row in rows]
+        rows: Iterable[Any] = self._db.execute(
+            "SELECT key, session_uid, at, reason, text FROM quarantine ORDER BY at DESC, key LIMIT ?", (limit,)
+        )
+        return [Quarantined(*row) for row in rows]
 
     def quarantined_count(self) -> int:
         """Return how many of them there are."""
-        with self._reading() as db:
-            return int(db.execute("SELECT count(*) FROM quarantine").get)
+        return int(self._db.execute("SELECT count(*) FROM quarantine").get)
 
     def note(self, name: str) -> bytes:
         """Return a small value that learning keeps for itself, b"" for none."""
-        with self._reading() as db:
-            return read_note(db, name)
+        return read_note(self._db, name)
 
 
 def _with_evidence(db: apsw.Connection, text: str) -> Learning:

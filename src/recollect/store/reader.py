@@ -123,20 +123,18 @@ class Reader(SessionReader, SourceReader):
     def session_keys(self, numbers: Iterable[int]) -> dict[int, SessionKey]:
         """Return what ranking needs of sessions, by number; unknown numbers are left out."""
         wanted = list(numbers)
-        with self._reading() as db:
-            known: dict[int, SessionKey] = self._pool.remembered().setdefault("session keys", {})
-            missing = [number for number in wanted if number not in known]
-            if missing:
-                if len(known) > KEPT_SESSION_KEYS:
-                    known.clear()
-                    missing = wanted
-                known |= {**read_session_keys(db, missing), **read_entry_keys(db, missing)}
-            return {number: known[number] for number in wanted if number in known}
+        known: dict[int, SessionKey] = self._pool.remembered().setdefault("session keys", {})
+        missing = [number for number in wanted if number not in known]
+        if missing:
+            if len(known) > KEPT_SESSION_KEYS:
+                known.clear()
+                missing = wanted
+            known |= {**read_session_keys(self._db, missing), **read_entry_keys(self._db, missing)}
+        return {number: known[number] for number in wanted if number in known}
 
     def session_numbers(self, where: EventFilter) -> frozenset[int]:
         """Return the numbers of the sessions that a filter confines a question to."""
-        with self._reading() as db:
-            return read_session_numbers(db, where) | read_entry_numbers(db, where)
+        return read_session_numbers(self._db, where) | read_entry_numbers(self._db, where)
 
     def events(
         self, uid: str, *, first_seq: int = 0, limit: int | None = 1000, include_hidden: bool = False
@@ -181,30 +179,27 @@ class Reader(SessionReader, SourceReader):
     def record(self, uid: str, seq: int) -> bytes:
         """Return the exact bytes of the record of an event, b"" for none. They hold its secrets. Raises ArchiveError,
         RawGone."""
-        with self._reading() as db:
-            reader = self._parts(0)
-            for number in find_sessions(db, uid, limit=1):
-                for row in reader.by_key([(number << SEQ_BITS) + seq]):
-                    return reader.record(row)
-            return b""
+        reader = self._parts(0)
+        for number in find_sessions(self._db, uid, limit=1):
+            for row in reader.by_key([(number << SEQ_BITS) + seq]):
+                return reader.record(row)
+        return b""
 
     def outline_rows(self, uid: str, *, at: int, limit: int) -> tuple[list[TimelineEntry], int | None, int | None]:
         """Return the prompts, edits and cuts of a session around an event, see `store.timeline.read_outline`."""
-        with self._reading() as db:
-            for number in find_sessions(db, uid, limit=1):
-                return read_outline(db, self._events(), number, at, limit)
-            return [], None, None
+        for number in find_sessions(self._db, uid, limit=1):
+            return read_outline(self._db, self._events(), number, at, limit)
+        return [], None, None
 
     def seq_at(self, uid: str, ts: int) -> int:
         """Return the first event of a session at or after an instant, 0 for none."""
-        with self._reading() as db:
-            for number in find_sessions(db, uid, limit=1):
-                span = (number << SEQ_BITS, number << SEQ_BITS | _SEQ_MASK, ts)
-                key = db.execute(
-                    "SELECT key FROM event WHERE key BETWEEN ? AND ? AND ts >= ? ORDER BY key LIMIT 1", span
-                ).get
-                return int(key or 0) & _SEQ_MASK
-            return 0
+        for number in find_sessions(self._db, uid, limit=1):
+            span = (number << SEQ_BITS, number << SEQ_BITS | _SEQ_MASK, ts)
+            key = self._db.execute(
+                "SELECT key FROM event WHERE key BETWEEN ? AND ? AND ts >= ? ORDER BY key LIMIT 1", span
+            ).get
+            return int(key or 0) & _SEQ_MASK
+        return 0
 
     def listed(
         self, asked: SessionQuestion, *, costs: dict[str, float], limit: int, offset: int
@@ -212,15 +207,13 @@ class Reader(SessionReader, SourceReader):
         """Return a page of sessions in the requested order, and how many there are. costs: see `list_sessions`."""
         from recollect.store.session_lists import list_sessions  # no search needs it
 
-        with self._reading() as db:
-            return list_sessions(db, asked, costs, limit=limit, offset=offset)
+        return list_sessions(self._db, asked, costs, limit=limit, offset=offset)
 
     def family(self, session: Session) -> list[Relative]:
         """Return the family of a session, see `store.session_lists.read_family`."""
         from recollect.store.session_lists import read_family
 
-        with self._reading() as db:
-            return read_family(db, session)
+        return read_family(self._db, session)
 
     def agents(self) -> tuple[str, ...]:
         """Return the agents of stored sessions, the one with the most first."""
@@ -237,47 +230,41 @@ class Reader(SessionReader, SourceReader):
 
     def change_mark(self) -> str:
         """Return a text that is another one after something was ingested, analysed or forgotten."""
-        with self._reading() as db:
-            row: Any = db.execute(
-                "SELECT count(*), coalesce(max(ingested_at), 0), coalesce(max(analyzed_at), 0) FROM session"
-            ).fetchone()
-            return "-".join(map(str, (*row, last_change(db))))
+        row: Any = self._db.execute(
+            "SELECT count(*), coalesce(max(ingested_at), 0), coalesce(max(analyzed_at), 0) FROM session"
+        ).fetchone()
+        return "-".join(map(str, (*row, last_change(self._db))))
 
     def page(self, uid: str, *, first: int, limit: int) -> list[Event]:
         """Return a page of a session's events in order, from event number `first` on.
 
         `events` gives all with a number from there on, wherever they are in the order, for what follows a sync.
         """
-        with self._reading() as db:
-            number = find_session(db, uid)
-            reader = self._events()
-            batches = reader.from_place(number, first, limit=limit) if number is not None else ()
-            return [event for rows in batches for event in reader.events(rows)]
+        number = find_session(self._db, uid)
+        reader = self._events()
+        batches = reader.from_place(number, first, limit=limit) if number is not None else ()
+        return [event for rows in batches for event in reader.events(rows)]
 
     def order(self, uid: str) -> list[int]:
         """Return the numbers of a session's events in the order of `events`: a newer version of an event has a later
         number and the place of the first one.
         """
-        with self._reading() as db:
-            number = find_session(db, uid)
-            return [key & _SEQ_MASK for key in self._events().order_of(number)] if number is not None else []
+        number = find_session(self._db, uid)
+        return [key & _SEQ_MASK for key in self._events().order_of(number)] if number is not None else []
 
     def why_missing(self, uid: str, seq: int) -> str:
         """Return why nothing is shown under a number of a session, "" where it was never given."""
-        with self._reading() as db:
-            number = find_session(db, uid)
-            return why_missing(db, number, seq) if number is not None else ""
+        number = find_session(self._db, uid)
+        return why_missing(self._db, number, seq) if number is not None else ""
 
     def forgotten(self, uid: str) -> list[ForgottenPlace]:
         """Return where records of a session were forgotten, as far as that is known, in order."""
-        with self._reading() as db:
-            number = find_session(db, uid)
-            return read_forgotten(db, number) if number is not None else []
+        number = find_session(self._db, uid)
+        return read_forgotten(self._db, number) if number is not None else []
 
     def hit_texts(self) -> HitTexts:
         """Return what reads the texts of one answer, in one thread."""
-        with self._reading() as db:
-            return HitTexts(db, self._events())
+        return HitTexts(self._db, self._events())
 
     def timeline(
         self,
@@ -294,8 +281,7 @@ class Reader(SessionReader, SourceReader):
         A filter of exactly one session: in order of seq, from the start. Else in order of time, the newest
         `limit` events of [after, before), events without a time left out.
         """
-        with self._reading() as db:
-            return read_timeline(db, self._events(), where, Window(after, before, limit, offset, kinds))
+        return read_timeline(self._db, self._events(), where, Window(after, before, limit, offset, kinds))
 
     def usage(
         self, *, by: UsageBy, where: EventFilter, after: int | None, before: int | None, zone: tzinfo = UTC,
@@ -305,8 +291,7 @@ class Reader(SessionReader, SourceReader):
 
         model: only of this one.
         """
-        with self._reading() as db:
-            return read_usage(db, UsageQuestion(by, where, after, before, zone, model))
+        return read_usage(self._db, UsageQuestion(by, where, after, before, zone, model))
 
     def usage_trend(
         self, *, by: UsageBy, where: EventFilter, first: date, last: date, zone: tzinfo = UTC
@@ -314,18 +299,15 @@ class Reader(SessionReader, SourceReader):
         """Return the usage of whole days of a zone, day by day, and of as many days before them."""
         days = last - first + timedelta(days=1)
         after, before = (day_start(day, zone) for day in (first - days, last + timedelta(days=1)))
-        with self._reading() as db:
-            return read_usage_trend(db, UsageQuestion(by, where, after, before, zone), first, last)
+        return read_usage_trend(self._db, UsageQuestion(by, where, after, before, zone), first, last)
 
     def activity(self, asked: ActivityQuestion) -> ActivityReport:
         """Return when sessions worked."""
-        with self._reading() as db:
-            return read_activity(db, asked)
+        return read_activity(self._db, asked)
 
     def active_sessions(self, asked: ActivityQuestion, *, weekday: int, hour: int) -> tuple[str, ...]:
         """Return the uids of the sessions that worked in an hour of a weekday (0: Monday), most work first."""
-        with self._reading() as db:
-            return read_active_sessions(db, asked, weekday=weekday, hour=hour)
+        return read_active_sessions(self._db, asked, weekday=weekday, hour=hour)
 
     def events_for_index(self, changes: Iterable[ChangeRange] | None = None) -> Iterator[IndexEvent]:
         """Yield the events of change ranges, or (None) of the whole store, in order of key."""

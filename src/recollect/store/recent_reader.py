@@ -14,7 +14,7 @@ import msgspec
 from recollect.errors import StoreCorrupt
 from recollect.model.payloads import KINDS, Payload
 from recollect.store.bodies import decode_entry, open_frame, payload_without_record
-from recollect.store.connection import REBUILD_HINT, DatabaseHolder, store_errors, with_store_errors
+from recollect.store.connection import REBUILD_HINT, DatabaseHolder, store_errors
 from recollect.store.keys import (
     FAILED,
     HIDDEN,
@@ -33,7 +33,6 @@ _LAST_SEQ = (1 << SEQ_BITS) - 1
 _RESULT = KINDS.index("tool_result")
 
 
-@with_store_errors
 class RecentReader(DatabaseHolder):
     """Reads what a context is made of. One thread's; close it."""
 

@@ -320,26 +320,23 @@ class SessionReader(PooledReader):
 
     def session(self, uid: str) -> Session | None:
         """Return a session by its uid or a unique prefix of it (of the whole uid or of the native id)."""
-        with self._reading() as db:
-            number = find_session(db, uid)
-            return read_sessions(db, "number = ?", [number])[0] if number is not None else None
+        number = find_session(self._db, uid)
+        return read_sessions(self._db, "number = ?", [number])[0] if number is not None else None
 
     def first_folder(self, uid: str) -> str:
         """Return the folder in which a session began, as its agent wrote it; "" if unknown. uid: exact."""
-        with self._reading() as db:
-            packed: bytes | None = db.execute("SELECT facts FROM session WHERE uid = ?", (uid,)).get
-            facts = decode_facts(packed) if packed is not None else SessionFacts()
-            return facts.cwd_first or facts.cwd or facts.repo_root
+        packed: bytes | None = self._db.execute("SELECT facts FROM session WHERE uid = ?", (uid,)).get
+        facts = decode_facts(packed) if packed is not None else SessionFacts()
+        return facts.cwd_first or facts.cwd or facts.repo_root
 
     def nearest_sessions(self, uid: str, *, limit: int = 3) -> tuple[str, ...]:
         """Return the uids that begin like the requested one, newest first, for "did you mean"."""
-        with self._reading() as db:
-            _agent, _colon, native = uid.rpartition(":")
-            for size in filter(None, (len(native), *range(len(native) - 1, 2, -1))):
-                numbers = find_sessions(db, native[:size])
-                if numbers:
-                    return _uids(db, "number IN (SELECT value FROM carray(?))", [int_array(numbers)], limit)
-            return ()
+        _agent, _colon, native = uid.rpartition(":")
+        for size in filter(None, (len(native), *range(len(native) - 1, 2, -1))):
+            numbers = find_sessions(self._db, native[:size])
+            if numbers:
+                return _uids(self._db, "number IN (SELECT value FROM carray(?))", [int_array(numbers)], limit)
+        return ()
 
     def sessions(
         self,
@@ -354,72 +351,66 @@ class SessionReader(PooledReader):
 
         after/before: UTC microseconds; a session matches when it has a moment in [after, before).
         """
-        with self._reading() as db:
-            condition, values = session_condition(db, where, after=after, before=before)
-            total: int = db.execute(f"SELECT count(*) FROM session WHERE {condition}", values).get
-            page = read_sessions(db, f"{condition} {_NEWEST_FIRST} LIMIT ? OFFSET ?", [*values, limit, offset])
-            return tuple(page), total
+        condition, values = session_condition(self._db, where, after=after, before=before)
+        total: int = self._db.execute(f"SELECT count(*) FROM session WHERE {condition}", values).get
+        page = read_sessions(self._db, f"{condition} {_NEWEST_FIRST} LIMIT ? OFFSET ?", [*values, limit, offset])
+        return tuple(page), total
 
     def folders(self) -> set[str]:
         """Return the folders and repositories that sessions worked in."""
-        with self._reading() as db:
-            rows: Iterable[Any] = db.execute("SELECT facts FROM session")
-            facts = [decode_folders(packed) for (packed,) in rows]
+        rows: Iterable[Any] = self._db.execute("SELECT facts FROM session")
+        facts = [decode_folders(packed) for (packed,) in rows]
         return {place for one in facts for place in (one.repo_root, one.cwd or one.cwd_first) if place}
 
     def session_places(self) -> list[SessionPlace]:
         """Return where each session of a named repository worked."""
-        with self._reading() as db:
-            rows: Iterable[Any] = db.execute("SELECT number, repo, facts FROM session WHERE repo <> ''")
-            return [SessionPlace(number, repo, decode_folders(packed)) for number, repo, packed in rows]
+        rows: Iterable[Any] = self._db.execute("SELECT number, repo, facts FROM session WHERE repo <> ''")
+        return [SessionPlace(number, repo, decode_folders(packed)) for number, repo, packed in rows]
 
     def unanalysed(self, where: EventFilter) -> int:
         """Return how many sessions have no analysis, or were ingested since theirs. Evicted ones get none any more."""
-        with self._reading() as db:
-            condition, values = session_condition(db, where, after=None, before=None)
-            stale = "turn_count > 0 AND evicted_at IS NULL AND coalesce(ingested_at, 0) > coalesce(analyzed_at, -1)"
-            found: int = db.execute(f"SELECT count(*) FROM session WHERE {condition} AND {stale}", values).get
-            return found
+        condition, values = session_condition(self._db, where, after=None, before=None)
+        stale = "turn_count > 0 AND evicted_at IS NULL AND coalesce(ingested_at, 0) > coalesce(analyzed_at, -1)"
+        found: int = self._db.execute(f"SELECT count(*) FROM session WHERE {condition} AND {stale}", values).get
+        return found
 
     def stats(self) -> StoreStats:
         """Return what is stored, from the session rows and the ledger."""
-        with self._reading() as db:
-            kinds: Counter[str] = Counter()
-            sessions: Counter[str] = Counter()
-            subagents: Counter[str] = Counter()
-            events: Counter[str] = Counter()
-            rows: Iterable[Any] = db.execute("SELECT agent, parent_uid <> '', event_count, kind_counts FROM session")
-            for agent, is_subagent, count, kind_counts in rows:
-                sessions[agent] += 1
-                subagents[agent] += is_subagent
-                events[agent] += count
-                kinds.update(decode_counts(kind_counts))
-            sources: dict[str, tuple[int, int]] = {
-                agent: (count, size)
-                for agent, count, size in db.execute(
-                    "SELECT agent, count(*), coalesce(sum(bytes_seen), 0) FROM source LEFT JOIN revision "
-                    "ON revision.source = source.number AND revision.revision = source.revision GROUP BY agent"
-                )
-            }
-            agents = tuple(
-                AgentStats(agent, sessions[agent], subagents[agent], events[agent], *sources.get(agent, (0, 0)))
-                for agent in sorted(sessions.keys() | sources.keys())
+        kinds: Counter[str] = Counter()
+        sessions: Counter[str] = Counter()
+        subagents: Counter[str] = Counter()
+        events: Counter[str] = Counter()
+        rows: Iterable[Any] = self._db.execute("SELECT agent, parent_uid <> '', event_count, kind_counts FROM session")
+        for agent, is_subagent, count, kind_counts in rows:
+            sessions[agent] += 1
+            subagents[agent] += is_subagent
+            events[agent] += count
+            kinds.update(decode_counts(kind_counts))
+        sources: dict[str, tuple[int, int]] = {
+            agent: (count, size)
+            for agent, count, size in self._db.execute(
+                "SELECT agent, count(*), coalesce(sum(bytes_seen), 0) FROM source LEFT JOIN revision "
+                "ON revision.source = source.number AND revision.revision = source.revision GROUP BY agent"
             )
-            first, last = db.execute("SELECT min(started_at), max(ended_at) FROM session").fetchone()  # type: ignore[misc]
-            return StoreStats(
-                agents=agents,
-                kind_counts=dict(kinds.most_common()),
-                defects=_sums(db, "SELECT code, sum(count) FROM defect_count GROUP BY code ORDER BY 2 DESC, 1"),
-                redactions=_sums(db, "SELECT kind, sum(count) FROM redaction_count GROUP BY kind ORDER BY 2 DESC, 1"),
-                first_event=first,
-                last_event=last,
-                database_bytes=sum(path.stat().st_size for path in self._pool.home.glob(f"{DATABASE_NAME}*")),
-                drift=read_drift(db),
-            )
+        }
+        agents = tuple(
+            AgentStats(agent, sessions[agent], subagents[agent], events[agent], *sources.get(agent, (0, 0)))
+            for agent in sorted(sessions.keys() | sources.keys())
+        )
+        first, last = self._db.execute("SELECT min(started_at), max(ended_at) FROM session").fetchone()  # type: ignore[misc]
+        return StoreStats(
+            agents=agents,
+            kind_counts=dict(kinds.most_common()),
+            defects=_sums(self._db, "SELECT code, sum(count) FROM defect_count GROUP BY code ORDER BY 2 DESC, 1"),
+            redactions=_sums(self._db, "SELECT kind, sum(count) FROM redaction_count GROUP BY kind ORDER BY 2 DESC, 1"),
+            first_event=first,
+            last_event=last,
+            database_bytes=sum(path.stat().st_size for path in self._pool.home.glob(f"{DATABASE_NAME}*")),
+            drift=read_drift(self._db),
+        )
 
     def names(self, of: str) -> tuple[str, ...]:
         """Return names of sessions ("agent", "repo", "branch", "tag", "tool"), "noted_repo" or "collection"."""
-        with self._reading() as db:
-            columns = " UNION ".join(f"SELECT {column} FROM {table}" for table, column in _NAMES[of])
-            rows: Iterable[Any] = db.execute(f"{columns} ORDER BY 1")
-            return tuple(name for (name,) in rows if name and isinstance(name, str))
+        columns = " UNION ".join(f"SELECT {column} FROM {table}" for table, column in _NAMES[of])
+        rows: Iterable[Any] = self._db.execute(f"{columns} ORDER BY 1")
+        return tuple(name for (name,) in rows if name and isinstance(name, str))

@@ -422,20 +422,18 @@ class SourceReader(PooledReader):
 
     def sources(self, agent: str = "", *, session: str = "") -> list[SourceRow]:
         """Return every known source (of an agent, of one of its sessions by its native id), without parser state."""
-        with self._reading() as db:
-            columns = SOURCE_COLUMNS.replace(" state,", " x'',")
-            rows: Iterable[Any] = db.execute(
-                f"SELECT {columns} FROM source WHERE (?1 = '' OR agent = ?1) AND (?2 = '' OR session = ?2) "
-                "ORDER BY agent, path",
-                (agent, pack_text(session)),
-            )
-            return [source_row(row) for row in rows]
+        columns = SOURCE_COLUMNS.replace(" state,", " x'',")
+        rows: Iterable[Any] = self._db.execute(
+            f"SELECT {columns} FROM source WHERE (?1 = '' OR agent = ?1) AND (?2 = '' OR session = ?2) "
+            "ORDER BY agent, path",
+            (agent, pack_text(session)),
+        )
+        return [source_row(row) for row in rows]
 
     def parsed_by(self) -> list[tuple[str, int]]:
         """Return each agent with every version of a parser that read records of it."""
-        with self._reading() as db:
-            rows: Iterable[Any] = db.execute("SELECT DISTINCT agent, parser_version FROM source WHERE records > 0")
-            return list(rows)
+        rows: Iterable[Any] = self._db.execute("SELECT DISTINCT agent, parser_version FROM source WHERE records > 0")
+        return list(rows)
 
     def ledgers(self, source_id: str = "") -> Iterator[LedgerRow]:
         """Yield the ledger of every revision of every source (one source after the other), or of one."""
@@ -457,14 +455,13 @@ class SourceReader(PooledReader):
 
     def defects(self, source_id: str = "", *, limit: int = 1000) -> list[DefectRow]:
         """Return the stored defects (of one source), in order of place."""
-        with self._reading() as db:
-            rows: Iterable[Any] = db.execute(
-                "SELECT source_id, path, d.revision, record, offset, code, detail FROM defect d "
-                "JOIN source s ON s.number = d.source WHERE ?1 = '' OR source_id = ?1 "
-                "ORDER BY path, source, d.revision, record, offset, code LIMIT ?2",
-                (source_id, limit),
-            )
-            return [DefectRow(source, unpack_text(path), *rest) for source, path, *rest in rows]
+        rows: Iterable[Any] = self._db.execute(
+            "SELECT source_id, path, d.revision, record, offset, code, detail FROM defect d "
+            "JOIN source s ON s.number = d.source WHERE ?1 = '' OR source_id = ?1 "
+            "ORDER BY path, source, d.revision, record, offset, code LIMIT ?2",
+            (source_id, limit),
+        )
+        return [DefectRow(source, unpack_text(path), *rest) for source, path, *rest in rows]
 
     def event_places(self, source_id: str) -> Iterator[EventPlace]:
         """Yield the places of the records of a source's stored events, hidden ones too, for `verify`."""
@@ -482,20 +479,17 @@ class SourceReader(PooledReader):
 
     def changes_after(self, consumer: str, *, limit: int = 10_000) -> list[ChangeRange]:
         """Return the entries of the change log that a consumer has not acknowledged, oldest first."""
-        with self._reading() as db:
-            rows: Iterable[Any] = db.execute(
-                "SELECT id, session, first_seq, last_seq FROM change "
-                "WHERE id > coalesce((SELECT position FROM consumer WHERE name = ?), 0) ORDER BY id LIMIT ?",
-                (consumer, limit),
-            )
-            return [ChangeRange(*row) for row in rows]
+        rows: Iterable[Any] = self._db.execute(
+            "SELECT id, session, first_seq, last_seq FROM change "
+            "WHERE id > coalesce((SELECT position FROM consumer WHERE name = ?), 0) ORDER BY id LIMIT ?",
+            (consumer, limit),
+        )
+        return [ChangeRange(*row) for row in rows]
 
     def chunks(self, source_id: str, revision: int) -> list[tuple[ChunkPlace, bool]]:
         """Return the chunks of a revision in order with their place; the flag tells an open delta."""
-        with self._reading() as db:
-            return revision_chunks(db, source_id, revision)
+        return revision_chunks(self._db, source_id, revision)
 
     def last_change(self) -> int:
         """Return the newest id of the change log, 0 when there is none."""
-        with self._reading() as db:
-            return last_change(db)
+        return last_change(self._db)

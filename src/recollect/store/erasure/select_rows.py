@@ -11,7 +11,7 @@ import msgspec
 
 from recollect.model.events import Event
 from recollect.model.insights.nodes import Decision
-from recollect.store.connection import DatabaseHolder, store_errors, with_store_errors
+from recollect.store.connection import DatabaseHolder, store_errors
 from recollect.store.documents import place_of
 from recollect.store.entries import read_entry_marks
 from recollect.store.erasure.insight_rows import Leaving, resting_on
@@ -73,7 +73,6 @@ class EventFact(NamedTuple):
     sha: bytes
 
 
-@with_store_errors
 class SelectionReader(DatabaseHolder):
     """Reads with a connection of its own. Not thread safe; close it."""
 
