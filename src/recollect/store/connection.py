@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FunctionType
@@ -32,6 +32,7 @@ CACHE_KIB = 16 * 1024
 READABLE_FROM = "readable_from"
 """The key in `meta` of the oldest schema whose programs can read this database; without it, the tables tell."""
 Mode = Literal["write", "read"]
+Bindings = Sequence[Any] | Mapping[str, Any]
 Synchronous = Literal["FULL", "NORMAL"]
 REBUILD_HINT = "run `recollect repair`: everything derived comes from the archive"
 LOST_HINT = "`recollect sync` rebuilds the sessions from the archive; notes, facts, diaries and pins were only "
@@ -62,6 +63,16 @@ def with_store_errors(cls: type[_Class]) -> type[_Class]:
         if isinstance(method, FunctionType) and not name.startswith("_") and not method.__code__.co_flags & _GENERATOR:
             setattr(cls, name, store_errors()(method))
     return cls
+
+
+def query(db: apsw.Connection, statement: str, values: Bindings = ()) -> Any:
+    """Return a cursor over the rows of a statement, of types that only the statement knows."""
+    return db.execute(statement, values)
+
+
+def column(db: apsw.Connection, statement: str, values: Bindings = ()) -> list[Any]:
+    """Return the values of a statement that gives one column."""
+    return [value for (value,) in db.execute(statement, values)]
 
 
 @contextmanager

@@ -16,6 +16,7 @@ from recollect.model.learnings.entries import EntryDraft
 from recollect.store.connection import (
     DatabaseHolder,
     Mode,
+    column,
     open_to_read,
     store_errors,
     transaction,
@@ -218,8 +219,7 @@ class DocumentStore(DatabaseHolder):
 
     def collections(self) -> list[Collection]:
         """Return all collections by name."""
-        rows: Any = self._db.execute("SELECT json FROM collection ORDER BY name").fetchall()
-        return [_collection(text) for (text,) in rows]
+        return [_collection(text) for text in column(self._db, "SELECT json FROM collection ORDER BY name")]
 
     def documents(self, name: str, *, below: Sequence[str] | None = None) -> dict[str, StoredDocument]:
         """Return a collection's files by path. below: only these paths and those below them."""
@@ -247,8 +247,7 @@ class DocumentStore(DatabaseHolder):
 
     def kept_out(self) -> frozenset[bytes]:
         """Return the marks of documents that were forgotten, see `path_mark`."""
-        rows: Any = self._db.execute("SELECT id FROM document_kept_out").fetchall()
-        return frozenset(mark for (mark,) in rows)
+        return frozenset(column(self._db, "SELECT id FROM document_kept_out"))
 
     @contextmanager
     def transaction(self) -> Iterator[None]:

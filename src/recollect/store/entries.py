@@ -19,7 +19,7 @@ import msgspec
 from recollect.errors import BrokenInvariant
 from recollect.model.learnings.entries import ENTRY_KINDS, ENTRY_PART_CHARS, EntryDraft, EntryKind
 from recollect.store.compression import compress, unpack
-from recollect.store.connection import PooledReader, store_errors
+from recollect.store.connection import PooledReader, column, query, store_errors
 from recollect.store.keys import ENTRY_BASE, SEQ_BITS
 from recollect.store.rows import EventFilter, HitText, SessionKey
 from recollect.store.sessions import containing, int_array
@@ -195,13 +195,11 @@ class EntryReader(PooledReader):
 
     def agents(self) -> tuple[str, ...]:
         """Return whose entries there are: slugs of agents, and names of people who keep a diary."""
-        rows: Iterable[Any] = self._db.execute("SELECT DISTINCT agent FROM entry")
-        return tuple(agent for (agent,) in rows)
+        return tuple(column(self._db, "SELECT DISTINCT agent FROM entry"))
 
     def counts(self) -> dict[str, int]:
         """Return how many entries there are, by kind."""
-        rows: Iterable[Any] = self._db.execute("SELECT kind, count(*) FROM entry GROUP BY kind ORDER BY 1")
-        return dict(rows)
+        return dict(query(self._db, "SELECT kind, count(*) FROM entry GROUP BY kind ORDER BY 1"))
 
 
 def _read_entry_shards(db: apsw.Connection) -> tuple[str, ...]:
@@ -308,8 +306,7 @@ def _by_number(db: apsw.Connection, numbers: Iterable[int]) -> list[EntryTexts]:
 
 
 def _stored(db: apsw.Connection, condition: str, values: Sequence[Any]) -> list[StoredEntry]:
-    rows: Iterable[Any] = db.execute(f"SELECT {_COLUMNS} FROM entry WHERE {condition}", values)
-    return [StoredEntry(*row) for row in rows]
+    return [StoredEntry(*row) for row in query(db, f"SELECT {_COLUMNS} FROM entry WHERE {condition}", values)]
 
 
 def _with_texts(db: apsw.Connection, entries: Sequence[StoredEntry]) -> list[EntryTexts]:

@@ -19,6 +19,7 @@ from recollect.model.payloads import KINDS, Payload, ToolResult, UserMessage
 from recollect.model.text import one_line
 from recollect.model.undone import Step, step_of, undone
 from recollect.store.bodies import BlockBody, BlockEntry, decode_bodies_at_once, decode_frame, payload_without_record
+from recollect.store.connection import column
 from recollect.store.event_order import LightRow, in_canonical_order, rows_of
 from recollect.store.keys import (
     EVICTED,
@@ -62,10 +63,7 @@ def mark_earlier(db: apsw.Connection) -> None:
     if db.execute("SELECT EXISTS (SELECT 1 FROM meta WHERE key = ?)", (_MARKED,)).get:
         return
     with db:
-        rows: list[Any] = db.execute(
-            "SELECT number FROM session WHERE instr(kind_counts, ?) > 0", (f'"{REWIND}"',)
-        ).fetchall()
-        for (number,) in rows:
+        for number in column(db, "SELECT number FROM session WHERE instr(kind_counts, ?) > 0", (f'"{REWIND}"',)):
             mark_undone(db, number)
         db.execute("INSERT INTO meta VALUES (?, 'marked')", (_MARKED,))
 
@@ -221,10 +219,7 @@ class OwnCalls:
     def _known(self) -> set[bytes]:
         if self._session.is_new:
             return set()
-        rows: list[Any] = self._db.execute(
-            "SELECT call FROM own_call WHERE session = ?", (self._session.number,)
-        ).fetchall()
-        return {call for (call,) in rows}
+        return set(column(self._db, "SELECT call FROM own_call WHERE session = ?", (self._session.number,)))
 
     def _has_other_sources(self) -> bool:
         statement = "SELECT EXISTS (SELECT 1 FROM session_source WHERE session = ? AND source <> ?)"

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import apsw
 
 from recollect.errors import StoreError
-from recollect.store.connection import has_database, open_database, open_to_write
+from recollect.store.connection import has_database, open_database, open_to_write, query
 from recollect.store.keys import SEQ_BITS
 from recollect.store.slices import EventDraft, RecordPlace
 
@@ -115,10 +115,9 @@ class Naming:
         wanted = frozenset(names)
         if not wanted:
             return
-        rows: Iterable[tuple[Any, ...]] = self._db.execute(
-            _SELECT, (self._session, apsw.carray(tuple({name[-ID_TAIL_BYTES:] for name in wanted})))
-        )
-        for name, *rest in rows:
+        for name, *rest in query(
+            self._db, _SELECT, (self._session, apsw.carray(tuple({name[-ID_TAIL_BYTES:] for name in wanted})))
+        ):
             if name in wanted:
                 self.known.setdefault(name, []).append(KnownEvent(*rest))
 

@@ -25,7 +25,7 @@ from recollect.store.bodies import (
     open_frame,
     payload_without_record,
 )
-from recollect.store.connection import REBUILD_HINT
+from recollect.store.connection import REBUILD_HINT, query
 from recollect.store.event_order import first_versions
 from recollect.store.keys import (
     EVICTED_BLOCK,
@@ -383,10 +383,9 @@ class EventReader:
         keys = {_frame_key(row) for row in rows if row.block != EVICTED_BLOCK} - self._frames.keys()
         if not 1 < len(keys) <= _KEPT_FRAMES:
             return
-        found: Iterable[Any] = self._db.execute(
-            "SELECT key, data FROM block WHERE key IN (SELECT value FROM carray(?))", (int_array(keys),)
-        )
-        for key, data in found:
+        for key, data in query(
+            self._db, "SELECT key, data FROM block WHERE key IN (SELECT value FROM carray(?))", (int_array(keys),)
+        ):
             self._keep_frame(key, data)
 
     def _keep_frame(self, key: int, data: bytes | None) -> list[msgspec.Raw]:

@@ -11,7 +11,7 @@ import apsw
 
 from recollect.model.events import Event
 from recollect.model.payloads import KINDS, Payload
-from recollect.store.connection import PooledReader, ReadPool, open_to_write
+from recollect.store.connection import PooledReader, ReadPool, column, open_to_write
 from recollect.store.entries import EntryFeed
 from recollect.store.events import EventReader
 from recollect.store.keys import KIND_MASK, NOT_INDEXED, SEQ_BITS, unpack_text
@@ -67,10 +67,9 @@ class TextFeed(PooledReader):
 
     def sessions_newest_first(self) -> list[int]:
         """Return the numbers of all sessions, those that ended last first."""
-        rows: Iterable[Any] = self._db.execute(
-            "SELECT number FROM session ORDER BY coalesce(ended_at, started_at, 0) DESC, number DESC"
+        return column(
+            self._db, "SELECT number FROM session ORDER BY coalesce(ended_at, started_at, 0) DESC, number DESC"
         )
-        return [number for (number,) in rows]
 
     def count_of_kinds(self, kinds: Iterable[str], ranges: Iterable[KeyRange]) -> int:
         """Return how many events of these kinds that a search may find have a key in the ranges."""

@@ -14,7 +14,7 @@ from recollect.late import late_call
 from recollect.model.insights.digests import Digest
 from recollect.model.insights.nodes import NODE_KINDS, Binding, Decision, Episode, Link, Node, kind_of_node
 from recollect.model.insights.signals import SIGNAL_KINDS, Signal, kind_of_signal
-from recollect.store.connection import open_to_write, with_store_errors
+from recollect.store.connection import open_to_write, query, with_store_errors
 from recollect.store.insights import (
     CONSUMER,
     PATHS_CHARS,
@@ -296,10 +296,9 @@ class InsightWriter:
                 for x in links
             ],
         )  # fmt: skip
-        rows: Iterable[Any] = self._db.execute(
-            "SELECT older, newer, relation FROM link WHERE repo = ? AND revoked_at IS NULL", (repo,)
-        )
-        gone = set(rows) - {(x.older, x.newer, x.relation) for x in links}
+        gone = set(
+            query(self._db, "SELECT older, newer, relation FROM link WHERE repo = ? AND revoked_at IS NULL", (repo,))
+        ) - {(x.older, x.newer, x.relation) for x in links}
         self._db.executemany(
             "UPDATE link SET revoked_at = ? WHERE older = ? AND newer = ? AND relation = ?",
             [(now_us, *link) for link in sorted(gone)],

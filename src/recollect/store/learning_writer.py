@@ -18,6 +18,7 @@ from recollect.model.learnings.learnings import Learning
 from recollect.model.learnings.notes import Batch
 from recollect.ready_blocks import EVERY_FOLDER
 from recollect.store.connection import (
+    column,
     open_database,
     store_errors,
     transaction,
@@ -111,10 +112,7 @@ class LearningStore:
 
     def of_repo(self, repo: str, *, limit: int) -> list[str]:
         """Return the ids of the learnings of a repository ("": of the user), the newest evidence first."""
-        rows: Iterable[Any] = self._db.execute(
-            "SELECT id FROM learning WHERE repo = ? ORDER BY ts DESC, id LIMIT ?", (repo, limit)
-        )
-        return [learning_id for (learning_id,) in rows]
+        return column(self._db, "SELECT id FROM learning WHERE repo = ? ORDER BY ts DESC, id LIMIT ?", (repo, limit))
 
     def decisions(self, repo: str) -> list[Decision]:
         """Return the decisions of a repository that are neither revoked nor undone."""
@@ -257,10 +255,7 @@ def renew_evidence(db: apsw.Connection, learning_id: str, session_uid: str) -> N
 
 def _left_behind_in(db: apsw.Connection, learning_id: str) -> list[str]:
     """Return the sessions that say of a learning that they left it behind."""
-    rows: Iterable[Any] = db.execute(
-        f"SELECT session_uid FROM learning_sighting WHERE learning = ? AND {_IS_UNDONE}", (learning_id,)
-    )
-    return [uid for (uid,) in rows]
+    return column(db, f"SELECT session_uid FROM learning_sighting WHERE learning = ? AND {_IS_UNDONE}", (learning_id,))
 
 
 def _row(learning: Learning) -> tuple[Any, ...]:

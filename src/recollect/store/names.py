@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
-from recollect.store.connection import open_to_read
+from recollect.store.connection import open_to_read, query
 from recollect.store.keys import unpack_text
 
 NameKind = Literal["session", "source"]
@@ -38,6 +38,5 @@ def _names(home: Path, asked: Iterable[tuple[NameKind, str, tuple[int, ...]]]) -
     with open_to_read(home) as db:
         for kind, where, values in asked:
             statement = f"SELECT number, {_COLUMN[kind]} FROM {kind} WHERE {where}"
-            rows: Iterable[Any] = db.execute(statement, values)
-            found += [StoredName(kind, number, unpack_text(text)) for number, text in rows]
+            found += [StoredName(kind, number, unpack_text(text)) for number, text in query(db, statement, values)]
     return found

@@ -19,7 +19,7 @@ import msgspec
 from recollect.model.learnings.entries import ENTRY_PART_CHARS, EntryDraft
 from recollect.model.learnings.names import normal_name, normal_predicate
 from recollect.model.learnings.notes import Batch, BatchKind, DiaryEntry, EarlierEnd, Fact
-from recollect.store.connection import open_database, open_to_read, store_errors, transaction, withdraw_ready
+from recollect.store.connection import column, open_database, open_to_read, store_errors, transaction, withdraw_ready
 from recollect.store.entries import put_entries
 from recollect.store.insights import unpack_node
 from recollect.store.keys import SEQ_BITS, is_undone
@@ -381,8 +381,7 @@ class NoteReader:
 
     def batches(self) -> list[Batch]:
         """Return batches, newest first."""
-        rows: Any = self._db.execute("SELECT json FROM batch ORDER BY started_at DESC, id").fetchall()
-        return [_decode_batch(text) for (text,) in rows]
+        return [_decode_batch(text) for text in column(self._db, "SELECT json FROM batch ORDER BY started_at DESC, id")]
 
     def named_batches(self, name: str) -> list[Batch]:
         """Return the batch of an id, else those whose id begins so."""

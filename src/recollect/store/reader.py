@@ -14,7 +14,7 @@ from recollect.model.sessions import ForgottenPlace, Session
 from recollect.model.time import day_start
 from recollect.model.usage import ActivityReport, UsageReport, UsageTrend
 from recollect.store.activity import ActivityQuestion, read_active_sessions, read_activity
-from recollect.store.connection import ReadPool, store_errors
+from recollect.store.connection import ReadPool, column, store_errors
 from recollect.store.entries import EntryReader, read_entry_keys, read_entry_numbers, read_entry_texts
 from recollect.store.events import EventReader, EventRow, why_missing
 from recollect.store.keys import ENTRY_BASE, SEQ_BITS
@@ -219,8 +219,7 @@ class Reader(SessionReader, SourceReader):
         """Return the agents of stored sessions, the one with the most first."""
 
         def read(db: apsw.Connection) -> tuple[str, ...]:
-            rows: Iterable[Any] = db.execute("SELECT agent FROM session GROUP BY agent ORDER BY count(*) DESC, agent")
-            return tuple(agent for (agent,) in rows)
+            return tuple(column(db, "SELECT agent FROM session GROUP BY agent ORDER BY count(*) DESC, agent"))
 
         return self._remembered("agents by sessions", read)
 

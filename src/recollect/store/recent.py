@@ -20,7 +20,7 @@ from recollect.model.learnings.learnings import GIVEN_STATES, LearningEvidence
 from recollect.model.payloads import Payload
 from recollect.model.text import summary_of
 from recollect.store.compression import DAMAGED, decompress
-from recollect.store.connection import REBUILD_HINT
+from recollect.store.connection import REBUILD_HINT, column
 
 TOLD_NOTE = "told"
 """The note of what an agent is told of learning itself when a session starts, "" for nothing: blocks that were made
@@ -452,10 +452,7 @@ def newest_diary(
 
 def diary_agents(db: apsw.Connection, repo: str) -> list[str]:
     """Return the agents that wrote about a repository, or with "" about none."""
-    rows: list[Any] = db.execute(
-        "SELECT DISTINCT agent FROM diary WHERE repo = ? AND retired_at IS NULL ORDER BY agent", (repo,)
-    ).fetchall()
-    return [agent for (agent,) in rows]
+    return column(db, "SELECT DISTINCT agent FROM diary WHERE repo = ? AND retired_at IS NULL ORDER BY agent", (repo,))
 
 
 def _entry(row: tuple[Any, ...], is_elsewhere: Callable[[str], bool]) -> RecentDiary | None:

@@ -15,7 +15,7 @@ from recollect.model.capabilities import WITNESS_LANE
 from recollect.model.ids import session_uid
 from recollect.model.sessions import Session
 from recollect.paths import DATABASE_NAME
-from recollect.store.connection import PooledReader
+from recollect.store.connection import PooledReader, column, query
 from recollect.store.keys import pack_text, unpack_text
 from recollect.store.rows import (
     AgentStats,
@@ -69,9 +69,9 @@ def session_condition(
     values: list[Any] = []
     if where.agents:
         terms.append(_is_one_of("agent", (agent.lower() for agent in where.agents), values))
-    for column, wanted in (("repo", where.repos), ("git_branch", where.branches)):
+    for name, wanted in (("repo", where.repos), ("git_branch", where.branches)):
         if wanted:
-            terms.append(_is_one_of(column, containing(db, column, wanted), values))
+            terms.append(_is_one_of(name, containing(db, name, wanted), values))
     if where.sessions:
         numbers = {number for name in where.sessions for number in find_sessions(db, name)}
         terms.append("number IN (SELECT value FROM carray(?))")
@@ -168,10 +168,7 @@ def session_of_number(db: apsw.Connection, number: int) -> Session:
 
 
 def _uids(db: apsw.Connection, condition: str, values: list[Any], limit: int) -> tuple[str, ...]:
-    rows: Iterable[Any] = db.execute(
-        f"SELECT uid FROM session WHERE {condition} {_NEWEST_FIRST} LIMIT ?", [*values, limit]
-    )
-    return tuple(uid for (uid,) in rows)
+    return tuple(column(db, f"SELECT uid FROM session WHERE {condition} {_NEWEST_FIRST} LIMIT ?", [*values, limit]))
 
 
 def read_session_keys(db: apsw.Connection, numbers: Iterable[int]) -> dict[int, SessionKey]:
@@ -209,13 +206,11 @@ def title_of(facts: SessionFacts) -> str:
 def read_session_numbers(db: apsw.Connection, where: EventFilter) -> frozenset[int]:
     """Return the numbers of the sessions that match."""
     condition, values = session_condition(db, where)
-    rows: Iterable[Any] = db.execute(f"SELECT number FROM session WHERE {condition}", values)
-    return frozenset(number for (number,) in rows)
+    return frozenset(column(db, f"SELECT number FROM session WHERE {condition}", values))
 
 
 def _sums(db: apsw.Connection, statement: str) -> dict[str, int]:
-    rows: Iterable[Any] = db.execute(statement)
-    return {str(name): int(count) for name, count in rows}
+    return {str(name): int(count) for name, count in query(db, statement)}
 
 
 def read_sessions(db: apsw.Connection, condition: str, values: list[Any]) -> list[Session]:
@@ -358,8 +353,7 @@ class SessionReader(PooledReader):
 
     def folders(self) -> set[str]:
         """Return the folders and repositories that sessions worked in."""
-        rows: Iterable[Any] = self._db.execute("SELECT facts FROM session")
-        facts = [decode_folders(packed) for (packed,) in rows]
+        facts = [decode_folders(packed) for packed in column(self._db, "SELECT facts FROM session")]
         return {place for one in facts for place in (one.repo_root, one.cwd or one.cwd_first) if place}
 
     def session_places(self) -> list[SessionPlace]:
@@ -412,5 +406,4 @@ class SessionReader(PooledReader):
     def names(self, of: str) -> tuple[str, ...]:
         """Return names of sessions ("agent", "repo", "branch", "tag", "tool"), "noted_repo" or "collection"."""
         columns = " UNION ".join(f"SELECT {column} FROM {table}" for table, column in _NAMES[of])
-        rows: Iterable[Any] = self._db.execute(f"{columns} ORDER BY 1")
-        return tuple(name for (name,) in rows if name and isinstance(name, str))
+        return tuple(name for name in column(self._db, f"{columns} ORDER BY 1") if name and isinstance(name, str))

@@ -20,6 +20,7 @@ from recollect.store.connection import (
     is_settled,
     open_attached,
     open_to_read,
+    query,
     refuse_newer,
     store_errors,
     unchanging,
@@ -139,8 +140,7 @@ class Snapshot:
 
     def sessions(self) -> dict[str, int]:
         """Return how many events every session has, by uid."""
-        rows: Any = self._db.execute("SELECT uid, event_count FROM session").fetchall()
-        return {str(uid): int(count) for uid, count in rows}
+        return {str(uid): int(count) for uid, count in query(self._db, "SELECT uid, event_count FROM session")}
 
     def chunks(self) -> Iterator[ChunkPlace]:
         """Yield every chunk that a revision has, pack by pack in order of place; no holes."""

@@ -15,7 +15,7 @@ from recollect.errors import ArchiveError, BrokenInvariant, RawGone
 from recollect.model.ids import session_uid
 from recollect.model.sessions import ForgottenPlace
 from recollect.model.time import day_of
-from recollect.store.connection import PooledReader
+from recollect.store.connection import PooledReader, column, query
 from recollect.store.keys import EVICTED, SEQ_BITS, STALE, pack_text, unpack_text
 from recollect.store.rows import ChangeRange, ChunkReader, DefectRow, EventPlace, LedgerRow
 from recollect.store.slices import SliceResult, SourceRow
@@ -340,8 +340,7 @@ def seal_states(db: apsw.Connection, seal: Callable[[bytes], bytes]) -> None:
     db.execute("PRAGMA secure_delete = ON")  # before the transaction: what stood in clear is overwritten
     try:
         with db:
-            rows: list[Any] = db.execute("SELECT number FROM source WHERE length(state) > 0").fetchall()
-            for (number,) in rows:
+            for number in column(db, "SELECT number FROM source WHERE length(state) > 0"):
                 state = db.execute("SELECT state FROM source WHERE number = ?", (number,)).get
                 sealed = seal(state)
                 if sealed != state:
@@ -432,8 +431,7 @@ class SourceReader(PooledReader):
 
     def parsed_by(self) -> list[tuple[str, int]]:
         """Return each agent with every version of a parser that read records of it."""
-        rows: Iterable[Any] = self._db.execute("SELECT DISTINCT agent, parser_version FROM source WHERE records > 0")
-        return list(rows)
+        return list(query(self._db, "SELECT DISTINCT agent, parser_version FROM source WHERE records > 0"))
 
     def ledgers(self, source_id: str = "") -> Iterator[LedgerRow]:
         """Yield the ledger of every revision of every source (one source after the other), or of one."""

@@ -22,6 +22,7 @@ from recollect.files import write_cache
 from recollect.late import late_pattern
 from recollect.model.time import day_of, offsets_within, to_datetime
 from recollect.model.usage import UsageDay, UsageReport, UsageRow, UsageTotals, UsageTrend
+from recollect.store.connection import query
 from recollect.store.rows import EventFilter, UsageBy
 from recollect.store.sessions import int_array, session_condition
 from recollect.store.slices import SessionPart, UsageSighting
@@ -440,8 +441,7 @@ def _keys(db: apsw.Connection, by: UsageBy, where: EventFilter) -> dict[int, str
         case _:
             assert_never(by)
     condition, values = session_condition(db, where)
-    rows: Iterable[Any] = db.execute(f"SELECT number, {column} FROM session WHERE {condition}", values)
-    return dict(rows)
+    return dict(query(db, f"SELECT number, {column} FROM session WHERE {condition}", values))
 
 
 def _key_of(by: UsageBy, group: _Group, keys: dict[int, str], model: str) -> str:

@@ -17,6 +17,7 @@ from recollect.model.sessions import SessionPatch
 from recollect.ready_blocks import take_away
 from recollect.store.connection import (
     Synchronous,
+    column,
     open_database,
     store_errors,
     transaction,
@@ -348,10 +349,7 @@ class Writer:
     def _disown(self, session: SessionRow, outcome: WriteOutcome) -> None:
         """What is stored of a session that turns out to be one of ours leaves the index."""
         span = (session.number << SEQ_BITS, (session.number << SEQ_BITS) + session.next_seq - 1)
-        rows: list[Any] = self._db.execute(
-            f"UPDATE event SET bits = bits | {OWN} WHERE key BETWEEN ? AND ? RETURNING key", span
-        ).fetchall()
-        keys = [key for (key,) in rows]
+        keys = column(self._db, f"UPDATE event SET bits = bits | {OWN} WHERE key BETWEEN ? AND ? RETURNING key", span)
         _log(self._db, session.number, _ranges(key & _SEQ_MASK for key in keys))
         outcome.stale_keys += keys
 

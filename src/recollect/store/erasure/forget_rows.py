@@ -18,7 +18,7 @@ import msgspec
 from recollect.model.payloads import KINDS, TokenUsage
 from recollect.model.sessions import SessionPatch
 from recollect.store.bodies import BlockEntry, decode_frame, encode_frame, payload_without_record
-from recollect.store.connection import store_errors, with_store_errors
+from recollect.store.connection import column, query, store_errors, with_store_errors
 from recollect.store.erasure.insight_rows import NamedBy, forget_cited, forget_meaning, forget_uid, naming
 from recollect.store.erasure.note_rows import WrittenRemoval
 from recollect.store.erasure.redact_rows import STALE_PARSER
@@ -41,8 +41,7 @@ class ExclusionStore:
 
     def left_out(self) -> dict[bytes, bytes]:
         """Return the last seen state of each source that is not ingested, by the source's keyed name."""
-        rows: Iterable[Any] = self._db.execute("SELECT source, state FROM left_out")
-        return dict(rows)
+        return dict(query(self._db, "SELECT source, state FROM left_out"))
 
     def set_left_out(self, found: Iterable[tuple[bytes, bytes]]) -> None:
         """Remember sources that are not ingested, so that they are read again only after they change."""
@@ -300,11 +299,9 @@ class ForgetWriter:
         """
         span = (number << SEQ_BITS, (number + 1 << SEQ_BITS) - 1)
         used: dict[int, set[int]] = {}
-        rows: Iterable[Any] = self._db.execute("SELECT block, entry FROM event WHERE key BETWEEN ? AND ?", span)
-        for block, entry in rows:
+        for block, entry in query(self._db, "SELECT block, entry FROM event WHERE key BETWEEN ? AND ?", span):
             used.setdefault(block, set()).add(entry)
-        blocks: list[Any] = self._db.execute("SELECT key FROM block WHERE key BETWEEN ? AND ?", span).fetchall()
-        for (key,) in blocks:
+        for key in column(self._db, "SELECT key FROM block WHERE key BETWEEN ? AND ?", span):
             named = used.get(key - span[0])
             if named is None:
                 self._db.execute("DELETE FROM block WHERE key = ?", (key,))
@@ -418,5 +415,4 @@ class ForgetWriter:
 def read_tombstones(db: apsw.Connection) -> list[Tombstone]:
     """Return all of them, in order of id."""
     with store_errors():
-        rows: Iterable[Any] = db.execute("SELECT id, kind, forgotten_at FROM tombstone ORDER BY id")
-        return [Tombstone(*row) for row in rows]
+        return [Tombstone(*row) for row in query(db, "SELECT id, kind, forgotten_at FROM tombstone ORDER BY id")]

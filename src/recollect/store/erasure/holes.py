@@ -12,7 +12,7 @@ import apsw
 from recollect.archive.chunks import ChunkPlace, Hole
 from recollect.errors import StoreError
 from recollect.paths import DATABASE_NAME
-from recollect.store.connection import open_attached, open_database, open_to_read, with_store_errors
+from recollect.store.connection import column, open_attached, open_database, open_to_read, with_store_errors
 from recollect.store.keys import EVICTED, SEQ_BITS, STALE
 from recollect.store.slices import SourceRow
 from recollect.store.sources import SOURCE_COLUMNS, revision_holes, session_ranges, source_row
@@ -112,8 +112,7 @@ class HoleWriter:
         self._db.executemany(
             "INSERT INTO hole VALUES (?, ?, ?, ?, ?, ?, ?, ?)", [(source, revision, *hole) for hole in holes]
         )
-        rows: Iterable[Any] = self._db.execute("SELECT session FROM session_source WHERE source = ?", (source,))
-        self._touched.update(number for (number,) in rows)
+        self._touched.update(column(self._db, "SELECT session FROM session_source WHERE source = ?", (source,)))
         return freed
 
     def _let_go(self, chunks: Iterable[Any]) -> int:

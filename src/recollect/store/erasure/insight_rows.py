@@ -19,6 +19,7 @@ from recollect.late import late_call
 from recollect.model.insights.nodes import Evidence, Node
 from recollect.model.learnings.learnings import Learning
 from recollect.model.learnings.notes import DiaryEntry, Fact
+from recollect.store.connection import column, query
 from recollect.store.entries import remove_entries, retell_entry
 from recollect.store.erasure.note_rows import forget_evidence, forget_sessions, recording, remove_diary, remove_fact
 from recollect.store.insight_writer import keep_base
@@ -157,8 +158,7 @@ def forget_named(db: apsw.Connection, uid: str) -> None:
             remove_diary(db, entry.id)
     _forget_citing(db, lambda reference: reference == uid or reference.rpartition("#")[0] == uid)
     db.execute("DELETE FROM tag WHERE session_uid = ?", (uid,))
-    left: Iterable[Any] = db.execute("SELECT uid FROM entry WHERE session_uid = ?", (uid,)).fetchall()
-    remove_entries(db, [entry for (entry,) in left])
+    remove_entries(db, column(db, "SELECT uid FROM entry WHERE session_uid = ?", (uid,)))
 
 
 def forget_cited(db: apsw.Connection, uid: str, seqs: Collection[int]) -> None:
@@ -182,8 +182,7 @@ def _remove_facts(db: apsw.Connection, references: Collection[str]) -> None:
     """Remove the facts that rest on one of these: ids of nodes, learnings."""
     if not references:
         return
-    rows: list[Any] = db.execute("SELECT id, json_extract(json, '$.reference') FROM fact").fetchall()
-    for fact_id, reference in rows:
+    for fact_id, reference in query(db, "SELECT id, json_extract(json, '$.reference') FROM fact").fetchall():
         if reference in references:
             remove_fact(db, fact_id)
 
@@ -234,10 +233,9 @@ def forget_uid(db: apsw.Connection, uid: str, touched: set[int], *, named_by: Na
     _forget_links(db, ids)
     for table in ("pin", "eviction"):
         db.execute(f"DELETE FROM {table} WHERE session_uid = ?", (uid,))
-    rows: list[Any] = db.execute(
-        "SELECT at, nonce, json FROM audit WHERE instr(json, ?)", (msgspec.json.encode(uid).decode()[1:-1],)
-    ).fetchall()
-    for at, nonce, text in rows:
+    for at, nonce, text in query(
+        db, "SELECT at, nonce, json FROM audit WHERE instr(json, ?)", (msgspec.json.encode(uid).decode()[1:-1],)
+    ).fetchall():
         masked = msgspec.json.encode(_masked(msgspec.json.decode(text), uid)).decode()
         db.execute("UPDATE audit SET json = ? WHERE at = ? AND nonce = ?", (masked, at, nonce))
 
@@ -292,10 +290,7 @@ def naming(db: apsw.Connection, uids: Collection[str]) -> NamedBy:
     """
     wanted = {uid.encode(): uid for uid in uids}
     found: dict[str, dict[str, None]] = {uid: {} for uid in uids}
-    rows: Iterable[Any] = db.execute(
-        "SELECT session_uid, data FROM node JOIN analysis ON analysis.number = node.analysis"
-    )
-    for other, data in rows:
+    for other, data in query(db, "SELECT session_uid, data FROM node JOIN analysis ON analysis.number = node.analysis"):
         text = msgspec.json.encode(unpack_node(data))
         words = set(_WORDS.findall(text))
         for word in (words | {word.rstrip(_BEHIND) for word in words}) & wanted.keys():

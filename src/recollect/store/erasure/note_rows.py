@@ -16,7 +16,7 @@ import msgspec
 from recollect.late import late_call
 from recollect.model.learnings.learnings import LearningEvidence
 from recollect.model.learnings.notes import DiaryEntry, Fact
-from recollect.store.connection import store_errors, with_store_errors
+from recollect.store.connection import column, store_errors, with_store_errors
 from recollect.store.documents import forget_document, place_of
 from recollect.store.entries import entries_in, remove_entries, told_text
 from recollect.store.jobs import Job, JobQueue, forget_spending
@@ -32,11 +32,7 @@ def forget_sessions(db: apsw.Connection, uids: Collection[str]) -> int:
     ids: set[str] = set()
     for uid in uids:
         for table in ("learning_sighting", "learning_evidence"):
-            rows: Iterable[Any] = db.execute(
-                f"DELETE FROM {table} WHERE session_uid = ? RETURNING learning",
-                (uid,),
-            )
-            ids.update(learning_id for (learning_id,) in rows)
+            ids.update(column(db, f"DELETE FROM {table} WHERE session_uid = ? RETURNING learning", (uid,)))
         db.execute("DELETE FROM job WHERE session_uid = ?", (uid,))
         db.execute("DELETE FROM quarantine WHERE session_uid = ?", (uid,))
     forget_spending(db, uids)
@@ -174,8 +170,7 @@ def recording(db: apsw.Connection, sessions: Collection[str]) -> Written:
 
 def has_records(db: apsw.Connection, sessions: Collection[str]) -> bool:
     """Return whether a document is another record of one of some sessions."""
-    rows: Iterable[Any] = db.execute("SELECT DISTINCT session_uid FROM entry WHERE kind = 'document'")
-    return any(uid in sessions for (uid,) in rows)
+    return any(uid in sessions for uid in column(db, "SELECT DISTINCT session_uid FROM entry WHERE kind = 'document'"))
 
 
 def kept_out(db: apsw.Connection, mark_of: Callable[[str], bytes]) -> Written:

@@ -11,7 +11,7 @@ import msgspec
 
 from recollect.model.events import Event
 from recollect.model.insights.nodes import Decision
-from recollect.store.connection import DatabaseHolder, store_errors
+from recollect.store.connection import DatabaseHolder, column, query, store_errors
 from recollect.store.documents import place_of
 from recollect.store.entries import read_entry_marks
 from recollect.store.erasure.insight_rows import Leaving, resting_on
@@ -96,15 +96,11 @@ class SelectionReader(DatabaseHolder):
 
     def sources(self) -> dict[int, SourceRow]:
         """Return every source by its number."""
-        rows: Iterable[Any] = self._db.execute(f"SELECT {SOURCE_COLUMNS} FROM source")
-        return {row.number: row for row in map(source_row, rows)}
+        return {row.number: row for row in map(source_row, query(self._db, f"SELECT {SOURCE_COLUMNS} FROM source"))}
 
     def revisions(self, source: int) -> list[int]:
         """Return the revisions of a source, in order."""
-        rows: Iterable[Any] = self._db.execute(
-            "SELECT revision FROM revision WHERE source = ? ORDER BY revision", (source,)
-        )
-        return [revision for (revision,) in rows]
+        return column(self._db, "SELECT revision FROM revision WHERE source = ? ORDER BY revision", (source,))
 
     def sessions_of_sources(self) -> dict[int, set[int]]:
         """Return the numbers of the sessions that each source told of, by the source's number."""
@@ -188,17 +184,13 @@ class SelectionReader(DatabaseHolder):
     def sessions_in(self, shards: Collection[str]) -> list[int]:
         """Return the numbers of the sessions whose documents are in shards of the index."""
         marks = ", ".join("?" * len(shards)) or "NULL"
-        rows: Iterable[Any] = self._db.execute(
-            f"SELECT number FROM session WHERE shard IN ({marks}) ORDER BY number", tuple(shards)
-        )
-        return [number for (number,) in rows]
+        return column(self._db, f"SELECT number FROM session WHERE shard IN ({marks}) ORDER BY number", tuple(shards))
 
     def existing(self, keys: Collection[int]) -> set[int]:
         """Return those of some event keys that are stored."""
-        rows: Iterable[Any] = self._db.execute(
-            "SELECT key FROM event WHERE key IN (SELECT value FROM carray(?))", (int_array(keys),)
+        return set(
+            column(self._db, "SELECT key FROM event WHERE key IN (SELECT value FROM carray(?))", (int_array(keys),))
         )
-        return {key for (key,) in rows}
 
     def entry_marks(self, numbers: Collection[int]) -> dict[int, int]:
         """Return the marks of those of some entries that are stored, see `read_entry_marks`."""

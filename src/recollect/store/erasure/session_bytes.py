@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import apsw
 
 from recollect.model.capabilities import WITNESS_LANE
-from recollect.store.connection import open_to_read
+from recollect.store.connection import open_to_read, query
 from recollect.store.erasure.evict_rows import COVERED, IS_LARGE, LARGE_OF_SESSION
 from recollect.store.keys import SEQ_BITS
 from recollect.store.marks import small_write
@@ -160,8 +160,7 @@ def _sessions(db: apsw.Connection, own: dict[int, _Own], large: dict[int, int]) 
 def _texts(db: apsw.Connection) -> dict[int, int]:
     """Return the stored bytes of each session's texts. Grouped here: SQLite's `GROUP BY` would read the texts too."""
     texts: dict[int, int] = defaultdict(int)
-    rows: Iterable[Any] = db.execute(f"SELECT key >> {SEQ_BITS}, length(data) FROM block")
-    for number, length in rows:
+    for number, length in query(db, f"SELECT key >> {SEQ_BITS}, length(data) FROM block"):
         texts[number] += length
     return texts
 
