@@ -12,6 +12,7 @@ from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
 from pathlib import Path
+from typing import Self
 
 from recollect.archive.chunks import ChunkPlace, SealedChunk
 from recollect.archive.compaction import CompactionPlan, PackCompaction, Progress, sorted_out
@@ -245,6 +246,12 @@ class Archive:
         self.condition.set_damaged(add=[moved[place] for place in damaged], remove=damaged)
         self.condition.leave_packs({JOURNAL, *plan.packs, *(new.pack for _, new in plan.moves)})
         return gone
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_exc: object) -> None:
+        self.close()
 
     def close(self) -> None:
         """Flush and close every file."""

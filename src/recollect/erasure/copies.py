@@ -177,10 +177,8 @@ def vectors_held(home: Home) -> Iterator[None]:
                 time.sleep(_ASK_AGAIN_S)
     finally:
         stop.unlink(missing_ok=True)
-    try:
+    with lock:
         yield
-    finally:
-        lock.release()
 
 
 def clear_derived(home: Home) -> None:

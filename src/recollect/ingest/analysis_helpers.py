@@ -213,10 +213,11 @@ def main() -> None:
     if first is None:
         return
     greeting = msgspec.msgpack.decode(first, type=AnalysisGreeting)
-    archive = Archive.open(Path(greeting.archive_folder), greeting.keys, read_only=True)
     redactor = redactor_of(greeting.keys.marker_key, greeting.config.privacy)
-    feed = SessionFeed(Path(greeting.home), archive, redactor)
-    try:
+    with (
+        Archive.open(Path(greeting.archive_folder), greeting.keys, read_only=True) as archive,
+        SessionFeed(Path(greeting.home), archive, redactor) as feed,
+    ):
         analyst = Analyst(feed, greeting.config)
         decode = msgspec.msgpack.Decoder(SessionTask).decode
         for served in count(1):
@@ -227,9 +228,6 @@ def main() -> None:
             if served % _COLLECT_EVERY == 1:
                 gc.collect()
                 gc.freeze()  # what stays between sessions is loaded code and rules
-    finally:
-        feed.close()
-        archive.close()
 
 
 def _analysed(analyst: Analyst, wanted: SessionTask) -> Analysed | None:

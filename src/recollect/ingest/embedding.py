@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -150,11 +151,8 @@ class EmbeddingFacet:
 
         with self._lock:
             feed = self._texts()
-        store = self._open_passages()
-        try:
+        with closing(self._open_passages()) as store:
             return coverage_of(feed, store)
-        finally:
-            store.close()
 
     def passages_are_stale(self) -> bool:
         """Return whether passages are to be read for the contextual model. Raises as `passage_coverage`."""
@@ -211,7 +209,7 @@ class EmbeddingFacet:
             lock = IngestLock(self._home.vectors, name=LOCK_NAME, work="making vectors for")
         except StoreLocked as error:
             return EmbedReport("busy", notes=[str(error)])
-        try:
+        with lock:
             (self._home.vectors / STOP_NAME).unlink(missing_ok=True)  # of who was killed while it asked
             with self._lock:
                 embedder, feed = self._model(), self._texts()
@@ -228,8 +226,6 @@ class EmbeddingFacet:
             self._embed(feed, embedder, report, anew=anew, progress=progress, should_stop=should_stop)
             if with_passages and report.state == "done" and self.has_contextual:
                 self._embed_passages(feed, report, anew=anew, progress=progress, should_stop=should_stop)
-        finally:
-            lock.release()
         covered, entries = self.coverage(), self.entry_coverage()
         if covered is not None and entries is not None:
             report.covered, report.total = covered.covered, covered.total
@@ -310,8 +306,7 @@ class EmbeddingFacet:
 
         if not self._home.vectors.exists():
             return EmbedReport("removed")
-        lock = IngestLock(self._home.vectors, name=LOCK_NAME, work="making vectors for")
-        try:
+        with IngestLock(self._home.vectors, name=LOCK_NAME, work="making vectors for"):
             with self._lock:
                 self._index = self._entries = None
                 if self._home.database.exists():
@@ -321,8 +316,6 @@ class EmbeddingFacet:
             for folder in (*self._home.vectors.glob(f"{ENTRIES_FOLDER}/*"), *self._home.vectors.iterdir()):
                 if folder.is_dir():
                     remove_vectors(folder)
-        finally:
-            lock.release()
         return EmbedReport("removed")
 
     def close(self) -> None:

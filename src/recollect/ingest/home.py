@@ -162,11 +162,8 @@ class OpenHome:
         from recollect.archive.keys import load_keys
 
         self._finish_restore()
-        archive = Archive.open(self.folders.archive, load_keys(self.folders.keys), read_only=True)
-        try:
+        with Archive.open(self.folders.archive, load_keys(self.folders.keys), read_only=True) as archive:
             yield archive
-        finally:
-            archive.close()
 
     def session(self, uid: str) -> Session:
         """Return a session by uid, by a unique prefix of it, or by a citation `uid#seq`. Raises UnknownName."""
@@ -240,13 +237,11 @@ class OpenHome:
             from recollect.ingest.rebuild import finish_swap
 
             finish_swap(self.folders)
-        writer = self._open_writer(patience_s)
-        use_kept_patterns(self.home)
-        try:
+        with self._open_writer(patience_s) as writer:
+            use_kept_patterns(self.home)
             take_away(self.home)
             keys = (load_keys if has_archive(self.home) else load_or_create_keys)(self.folders.keys)
-            archive = Archive.open(self.folders.archive, keys)
-            try:
+            with Archive.open(self.folders.archive, keys) as archive:
                 settle(archive, writer)
                 with reading_by_one_connection(self.home):
                     yield Opened(self.folders, writer, self.reader(), archive, keys)
@@ -255,10 +250,6 @@ class OpenHome:
                     redactor = LazyRedactor(self.folders.keys, self.config.privacy)
                     note_secret_names(self.home, redactor, self.config.privacy)
                     hide_secret_names(self.home)
-            finally:
-                archive.close()
-        finally:
-            writer.close()
 
     def make_keys(self) -> None:
         """Have keys in a memory in which nothing was ever ingested. Raises StoreLocked, StoreError."""

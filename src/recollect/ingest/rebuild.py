@@ -78,8 +78,7 @@ def rebuild_all(
     """
     done = Rebuilt([], [])
     lost = done.lost
-    lock = IngestLock(home.folder)
-    try:
+    with IngestLock(home.folder):
         _finish_swap(home)
         shutil.rmtree(home.rebuild, ignore_errors=True)
         new = Home(home.rebuild)
@@ -114,8 +113,6 @@ def rebuild_all(
         _finish_swap(home)
         give_back_memory()  # what two databases were read and written with is no part of what comes next
         return done
-    finally:
-        lock.release()
 
 
 def _short_before(home: Home) -> list[ShortSession]:
@@ -180,11 +177,8 @@ def complete_index_of(home: Home, writer: Writer, reader: Reader) -> int:
 def finish_swap(home: Home) -> None:
     """Finish a swap that a crash interrupted. Raises StoreLocked while another process works."""
     if (home.rebuild / READY).exists():
-        lock = IngestLock(home.folder)
-        try:
+        with IngestLock(home.folder):
             _finish_swap(home)
-        finally:
-            lock.release()
 
 
 def _finish_swap(home: Home) -> None:

@@ -60,11 +60,8 @@ def swap(home: Path, *, aside: str = "") -> None:
 def finish_restore(home: Path) -> None:
     """Finish a swap that a crash interrupted. Raises StoreLocked while another process works."""
     if (home / FOLDER / READY).exists():
-        lock = IngestLock(home)
-        try:
+        with IngestLock(home):
             finish_restored(home)
-        finally:
-            lock.release()
 
 
 def finish_restored(home: Path) -> None:

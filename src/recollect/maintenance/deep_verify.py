@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -194,16 +194,13 @@ def verify_deep(memory: OpenHome, progress: Progress | None = None) -> tuple[Dee
         StoreLocked: another process is ingesting. KeyUnavailable, DiskFull, StoreError, ArchiveError: as named.
     """
     home = Home(memory.home)
-    lock = IngestLock(memory.home)
-    try:
+    with IngestLock(memory.home):
         keys = load_keys(home.keys)
         parts = list(_compare_database(memory, home, keys, progress))
         parts.append(_told("index", lambda: _index(memory, home)))
         parts.append(_told("vectors", lambda: _vectors(memory, home)))
         parts.append(_told("digests", lambda: _digests(memory, home, keys, progress)))
         return tuple(parts)
-    finally:
-        lock.release()
 
 
 def _told(name: str, look: Callable[[], DeepPart]) -> DeepPart:
@@ -239,15 +236,14 @@ def _derived(memory: OpenHome, home: Home, keys: HomeKeys, progress: Progress | 
     shutil.rmtree(folder, ignore_errors=True)
     show = None if progress is None else lambda done, total: progress("deriving anew", done, total)
     try:
-        archive = Archive.open(home.archive, keys, read_only=True)
-        try:
-            domains = memory.config.repos.domains
-            with open_writer(folder, domains=domains, own_folder=memory.home, numbers_of=memory.home) as writer:
-                ingester = Ingester.of_archive(writer, archive)
-                ingester.lost = []  # `verify` names what is damaged; here it shows as a difference
-                rederive(archive, redactor_of(keys.marker_key, memory.config.privacy), ingester, show)
-        finally:
-            archive.close()
+        domains = memory.config.repos.domains
+        with (
+            Archive.open(home.archive, keys, read_only=True) as archive,
+            open_writer(folder, domains=domains, own_folder=memory.home, numbers_of=memory.home) as writer,
+        ):
+            ingester = Ingester.of_archive(writer, archive)
+            ingester.lost = []  # `verify` names what is damaged; here it shows as a difference
+            rederive(archive, redactor_of(keys.marker_key, memory.config.privacy), ingester, show)
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -284,11 +280,8 @@ def _vectors(memory: OpenHome, home: Home) -> DeepPart:
         entries = EntryVectorIndex(home.vectors, embedder, feed)
         compare_entry_vectors(entries, feed.entries, check, with_samples=with_samples)
         if config.contextual and with_samples and weights_path() is not None:
-            store = PassageStore(home.vectors, model=IDENTITY, derivation_id=feed.derivation_id())
-            try:
+            with closing(PassageStore(home.vectors, model=IDENTITY, derivation_id=feed.derivation_id())) as store:
                 compare_passages(store, feed, cache(ContextualModel), check)
-            finally:
-                store.close()
         return check.part()
     except (IndexUnavailable, EmbeddingUnavailable) as error:
         check = PartCheck("vectors")
@@ -304,9 +297,11 @@ def _digests(memory: OpenHome, home: Home, keys: HomeKeys, progress: Progress | 
     from recollect.store.insight_feed import SessionFeed
 
     check = PartCheck("digests")
-    archive = Archive.open(home.archive, keys, read_only=True)
-    feed = SessionFeed(memory.home, archive, redactor_of(keys.marker_key, memory.config.privacy))
-    try:
+    redactor = redactor_of(keys.marker_key, memory.config.privacy)
+    with (
+        Archive.open(home.archive, keys, read_only=True) as archive,
+        SessionFeed(memory.home, archive, redactor) as feed,
+    ):
         analyst = Analyst(feed, memory.config)
         due = feed.due(scheme=scheme_of(memory.config), now_us=now_us(), idle_us=0)
         waiting = {*due.uids}
@@ -318,9 +313,6 @@ def _digests(memory: OpenHome, home: Home, keys: HomeKeys, progress: Progress | 
                 _compare_analysis(analyst, memory.distilled(), session.session_uid, check)
             if progress is not None:
                 progress("analysing again", done, len(sessions))
-    finally:
-        feed.close()
-        archive.close()
     return check.part()
 
 

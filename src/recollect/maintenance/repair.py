@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -87,22 +86,14 @@ class _Job:
     def staged(self) -> Staged | None:
         """Return the backup, None if none is named."""
         if self.source is not None and self._staged is None:
-            lock = IngestLock(self.memory.home)
-            try:
+            with IngestLock(self.memory.home):
                 folder = begin_staging(self.memory.home)
                 self._staged = stage(self.source, folder, keys_of=self.folders.keys)
-            finally:
-                lock.release()
         return self._staged
 
-    @contextmanager
-    def archive(self) -> Iterator[Archive]:
+    def archive(self) -> Archive:
         """Open the archive for reading."""
-        archive = Archive.open(self.folders.archive, load_keys(self.folders.keys), read_only=True)
-        try:
-            yield archive
-        finally:
-            archive.close()
+        return Archive.open(self.folders.archive, load_keys(self.folders.keys), read_only=True)
 
     def close(self) -> None:
         """Remove what was copied of a backup."""
@@ -133,11 +124,8 @@ def _left(memory: OpenHome) -> Damage:
     if not has_archive(memory.home):
         return Damage()
     try:
-        archive = Archive.open(folders.archive, load_keys(folders.keys), read_only=True)
-        try:
+        with Archive.open(folders.archive, load_keys(folders.keys), read_only=True) as archive:
             return known_damage(memory.home, archive)
-        finally:
-            archive.close()
     except RecollectError:
         return Damage()  # it is told as a step that failed, or that would be done
 
@@ -170,12 +158,9 @@ def _put_keys_back(job: _Job) -> str:
             "nothing else opens the archive; what the database says can still be searched",
             hint="name a backup with --from, or put the file back from where you keep it",
         )
-    archive = Archive.open(job.folders.archive, staged.keys, read_only=True)
-    try:
+    with Archive.open(job.folders.archive, staged.keys, read_only=True) as archive:
         if archive.journal.is_of_other_keys():
             raise KeyUnavailable("the backup is of another memory: its keys do not open this archive")
-    finally:
-        archive.close()
     for path in sorted((staged.folder / "keys").iterdir()):
         target = job.folders.keys / path.name
         target.parent.mkdir(mode=0o700, exist_ok=True)
@@ -256,12 +241,11 @@ def _archive_again(job: _Job) -> str:
         heal(archive, writer, elsewhere(archive, archive, before))
     notes = sync(job.memory).notes if archive.condition.damaged else []
     if archive.condition.damaged and (staged := job.staged()) is not None:
-        other = Archive.open(staged.folder / "archive", staged.keys, read_only=True)
-        try:
-            with job.memory.writing() as (_, writer, _, archive, _):
-                heal(archive, writer, elsewhere(archive, other, archive.condition.damaged))
-        finally:
-            other.close()
+        with (
+            Archive.open(staged.folder / "archive", staged.keys, read_only=True) as other,
+            job.memory.writing() as (_, writer, _, archive, _),
+        ):
+            heal(archive, writer, elsewhere(archive, other, archive.condition.damaged))
         notes = []
     with job.memory.writing() as opened:
         begin_again(opened.archive, opened.writer, list(opened.reader.sources()))

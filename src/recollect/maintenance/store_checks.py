@@ -98,8 +98,7 @@ def room(space: Space) -> Check:
 def archive(context: DoctorContext, reader: Reader) -> Check:
     """Say whether journal and database tell the same, and whether what a look in turn opens of the archive is whole."""
     try:
-        opened = Archive.open(context.folder / "archive", load_keys(context.folder / "keys"), read_only=True)
-        try:
+        with Archive.open(context.folder / "archive", load_keys(context.folder / "keys"), read_only=True) as opened:
             rows = list(reader.ledgers())
             entries = sum(entry.is_observation for entry in opened.entries(skip_damaged=True))
             broken = opened.journal.damaged
@@ -108,8 +107,6 @@ def archive(context: DoctorContext, reader: Reader) -> Check:
             ahead = behind(told, rows) and behind(told, reader.ledgers())
             look(context.folder, opened, budget=DOCTOR_BYTES, all_changed=False)
             damage = known_damage(context.folder, opened)
-        finally:
-            opened.close()
     except RecollectError as error:
         return Check("archive", "fail", str(error), error.hint)
     if damage.chunks:

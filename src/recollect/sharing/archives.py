@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 
 import msgspec
@@ -119,8 +120,7 @@ def redacted_batches(part: ArchivePart) -> PartBatches:
         home = Path(folder) / "home"
         make_home(home)
         load_or_create_keys(Home(home).keys, data_key=part.data_key)
-        opened = OpenHome(home, part.config, {"HOME": folder})
-        try:
+        with closing(OpenHome(home, part.config, {"HOME": folder})) as opened:
             report = take_found(opened, part.found)
             reader = opened.reader()
             wanted = {name.casefold() for name in part.repos}
@@ -131,8 +131,6 @@ def redacted_batches(part: ArchivePart) -> PartBatches:
             done = push(opened, Membership("", "", "", "", "", 0, shares), client)
             sessions, _total = reader.sessions(EventFilter(), limit=_ALL)
             unnamed = sum(1 for one in sessions if not one.repo)
-        finally:
-            opened.close()
     skipped = tuple(f"{one.path}: {one.reason}" for line in report.agents.values() for one in line.skipped)
     return PartBatches(part.number, tuple(client.batches), done.sessions, done.events, unnamed, skipped)
 

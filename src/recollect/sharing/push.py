@@ -184,11 +184,8 @@ class _Push:
         for kept in self._home.distilled().decisions(repos=tuple(sorted(names))) if names else ():
             if kept.over_at is None:
                 decisions.setdefault(kept.decision.session_uid, []).append(shared_decision(kept))
-        follower = ChangeFollower(self._home.home)
-        try:
+        with ChangeFollower(self._home.home) as follower:
             news = {one.uid: one for one in follower.sessions_since(0)} if levels else {}
-        finally:
-            follower.close()
         found = []
         for number, key in self._store.reader.session_keys(levels).items():
             at, uid, level = news.get(key.session_uid), key.session_uid, levels[number]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -11,8 +12,7 @@ import apsw
 import msgspec
 
 from recollect.errors import BrokenInvariant
-from recollect.paths import DATABASE_NAME
-from recollect.store.connection import BUSY_TIMEOUT_MS, open_to_read, refuse_newer, store_errors
+from recollect.store.connection import connect_for_small, open_to_read, refuse_newer, store_errors
 
 AuditAction = Literal["data_loss", "evict", "forget", "reveal", "restore", "rotate", "fix", "failure", "recover"]
 ACTIONS: tuple[str, ...] = get_args(AuditAction)
@@ -47,15 +47,10 @@ def add_audit(where: Path | apsw.Connection, action: AuditAction, value: Mapping
         if not isinstance(where, Path):
             where.execute(_INSERT, row)
             return
-        db = apsw.Connection(os.fspath(where / DATABASE_NAME), flags=apsw.SQLITE_OPEN_READWRITE)
-        try:
-            db.set_busy_timeout(BUSY_TIMEOUT_MS)
+        with closing(connect_for_small(where)) as db:  # synced in full: it exists nowhere else
             refuse_newer(db)
-            db.execute("PRAGMA synchronous = FULL")  # it exists nowhere else
             with db:
                 db.execute(_INSERT, row)
-        finally:
-            db.close()
 
 
 def read_audit(home: Path, *, actions: Sequence[AuditAction] = (), limit: int | None = None) -> list[AuditEntry]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from types import FunctionType
 from typing import Any, Literal, Self, TypeVar
@@ -195,12 +195,18 @@ def open_to_read(home: Path) -> Iterator[apsw.Connection]:
                 _shared.db = open_database(home, "read")
             yield _shared.db
         return
-    db = open_database(home, "read")
-    try:
-        with store_errors():
-            yield db
-    finally:
-        db.close()
+    with closing(open_database(home, "read")) as db, store_errors():
+        yield db
+
+
+def connect_for_small(
+    home: Path, *, busy_ms: int = BUSY_TIMEOUT_MS, synchronous: Synchronous = "FULL"
+) -> apsw.Connection:
+    """Return a connection to a home's database for a small write. It must be there; nothing is checked."""
+    db = apsw.Connection(os.fspath(home / DATABASE_NAME), flags=apsw.SQLITE_OPEN_READWRITE)
+    db.set_busy_timeout(busy_ms)
+    db.execute(f"PRAGMA synchronous = {synchronous}")
+    return db
 
 
 @contextmanager
@@ -209,9 +215,7 @@ def open_for_small(home: Path) -> Iterator[apsw.Connection]:
     db = _shared.small if _shared.home == home else None
     if db is None:
         with store_errors():
-            db = apsw.Connection(os.fspath(home / DATABASE_NAME), flags=apsw.SQLITE_OPEN_READWRITE)
-            db.set_busy_timeout(BUSY_TIMEOUT_MS)
-            db.execute("PRAGMA synchronous = FULL")
+            db = connect_for_small(home)
         if _shared.home == home:
             _shared.small = db
     try:
@@ -224,24 +228,16 @@ def open_for_small(home: Path) -> Iterator[apsw.Connection]:
 @contextmanager
 def open_attached(home: Path, other: Path, name: str, mode: Mode) -> Iterator[apsw.Connection]:
     """Open a home's database with that of another home attached under a name; no transaction is begun."""
-    db = open_database(home, mode)
-    try:
-        with store_errors():
-            db.execute(f"ATTACH ? AS {name}", (os.fspath(other / DATABASE_NAME),))
-            yield db
-    finally:
-        db.close()
+    with closing(open_database(home, mode)) as db, store_errors():
+        db.execute(f"ATTACH ? AS {name}", (os.fspath(other / DATABASE_NAME),))
+        yield db
 
 
 @contextmanager
 def open_to_write(home: Path) -> Iterator[apsw.Connection]:
     """Open a home's database for one transaction: everything inside is kept or nothing, see `open_database`."""
-    db = open_database(home, "write")
-    try:
-        with store_errors(), db:
-            yield db
-    finally:
-        db.close()
+    with closing(open_database(home, "write")) as db, store_errors(), db:
+        yield db
 
 
 def has_archive(home: Path) -> bool:
@@ -392,14 +388,11 @@ def _known_columns() -> set[tuple[str, str]]:
     """Return every table and column of this version's schema."""
     from recollect.store.migrations import MIGRATIONS
 
-    scratch = apsw.Connection(":memory:")
-    try:
+    with closing(apsw.Connection(":memory:")) as scratch:
         for migration in MIGRATIONS:
             for statement in migration:
                 scratch.execute(statement)
         return _columns(scratch)
-    finally:
-        scratch.close()
 
 
 def _columns(connection: apsw.Connection) -> set[tuple[str, str]]:

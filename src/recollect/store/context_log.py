@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,7 @@ import apsw
 import msgspec
 
 from recollect.model.payloads import KINDS
-from recollect.paths import DATABASE_NAME
-from recollect.store.connection import open_to_read, refuse_newer, store_errors
+from recollect.store.connection import connect_for_small, open_to_read, refuse_newer, store_errors
 from recollect.store.keys import HIDDEN, KIND_MASK, OWN
 
 
@@ -58,18 +58,12 @@ def append_firings(home: Path, firings: Iterable[ContextLogEntry]) -> None:
     The database must exist in this version. A power cut may lose the last firings: the log is not a transcript.
     """
     rows = [_row(firing) for firing in firings]
-    with store_errors():
-        db = apsw.Connection(os.fspath(home / DATABASE_NAME), flags=apsw.SQLITE_OPEN_READWRITE)
-        try:
-            db.set_busy_timeout(BUSY_MS)
-            refuse_newer(db)
-            db.execute("PRAGMA synchronous = NORMAL")
-            # Emptying the write-ahead log is the ingester's work: it costs two syncs.
-            db.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
-            with db:
-                db.executemany("INSERT INTO firing VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
-        finally:
-            db.close()
+    with store_errors(), closing(connect_for_small(home, busy_ms=BUSY_MS, synchronous="NORMAL")) as db:
+        refuse_newer(db)
+        # Emptying the write-ahead log is the ingester's work: it costs two syncs.
+        db.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+        with db:
+            db.executemany("INSERT INTO firing VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
 
 
 def read_firings(home: Path, *, session: str = "", limit: int = -1) -> list[ContextLogEntry]:

@@ -9,7 +9,7 @@ the most that the question can have cost, never less.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -363,12 +363,8 @@ class SpendingLedger:
 
     @contextmanager
     def _writing(self) -> Iterator[apsw.Connection]:
-        db = open_database(self._home, "write")
-        try:
-            with store_errors(), transaction(db):  # what is read must still hold when it is written
-                yield db
-        finally:
-            db.close()
+        with closing(open_database(self._home, "write")) as db, store_errors(), transaction(db):
+            yield db  # what is read must still hold when it is written
 
 
 def forget_spending(db: apsw.Connection, uids: Collection[str]) -> None:

@@ -47,6 +47,12 @@ class IngestLock:
         )
         _held.add(self)
 
+    def __enter__(self) -> None:
+        """Hold it until the end of the block."""
+
+    def __exit__(self, *_exc: object) -> None:
+        self.release()
+
     def release(self) -> None:
         """Give the lock back; closing the file is what releases it. Repeating it is harmless."""
         fd, self._fd = self._fd, -1

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -305,15 +305,11 @@ class NoteStore:
         stale one, and after, for one that somebody made meanwhile. Waits for another writer up to the busy timeout.
         Raises StoreLocked, DiskFull, StoreError.
         """
-        db = open_database(self._home, "write")
-        try:
-            with store_errors():
-                withdraw_ready(self._home)
-                with transaction(db):
-                    yield NoteWriter(db)
-                withdraw_ready(self._home)
-        finally:
-            db.close()
+        with closing(open_database(self._home, "write")) as db, store_errors():
+            withdraw_ready(self._home)
+            with transaction(db):
+                yield NoteWriter(db)
+            withdraw_ready(self._home)
 
 
 class NoteReader:

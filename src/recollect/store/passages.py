@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import struct
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -263,21 +263,17 @@ def keep_only_passages(folder: Path, existing: Callable[[Collection[int]], set[i
     if not (folder / FILE_NAME).exists():
         return 0
     try:
-        with store_errors():
-            db = _connect(folder / FILE_NAME)
-            try:
-                with db:
-                    keys = [key for (key,) in db.execute("SELECT key FROM event")]
-                    for start in range(0, len(keys), _KEYS_AT_ONCE):
-                        batch = keys[start : start + _KEYS_AT_ONCE]
-                        gone = [(key,) for key in set(batch) - existing(batch)]
-                        db.executemany("DELETE FROM event WHERE key = ?", gone)
-                    _forget_talk_file(db, folder)
-                    removed = _sweep(db)
-                db.pragma("wal_checkpoint", "TRUNCATE")
-                return removed
-            finally:
-                db.close()
+        with store_errors(), closing(_connect(folder / FILE_NAME)) as db:
+            with db:
+                keys = [key for (key,) in db.execute("SELECT key FROM event")]
+                for start in range(0, len(keys), _KEYS_AT_ONCE):
+                    batch = keys[start : start + _KEYS_AT_ONCE]
+                    gone = [(key,) for key in set(batch) - existing(batch)]
+                    db.executemany("DELETE FROM event WHERE key = ?", gone)
+                _forget_talk_file(db, folder)
+                removed = _sweep(db)
+            db.pragma("wal_checkpoint", "TRUNCATE")
+            return removed
     except StoreError:
         remove_passages(folder)
         return 0

@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -17,6 +17,7 @@ from recollect.archive.chunks import HOLE_PACK, ChunkPlace
 from recollect.errors import StoreCorrupt
 from recollect.paths import DATABASE_NAME
 from recollect.store.connection import (
+    connect_for_small,
     is_settled,
     open_attached,
     open_to_read,
@@ -174,8 +175,7 @@ class Snapshot:
             DiskFull, StoreError: it cannot be written; what was written of it stays.
         """
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
-        copy = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
-        try:
+        with closing(apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)) as copy:
             # The file is nobody's yet: no journal of its own; it is made durable when it is whole.
             copy.execute("PRAGMA journal_mode = OFF").fetchall()
             copy.execute("PRAGMA synchronous = OFF")
@@ -184,8 +184,6 @@ class Snapshot:
                     backup.step(_STEP_PAGES)
                     if progress is not None:
                         progress(backup.page_count - backup.remaining, backup.page_count)
-        finally:
-            copy.close()
         fd = os.open(path, os.O_RDWR)
         try:
             os.fsync(fd)
@@ -413,14 +411,7 @@ def give_back(home: Path) -> None:
 
     A reader of an old moment keeps the log at its size. Raises StoreError and its subclasses.
     """
-    with store_errors():
-        db = apsw.Connection(str(home / DATABASE_NAME), flags=apsw.SQLITE_OPEN_READWRITE)
-        try:
-            db.set_busy_timeout(1000)
-            refuse_newer(db)
-            db.execute("PRAGMA incremental_vacuum").fetchall()
-            db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
-        except apsw.BusyError:
-            return
-        finally:
-            db.close()
+    with store_errors(), closing(connect_for_small(home, busy_ms=1000)) as db, suppress(apsw.BusyError):
+        refuse_newer(db)
+        db.execute("PRAGMA incremental_vacuum").fetchall()
+        db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)

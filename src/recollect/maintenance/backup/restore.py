@@ -144,16 +144,13 @@ def _nobody_at_work(home: Path) -> Iterator[None]:
 
 def _archive_is_ahead(staged: Staged) -> bool:
     """Return whether the journal has more of a source than the database: it was ingested during the backup."""
-    archive = Archive.open(staged.folder / "archive", staged.keys, read_only=True)
-    try:
+    with Archive.open(staged.folder / "archive", staged.keys, read_only=True) as archive:
         with take_snapshot(staged.folder) as snapshot:
             taken = snapshot.committed()
         return any(
             found.committed_bytes > taken.get((found.row.source_id, found.row.revision), -1)
             for found in revisions_of(archive)
         )
-    finally:
-        archive.close()
 
 
 def _lost(home: Path, new: Path, notes: list[str]) -> Loss:
@@ -216,9 +213,10 @@ def _forget_again(memory: OpenHome, staged: Staged, notes: list[str]) -> int:
         stones |= _archived_stones(memory.home, staged, notes)
         if not stones:
             return 0
-        store = Store.open(staged.folder, memory.config.privacy)
-        archive = Archive.open(staged.folder / "archive", staged.keys)
-        try:
+        with (
+            Store.open(staged.folder, memory.config.privacy) as store,
+            Archive.open(staged.folder / "archive", staged.keys) as archive,
+        ):
             known = {stone.id for stone in archive.tombstones()}
             lacking = [one for one in stones if one.kind != EXCLUDED and one.id not in known]
             if lacking:
@@ -226,9 +224,6 @@ def _forget_again(memory: OpenHome, staged: Staged, notes: list[str]) -> int:
                 archive.flush()
             opened = Opened(Home(staged.folder), writer, store.reader, archive, staged.keys)
             report = apply_tombstones(opened, at=now_us())
-        finally:
-            archive.close()
-            store.close()
         notes += report.notes
         return report.whole_sessions + report.partial_sessions
 
@@ -241,11 +236,8 @@ def _archived_stones(home: Path, staged: Staged, notes: list[str]) -> set[Archiv
         keys = load_keys(home / "keys")
         if keys.forget_key != staged.keys.forget_key:
             notes.append("the backup is of another memory: what was forgotten here cannot be found in it")
-        archive = Archive.open(home / "archive", keys, read_only=True)
-        try:
+        with Archive.open(home / "archive", keys, read_only=True) as archive:
             return set(archive.tombstones())
-        finally:
-            archive.close()
     except ArchiveError as error:
         notes.append(f"what the archive here says of things forgotten cannot be read: {error}")
         return set()

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, NamedTuple
 
@@ -163,7 +163,7 @@ def _keys(folder: Path, keys_of: Path) -> HomeKeys:
             return load_keys(own)
     try:
         keys = load_keys(keys_of)
-        with _archive(folder, keys) as archive:
+        with Archive.open(folder / "archive", keys, read_only=True) as archive:
             next(archive.entries(), None)
     except KeyUnavailable:
         hint = f"put the wrapping key that was kept elsewhere at {wrapping}"
@@ -179,7 +179,10 @@ def _keys(folder: Path, keys_of: Path) -> HomeKeys:
 def _open_chunks(folder: Path, keys: HomeKeys, damaged: set[str], progress: Progress | None) -> int:
     """Open every chunk; return how many. damaged: those that did not open when the backup was made."""
     count = 0
-    with _archive(folder, keys) as archive, open_copy(folder / DATABASE_NAME) as database:
+    with (
+        Archive.open(folder / "archive", keys, read_only=True) as archive,
+        open_copy(folder / DATABASE_NAME) as database,
+    ):
         places = list(database.chunks())
         total = sum(place.length for place in places)
         done = 0
@@ -194,12 +197,3 @@ def _open_chunks(folder: Path, keys: HomeKeys, damaged: set[str], progress: Prog
             if progress is not None:
                 progress("check", done, total)
     return count
-
-
-@contextmanager
-def _archive(folder: Path, keys: HomeKeys) -> Iterator[Archive]:
-    archive = Archive.open(folder / "archive", keys, read_only=True)
-    try:
-        yield archive
-    finally:
-        archive.close()
