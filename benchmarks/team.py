@@ -44,7 +44,7 @@ from recollect.model.team_messages import (
 from recollect.recall.answers import TeamAnswer
 from recollect.sharing.content import LocalSession, shared_events, shared_session
 from recollect.sharing.meaning import SharedMeaning
-from recollect.sharing.outbox import Outbox
+from recollect.sharing.push import Outbox
 from recollect.store.feed import TextFeed
 from recollect.store.keys import ENTRY_BASE, SEQ_BITS
 from recollect.store.rows import EventFilter

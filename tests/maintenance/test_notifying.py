@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from recollect.config import NotifyConfig
-from recollect.ingest.notification import Notice, notify
+from recollect.ingest.retention import Notice, notify
 from recollect.store.writer import open_writer
 
 NOW = 1_800_000_000_000_000

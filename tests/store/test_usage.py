@@ -10,7 +10,7 @@ import pytest
 
 from recollect.model.time import to_datetime
 from recollect.model.usage import ActivityTotals, UsageReport, UsageTotals
-from recollect.store.activity import SLOT_S, ActivityQuestion
+from recollect.store.timeline import SLOT_S, ActivityQuestion
 from recollect.store.reader import Reader, open_reader
 from recollect.store.rows import EventFilter, UsageBy
 from recollect.store.usage import Prices, prices_on

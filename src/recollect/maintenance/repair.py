@@ -17,7 +17,7 @@ from recollect.ingest.damage import Damage, begin_again, behind, check, elsewher
 from recollect.ingest.operations import rebuild, sync
 from recollect.ingest.reconciliation import bring_in_step
 from recollect.ingest.swap import begin_staging, drop_staging
-from recollect.maintenance.backup.staging import Staged, look_at, stage
+from recollect.maintenance.backup.restore import Staged, look_at, stage
 from recollect.maintenance.reports import Fix
 from recollect.store.connection import has_archive, quick_check
 from recollect.store.home import Home

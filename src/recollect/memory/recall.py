@@ -20,8 +20,8 @@ from recollect.model.usage import ActivityReport, UsageReport, UsageTrend
 from recollect.recall.answers import EntryView, SessionView, entry_view
 from recollect.recall.coverage import Coverage, lagging
 from recollect.recall.overview import Overview, overview
-from recollect.store.activity import ActivityQuestion
 from recollect.store.rows import DriftRow, EventFilter, UsageBy
+from recollect.store.timeline import ActivityQuestion
 from recollect.units import plural
 
 if TYPE_CHECKING:

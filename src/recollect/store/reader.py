@@ -13,7 +13,6 @@ from recollect.model.events import Event
 from recollect.model.sessions import ForgottenPlace, Session
 from recollect.model.time import day_start
 from recollect.model.usage import ActivityReport, UsageReport, UsageTrend
-from recollect.store.activity import ActivityQuestion, read_active_sessions, read_activity
 from recollect.store.connection import ReadPool, column, store_errors
 from recollect.store.entries import EntryReader, read_entry_keys, read_entry_numbers, read_entry_texts
 from recollect.store.events import EventReader, EventRow, why_missing
@@ -33,7 +32,16 @@ from recollect.store.rows import (
 )
 from recollect.store.sessions import SessionReader, find_session, find_sessions, read_session_keys, read_session_numbers
 from recollect.store.sources import SourceReader, last_change, read_forgotten
-from recollect.store.timeline import Window, read_following, read_outline, read_related, read_timeline
+from recollect.store.timeline import (
+    ActivityQuestion,
+    Window,
+    read_active_sessions,
+    read_activity,
+    read_following,
+    read_outline,
+    read_related,
+    read_timeline,
+)
 from recollect.store.usage import UsageQuestion, read_usage, read_usage_trend
 
 if TYPE_CHECKING:
