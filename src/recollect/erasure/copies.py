@@ -23,7 +23,7 @@ from recollect.ready_blocks import FOLDER as READY_FOLDER
 from recollect.store.entries import ENTRY_SHARDS
 from recollect.store.erasure.select_rows import SelectionReader
 from recollect.store.home import Home
-from recollect.store.keys import SEQ_BITS
+from recollect.store.keys import SEQ_MASK
 from recollect.store.lock import IngestLock
 from recollect.store.reader import Reader
 from recollect.store.rows import ChangeRange
@@ -91,7 +91,6 @@ EMBEDDING_WAIT_S = 120.0
 """How long whoever makes vectors is waited for; it is asked to end after the batch that it is at."""
 _ASK_AGAIN_S = 0.1
 _NEW = "text.new"
-_LAST_SEQ = (1 << SEQ_BITS) - 1
 
 
 def remake_shards(home: Home, reader: Reader, shards: Collection[str], sessions: Collection[int]) -> int:
@@ -105,7 +104,7 @@ def remake_shards(home: Home, reader: Reader, shards: Collection[str], sessions:
     try:
         remove_folder(new, ignore_errors=True)
         count = 0
-        ranges = [ChangeRange(0, number, 0, _LAST_SEQ) for number in sessions]
+        ranges = [ChangeRange(0, number, 0, SEQ_MASK) for number in sessions]
         with IndexWriterSet.open(new) as index:
             count += add_events(index, reader.events_for_index(ranges), is_empty=True)
             count += add_all_entries(reader.entries, index, sorted(set(shards).intersection(ENTRY_SHARDS)))

@@ -17,7 +17,7 @@ from recollect.index.query.ranking import Ranked
 from recollect.index.vectors.texts import Passage, passages_of
 from recollect.model.text import TextClass
 from recollect.recall.passages import Passages
-from recollect.store.keys import ENTRY_BASE, SEQ_BITS
+from recollect.store.keys import ENTRY_BASE, SEQ_BITS, SEQ_MASK
 from recollect.store.passages import PassageStore, hash_of
 from recollect.store.reader import HitTexts
 from recollect.store.rows import HitText, SessionKey
@@ -159,7 +159,6 @@ MOST_OF_EVENT = 3
 SEAT = 5
 """The talk nearest in meaning comes after at most so many others: it may share no word with the question."""
 SHORT_CHARS = 80
-_SEQ_MASK = (1 << SEQ_BITS) - 1
 
 
 class Features(NamedTuple):
@@ -351,7 +350,7 @@ def _lateness(item: Ranked, session: SessionKey) -> float:
         return 0.5
     if candidate.voice == "prompt":
         return 0.0
-    return min(1.0, (candidate.key & _SEQ_MASK) / max(session.event_count, 1))
+    return min(1.0, (candidate.key & SEQ_MASK) / max(session.event_count, 1))
 
 
 def _merged(passages: Sequence[Passage]) -> list[Passage]:

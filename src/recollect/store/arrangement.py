@@ -17,12 +17,11 @@ import msgspec
 
 from recollect.model.payloads import KINDS
 from recollect.store.event_order import unpacked
-from recollect.store.keys import FLAG_GONE, FLAG_SHIFT, KIND_MASK, SEQ_BITS, TS_QUALITIES
+from recollect.store.keys import FLAG_GONE, FLAG_SHIFT, KIND_MASK, SEQ_BITS, SEQ_MASK, TS_QUALITIES
 from recollect.store.session_rows import SessionRow
 from recollect.store.slices import EventDraft, SessionPart
 from recollect.store.sources import SliceContext
 
-_SEQ_MASK = (1 << SEQ_BITS) - 1
 _REWIND, _USER = KINDS.index("rewind"), KINDS.index("user_message")
 _TALK = frozenset(
     KINDS.index(kind)
@@ -56,10 +55,10 @@ class Arrangement:
             first = self._session << SEQ_BITS
             rows = self._db.execute(
                 "SELECT key FROM event WHERE key BETWEEN ? AND ? AND source = ? ORDER BY key",
-                (first, min(first_new, first + _SEQ_MASK + 1) - 1, self._source),
+                (first, min(first_new, first + SEQ_MASK + 1) - 1, self._source),
             )
-            self.before = [key & _SEQ_MASK for (key,) in rows]
-        piece = list(dict.fromkeys(key & _SEQ_MASK for key in keys))
+            self.before = [key & SEQ_MASK for (key,) in rows]
+        piece = list(dict.fromkeys(key & SEQ_MASK for key in keys))
         self._store(joined(self.before, piece))
 
     def _store(self, seqs: list[int]) -> None:
@@ -109,14 +108,14 @@ def taken_back(
 
     False: the newest version no longer has the rewind, so what it undid counts again. True: it has the rewind again.
     """
-    held = {key & _SEQ_MASK for key in keys}
+    held = {key & SEQ_MASK for key in keys}
     lost = [seq for last, seq in pairwise(before) if seq not in held and last in held]
     rows: Iterable[tuple[int, int]] = db.execute(
         f"SELECT key, bits FROM event WHERE key IN (SELECT value FROM carray(?)) AND bits & {KIND_MASK} = {_REWIND}",
         (_numbers([*(base + seq for seq in lost), *keys]),),
     )
     for key, bits in rows:
-        is_back = key & _SEQ_MASK in held
+        is_back = key & SEQ_MASK in held
         if is_back == bool(bits & _GONE):
             yield key, is_back
 

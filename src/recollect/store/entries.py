@@ -20,7 +20,7 @@ from recollect.errors import BrokenInvariant
 from recollect.model.learnings.entries import ENTRY_KINDS, ENTRY_PART_CHARS, EntryDraft, EntryKind
 from recollect.store.compression import compress, unpack
 from recollect.store.connection import PooledReader, column, query, store_errors
-from recollect.store.keys import ENTRY_BASE, SEQ_BITS
+from recollect.store.keys import ENTRY_BASE, SEQ_BITS, SEQ_MASK
 from recollect.store.rows import EventFilter, HitText, SessionKey
 from recollect.store.sessions import containing, int_array
 
@@ -148,7 +148,6 @@ def read_glossary(db: apsw.Connection, *, now_us: int) -> dict[str, tuple[str, .
 
 _COLUMNS = "number, uid, kind, title, agent, repo, path, session_uid, ts, status, state, parts"
 _BATCH = 500
-_SEQ_MASK = (1 << SEQ_BITS) - 1
 _LAST = "\U0010ffff"
 _AMONG = "IN (SELECT value FROM carray(?))"
 
@@ -271,7 +270,7 @@ def read_entry_numbers(db: apsw.Connection, where: EventFilter) -> frozenset[int
 
 def read_entry_texts(db: apsw.Connection, keys: Iterable[int]) -> dict[int, HitText]:
     """Return what search shows of entries' parts, by key; unknown keys are left out."""
-    parts = [((key >> SEQ_BITS) - ENTRY_BASE, key & _SEQ_MASK) for key in keys if key >> SEQ_BITS >= ENTRY_BASE]
+    parts = [((key >> SEQ_BITS) - ENTRY_BASE, key & SEQ_MASK) for key in keys if key >> SEQ_BITS >= ENTRY_BASE]
     if not parts:
         return {}
     numbers = {number for number, _part in parts}

@@ -31,6 +31,7 @@ from recollect.store.keys import (
     UNDONE,
     is_sidechain,
     is_undone,
+    span_of,
     unpack_event_id,
 )
 from recollect.store.session_facts import decode_facts, encode_facts
@@ -49,7 +50,7 @@ _SEEN = f"(NOT bits & {HIDDEN} OR bits & {EVICTED} AND NOT bits & {UNDONE})"
 
 def mark_undone(db: apsw.Connection, number: int) -> None:
     """Update the undone flag of a session's events. Its title is the first prompt that still counts."""
-    keys = (number << SEQ_BITS, (number + 1 << SEQ_BITS) - 1)
+    keys = span_of(number)
     rows = in_canonical_order(db, number, rows_of(db, keys, _SEEN))
     bodies = _Bodies(db, number)
     marks = undone(_step(row, bodies) for row in rows)
@@ -91,7 +92,7 @@ def name_redacted(db: apsw.Connection, number: int) -> bool:
     if not facts.first_human.endswith("…"):
         return False
     bodies = _Bodies(db, number)
-    keys = (number << SEQ_BITS, (number + 1 << SEQ_BITS) - 1)
+    keys = span_of(number)
     for row in rows_of(db, keys, f"bits & {KIND_MASK} = {_USER} AND NOT bits & {EVICTED}"):
         bodies.of(row)
     names = list(bodies.prompts.values())

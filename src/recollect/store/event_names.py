@@ -16,7 +16,7 @@ import apsw
 
 from recollect.errors import StoreError
 from recollect.store.connection import has_database, open_database, open_to_write, query
-from recollect.store.keys import SEQ_BITS
+from recollect.store.keys import SEQ_BITS, SEQ_MASK
 from recollect.store.slices import EventDraft, RecordPlace
 
 SHA_BYTES = 8
@@ -133,9 +133,6 @@ class Naming:
         return b"\x01" + h.digest()
 
 
-_SEQ_MASK = (1 << SEQ_BITS) - 1
-
-
 class KnownNumbers:
     """Reads them. Of a database that is missing nothing is known, of one that is damaged what can be read."""
 
@@ -194,7 +191,7 @@ class SessionNumbers:
             return
         try:
             rows: list[Any] = self._db.execute(
-                f"SELECT event_id, part, sha, key & {_SEQ_MASK} FROM event WHERE key >> {SEQ_BITS} = ? "
+                f"SELECT event_id, part, sha, key & {SEQ_MASK} FROM event WHERE key >> {SEQ_BITS} = ? "
                 "AND substr(event_id, -6) IN (SELECT value FROM carray(?)) ORDER BY key",
                 (self._number, apsw.carray(tuple({name[-ID_TAIL_BYTES:] for name in names}))),
             ).fetchall()

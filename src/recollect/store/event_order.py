@@ -16,7 +16,7 @@ from typing import Any, Final
 import apsw
 import msgspec
 
-from recollect.store.keys import SEQ_BITS
+from recollect.store.keys import SEQ_MASK, span_of
 
 LightRow = tuple[
     int, bytes, int, int, int | None, int, int, int, int, int, int, bytes, int | bytes | None, int, int, str | None
@@ -27,7 +27,6 @@ TS: Final = 4
 SOURCE: Final = 6
 LENGTH: Final = 10
 """Places in a `LightRow`."""
-_SEQ: Final = (1 << SEQ_BITS) - 1
 _decode = msgspec.msgpack.Decoder(list[int]).decode
 _NO_LANE: Final = (1 << 16, "")
 
@@ -58,7 +57,7 @@ def first_versions(db: apsw.Connection, number: int) -> dict[int, int]:
     """Return the key of the first version of every event of a session that replaced another."""
     pairs: list[Any] = db.execute(
         "SELECT key, by_key FROM replacement WHERE key BETWEEN ? AND ? ORDER BY key",
-        (number << SEQ_BITS, (number + 1 << SEQ_BITS) - 1),
+        span_of(number),
     ).fetchall()
     first: dict[int, int] = {}
     for key, by_key in pairs:
@@ -111,7 +110,7 @@ def _by_source(
         own: list[tuple[int, LightRow]] = []
         others: list[LightRow] = []
         for row in left:
-            place = places.get(row[KEY] & _SEQ, places.get(first.get(row[KEY], row[KEY]) & _SEQ))
+            place = places.get(row[KEY] & SEQ_MASK, places.get(first.get(row[KEY], row[KEY]) & SEQ_MASK))
             if place is not None or row[SOURCE] == source:
                 own.append((len(places) if place is None else place, row))
             else:

@@ -38,11 +38,13 @@ from recollect.store.keys import (
     KIND_MASK,
     NOT_INDEXED,
     SEQ_BITS,
+    SEQ_MASK,
     is_sidechain,
     is_undone,
     kind_of_bits,
     quality_of_bits,
     role_of_bits,
+    span_of,
     unpack_event_id,
 )
 from recollect.store.rows import ChunkReader, HitText, IndexEvent, TextRedactor
@@ -51,7 +53,6 @@ from recollect.store.sources import read_lasting, revision_holes, why_gone
 
 REACH = 64
 """Rows looked at on each side of a reply: counts of tokens and the like stand between what is done."""
-_SEQ_MASK = (1 << SEQ_BITS) - 1
 _PERSON = KINDS.index("user_message")
 _EDIT = KINDS.index("file_edit")
 
@@ -64,9 +65,9 @@ def _nearest(kinds: str, *, is_after: bool, told: str = f"bits & {KIND_MASK}", r
     """Return SQL for the nearest event of these kinds beside the key `value`, in its session. told: what of it, by
     default its kind. reach: events looked at."""
     first, last, order = (
-        ("value + 1", f"min(value + {reach}, value | {_SEQ_MASK})", "ASC")
+        ("value + 1", f"min(value + {reach}, value | {SEQ_MASK})", "ASC")
         if is_after
-        else (f"max(value - {reach}, value & ~{_SEQ_MASK})", "value - 1", "DESC")
+        else (f"max(value - {reach}, value & ~{SEQ_MASK})", "value - 1", "DESC")
     )
     return (
         f"(SELECT {told} FROM event WHERE key BETWEEN {first} AND {last} AND NOT bits & {NOT_INDEXED} "
@@ -186,7 +187,7 @@ class EventReader:
 
         behind: how many rows before it are included.
         """
-        base, last = number << SEQ_BITS, (number + 1 << SEQ_BITS) - 1
+        base, last = span_of(number)
         first = base + first_seq
         places = first_versions(self._db, number)
         if not places:
@@ -200,7 +201,7 @@ class EventReader:
 
     def order_of(self, number: int) -> list[int]:
         """Return the keys of a session's shown events in order, see `of_session`."""
-        first, last = number << SEQ_BITS, (number + 1 << SEQ_BITS) - 1
+        first, last = span_of(number)
         return self._placed(first, last, first_versions(self._db, number))
 
     def _batches(self, keys: Sequence[int]) -> Iterator[list[EventRow]]:
@@ -224,7 +225,7 @@ class EventReader:
 
         kinds: their codes, as SQL.
         """
-        first, last, order = (key + 1, key | _SEQ_MASK, "ASC") if is_after else (key & ~_SEQ_MASK, key - 1, "DESC")
+        first, last, order = (key + 1, key | SEQ_MASK, "ASC") if is_after else (key & ~SEQ_MASK, key - 1, "DESC")
         statement = (
             f"SELECT {_COLUMNS} FROM event WHERE key BETWEEN ? AND ? AND NOT bits & {NOT_INDEXED} "
             f"AND bits & {KIND_MASK} IN ({kinds}) ORDER BY key {order} LIMIT ?"
@@ -236,7 +237,7 @@ class EventReader:
 
         kinds: their codes, as SQL.
         """
-        nearest = _nearest(kinds, is_after=is_after, told="key", reach=_SEQ_MASK)
+        nearest = _nearest(kinds, is_after=is_after, told="key", reach=SEQ_MASK)
         rows: Iterable[Any] = self._db.execute(f"SELECT value, {nearest} FROM carray(?)", (int_array(keys),))
         return {key: place for key, place in rows if place is not None}
 
@@ -256,7 +257,7 @@ class EventReader:
             found.append(
                 Event(
                     session_uid=self._session(row.key)[0],
-                    seq=row.key & _SEQ_MASK,
+                    seq=row.key & SEQ_MASK,
                     event_id=unpack_event_id(row.event_id),
                     part=row.part,
                     kind=kind_of_bits(row.bits),
@@ -293,7 +294,7 @@ class EventReader:
             found[row.key] = HitText(
                 event_id=unpack_event_id(row.event_id),
                 part=row.part,
-                seq=row.key & _SEQ_MASK,
+                seq=row.key & SEQ_MASK,
                 kind=kind_of_bits(row.bits),
                 ts=row.ts,
                 session_uid=self._session(row.key)[0],
@@ -501,7 +502,7 @@ def why_missing(db: apsw.Connection, number: int, seq: int) -> str:
     flags = bits >> FLAG_SHIFT
     if flags & FLAG_REPLACED:
         by_key = _standing_for(db, key)
-        return f"a newer version of it is #{by_key & _SEQ_MASK}" if by_key != key else "a newer version replaces it"
+        return f"a newer version of it is #{by_key & SEQ_MASK}" if by_key != key else "a newer version replaces it"
     if flags & FLAG_EVICTED:
         return "its text was evicted"
     if flags & FLAG_VIEW:

@@ -31,6 +31,7 @@ from recollect.store.keys import (
     NOT_INDEXED,
     ROLES,
     SEQ_BITS,
+    SEQ_MASK,
     SIDECHAIN,
     TS_QUALITIES,
     UNDONE,
@@ -55,7 +56,6 @@ class Due(NamedTuple):
     next_us: int | None = None
 
 
-_SEQ_MASK = (1 << SEQ_BITS) - 1
 _KEPT_FRAMES = 16
 _KEPT_BODIES_BYTES = 4 << 20
 _NOWHERE = SourceLocation("", 0, 0, 0, 0, "")
@@ -123,7 +123,7 @@ def light_events(
         found.append(
             Event(
                 uid,
-                key & _SEQ_MASK,
+                key & SEQ_MASK,
                 event_id,
                 part,
                 KINDS[bits & KIND_MASK],
@@ -165,7 +165,6 @@ _PLACE = attrgetter("source_id", "revision", "offset_bytes")
 _NEWEST = 64
 """Events looked at from the end, to tell whether a session has ended."""
 _WORK = frozenset({"user_message", "assistant_message", "thinking", "tool_call", "tool_result", "file_edit"})
-_END_OF_SESSION = (1 << SEQ_BITS) - 1
 
 
 class SessionFeed(PooledReader):
@@ -216,7 +215,7 @@ class SessionFeed(PooledReader):
         first = (number << SEQ_BITS) + max(0, next_seq - _NEWEST)
         rows: Iterable[Any] = self._db.execute(
             f"SELECT bits FROM event WHERE key BETWEEN ? AND ? AND NOT bits & {HIDDEN} ORDER BY key DESC",
-            (first, (number << SEQ_BITS) + _END_OF_SESSION),
+            (first, (number << SEQ_BITS) + SEQ_MASK),
         )
         for (bits,) in rows:
             kind = kind_of_bits(bits)
@@ -346,7 +345,7 @@ class AnalysisInput:
     def _rows(self, number: int) -> list[LightRow]:
         """Return the visible events, since it was evicted; of many the first and the last half of `MAX_EVENTS`."""
         since = 0 if self.base is None else self.base.through_seq
-        ends = ((number << SEQ_BITS) + since, (number << SEQ_BITS) + _END_OF_SESSION)
+        ends = ((number << SEQ_BITS) + since, (number << SEQ_BITS) + SEQ_MASK)
         half = MAX_EVENTS // 2
         if self.session.event_count <= MAX_EVENTS:
             rows = light_rows(self._db, ends, "ORDER BY key")

@@ -26,7 +26,7 @@ from recollect.store.insights import (
     unpack_node,
     unpack_signals,
 )
-from recollect.store.keys import SEQ_BITS, UNDONE
+from recollect.store.keys import SEQ_BITS, SEQ_MASK, UNDONE
 from recollect.store.sources import last_change, position_of, take_note
 
 _decode_digest = late_call(lambda: msgspec.json.Decoder(Digest).decode)
@@ -81,7 +81,7 @@ def keep_base(db: apsw.Connection, uid: str) -> None:
 def _undone_before(db: apsw.Connection, uid: str, through: int) -> set[int]:
     """Return the seqs of events that rewinds left behind, those too that were evicted since."""
     rows: Iterable[Any] = db.execute(
-        f"SELECT key & {(1 << SEQ_BITS) - 1} FROM session JOIN event ON key BETWEEN number << {SEQ_BITS} "
+        f"SELECT key & {SEQ_MASK} FROM session JOIN event ON key BETWEEN number << {SEQ_BITS} "
         f"AND (number << {SEQ_BITS}) + ? WHERE uid = ? AND bits & {UNDONE}",
         (through, uid),
     )

@@ -24,7 +24,7 @@ from recollect.store.connection import (
     transaction,
     with_store_errors,
 )
-from recollect.store.keys import HIDDEN, SEQ_BITS, kind_of_bits
+from recollect.store.keys import HIDDEN, SEQ_BITS, SEQ_MASK, kind_of_bits
 from recollect.store.sources import last_change, position_of, take_note
 
 CONSUMER = "learn"
@@ -76,7 +76,6 @@ MOST_AGAIN = 20
 """Sessions that are read again for an action that became known after they were read."""
 HASTENED = 64
 """Sessions looked at to tell that, in one go."""
-_END_OF_SESSION = (1 << SEQ_BITS) - 1
 JOB_COLUMNS = "key, kind, session_uid, json, made_at, due_at, attempts, reason"
 
 
@@ -268,7 +267,7 @@ class JobQueue:
         first = (number << SEQ_BITS) + max(0, next_seq - NEWEST)
         rows: Iterable[Any] = self._db.execute(
             "SELECT bits FROM event WHERE key BETWEEN ? AND ? AND NOT bits & ? ORDER BY key DESC",
-            (first, (number << SEQ_BITS) + _END_OF_SESSION, HIDDEN),
+            (first, (number << SEQ_BITS) + SEQ_MASK, HIDDEN),
         )
         for (bits,) in rows:
             kind = kind_of_bits(bits)

@@ -12,6 +12,7 @@ from recollect.model.payloads import KINDS
 
 SEQ_BITS = 24
 """Bits of an event key that hold the seq: at most 16,777,216 events in a session."""
+SEQ_MASK = (1 << SEQ_BITS) - 1
 ENTRY_BASE = 1 << 38
 """Added to an entry's number (`model.learnings.entries`) where the index wants a session's: no session has so high
 a one, and a key made of it is still a positive 64-bit integer."""
@@ -50,6 +51,11 @@ NOT_INDEXED = HIDDEN | OWN
 """Not found by a search: hidden, or what the memory itself gave to an agent."""
 SIDECHAIN = FLAG_SIDECHAIN << FLAG_SHIFT
 UNDONE = FLAG_UNDONE << FLAG_SHIFT
+
+
+def span_of(number: int) -> tuple[int, int]:
+    """Return the first and the last possible key of a session's events and blocks."""
+    return number << SEQ_BITS, (number + 1 << SEQ_BITS) - 1
 
 
 def kind_of_bits(bits: int) -> str:

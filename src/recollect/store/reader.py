@@ -16,7 +16,7 @@ from recollect.model.usage import ActivityReport, UsageReport, UsageTrend
 from recollect.store.connection import ReadPool, column, store_errors
 from recollect.store.entries import EntryReader, read_entry_keys, read_entry_numbers, read_entry_texts
 from recollect.store.events import EventReader, EventRow, why_missing
-from recollect.store.keys import ENTRY_BASE, SEQ_BITS
+from recollect.store.keys import ENTRY_BASE, SEQ_BITS, SEQ_MASK
 from recollect.store.marks import mark_of
 from recollect.store.rows import (
     ChangeRange,
@@ -47,8 +47,6 @@ from recollect.store.usage import UsageQuestion, read_usage, read_usage_trend
 if TYPE_CHECKING:
     from recollect.store.session_lists import ListedSession, Relative, SessionQuestion
     from recollect.store.transcript_reader import TranscriptReader
-
-_SEQ_MASK = (1 << SEQ_BITS) - 1
 
 
 def open_reader(home: Path, archive: ChunkReader | None, redactor: TextRedactor | None) -> Reader:
@@ -182,7 +180,7 @@ class Reader(SessionReader, SourceReader):
                 reader = self._parts(max_chars)
                 for rows in reader.from_place(number, first_seq):
                     for row in rows:
-                        yield row.key & _SEQ_MASK, reader.holds(row, folded)
+                        yield row.key & SEQ_MASK, reader.holds(row, folded)
 
     def record(self, uid: str, seq: int) -> bytes:
         """Return the exact bytes of the record of an event, b"" for none. They hold its secrets. Raises ArchiveError,
@@ -202,11 +200,11 @@ class Reader(SessionReader, SourceReader):
     def seq_at(self, uid: str, ts: int) -> int:
         """Return the first event of a session at or after an instant, 0 for none."""
         for number in find_sessions(self._db, uid, limit=1):
-            span = (number << SEQ_BITS, number << SEQ_BITS | _SEQ_MASK, ts)
+            span = (number << SEQ_BITS, number << SEQ_BITS | SEQ_MASK, ts)
             key = self._db.execute(
                 "SELECT key FROM event WHERE key BETWEEN ? AND ? AND ts >= ? ORDER BY key LIMIT 1", span
             ).get
-            return int(key or 0) & _SEQ_MASK
+            return int(key or 0) & SEQ_MASK
         return 0
 
     def listed(
@@ -257,7 +255,7 @@ class Reader(SessionReader, SourceReader):
         number and the place of the first one.
         """
         number = find_session(self._db, uid)
-        return [key & _SEQ_MASK for key in self._events().order_of(number)] if number is not None else []
+        return [key & SEQ_MASK for key in self._events().order_of(number)] if number is not None else []
 
     def why_missing(self, uid: str, seq: int) -> str:
         """Return why nothing is shown under a number of a session, "" where it was never given."""

@@ -22,14 +22,15 @@ from recollect.store.keys import (
     NOT_INDEXED,
     OWN,
     SEQ_BITS,
+    SEQ_MASK,
     UNDONE,
     is_sidechain,
     kind_of_bits,
+    span_of,
 )
 from recollect.store.recent import Folder, FolderLearnings, RecentDecision, RecentDiary, RecentEvent, RecentSession
 from recollect.store.session_facts import SessionFacts, decode_counts, decode_facts, is_below
 
-_LAST_SEQ = (1 << SEQ_BITS) - 1
 _RESULT = KINDS.index("tool_result")
 
 
@@ -78,7 +79,7 @@ class RecentReader(DatabaseHolder):
         if number is None:
             return []
         codes = ", ".join(str(KINDS.index(kind)) for kind in kinds)
-        last = _LAST_SEQ if before is None else before - 1
+        last = SEQ_MASK if before is None else before - 1
         rows: list[Any] = self._db.execute(
             "SELECT key, bits, ts, block, entry FROM event WHERE key BETWEEN ? AND ? "
             f"AND NOT bits & {HIDDEN | UNDONE} "
@@ -99,7 +100,7 @@ class RecentReader(DatabaseHolder):
                 f"SELECT EXISTS (SELECT 1 FROM event WHERE key BETWEEN ? AND ? AND bits & {KIND_MASK} = {_RESULT} "
                 f"AND bits & {FAILED} AND NOT bits & {NOT_INDEXED | UNDONE})"
             )
-            if self._db.execute(statement, (number << SEQ_BITS, (number << SEQ_BITS) + _LAST_SEQ)).get:
+            if self._db.execute(statement, span_of(number)).get:
                 found.add(uid)
         return frozenset(found)
 
@@ -153,7 +154,7 @@ class RecentReader(DatabaseHolder):
 
     def uids_in(self, folder: Folder) -> list[str]:
         """Return all root sessions that `sessions_in` counts."""
-        return [session.session_uid for session in self.sessions_in(folder, except_uid="", limit=_LAST_SEQ)[0]]
+        return [session.session_uid for session in self.sessions_in(folder, except_uid="", limit=SEQ_MASK)[0]]
 
     def newest_folders(self, *, limit: int) -> list[str]:
         """Return the folders in which the root sessions that ended last worked, newest first."""
@@ -215,7 +216,7 @@ class RecentReader(DatabaseHolder):
     def _event(self, key: int, bits: int, ts: int | None, block: int, entry: int) -> RecentEvent:
         place = (key >> SEQ_BITS << SEQ_BITS) + block
         return RecentEvent(
-            key & _LAST_SEQ,
+            key & SEQ_MASK,
             kind_of_bits(bits),
             ts,
             partial(self._load, place, entry),

@@ -21,7 +21,7 @@ from recollect.model.payloads import KINDS
 from recollect.model.time import month_of
 from recollect.paths import DATABASE_NAME
 from recollect.store.connection import open_to_read
-from recollect.store.keys import SEQ_BITS, pack_text
+from recollect.store.keys import SEQ_BITS, pack_text, span_of
 from recollect.store.session_facts import (
     SessionFacts,
     decode_counts,
@@ -255,7 +255,7 @@ class ShortSessions:
             messages = message_count(found[1], decode_counts(found[2]))
             if messages < one.least:
                 self._db.execute("INSERT OR REPLACE INTO unindexed VALUES (?, ?, ?)", (number, messages, one.least))
-                span = (number << SEQ_BITS, (number + 1 << SEQ_BITS) - 1)
+                span = span_of(number)
                 keys += [key for (key,) in self._db.execute("SELECT key FROM event WHERE key BETWEEN ? AND ?", span)]
         return keys
 

@@ -16,7 +16,7 @@ from recollect.model.ids import session_uid
 from recollect.model.sessions import ForgottenPlace
 from recollect.model.time import day_of
 from recollect.store.connection import PooledReader, column, query
-from recollect.store.keys import EVICTED, SEQ_BITS, STALE, pack_text, unpack_text
+from recollect.store.keys import EVICTED, SEQ_MASK, STALE, pack_text, span_of, unpack_text
 from recollect.store.rows import ChangeRange, ChunkReader, DefectRow, EventPlace, LedgerRow
 from recollect.store.slices import SliceResult, SourceRow
 
@@ -55,10 +55,9 @@ def read_forgotten(db: apsw.Connection, number: int) -> list[ForgottenPlace]:
         "WHERE session_source.session = ?1 AND hole.reason = 'forgotten' AND hole.records > 0 AND NOT EXISTS "
         "(SELECT 1 FROM session_source AS other WHERE other.source = source.number AND other.session <> ?1) "
         "ORDER BY source.number, hole.offset",
-        (number, number << SEQ_BITS, (number + 1 << SEQ_BITS) - 1),
+        (number, *span_of(number)),
     )
-    mask = (1 << SEQ_BITS) - 1
-    return [ForgottenPlace(None if key is None else key & mask, records, at) for key, records, at in rows]
+    return [ForgottenPlace(None if key is None else key & SEQ_MASK, records, at) for key, records, at in rows]
 
 
 def read_lasting(

@@ -16,7 +16,17 @@ from recollect.model.payloads import KINDS, Payload, ToolCall, ToolResult, UserM
 from recollect.model.time import offsets_within
 from recollect.model.usage import ActiveDay, ActivityReport, ActivityTotals
 from recollect.store.events import EventReader, EventRow, codes_of
-from recollect.store.keys import HIDDEN, KIND_MASK, NOT_INDEXED, SEQ_BITS, is_undone, kind_of_bits, role_of_bits
+from recollect.store.keys import (
+    HIDDEN,
+    KIND_MASK,
+    NOT_INDEXED,
+    SEQ_BITS,
+    SEQ_MASK,
+    is_undone,
+    kind_of_bits,
+    role_of_bits,
+    span_of,
+)
 from recollect.store.rows import EventFilter, TimelineEntry
 from recollect.store.sessions import int_array, session_condition
 
@@ -113,21 +123,18 @@ def _slots(db: apsw.Connection, asked: ActivityQuestion, first: int, last: int) 
         values.append(int_array(numbers))
     # One number for both: to tell numbers apart costs half of what rows of two cost. A slot fits where the seq stood.
     rows: Iterable[Any] = db.execute(
-        f"SELECT DISTINCT (key & ~{_SEQ_MASK}) | (ts / {_SLOT_US}) FROM event WHERE {' AND '.join(terms)}", values
+        f"SELECT DISTINCT (key & ~{SEQ_MASK}) | (ts / {_SLOT_US}) FROM event WHERE {' AND '.join(terms)}", values
     )
     spans = offsets_within(begin, end, asked.zone)
     starts = [span.start_us // _SLOT_US for span in spans]
     found = []
     for (both,) in rows:
-        session, slot = both >> SEQ_BITS, both & _SEQ_MASK
+        session, slot = both >> SEQ_BITS, both & SEQ_MASK
         offset_us = spans[max(bisect_right(starts, slot) - 1, 0)].offset_us
         day, second = divmod(slot * SLOT_S + offset_us // 1_000_000, 86_400)
         if first <= day <= last:
             found.append(_Slot(session, slot, day, second // 3_600))
     return found
-
-
-_SEQ_MASK = (1 << SEQ_BITS) - 1
 
 
 class Window(NamedTuple):
@@ -184,11 +191,11 @@ def read_outline(
         statement = f"SELECT key FROM event WHERE key BETWEEN ? AND ? AND {condition} ORDER BY key {order} LIMIT ?"
         return [key for (key,) in db.execute(statement, (*span, count))]
 
-    after = keys((base + at, base + _SEQ_MASK), "ASC", limit + 1)
+    after = keys((base + at, base + SEQ_MASK), "ASC", limit + 1)
     before = keys((base, base + at - 1), "DESC", max(limit - len(after), limit // 2) + 1) if at else []
     shown_before, shown_after = before[: max(limit - len(after), limit // 2)], after[:limit]
-    earlier = before[len(shown_before)] & _SEQ_MASK if len(before) > len(shown_before) else None
-    later = after[limit] & _SEQ_MASK if len(after) > limit else None
+    earlier = before[len(shown_before)] & SEQ_MASK if len(before) > len(shown_before) else None
+    later = after[limit] & SEQ_MASK if len(after) > limit else None
     rows = reader.by_key([*shown_before, *shown_after])
     return list(_lines(db, reader, rows)), earlier, later
 
@@ -224,7 +231,7 @@ def _over_sessions(db: apsw.Connection, sessions: list[Any], window: Window) -> 
 
 def _in_time(number: int, window: Window) -> tuple[str, list[int]]:
     terms = [f"key BETWEEN ? AND ? AND NOT bits & {HIDDEN}"]
-    values = [number << SEQ_BITS, (number << SEQ_BITS) + _SEQ_MASK]
+    values = list(span_of(number))
     if window.kinds:
         terms.append(f"bits & {KIND_MASK} IN ({codes_of(*window.kinds)})")
     if window.after is not None:
@@ -247,7 +254,7 @@ def _lines(db: apsw.Connection, reader: EventReader, rows: list[EventRow]) -> It
         yield TimelineEntry(
             ts=row.ts,
             session_uid=uid,
-            seq=row.key & _SEQ_MASK,
+            seq=row.key & SEQ_MASK,
             agent=agent,
             kind=kind_of_bits(row.bits),
             role=role_of_bits(row.bits),
@@ -277,7 +284,7 @@ def read_related(reader: EventReader, rows: Sequence[EventRow]) -> dict[int, dic
     asked = _prompts(reader, [key for key, kind in kinds.items() if kind != "user_message"], is_after=False)
     following = _prompts(reader, list(kinds), is_after=True)
     # The last reply before the person spoke again.
-    stops = {key: following[key].key if key in following else key | _SEQ_MASK for key in kinds}
+    stops = {key: following[key].key if key in following else key | SEQ_MASK for key in kinds}
     replies = reader.nearest(set(stops.values()), _REPLY, is_after=False)
     turns_of_replies = {reply.key: reply.turn for reply in reader.by_key(set(replies.values()))}
     related: dict[int, dict[str, int]] = {}

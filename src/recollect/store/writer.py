@@ -32,7 +32,7 @@ from recollect.store.event_marks import REWIND, has_several_sources, mark_earlie
 from recollect.store.event_names import KnownNumbers
 from recollect.store.insight_writer import InsightWriter
 from recollect.store.intake import EventIntake, Taken, retire
-from recollect.store.keys import OWN, SEQ_BITS, unpack_text
+from recollect.store.keys import OWN, SEQ_BITS, SEQ_MASK, unpack_text
 from recollect.store.learning_writer import LearningStore
 from recollect.store.lock import IngestLock
 from recollect.store.rows import ChangeRange
@@ -70,7 +70,6 @@ class ErasureWriter:
         self.redacting = RedactionWriter(db, touched)
 
 
-_SEQ_MASK = (1 << SEQ_BITS) - 1
 _NO_PATCH = SessionPatch()
 JOURNAL_MARK = "journal_bytes"
 """The key in `meta` of the length of the archive's journal at the last commit: another length shows that one of them
@@ -350,14 +349,14 @@ class Writer:
         """What is stored of a session that turns out to be one of ours leaves the index."""
         span = (session.number << SEQ_BITS, (session.number << SEQ_BITS) + session.next_seq - 1)
         keys = column(self._db, f"UPDATE event SET bits = bits | {OWN} WHERE key BETWEEN ? AND ? RETURNING key", span)
-        _log(self._db, session.number, _ranges(key & _SEQ_MASK for key in keys))
+        _log(self._db, session.number, _ranges(key & SEQ_MASK for key in keys))
         outcome.stale_keys += keys
 
     def _log_change(self, session: SessionRow, taken: Taken) -> None:
         if taken.new_keys:
-            _log(self._db, session.number, _ranges(key & _SEQ_MASK for key in taken.new_keys))
+            _log(self._db, session.number, _ranges(key & SEQ_MASK for key in taken.new_keys))
         if taken.changed:
-            _log(self._db, session.number, _ranges(key & _SEQ_MASK for key in taken.changed))
+            _log(self._db, session.number, _ranges(key & SEQ_MASK for key in taken.changed))
 
     def _end_refresh(self, at: SliceContext, outcome: WriteOutcome) -> None:
         """A re-derivation came to its end: what it did not make again is hidden."""
@@ -374,7 +373,7 @@ class Writer:
             save_counts(self._db, session)
             if had_rewinds:
                 mark_undone(self._db, number)
-            _log(self._db, number, _ranges(key & _SEQ_MASK for key, _bits in events))
+            _log(self._db, number, _ranges(key & SEQ_MASK for key, _bits in events))
             outcome.stale_keys += [key for key, _bits in events]
         end_refresh(self._db, at)
 

@@ -36,7 +36,7 @@ from recollect.index.text.schema import (
 )
 from recollect.index.text.shards import Shard, total_of
 from recollect.model.time import Period
-from recollect.store.keys import SEQ_BITS
+from recollect.store.keys import SEQ_BITS, SEQ_MASK
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
@@ -67,7 +67,6 @@ _LARGE_INDEX = 50_000
 
 
 T = TypeVar("T")
-_SEQ_MASK = (1 << SEQ_BITS) - 1
 _Note = tuple[Literal["has", "exact", "together"], int]
 
 
@@ -216,7 +215,7 @@ class CandidateSearch:
         """
         pool = self._first_round()
         # Ties by time and place, not by the session's number, which follows the order of arrival.
-        placed = sorted((-first.score, -first.ts, key & _SEQ_MASK, key) for key, first in pool.items())
+        placed = sorted((-first.score, -first.ts, key & SEQ_MASK, key) for key, first in pool.items())
         best = [key for _, _, _, key in placed[: self._pool]]
         is_strict = bool(self._wanted.must or self._wanted.must_not)
         by_shard: dict[int, set[int]] = {}
@@ -542,8 +541,8 @@ def _note_neighbours(found: Mapping[int, Candidate], keys: Sequence[int]) -> Non
         candidate = found.get(key)
         if candidate is None:
             continue
-        first = max(key - REACH, key & ~_SEQ_MASK)
-        last = min(key + REACH, key | _SEQ_MASK)
+        first = max(key - REACH, key & ~SEQ_MASK)
+        last = min(key + REACH, key | SEQ_MASK)
         beside: list[int] = []
         further: list[int] = []
         for at in range(i - NEIGHBOURS if i > NEIGHBOURS else 0, i):

@@ -18,7 +18,7 @@ import msgspec
 from recollect.index.query.candidates import Candidate, QueryPlan
 from recollect.index.query.query_units import Unit
 from recollect.late import late_pattern
-from recollect.store.keys import SEQ_BITS
+from recollect.store.keys import SEQ_MASK
 from recollect.store.rows import SessionKey
 
 Intent = Literal["reason", "command", "output", "other"]
@@ -125,7 +125,6 @@ _RECENCY_HALF_US = 90 * 86_400_000_000
 _SHORT_SESSION_EVENTS = 100
 _SAME_QUESTION = 0.9
 """The share of a question's rareness that a prompt holds word for word when it is that question."""
-_SEQ_MASK = (1 << SEQ_BITS) - 1
 _TALK = frozenset(("reply", "prompt", "thinking"))
 _REASONED = _TALK | {"note", "document"}
 _SAID = frozenset(("reply", "prompt"))
@@ -208,7 +207,7 @@ def _place(item: Ranked, sessions: Mapping[int, SessionKey]) -> tuple[float, boo
     session = sessions.get(candidate.session)
     uid = session.session_uid if session is not None else ""
     is_fork = session is not None and session.origin_uid != ""  # what it repeats comes after the original
-    return (-round(item.score, 9), ts is None, -(ts or 0), is_fork, uid, candidate.key & _SEQ_MASK)
+    return (-round(item.score, 9), ts is None, -(ts or 0), is_fork, uid, candidate.key & SEQ_MASK)
 
 
 def _score(

@@ -27,14 +27,22 @@ from recollect.store.bodies import (
     payload_without_record,
 )
 from recollect.store.connection import store_errors, with_store_errors
-from recollect.store.keys import EVICTED, EVICTED_BLOCK, HIDDEN, KIND_MASK, SEQ_BITS, is_sidechain, pack_event_id
+from recollect.store.keys import (
+    EVICTED,
+    EVICTED_BLOCK,
+    HIDDEN,
+    KIND_MASK,
+    SEQ_BITS,
+    SEQ_MASK,
+    is_sidechain,
+    pack_event_id,
+)
 from recollect.store.sessions import int_array
 from recollect.store.sources import last_change, take_note
 
 _DISTILL = "distill"
 _HUMAN, _REPLY = KINDS.index("user_message"), KINDS.index("assistant_message")
 _RESULT = KINDS.index("tool_result")
-_SEQ_MASK = (1 << SEQ_BITS) - 1
 COVERED = (
     "s.analyzed_at IS NOT NULL AND EXISTS (SELECT 1 FROM analysis a JOIN digest d ON d.analysis = a.number "
     "WHERE a.session_uid = s.uid) AND s.number NOT IN (SELECT session FROM waiting) AND s.number NOT IN "
@@ -100,7 +108,7 @@ class EvictionWriter:
                 f"AND event_id = ?2 AND part = ?3 AND NOT bits & {EVICTED}",
                 (number, pack_event_id(event_id), part),
             )
-            found.update(key & _SEQ_MASK for (key,) in rows)
+            found.update(key & SEQ_MASK for (key,) in rows)
         return found
 
     def ends(self, uid: str) -> set[int]:
@@ -124,7 +132,7 @@ class EvictionWriter:
             if its_block != block:
                 block, entries = its_block, self._frame((number << SEQ_BITS) + its_block)
             if _says_something(entries[entry].body):
-                yield key & _SEQ_MASK, is_sidechain(bits)
+                yield key & SEQ_MASK, is_sidechain(bits)
 
     def ranges(self, uid: str) -> list[RawRange]:
         """Return the archive ranges that only this session uses: its own sources up to their last whole record.
@@ -153,7 +161,7 @@ class EvictionWriter:
         number = self._number(uid)
         found: dict[RawRange, list[int]] = {}
         rows: list[Any] = self._db.execute(
-            f"SELECT e.source, source_id, e.revision, e.offset, e.length, group_concat(e.key & {_SEQ_MASK}) "
+            f"SELECT e.source, source_id, e.revision, e.offset, e.length, group_concat(e.key & {SEQ_MASK}) "
             f"FROM event e {LARGE_OF_SESSION} AND e.key BETWEEN ? AND ? GROUP BY 1, 3, 4 HAVING {IS_LARGE} "
             "ORDER BY 2, 3, 4",
             (least_bytes, *_span(number)),
@@ -182,7 +190,7 @@ class EvictionWriter:
         for key, its_block, entry in rows:
             if its_block != block:
                 block, entries = its_block, self._frame(first + its_block)
-            body = keep.get(key & _SEQ_MASK)
+            body = keep.get(key & SEQ_MASK)
             if body is None:
                 gone.append((content_key(entries[entry].body), key))
             else:
@@ -209,7 +217,7 @@ class EvictionWriter:
         for key, its_block, entry in rows:
             if its_block != block:
                 block, entries = its_block, self._frame((number << SEQ_BITS) + its_block)
-            new.append((key, BlockEntry(bodies[key & _SEQ_MASK], "", entries[entry].path)))
+            new.append((key, BlockEntry(bodies[key & SEQ_MASK], "", entries[entry].path)))
         self._add_bodies(number, new)
         self._tell(number)
 

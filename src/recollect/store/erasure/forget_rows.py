@@ -22,7 +22,16 @@ from recollect.store.connection import column, query, store_errors, with_store_e
 from recollect.store.erasure.insight_rows import NamedBy, forget_cited, forget_meaning, forget_uid, naming
 from recollect.store.erasure.note_rows import WrittenRemoval
 from recollect.store.erasure.redact_rows import STALE_PARSER
-from recollect.store.keys import FLAG_REPLACED, FLAG_SHIFT, HIDDEN, KIND_MASK, SEQ_BITS, unpack_event_id
+from recollect.store.keys import (
+    FLAG_REPLACED,
+    FLAG_SHIFT,
+    HIDDEN,
+    KIND_MASK,
+    SEQ_BITS,
+    SEQ_MASK,
+    span_of,
+    unpack_event_id,
+)
 from recollect.store.session_facts import SessionFacts, decode_facts, encode_counts, encode_facts, repo_of
 from recollect.store.sessions import int_array
 from recollect.store.usage import dedupe_sha
@@ -83,7 +92,6 @@ class ExclusionStore:
         return number is not None and int(number) <= last
 
 
-_SEQ_MASK = (1 << SEQ_BITS) - 1
 _REPLACED = FLAG_REPLACED << FLAG_SHIFT
 _USAGE = KINDS.index("token_usage")
 _NO_ENTRY = BlockEntry(b"", "", "")
@@ -162,7 +170,7 @@ class ForgetWriter:
         number = db.execute("SELECT number FROM session WHERE uid = ?", (uid,)).get
         if number is None:
             return []
-        span = (number << SEQ_BITS, (number + 1 << SEQ_BITS) - 1)
+        span = span_of(number)
         keys = [key for (key,) in db.execute("SELECT key FROM event WHERE key BETWEEN ? AND ? ORDER BY key", span)]
         for table in ("event", "replacement", "block"):
             db.execute(f"DELETE FROM {table} WHERE key BETWEEN ? AND ?", span)
@@ -225,7 +233,7 @@ class ForgetWriter:
             found: Iterable[Any] = db.execute(
                 "SELECT key FROM event WHERE key BETWEEN ? AND ? AND source = ? AND revision = ? "
                 "AND record IN (SELECT value FROM carray(?))",
-                (session << SEQ_BITS, (session + 1 << SEQ_BITS) - 1, number, revision, wanted),
+                (*span_of(session), number, revision, wanted),
             )
             keys += [key for (key,) in found]
         self.remove_events(keys)
@@ -277,7 +285,7 @@ class ForgetWriter:
         # What a forgotten event stood for is the newest again.
         for (key,) in shown:
             db.execute(f"UPDATE event SET bits = bits & ~{_REPLACED} WHERE key = ?", (key,))
-            seq = key & _SEQ_MASK
+            seq = key & SEQ_MASK
             db.execute("INSERT INTO change (session, first_seq, last_seq) VALUES (?, ?, ?)", (number, seq, seq))
         db.executemany(
             "DELETE FROM blob WHERE source = ? AND revision = ? AND offset = ?", {tuple(row[4:7]) for row in rows}
@@ -286,9 +294,9 @@ class ForgetWriter:
         if uid is not None:
             events = {unpack_event_id(row[-1]) for row in rows}
             forget_meaning(db, uid, self._touched, events=events, named_by=self._named_by)
-            forget_cited(db, uid, {key & _SEQ_MASK for key in keys})
+            forget_cited(db, uid, {key & SEQ_MASK for key in keys})
         # Who keeps something of its own for each event, here or with a team, learns of their end too.
-        seqs = [row[0] & _SEQ_MASK for row in rows]
+        seqs = [row[0] & SEQ_MASK for row in rows]
         db.execute("INSERT INTO change (session, first_seq, last_seq) VALUES (?, ?, ?)", (number, min(seqs), max(seqs)))
         self._touched.add(number)
         return [row[0] for row in rows]
@@ -297,7 +305,7 @@ class ForgetWriter:
         """Empty the block entries that no event names: of deleted events, and of derived versions that may say the
         same in another block. Deletes blocks without any.
         """
-        span = (number << SEQ_BITS, (number + 1 << SEQ_BITS) - 1)
+        span = span_of(number)
         used: dict[int, set[int]] = {}
         for block, entry in query(self._db, "SELECT block, entry FROM event WHERE key BETWEEN ? AND ?", span):
             used.setdefault(block, set()).add(entry)
@@ -321,7 +329,7 @@ class ForgetWriter:
         wanted = {key for key, _block, _entry in events}
         others: list[Any] = self._db.execute(
             f"SELECT key, block, entry FROM event WHERE key BETWEEN ? AND ? AND bits & {KIND_MASK} = {_USAGE}",
-            (number << SEQ_BITS, (number + 1 << SEQ_BITS) - 1),
+            span_of(number),
         ).fetchall()
         gone -= {self._dedupe(number, event) for event in others if event[0] not in wanted and event[1] >= 0}
         self._db.executemany("DELETE FROM usage WHERE session = ? AND dedupe = ?", [(number, key) for key in gone])
@@ -350,7 +358,7 @@ class ForgetWriter:
             branch = patch.git_branch or branch
         rows: list[Any] = db.execute(
             f"SELECT bits & {KIND_MASK}, ts, turn FROM event WHERE key BETWEEN ? AND ? AND NOT bits & {HIDDEN}",
-            (number << SEQ_BITS, (number + 1 << SEQ_BITS) - 1),
+            span_of(number),
         ).fetchall()
         times = [ts for _kind, ts, _turn in rows if ts is not None]
         counts = Counter(KINDS[kind] for kind, _ts, _turn in rows)

@@ -13,7 +13,7 @@ from recollect.archive.chunks import ChunkPlace, Hole
 from recollect.errors import StoreError
 from recollect.paths import DATABASE_NAME
 from recollect.store.connection import column, open_attached, open_database, open_to_read, with_store_errors
-from recollect.store.keys import EVICTED, SEQ_BITS, STALE
+from recollect.store.keys import EVICTED, SEQ_BITS, SEQ_MASK, STALE
 from recollect.store.slices import SourceRow
 from recollect.store.sources import SOURCE_COLUMNS, revision_holes, session_ranges, source_row
 
@@ -167,8 +167,7 @@ class HoleWriter:
         self._db.execute("DELETE FROM waiting_cut WHERE source_id = ? AND revision = ?", (source_id, revision))
 
 
-_LAST = (1 << SEQ_BITS) - 1
-_OF_SESSION = f"BETWEEN carried.number << {SEQ_BITS} AND (carried.number << {SEQ_BITS}) + {_LAST}"
+_OF_SESSION = f"BETWEEN carried.number << {SEQ_BITS} AND (carried.number << {SEQ_BITS}) + {SEQ_MASK}"
 _CARRIED = "main.carried AS carried"
 _COPIES = (
     "INSERT INTO name SELECT * FROM old.name",

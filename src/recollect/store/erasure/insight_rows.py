@@ -24,14 +24,13 @@ from recollect.store.entries import remove_entries, retell_entry
 from recollect.store.erasure.note_rows import forget_evidence, forget_sessions, recording, remove_diary, remove_fact
 from recollect.store.insight_writer import keep_base
 from recollect.store.insights import unpack_node
-from recollect.store.keys import SEQ_BITS, unpack_event_id
+from recollect.store.keys import SEQ_MASK, unpack_event_id
 from recollect.store.learnings import BY_CLOSING, decode_learning, decode_verdict, evidence_of
 from recollect.store.notes import put_diary, put_fact
 from recollect.store.sessions import int_array
 
 _fact = late_call(lambda: msgspec.json.Decoder(Fact).decode)
 _diary = late_call(lambda: msgspec.json.Decoder(DiaryEntry).decode)
-_SEQ_MASK = (1 << SEQ_BITS) - 1
 
 
 class Leaving(NamedTuple):
@@ -49,7 +48,7 @@ def resting_on(db: apsw.Connection, leaving: Leaving) -> list[str]:
     touched = _touched(db, leaving)
     gone = [learning_id for learning_id in sorted(touched) if not _stays(db, learning_id, touched[learning_id])]
     names = [f"learning:{learning_id}" for learning_id in gone]
-    cited = {f"{uid}#{key & _SEQ_MASK}" for uid, keys in leaving.partial.items() for key in keys}
+    cited = {f"{uid}#{key & SEQ_MASK}" for uid, keys in leaving.partial.items() for key in keys}
     cited |= {f"learning:{learning_id}" for learning_id in touched}
     for (text,) in _rows(db, "SELECT json FROM fact WHERE json_extract(json, '$.reference') <> ''"):
         fact = _fact(text)

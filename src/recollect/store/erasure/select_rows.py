@@ -27,14 +27,13 @@ from recollect.store.erasure.taken_back import (
 from recollect.store.events import EventRow
 from recollect.store.insight_feed import light_events
 from recollect.store.insights import unpack_node
-from recollect.store.keys import EVICTED, SEQ_BITS, unpack_event_id, unpack_text
+from recollect.store.keys import EVICTED, span_of, unpack_event_id, unpack_text
 from recollect.store.recent import named_text
 from recollect.store.session_facts import decode_facts
 from recollect.store.sessions import int_array
 from recollect.store.slices import SourceRow
 from recollect.store.sources import SOURCE_COLUMNS, source_row
 
-_SEQ_MASK = (1 << SEQ_BITS) - 1
 _BATCH = 2_000
 
 
@@ -111,7 +110,7 @@ class SelectionReader(DatabaseHolder):
 
     def events(self, session: int) -> Iterator[EventFact]:
         """Yield every stored event of a session, hidden ones too, in order of key."""
-        first, last = session << SEQ_BITS, (session + 1 << SEQ_BITS) - 1
+        first, last = span_of(session)
         while True:
             with store_errors():
                 rows: list[Any] = self._db.execute(
@@ -130,7 +129,7 @@ class SelectionReader(DatabaseHolder):
 
         Omits events whose body an eviction deleted.
         """
-        first, last = session << SEQ_BITS, (session + 1 << SEQ_BITS) - 1
+        first, last = span_of(session)
         while True:
             with store_errors():
                 rows = [
