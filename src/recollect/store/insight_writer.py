@@ -16,7 +16,6 @@ from recollect.model.insights.nodes import NODE_KINDS, Binding, Decision, Episod
 from recollect.model.insights.signals import SIGNAL_KINDS, Signal, kind_of_signal
 from recollect.store.connection import open_to_write, query, with_store_errors
 from recollect.store.insights import (
-    CONSUMER,
     PATHS_CHARS,
     AnalysisDraft,
     Base,
@@ -27,7 +26,7 @@ from recollect.store.insights import (
     unpack_signals,
 )
 from recollect.store.keys import SEQ_BITS, SEQ_MASK, UNDONE
-from recollect.store.sources import last_change, position_of, take_note
+from recollect.store.sources import DISTILL, last_change, position_of, take_note
 
 _decode_digest = late_call(lambda: msgspec.json.Decoder(Digest).decode)
 
@@ -136,18 +135,18 @@ class InsightWriter:
 
     def has_changes(self) -> bool:
         """Return whether the change log has news since the last time. Outside of a transaction too."""
-        return last_change(self._db) > position_of(self._db, CONSUMER)
+        return last_change(self._db) > position_of(self._db, DISTILL)
 
     def note_changes(self) -> None:
         """Take what the change log says since the last time, so that it need not keep it for distilling."""
-        last, position = last_change(self._db), position_of(self._db, CONSUMER)
+        last, position = last_change(self._db), position_of(self._db, DISTILL)
         if last > position:
             self._db.execute(
                 "INSERT INTO waiting SELECT session, max(id) FROM change WHERE id > ? GROUP BY session "
                 "ON CONFLICT DO UPDATE SET change_id = excluded.change_id",
                 (position,),
             )
-            take_note(self._db, CONSUMER, last)
+            take_note(self._db, DISTILL, last)
 
     def save(self, draft: AnalysisDraft, *, now_us: int) -> SavedCounts:
         """Keep an analysis: digest, signals, nodes, the session's outcome and `analyzed_at`, all or nothing.

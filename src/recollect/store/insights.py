@@ -23,8 +23,6 @@ from recollect.store.recent import replaced_in_learnings, taken_back, taken_back
 from recollect.store.sessions import containing
 
 PATHS_CHARS = 8_000
-CONSUMER = "distill"
-"""The name under which distilling follows the change log."""
 
 
 class Base(NamedTuple):

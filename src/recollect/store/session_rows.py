@@ -32,6 +32,7 @@ from recollect.store.session_facts import (
     repo_of,
 )
 from recollect.store.slices import SessionPart
+from recollect.store.sources import log_changes
 
 UNDATED = "undated"
 _COLUMNS = (
@@ -224,9 +225,7 @@ class ShortSessions:
             ).fetchone()
             if found is not None:
                 self._db.execute("DELETE FROM unindexed WHERE session = ?", (found[0],))
-                self._db.execute(
-                    "INSERT INTO change (session, first_seq, last_seq) VALUES (?, 0, ?)", (found[0], found[1] - 1)
-                )
+                log_changes(self._db, found[0], [(0, found[1] - 1)])
                 lifted += 1
         return lifted
 

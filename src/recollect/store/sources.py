@@ -92,6 +92,26 @@ def last_change(db: apsw.Connection) -> int:
     return int(found or 0)
 
 
+def log_changes(db: apsw.Connection, session: int, ranges: Iterable[tuple[int, int]]) -> None:
+    """Say in the change log which events of a session changed: (first seq, last seq)."""
+    db.executemany(
+        "INSERT INTO change (session, first_seq, last_seq) VALUES (?, ?, ?)", [(session, *both) for both in ranges]
+    )
+
+
+def tell_all(db: apsw.Connection, session: int) -> None:
+    """Have every consumer look at a session again, but for distilling, where it was up to date."""
+    end: int = db.execute("SELECT next_seq FROM session WHERE number = ?", (session,)).get
+    before = last_change(db)
+    if end:
+        log_changes(db, session, [(0, end - 1)])
+    position = db.execute("SELECT position FROM consumer WHERE name = ?", (DISTILL,)).get
+    if position is not None and position >= before:
+        take_note(db, DISTILL, last_change(db))
+
+
+DISTILL = "distill"
+"""The name under which distilling follows the change log."""
 DETECTORS = "detectors"
 """The key in `meta` of what all derived text is redacted by."""
 

@@ -46,6 +46,7 @@ from recollect.store.sources import (
     enter_slice,
     find_sources,
     last_change,
+    log_changes,
     revision_chunks,
     revision_holes,
     rewind_source,
@@ -326,7 +327,7 @@ class Writer:
                 outcome.docs += taken.docs
             case "grown":
                 whole = (0, session.next_seq - 1)
-                _log(self._db, session.number, [whole])
+                log_changes(self._db, session.number, [whole])
                 outcome.grown.append(ChangeRange(0, session.number, *whole))
             case "short":
                 pass
@@ -349,14 +350,14 @@ class Writer:
         """What is stored of a session that turns out to be one of ours leaves the index."""
         span = (session.number << SEQ_BITS, (session.number << SEQ_BITS) + session.next_seq - 1)
         keys = column(self._db, f"UPDATE event SET bits = bits | {OWN} WHERE key BETWEEN ? AND ? RETURNING key", span)
-        _log(self._db, session.number, _ranges(key & SEQ_MASK for key in keys))
+        log_changes(self._db, session.number, _ranges(key & SEQ_MASK for key in keys))
         outcome.stale_keys += keys
 
     def _log_change(self, session: SessionRow, taken: Taken) -> None:
         if taken.new_keys:
-            _log(self._db, session.number, _ranges(key & SEQ_MASK for key in taken.new_keys))
+            log_changes(self._db, session.number, _ranges(key & SEQ_MASK for key in taken.new_keys))
         if taken.changed:
-            _log(self._db, session.number, _ranges(key & SEQ_MASK for key in taken.changed))
+            log_changes(self._db, session.number, _ranges(key & SEQ_MASK for key in taken.changed))
 
     def _end_refresh(self, at: SliceContext, outcome: WriteOutcome) -> None:
         """A re-derivation came to its end: what it did not make again is hidden."""
@@ -373,7 +374,7 @@ class Writer:
             save_counts(self._db, session)
             if had_rewinds:
                 mark_undone(self._db, number)
-            _log(self._db, number, _ranges(key & SEQ_MASK for key, _bits in events))
+            log_changes(self._db, number, _ranges(key & SEQ_MASK for key, _bits in events))
             outcome.stale_keys += [key for key, _bits in events]
         end_refresh(self._db, at)
 
@@ -400,13 +401,6 @@ class Writer:
     def _must_be_in_transaction(self) -> None:
         if not self._db.in_transaction:
             raise BrokenInvariant("slices are written inside a transaction")
-
-
-def _log(db: apsw.Connection, session: int, ranges: Sequence[tuple[int, int]]) -> None:
-    db.executemany(
-        "INSERT INTO change (session, first_seq, last_seq) VALUES (?, ?, ?)",
-        [(session, first, last) for first, last in ranges],
-    )
 
 
 def _ranges(numbers: Iterable[int]) -> list[tuple[int, int]]:

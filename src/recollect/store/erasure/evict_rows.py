@@ -38,15 +38,14 @@ from recollect.store.keys import (
     pack_event_id,
 )
 from recollect.store.sessions import int_array
-from recollect.store.sources import last_change, take_note
+from recollect.store.sources import DISTILL, tell_all
 
-_DISTILL = "distill"
 _HUMAN, _REPLY = KINDS.index("user_message"), KINDS.index("assistant_message")
 _RESULT = KINDS.index("tool_result")
 COVERED = (
     "s.analyzed_at IS NOT NULL AND EXISTS (SELECT 1 FROM analysis a JOIN digest d ON d.analysis = a.number "
     "WHERE a.session_uid = s.uid) AND s.number NOT IN (SELECT session FROM waiting) AND s.number NOT IN "
-    f"(SELECT session FROM change WHERE id > coalesce((SELECT position FROM consumer WHERE name = '{_DISTILL}'), 0))"
+    f"(SELECT session FROM change WHERE id > coalesce((SELECT position FROM consumer WHERE name = '{DISTILL}'), 0))"
 )
 """SQL: the digest of a session `s` takes account of its last record."""
 LARGE_OF_SESSION = (
@@ -127,11 +126,8 @@ class EvictionWriter:
                 f"AND bits & {KIND_MASK} = {kind} AND NOT bits & {HIDDEN} ORDER BY key {order}",
                 _span(number),
             ).fetchall()
-        block, entries = None, list[BlockEntry]()
-        for key, bits, its_block, entry in rows:
-            if its_block != block:
-                block, entries = its_block, self._frame((number << SEQ_BITS) + its_block)
-            if _says_something(entries[entry].body):
+        for (key, bits, *_), entry in self._entries(number, rows):
+            if _says_something(entry.body):
                 yield key & SEQ_MASK, is_sidechain(bits)
 
     def ranges(self, uid: str) -> list[RawRange]:
@@ -186,15 +182,12 @@ class EvictionWriter:
         ).fetchall()
         gone: list[tuple[int, int]] = []
         kept: list[tuple[int, BlockEntry]] = []
-        block, entries = None, list[BlockEntry]()
-        for key, its_block, entry in rows:
-            if its_block != block:
-                block, entries = its_block, self._frame(first + its_block)
+        for (key, *_), entry in self._entries(number, rows):
             body = keep.get(key & SEQ_MASK)
             if body is None:
-                gone.append((content_key(entries[entry].body), key))
+                gone.append((content_key(entry.body), key))
             else:
-                kept.append((key, BlockEntry(body, "", entries[entry].path)))
+                kept.append((key, BlockEntry(body, "", entry.path)))
         self._db.executemany(
             f"UPDATE event SET bits = bits | {EVICTED}, block = {EVICTED_BLOCK}, entry = ?, tool = NULL WHERE key = ?",
             gone,
@@ -212,12 +205,8 @@ class EvictionWriter:
             f"AND NOT bits & {EVICTED} ORDER BY block",
             (int_array((number << SEQ_BITS) + seq for seq in bodies),),
         ).fetchall()
-        block, entries = None, list[BlockEntry]()
-        new: list[tuple[int, BlockEntry]] = []
-        for key, its_block, entry in rows:
-            if its_block != block:
-                block, entries = its_block, self._frame((number << SEQ_BITS) + its_block)
-            new.append((key, BlockEntry(bodies[key & SEQ_MASK], "", entries[entry].path)))
+        read = self._entries(number, rows)
+        new = [(row[0], BlockEntry(bodies[row[0] & SEQ_MASK], "", entry.path)) for row, entry in read]
         self._add_bodies(number, new)
         self._tell(number)
 
@@ -268,15 +257,8 @@ class EvictionWriter:
         return (before - int(self._db.pragma("page_count"))) * int(self._db.pragma("page_size"))
 
     def _tell(self, number: int) -> None:
-        """Have every consumer look at a session again, but for distilling, where it was up to date."""
         self._touched.add(number)
-        end: int = self._db.execute("SELECT next_seq FROM session WHERE number = ?", (number,)).get
-        before = last_change(self._db)
-        if end:
-            self._db.execute("INSERT INTO change (session, first_seq, last_seq) VALUES (?, 0, ?)", (number, end - 1))
-        position = self._db.execute("SELECT position FROM consumer WHERE name = ?", (_DISTILL,)).get
-        if position is not None and position >= before:
-            take_note(self._db, _DISTILL, last_change(self._db))
+        tell_all(self._db, number)
 
     def _holes(self, source: int, revision: int) -> list[tuple[int, int]]:
         rows: Iterable[Any] = self._db.execute(
@@ -299,9 +281,15 @@ class EvictionWriter:
             found += rows
         return found
 
-    def _frame(self, key: int) -> list[BlockEntry]:
-        data = self._db.execute("SELECT data FROM block WHERE key = ?", (key,)).get
-        return decode_frame(data) if data else []
+    def _entries(self, number: int, rows: Iterable[Any]) -> Iterator[tuple[Any, BlockEntry]]:
+        """Yield rows of a session, the last two of whose columns are block and entry, with what they name."""
+        block, entries = None, list[BlockEntry]()
+        for row in rows:
+            if row[-2] != block:
+                block = row[-2]
+                data = self._db.execute("SELECT data FROM block WHERE key = ?", ((number << SEQ_BITS) + block,)).get
+                entries = decode_frame(data) if data else []
+            yield row, entries[row[-1]]
 
     def _number(self, uid: str) -> int:
         number: int | None = self._db.execute("SELECT number FROM session WHERE uid = ?", (uid,)).get

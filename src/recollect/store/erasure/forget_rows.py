@@ -34,6 +34,7 @@ from recollect.store.keys import (
 )
 from recollect.store.session_facts import SessionFacts, decode_facts, encode_counts, encode_facts, repo_of
 from recollect.store.sessions import int_array
+from recollect.store.sources import log_changes
 from recollect.store.usage import dedupe_sha
 
 _EXCLUDED = "excluded_repos"
@@ -285,8 +286,7 @@ class ForgetWriter:
         # What a forgotten event stood for is the newest again.
         for (key,) in shown:
             db.execute(f"UPDATE event SET bits = bits & ~{_REPLACED} WHERE key = ?", (key,))
-            seq = key & SEQ_MASK
-            db.execute("INSERT INTO change (session, first_seq, last_seq) VALUES (?, ?, ?)", (number, seq, seq))
+            log_changes(db, number, [(key & SEQ_MASK, key & SEQ_MASK)])
         db.executemany(
             "DELETE FROM blob WHERE source = ? AND revision = ? AND offset = ?", {tuple(row[4:7]) for row in rows}
         )
@@ -297,7 +297,7 @@ class ForgetWriter:
             forget_cited(db, uid, {key & SEQ_MASK for key in keys})
         # Who keeps something of its own for each event, here or with a team, learns of their end too.
         seqs = [row[0] & SEQ_MASK for row in rows]
-        db.execute("INSERT INTO change (session, first_seq, last_seq) VALUES (?, ?, ?)", (number, min(seqs), max(seqs)))
+        log_changes(db, number, [(min(seqs), max(seqs))])
         self._touched.add(number)
         return [row[0] for row in rows]
 

@@ -26,7 +26,7 @@ from recollect.store.insights import pack_node, pack_signals, unpack_node, unpac
 from recollect.store.keys import SEQ_BITS, pack_text, unpack_text
 from recollect.store.notes import put_diary, put_fact
 from recollect.store.session_facts import SessionFacts, decode_facts, encode_facts
-from recollect.store.sources import DETECTORS, detectors_of, last_change, take_note
+from recollect.store.sources import DETECTORS, detectors_of, tell_all
 
 if TYPE_CHECKING:
     from recollect.privacy.redact import Redactor
@@ -116,22 +116,10 @@ class RedactionWriter:
         self._db.executemany(f"UPDATE OR REPLACE {place.table} SET {place.column} = ? WHERE {keys}", new)
         if place.table == "block":
             for number in sorted({key >> SEQ_BITS for _value, key in new}):
-                self._tell(number)
+                self._touched.add(number)
+                tell_all(self._db, number)  # what was distilled is redacted in place
         if place.table in ("entry", "entry_part"):
             self._tell_of_entries(sorted({key[0] for _value, *key in new}))
-
-    def _tell(self, number: int) -> None:
-        """Make every consumer read a session again, except analysis if it was up to date: its results are redacted
-        in place.
-        """
-        self._touched.add(number)
-        end: int = self._db.execute("SELECT next_seq FROM session WHERE number = ?", (number,)).get
-        before = last_change(self._db)
-        if end:
-            self._db.execute("INSERT INTO change (session, first_seq, last_seq) VALUES (?, 0, ?)", (number, end - 1))
-        position = self._db.execute("SELECT position FROM consumer WHERE name = 'distill'").get
-        if position is not None and position >= before:
-            take_note(self._db, "distill", last_change(self._db))
 
     def _tell_of_entries(self, numbers: list[int]) -> None:
         """Have entries count as changed: what is made of their text, vectors too, is made again."""
