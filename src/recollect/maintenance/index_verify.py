@@ -18,7 +18,7 @@ from recollect.index.vectors.talk import cosines
 from recollect.index.vectors.texts import KINDS, chunks_of, chunks_of_part
 from recollect.index.vectors.vector_index import MAX_KEY, EntryVectorIndex, VectorIndex
 from recollect.maintenance.reports import DeepDifference, DeepPart
-from recollect.store.entries import EntryFeed, EntryTexts, key_of_entry
+from recollect.store.entries import EntryReader, EntryTexts, key_of_entry
 from recollect.store.feed import TextFeed
 from recollect.store.keys import ENTRY_BASE, SEQ_BITS
 from recollect.store.passages import PassageStore, hash_of
@@ -189,7 +189,7 @@ def compare_vectors(index: VectorIndex, feed: TextFeed, *, with_samples: bool) -
     return check
 
 
-def compare_entry_vectors(index: EntryVectorIndex, feed: EntryFeed, check: PartCheck, *, with_samples: bool) -> None:
+def compare_entry_vectors(index: EntryVectorIndex, feed: EntryReader, check: PartCheck, *, with_samples: bool) -> None:
     """Hold the vectors of entries against every entry that should have some, as `compare_vectors` does for events.
 
     What differs, and how many entries were looked at, is added to `check`.

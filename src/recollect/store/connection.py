@@ -6,9 +6,10 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
+from functools import wraps
 from pathlib import Path
 from types import FunctionType
-from typing import Any, Literal, Self, TypeVar
+from typing import Any, Concatenate, Literal, ParamSpec, Self, TypeVar
 
 import apsw
 
@@ -18,6 +19,7 @@ from recollect.ready_blocks import withdraw
 
 _Class = TypeVar("_Class")
 _Value = TypeVar("_Value")
+_Params = ParamSpec("_Params")
 _GENERATOR = 0x20
 """The flag of a generator's code. Loading `inspect`, which has a name for it, takes longer than opening a database."""
 
@@ -73,6 +75,18 @@ def query(db: apsw.Connection, statement: str, values: Bindings = ()) -> Any:
 def column(db: apsw.Connection, statement: str, values: Bindings = ()) -> list[Any]:
     """Return the values of a statement that gives one column."""
     return [value for (value,) in db.execute(statement, values)]
+
+
+def of_db(
+    function: Callable[Concatenate[apsw.Connection, _Params], _Value],
+) -> Callable[Concatenate[Any, _Params], _Value]:
+    """Return a function over a database as a method of a class that has one as `_db`."""
+
+    @wraps(function)
+    def method(self: Any, /, *args: _Params.args, **kwargs: _Params.kwargs) -> _Value:
+        return function(self._db, *args, **kwargs)
+
+    return method
 
 
 @contextmanager

@@ -13,14 +13,7 @@ import apsw
 import msgspec
 
 from recollect.model.learnings.entries import EntryDraft
-from recollect.store.connection import (
-    DatabaseHolder,
-    Mode,
-    column,
-    open_to_read,
-    store_errors,
-    transaction,
-)
+from recollect.store.connection import DatabaseHolder, Mode, column, of_db, open_to_read, store_errors, transaction
 from recollect.store.entries import put_entries, remove_entries, rename_entries
 from recollect.store.keys import pack_text, unpack_text
 
@@ -255,24 +248,10 @@ class DocumentStore(DatabaseHolder):
         with transaction(self._db), store_errors():
             yield
 
-    def save_collection(self, collection: Collection) -> None:
-        """Keep what is known of a collection, inside a transaction."""
-        save_collection(self._db, collection)
-
-    def save_documents(self, name: str, rows: Iterable[StoredDocument], drafts: Iterable[EntryDraft]) -> int:
-        """Keep files and the entries of those that were taken, inside a transaction; return how many entries changed.
-
-        A file that is not taken has no entry after this, but a failed one keeps what it had.
-        """
-        return save_documents(self._db, name, rows, drafts)
-
-    def remove_documents(self, name: str, paths: Iterable[str]) -> int:
-        """Remove files and their entries, inside a transaction; return how many entries there were."""
-        return remove_documents(self._db, name, paths)
-
-    def remove_collection(self, name: str) -> int:
-        """Remove a collection with all it has, inside a transaction; return how many entries there were."""
-        return remove_collection(self._db, name)
+    save_collection = of_db(save_collection)
+    save_documents = of_db(save_documents)
+    remove_documents = of_db(remove_documents)
+    remove_collection = of_db(remove_collection)
 
 
 def _document(row: tuple[Any, ...]) -> StoredDocument:

@@ -19,7 +19,7 @@ import msgspec
 from recollect.errors import BrokenInvariant
 from recollect.model.learnings.entries import ENTRY_KINDS, ENTRY_PART_CHARS, EntryDraft, EntryKind
 from recollect.store.compression import compress, unpack
-from recollect.store.connection import PooledReader, column, query, store_errors
+from recollect.store.connection import PooledReader, column, of_db, query, store_errors
 from recollect.store.keys import ENTRY_BASE, SEQ_BITS, SEQ_MASK
 from recollect.store.rows import EventFilter, HitText, SessionKey
 from recollect.store.sessions import containing, int_array
@@ -152,6 +152,11 @@ _LAST = "\U0010ffff"
 _AMONG = "IN (SELECT value FROM carray(?))"
 
 
+def entries_by_number(db: apsw.Connection, numbers: Iterable[int]) -> dict[int, EntryTexts]:
+    """Return entries of a database by number; those that are gone are left out."""
+    return {one.entry.number: one for one in _by_number(db, numbers)}
+
+
 class EntryReader(PooledReader):
     """Reads entries. Never blocked by the writer; safe from many threads."""
 
@@ -171,9 +176,22 @@ class EntryReader(PooledReader):
         rows: Iterable[Any] = self._db.execute("SELECT id, entry FROM entry_change ORDER BY id LIMIT ?", (limit,))
         return [EntryChange(*row) for row in rows]
 
-    def by_number(self, numbers: Iterable[int]) -> dict[int, EntryTexts]:
-        """Return entries by number; those that are gone are left out."""
-        return entries_by_number(self._db, numbers)
+    by_number = of_db(entries_by_number)
+
+    def last_change(self) -> int:
+        """Return the newest id that the log of changes of entries ever gave, 0 when there is none."""
+        found = self._db.execute("SELECT seq FROM sqlite_sequence WHERE name = 'entry_change'").get
+        return int(found or 0)
+
+    def marks(self, *, after: int = 0, limit: int = 10_000) -> list[tuple[int, int]]:
+        """Return (number, mark) of the entries above a number, by number: another content has another mark.
+
+        For who stores something for each text, vectors: the log of changes has one reader, the index, which deletes it.
+        """
+        rows: Iterable[Any] = self._db.execute(
+            "SELECT number, kind, sha256 FROM entry WHERE number > ? ORDER BY number LIMIT ?", (after, limit)
+        )
+        return [(number, mark_of(kind, sha256)) for number, kind, sha256 in rows]
 
     def of_shard(self, shard: str) -> Iterator[EntryTexts]:
         """Yield the entries of a part of the index by number; no transaction stays open in between."""
@@ -204,11 +222,6 @@ class EntryReader(PooledReader):
 def _read_entry_shards(db: apsw.Connection) -> tuple[str, ...]:
     taken = "SELECT EXISTS (SELECT 1 FROM entry WHERE kind = ? AND number NOT IN (SELECT entry FROM entry_change))"
     return tuple(sorted({shard_of_entry(kind) for kind in ENTRY_KINDS if db.execute(taken, (kind,)).get}))
-
-
-def entries_by_number(db: apsw.Connection, numbers: Iterable[int]) -> dict[int, EntryTexts]:
-    """Return entries of a database by number; those that are gone are left out."""
-    return {one.entry.number: one for one in _by_number(db, numbers)}
 
 
 def entries_in(db: apsw.Connection) -> Iterator[EntryTexts]:
@@ -317,30 +330,6 @@ def _with_texts(db: apsw.Connection, entries: Sequence[StoredEntry]) -> list[Ent
     for number, part, heading, packed in rows:
         parts[number].append(EntryPart(part, heading, unpack_part(packed)))
     return [EntryTexts(one, tuple(parts[one.number])) for one in entries]
-
-
-class EntryFeed(PooledReader):
-    """Reads entries for a consumer that stores something for each of their texts: vectors.
-
-    It finds changes by comparing marks: the log of changes has one reader, the index, which deletes it. Never blocked
-    by the writer; safe from many threads.
-    """
-
-    def last_change(self) -> int:
-        """Return the newest id that the log of changes of entries ever gave, 0 when there is none."""
-        found = self._db.execute("SELECT seq FROM sqlite_sequence WHERE name = 'entry_change'").get
-        return int(found or 0)
-
-    def marks(self, *, after: int = 0, limit: int = 10_000) -> list[tuple[int, int]]:
-        """Return (number, mark) of the entries above a number, by number: another content has another mark."""
-        rows: Iterable[Any] = self._db.execute(
-            "SELECT number, kind, sha256 FROM entry WHERE number > ? ORDER BY number LIMIT ?", (after, limit)
-        )
-        return [(number, mark_of(kind, sha256)) for number, kind, sha256 in rows]
-
-    def by_number(self, numbers: Iterable[int]) -> dict[int, EntryTexts]:
-        """Return entries by number; those that are gone are left out."""
-        return entries_by_number(self._db, numbers)
 
 
 def read_entry_marks(db: apsw.Connection, numbers: Collection[int]) -> dict[int, int]:

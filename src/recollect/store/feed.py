@@ -11,8 +11,8 @@ import apsw
 
 from recollect.model.events import Event
 from recollect.model.payloads import KINDS, Payload
-from recollect.store.connection import PooledReader, ReadPool, column, open_to_write
-from recollect.store.entries import EntryFeed
+from recollect.store.connection import PooledReader, ReadPool, column, of_db, open_to_write
+from recollect.store.entries import EntryReader
 from recollect.store.events import EventReader
 from recollect.store.keys import KIND_MASK, NOT_INDEXED, SEQ_BITS, unpack_text
 from recollect.store.rows import ChangeRange, ChunkReader, TextRedactor
@@ -29,6 +29,11 @@ class FeedEvent(NamedTuple):
     payload: Payload
 
 
+def _derivation_id(db: apsw.Connection) -> str:
+    found: bytes = db.execute("SELECT id FROM derivation").get
+    return found.hex()
+
+
 class TextFeed(PooledReader):
     """Reads events by kind and key range. Never blocked by the writer; safe from many threads.
 
@@ -38,24 +43,13 @@ class TextFeed(PooledReader):
     def __init__(self, home: Path | ReadPool, archive: ChunkReader | None, redactor: TextRedactor | None) -> None:
         """archive, redactor: as in `open_reader`. Raises SchemaTooNew, StoreCorrupt, StoreLocked, StoreError."""
         super().__init__(home)
-        self.entries = EntryFeed(self._pool)
+        self.entries = EntryReader(self._pool)
         self._archive = archive
         self._redactor = redactor
 
-    def derivation_id(self) -> str:
-        """Return the random id of the present derivation, 32 hexadecimal digits.
-
-        A database that was derived again has another one: keys read before mean nothing in it.
-        """
-        return _derivation_id(self._db)
-
-    def detectors(self) -> str:
-        """Return the fingerprint of the detectors that all derived text is redacted by, "" where none is known."""
-        return detectors_of(self._db)
-
-    def last_change(self) -> int:
-        """Return the newest id of the change log, 0 when there is none."""
-        return last_change(self._db)
+    derivation_id = of_db(_derivation_id)
+    detectors = of_db(detectors_of)
+    last_change = of_db(last_change)
 
     def changes_since(self, position: int, *, limit: int = 10_000) -> list[ChangeRange]:
         """Return the entries of the change log after a position, oldest first."""
@@ -98,9 +92,7 @@ class TextFeed(PooledReader):
             for rows in reader.in_range(first_key, last_key, include_hidden=True, condition=condition):
                 yield from reader.events(rows, with_whole_sha=False)
 
-    def position(self, consumer: str) -> int:
-        """Return how far a consumer is, 0 for one that is not known."""
-        return position_of(self._db, consumer)
+    position = of_db(position_of)
 
     def acknowledge(self, consumer: str, position: int, *, derivation_id: str) -> bool:
         """Record how far a consumer is, so that the change log keeps what it has not taken; False where the database
@@ -115,11 +107,6 @@ class TextFeed(PooledReader):
         """Forget a consumer, so that the change log keeps nothing for it any more."""
         with open_to_write(self._pool.home) as db:
             db.execute("DELETE FROM consumer WHERE name = ?", (consumer,))
-
-
-def _derivation_id(db: apsw.Connection) -> str:
-    found: bytes = db.execute("SELECT id FROM derivation").get
-    return found.hex()
 
 
 def _of_kinds(kinds: Iterable[str]) -> str:

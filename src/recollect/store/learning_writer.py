@@ -15,10 +15,10 @@ import msgspec
 from recollect.model.insights.nodes import Decision
 from recollect.model.learnings.entries import EntryDraft
 from recollect.model.learnings.learnings import Learning
-from recollect.model.learnings.notes import Batch
 from recollect.ready_blocks import EVERY_FOLDER
 from recollect.store.connection import (
     column,
+    of_db,
     open_database,
     store_errors,
     transaction,
@@ -152,17 +152,13 @@ class LearningStore:
             "INSERT INTO verdict VALUES (?, ?, ?, ?, ?)", (learning_id, at, nonce, verdict.verdict, encode(verdict))
         )
 
-    def add_batch(self, batch: Batch) -> None:
-        """Store what can be undone as a whole; again with other counts as the run continues."""
-        add_batch(self._db, batch)
+    add_batch = of_db(add_batch)
 
     def add_quarantined(self, items: Iterable[Quarantined]) -> None:
         """Keep what cannot be used, once by key."""
         self._db.executemany("INSERT OR IGNORE INTO quarantine VALUES (?, ?, ?, ?, ?)", list(items))
 
-    def note(self, name: str) -> bytes:
-        """Return a small value that learning keeps for itself, b"" for none. Outside of a transaction too."""
-        return read_note(self._db, name)
+    note = of_db(read_note)
 
     def set_note(self, name: str, value: bytes) -> None:
         """Keep a small value, b"" to remove it."""

@@ -17,7 +17,7 @@ import msgspec
 
 from recollect.errors import StoreCorrupt
 from recollect.model.learnings.learnings import Learning, LearningEvidence, LearningKind, LearningState, Scope
-from recollect.store.connection import REBUILD_HINT, PooledReader
+from recollect.store.connection import REBUILD_HINT, PooledReader, of_db
 from recollect.store.jobs import JOB_COLUMNS, Job, JobCounts, job_of
 
 
@@ -228,9 +228,7 @@ class LearningReader(PooledReader):
         """Return how many of them there are."""
         return int(self._db.execute("SELECT count(*) FROM quarantine").get)
 
-    def note(self, name: str) -> bytes:
-        """Return a small value that learning keeps for itself, b"" for none."""
-        return read_note(self._db, name)
+    note = of_db(read_note)
 
 
 def _with_evidence(db: apsw.Connection, text: str) -> Learning:

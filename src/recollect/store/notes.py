@@ -19,7 +19,15 @@ import msgspec
 from recollect.model.learnings.entries import ENTRY_PART_CHARS, EntryDraft
 from recollect.model.learnings.names import normal_name, normal_predicate
 from recollect.model.learnings.notes import Batch, BatchKind, DiaryEntry, EarlierEnd, Fact
-from recollect.store.connection import column, open_database, open_to_read, store_errors, transaction, withdraw_ready
+from recollect.store.connection import (
+    column,
+    of_db,
+    open_database,
+    open_to_read,
+    store_errors,
+    transaction,
+    withdraw_ready,
+)
 from recollect.store.entries import put_entries
 from recollect.store.insights import unpack_node
 from recollect.store.keys import SEQ_BITS, is_undone
@@ -396,13 +404,8 @@ class NoteReader:
 class NoteWriter(NoteReader):
     """Writes notes within one transaction that sees what others have written."""
 
-    def put_fact(self, fact: Fact) -> None:
-        """Keep a fact, and its entry for searches. The same id again replaces it."""
-        put_fact(self._db, fact)
-
-    def put_diary(self, entry: DiaryEntry) -> None:
-        """Keep an entry of a diary, and its entry for searches. The same id again replaces it."""
-        put_diary(self._db, entry)
+    put_fact = of_db(put_fact)
+    put_diary = of_db(put_diary)
 
     def tag(self, session_uid: str, name: str, at: int) -> bool:
         """Keep a tag; return whether it is new."""
@@ -414,6 +417,4 @@ class NoteWriter(NoteReader):
         statement = "DELETE FROM tag WHERE name = ? AND session_uid = ? RETURNING 1"
         return bool(self._db.execute(statement, (name, session_uid)).get)
 
-    def put_batch(self, batch: Batch) -> None:
-        """Keep a batch. The same id again replaces what it says."""
-        add_batch(self._db, batch)
+    put_batch = of_db(add_batch)

@@ -12,8 +12,8 @@ import apsw
 from recollect.model.events import Event
 from recollect.model.sessions import ForgottenPlace, Session
 from recollect.model.time import day_start
-from recollect.model.usage import ActivityReport, UsageReport, UsageTrend
-from recollect.store.connection import ReadPool, column, store_errors
+from recollect.model.usage import UsageReport, UsageTrend
+from recollect.store.connection import ReadPool, column, of_db, store_errors
 from recollect.store.entries import EntryReader, read_entry_keys, read_entry_numbers, read_entry_texts
 from recollect.store.events import EventReader, EventRow, why_missing
 from recollect.store.keys import ENTRY_BASE, SEQ_BITS, SEQ_MASK
@@ -33,7 +33,6 @@ from recollect.store.rows import (
 from recollect.store.sessions import SessionReader, find_session, find_sessions, read_session_keys, read_session_numbers
 from recollect.store.sources import SourceReader, last_change, read_forgotten
 from recollect.store.timeline import (
-    ActivityQuestion,
     Window,
     read_active_sessions,
     read_activity,
@@ -306,13 +305,8 @@ class Reader(SessionReader, SourceReader):
         after, before = (day_start(day, zone) for day in (first - days, last + timedelta(days=1)))
         return read_usage_trend(self._db, UsageQuestion(by, where, after, before, zone), first, last)
 
-    def activity(self, asked: ActivityQuestion) -> ActivityReport:
-        """Return when sessions worked."""
-        return read_activity(self._db, asked)
-
-    def active_sessions(self, asked: ActivityQuestion, *, weekday: int, hour: int) -> tuple[str, ...]:
-        """Return the uids of the sessions that worked in an hour of a weekday (0: Monday), most work first."""
-        return read_active_sessions(self._db, asked, weekday=weekday, hour=hour)
+    activity = of_db(read_activity)
+    active_sessions = of_db(read_active_sessions)
 
     def events_for_index(self, changes: Iterable[ChangeRange] | None = None) -> Iterator[IndexEvent]:
         """Yield the events of change ranges, or (None) of the whole store, in order of key."""

@@ -20,7 +20,7 @@ from recollect.model.ids import session_uid
 from recollect.model.payloads import KINDS
 from recollect.model.time import month_of
 from recollect.paths import DATABASE_NAME
-from recollect.store.connection import open_to_read
+from recollect.store.connection import of_db, open_to_read
 from recollect.store.keys import SEQ_BITS, pack_text, span_of
 from recollect.store.session_facts import (
     SessionFacts,
@@ -185,6 +185,15 @@ def message_count(turn_count: int, kind_counts: dict[str, int]) -> int:
     return turn_count + kind_counts.get("assistant_message", 0)
 
 
+def _all(db: apsw.Connection) -> list[ShortSession]:
+    if not db.execute("SELECT count(*) FROM sqlite_schema WHERE name = 'unindexed'").get:
+        return []  # of before there was such a thing
+    rows: Iterable[Any] = db.execute(
+        "SELECT uid, agent, messages, least FROM unindexed JOIN session ON number = session ORDER BY uid"
+    )
+    return [ShortSession(*row) for row in rows]
+
+
 class ShortSessions:
     """Keeps the table of them, inside the writer's transactions.
 
@@ -234,9 +243,7 @@ class ShortSessions:
         number = self._db.execute("SELECT number FROM session WHERE uid = ?", (uid,)).get
         self._db.execute("UPDATE unindexed SET least = ?1 WHERE least > ?1 AND session = ?2", (least, number))
 
-    def all(self) -> list[ShortSession]:
-        """Return every session that is kept out of the index, by uid."""
-        return _all(self._db)
+    all = of_db(_all)
 
     def carry(self, kept: Iterable[ShortSession]) -> list[int]:
         """Keep sessions out of an index that was made without them, after a rebuild; return their keys.
@@ -265,12 +272,3 @@ def short_sessions_of(home: Path) -> list[ShortSession]:
         return []
     with open_to_read(home) as db:
         return _all(db)
-
-
-def _all(db: apsw.Connection) -> list[ShortSession]:
-    if not db.execute("SELECT count(*) FROM sqlite_schema WHERE name = 'unindexed'").get:
-        return []  # of before there was such a thing
-    rows: Iterable[Any] = db.execute(
-        "SELECT uid, agent, messages, least FROM unindexed JOIN session ON number = session ORDER BY uid"
-    )
-    return [ShortSession(*row) for row in rows]

@@ -15,7 +15,7 @@ from recollect.errors import ArchiveError, BrokenInvariant, RawGone
 from recollect.model.ids import session_uid
 from recollect.model.sessions import ForgottenPlace
 from recollect.model.time import day_of
-from recollect.store.connection import PooledReader, column, query
+from recollect.store.connection import PooledReader, column, of_db, query
 from recollect.store.keys import EVICTED, SEQ_MASK, STALE, pack_text, span_of, unpack_text
 from recollect.store.rows import ChangeRange, ChunkReader, DefectRow, EventPlace, LedgerRow
 from recollect.store.slices import SliceResult, SourceRow
@@ -503,10 +503,5 @@ class SourceReader(PooledReader):
         )
         return [ChangeRange(*row) for row in rows]
 
-    def chunks(self, source_id: str, revision: int) -> list[tuple[ChunkPlace, bool]]:
-        """Return the chunks of a revision in order with their place; the flag tells an open delta."""
-        return revision_chunks(self._db, source_id, revision)
-
-    def last_change(self) -> int:
-        """Return the newest id of the change log, 0 when there is none."""
-        return last_change(self._db)
+    chunks = of_db(revision_chunks)
+    last_change = of_db(last_change)

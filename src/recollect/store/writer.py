@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, assert_never
@@ -18,6 +18,7 @@ from recollect.ready_blocks import take_away
 from recollect.store.connection import (
     Synchronous,
     column,
+    of_db,
     open_database,
     store_errors,
     transaction,
@@ -169,9 +170,7 @@ class Writer:
         below them."""
         return {row.source_id: row for row in find_sources(self._db, agent, paths=paths, key=key)}
 
-    def open_chunks(self, source_id: str, revision: int) -> list[tuple[ChunkPlace, bool]]:
-        """Return the chunks of a revision in order with their place; the flag tells an open delta."""
-        return revision_chunks(self._db, source_id, revision)
+    open_chunks = of_db(revision_chunks)
 
     def holes(self, source_id: str, revision: int) -> list[Hole]:
         """Return the deleted parts of a revision, in order."""
@@ -231,18 +230,9 @@ class Writer:
             self._end_refresh(at, outcome)
         return outcome
 
-    def touch_source(self, source: SourceRow) -> None:
-        """Update what is known of a source that gave no new bytes (mtime, status, path)."""
-        save_source(self._db, source)
-
-    def seal_states(self, seal: Callable[[bytes], bytes]) -> None:
-        """Have every parser's state sealed, also those that an earlier version stored in clear. Outside of a
-        transaction; costs something once only."""
-        seal_states(self._db, seal)
-
-    def mark_undone(self) -> None:
-        """Mark the undone events that an earlier version stored. Outside of a transaction; costs something once."""
-        mark_earlier(self._db)
+    touch_source = of_db(save_source)
+    seal_states = of_db(seal_states)
+    mark_undone = of_db(mark_earlier)
 
     def rewind(self, source_id: str) -> None:
         """Restart the derivation of a source's newest revision, inside a transaction.
@@ -272,9 +262,7 @@ class Writer:
         """Record the length of the archive's journal up to which everything is stored. Inside a transaction."""
         self._db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (JOURNAL_MARK, size_bytes))
 
-    def acknowledge(self, consumer: str, change_id: int) -> None:
-        """Record that a consumer has taken everything up to change_id; what all have taken is dropped."""
-        take_note(self._db, consumer, change_id)
+    acknowledge = of_db(take_note)
 
     def known_chunks(self, names: Sequence[bytes]) -> dict[bytes, ChunkPlace]:
         """Return the places of chunks that are stored already, by name (at most some thousand names per call)."""
@@ -290,9 +278,7 @@ class Writer:
         """Return the domain that the configuration gives a repository, "" where it gives none."""
         return domain_of(repo, self._domains)
 
-    def last_change(self) -> int:
-        """Return the newest id of the change log, 0 when there is none."""
-        return last_change(self._db)
+    last_change = of_db(last_change)
 
     def _write_part(
         self, part: SessionPart, slice_: SliceResult, at: SliceContext, *, observed_at: int, outcome: WriteOutcome

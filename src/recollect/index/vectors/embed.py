@@ -17,7 +17,7 @@ from recollect.errors import EmbeddingUnavailable, StoreLocked
 from recollect.index.vectors.files import SCANNED, VectorCommit
 from recollect.index.vectors.texts import KINDS, chunks_of, chunks_of_part
 from recollect.index.vectors.vector_index import MAX_KEY, merged, ranges_of
-from recollect.store.entries import EntryFeed, EntryTexts, key_of_entry, keys_of_entry
+from recollect.store.entries import EntryReader, EntryTexts, key_of_entry, keys_of_entry
 from recollect.store.feed import FeedEvent, TextFeed
 from recollect.store.rows import ChangeRange
 
@@ -207,7 +207,7 @@ class EntryEmbedding:
     """One run over a home's entries. The caller holds the lock and closes the writer."""
 
     def __init__(
-        self, feed: EntryFeed, writer: VectorWriter, embedder: Embedder, report: EmbedReport, *,
+        self, feed: EntryReader, writer: VectorWriter, embedder: Embedder, report: EmbedReport, *,
         should_stop: Callable[[], bool], progress: EmbedProgress | None = None,
     ) -> None:  # fmt: skip
         """report: what is done is added to."""

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from recollect.errors import BrokenInvariant
 from recollect.index.vectors.files import Generation, VectorCommit
-from recollect.store.entries import MARK_CLASS_BITS, EntryFeed
+from recollect.store.entries import MARK_CLASS_BITS, EntryReader
 from recollect.store.keys import ENTRY_BASE, SEQ_BITS
 
 Int64 = NDArray[np.int64]
@@ -261,7 +261,7 @@ class Differences(NamedTuple):
     same: int
 
 
-def differences(rows: Rows | None, feed: EntryFeed) -> Differences:
+def differences(rows: Rows | None, feed: EntryReader) -> Differences:
     """Compare vectors with what is stored. Some 30 bytes of memory per entry. Raises StoreError."""
     empty = np.empty(0, np.int64)
     numbers, marks = rows.marks_by_session() if rows is not None else (empty, empty)

@@ -18,7 +18,7 @@ import msgspec
 from recollect.model.payloads import KINDS, TokenUsage
 from recollect.model.sessions import SessionPatch
 from recollect.store.bodies import BlockEntry, decode_frame, encode_frame, payload_without_record
-from recollect.store.connection import column, query, store_errors, with_store_errors
+from recollect.store.connection import column, of_db, query, store_errors, with_store_errors
 from recollect.store.erasure.insight_rows import NamedBy, forget_cited, forget_meaning, forget_uid, naming
 from recollect.store.erasure.note_rows import WrittenRemoval
 from recollect.store.erasure.redact_rows import STALE_PARSER
@@ -109,6 +109,12 @@ class Tombstone(NamedTuple):
     forgotten_at: int
 
 
+def read_tombstones(db: apsw.Connection) -> list[Tombstone]:
+    """Return all of them, in order of id."""
+    with store_errors():
+        return [Tombstone(*row) for row in query(db, "SELECT id, kind, forgotten_at FROM tombstone ORDER BY id")]
+
+
 @with_store_errors
 class ForgetWriter:
     """Removes sessions, sources and records with all that hangs on them. touched: see `Writer.touched`."""
@@ -124,9 +130,7 @@ class ForgetWriter:
 
     # What must not come back
 
-    def tombstones(self) -> list[Tombstone]:
-        """Return all of them, in order of id."""
-        return read_tombstones(self._db)
+    tombstones = of_db(read_tombstones)
 
     def add_tombstones(self, stones: Iterable[Tombstone]) -> None:
         """Store tombstones; an existing one keeps its first time."""
@@ -418,9 +422,3 @@ class ForgetWriter:
         except apsw.BusyError:
             return False
         return True
-
-
-def read_tombstones(db: apsw.Connection) -> list[Tombstone]:
-    """Return all of them, in order of id."""
-    with store_errors():
-        return [Tombstone(*row) for row in query(db, "SELECT id, kind, forgotten_at FROM tombstone ORDER BY id")]

@@ -16,7 +16,7 @@ import msgspec
 from recollect.late import late_call
 from recollect.model.learnings.learnings import LearningEvidence
 from recollect.model.learnings.notes import DiaryEntry, Fact
-from recollect.store.connection import column, store_errors, with_store_errors
+from recollect.store.connection import column, of_db, store_errors, with_store_errors
 from recollect.store.documents import forget_document, place_of
 from recollect.store.entries import entries_in, remove_entries, told_text
 from recollect.store.jobs import Job, JobQueue, forget_spending
@@ -277,9 +277,7 @@ class WrittenRemoval:
         """
         return take_away(self._db, saying(self._db, is_meant), keeping)
 
-    def has_records(self, sessions: Collection[str]) -> bool:
-        """Return whether a document is another record of one of some sessions, by uid."""
-        return has_records(self._db, sessions)
+    has_records = of_db(has_records)
 
     def remove_records(self, sessions: Collection[str], keeping: Keeping) -> int:
         """Remove the documents that are other records of sessions, by uid; return how many."""

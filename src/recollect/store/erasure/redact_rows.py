@@ -19,7 +19,7 @@ from recollect.model.insights.nodes import Node
 from recollect.model.insights.signals import Signal
 from recollect.model.learnings.notes import DiaryEntry, Fact
 from recollect.store.bodies import BlockEntry, decode_frame, encode_frame
-from recollect.store.connection import with_store_errors
+from recollect.store.connection import of_db, with_store_errors
 from recollect.store.entries import pack_part, unpack_part
 from recollect.store.event_marks import name_redacted
 from recollect.store.insights import pack_node, pack_signals, unpack_node, unpack_signals
@@ -56,9 +56,7 @@ class RedactionWriter:
         self._db = db
         self._touched = touched
 
-    def detectors(self) -> str:
-        """Return the fingerprint of the detectors that redacted all derived text, "" if unknown."""
-        return detectors_of(self._db)
+    detectors = of_db(detectors_of)
 
     def set_detectors(self, fingerprint: str) -> None:
         """Keep what all derived text is redacted by from now on. Inside a transaction."""

@@ -3,22 +3,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
 
 from recollect.model.events import Event
-from recollect.model.insights.nodes import Decision
-from recollect.store.connection import DatabaseHolder, column, query, store_errors
+from recollect.store.connection import DatabaseHolder, column, of_db, query, store_errors
 from recollect.store.documents import place_of
 from recollect.store.entries import read_entry_marks
-from recollect.store.erasure.insight_rows import Leaving, resting_on
-from recollect.store.erasure.note_rows import Written, of_repos, saying
+from recollect.store.erasure.insight_rows import resting_on
+from recollect.store.erasure.note_rows import of_repos, saying
 from recollect.store.erasure.taken_back import (
-    HoldingAgain,
-    Overruling,
     decisions_leaving,
     done_by,
     retractions_leaving,
@@ -191,39 +188,14 @@ class SelectionReader(DatabaseHolder):
             column(self._db, "SELECT key FROM event WHERE key IN (SELECT value FROM carray(?))", (int_array(keys),))
         )
 
-    def entry_marks(self, numbers: Collection[int]) -> dict[int, int]:
-        """Return the marks of those of some entries that are stored, see `read_entry_marks`."""
-        return read_entry_marks(self._db, numbers)
-
-    def written_saying(self, is_meant: Callable[[str], bool]) -> Written:
-        """Return learnings, notes, documents and decisions with a text: what `remove_texts` removes."""
-        return saying(self._db, is_meant)
-
-    def written_of(self, repos: Collection[str]) -> Written:
-        """Return learnings, notes, documents and decisions of repositories: what `remove_repos` removes."""
-        return of_repos(self._db, repos)
-
-    def resting_on(self, leaving: Leaving) -> list[str]:
-        """Return the names of learnings and notes that go with events."""
-        return resting_on(self._db, leaving)
-
-    def decisions_leaving(self, leaving: Leaving) -> list[Decision]:
-        """Return the decisions that go with sessions and events."""
-        return decisions_leaving(self._db, leaving)
-
-    def retractions_leaving(self, leaving: Leaving) -> set[str]:
-        """Return the ids of what people took back in what goes."""
-        return retractions_leaving(self._db, leaving)
-
-    def done_by(self, leaving: Leaving) -> list[str]:
-        """Return the ids of the actions of which only what goes shows that they are done."""
-        return done_by(self._db, leaving)
-
-    def taken_back_by(
-        self, learnings: Collection[str], decisions: Collection[str], overruling: Overruling
-    ) -> HoldingAgain:
-        """Return what holds again once learnings and decisions (their ids) are gone."""
-        return taken_back_by(self._db, learnings, decisions, overruling)
+    entry_marks = of_db(read_entry_marks)
+    written_saying = of_db(saying)
+    written_of = of_db(of_repos)
+    resting_on = of_db(resting_on)
+    decisions_leaving = of_db(decisions_leaving)
+    retractions_leaving = of_db(retractions_leaving)
+    done_by = of_db(done_by)
+    taken_back_by = of_db(taken_back_by)
 
     def shown_name(self, name: str) -> str:
         """Return the name by which a learning or note is shown: that of an action is `action:ID`."""
@@ -238,9 +210,7 @@ class SelectionReader(DatabaseHolder):
         places = (place_of(self._db, name) for name in names)
         return [str(Path(place[1], place[2])) for place in places if place is not None and place[1]]
 
-    def text_of(self, name: str) -> str:
-        """Return the text of a learning or note by its name; "" without one."""
-        return named_text(self._db, name)
+    text_of = of_db(named_text)
 
     def repos_of_entries(self) -> list[str]:
         """Return the names of the repositories that something was learned, noted or documented of."""
