@@ -173,16 +173,19 @@ def save_documents(db: apsw.Connection, name: str, rows: Iterable[StoredDocument
         "INSERT OR REPLACE INTO document VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
         [
             (
-                name, row.path, row.state, row.content_hmac, row.size, row.mtime_ns, row.ctime_ns, row.taken_at,
+                name,
+                *row[:_DETAILS],
                 msgspec.json.encode(DocumentDetails(row.title, row.parts, row.reason, row.batch, row.rules)).decode(),
             )
             for row in kept
         ],
-    )  # fmt: skip
+    )
     remove_entries(db, (document_uid(name, row.path) for row in kept if row.state == "listed"))
     return put_entries(db, drafts)
 
 
+_DETAILS = 7
+"""From this field on the details of a `StoredDocument` follow, which have no columns."""
 _COLUMNS = "path, state, content_hmac, size, mtime_ns, ctime_ns, taken_at, json"
 _collection = msgspec.json.Decoder(Collection).decode
 _told = msgspec.json.Decoder(DocumentDetails).decode
@@ -255,12 +258,7 @@ class DocumentStore(DatabaseHolder):
 
 
 def _document(row: tuple[Any, ...]) -> StoredDocument:
-    path, state, content_hmac, size, mtime_ns, ctime_ns, taken_at, text = row
-    told = _told(text)
-    return StoredDocument(
-        path, state, content_hmac, size, mtime_ns, ctime_ns, taken_at, told.title, told.parts, told.reason, told.batch,
-        told.rules,
-    )  # fmt: skip
+    return StoredDocument(*row[:_DETAILS], *msgspec.structs.astuple(_told(row[_DETAILS])))
 
 
 def taken_as(db: apsw.Connection, collection: str, path: str) -> tuple[bytes, str]:

@@ -19,7 +19,7 @@ import msgspec
 from recollect.errors import BrokenInvariant
 from recollect.model.learnings.entries import ENTRY_KINDS, ENTRY_PART_CHARS, EntryDraft, EntryKind
 from recollect.store.compression import compress, unpack
-from recollect.store.connection import PooledReader, column, of_db, query, store_errors
+from recollect.store.connection import PooledReader, column, of_db, query
 from recollect.store.keys import ENTRY_BASE, SEQ_BITS, SEQ_MASK
 from recollect.store.rows import EventFilter, HitText, SessionKey
 from recollect.store.sessions import containing, int_array
@@ -432,16 +432,9 @@ def retell_entry(db: apsw.Connection, uid: str, text: str, *, session_uid: str) 
         put_entries(db, [draft])
 
 
-class EntryLog:
-    """The log of what changed of entries, on the ingester's connection."""
-
-    def __init__(self, db: apsw.Connection) -> None:
-        self._db = db
-
-    def acknowledge(self, change_id: int) -> None:
-        """Drop the changes up to this one: the index has them. Inside a transaction."""
-        with store_errors():
-            self._db.execute("DELETE FROM entry_change WHERE id <= ?", (change_id,))
+def acknowledge_entries(db: apsw.Connection, change_id: int) -> None:
+    """Drop the changes of entries up to this one: the index has them. Inside a transaction."""
+    db.execute("DELETE FROM entry_change WHERE id <= ?", (change_id,))
 
 
 def _note(db: apsw.Connection, numbers: Iterable[int]) -> None:

@@ -10,8 +10,6 @@ from typing import Any, NamedTuple
 import apsw
 import msgspec
 
-from recollect.late import late_call
-from recollect.model.insights.digests import Digest
 from recollect.model.insights.nodes import NODE_KINDS, Binding, Decision, Episode, Link, Node, kind_of_node
 from recollect.model.insights.signals import SIGNAL_KINDS, Signal, kind_of_signal
 from recollect.store.connection import open_to_write, query, with_store_errors
@@ -20,6 +18,7 @@ from recollect.store.insights import (
     AnalysisDraft,
     Base,
     SavedCounts,
+    decode_digest,
     pack_node,
     pack_signals,
     unpack_node,
@@ -27,8 +26,6 @@ from recollect.store.insights import (
 )
 from recollect.store.keys import SEQ_BITS, SEQ_MASK, UNDONE
 from recollect.store.sources import DISTILL, last_change, position_of, take_note
-
-_decode_digest = late_call(lambda: msgspec.json.Decoder(Digest).decode)
 
 
 def read_base(db: apsw.Connection, uid: str) -> Base | None:
@@ -65,7 +62,7 @@ def read_base(db: apsw.Connection, uid: str) -> Base | None:
         for s in unpack_signals(data)
         if _is_before(s, uid, through) and undone.isdisjoint(e.seq for e in s.evidence if e.session_uid == uid)
     ]
-    return Base(through, _decode_digest(digest) if digest else None, signals, list(nodes.values()), recorded_at)
+    return Base(through, decode_digest(digest) if digest else None, signals, list(nodes.values()), recorded_at)
 
 
 def keep_base(db: apsw.Connection, uid: str) -> None:

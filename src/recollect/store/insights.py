@@ -184,9 +184,9 @@ _DECISION = NODE_KINDS.index("decision")
 _EPISODE = NODE_KINDS.index("episode")
 _RETRACTION = SIGNAL_KINDS.index("retraction")
 _LAST = "\U0010ffff"
-_decode_digest = late_call(lambda: msgspec.json.Decoder(Digest).decode)
+decode_digest = late_call(lambda: msgspec.json.Decoder(Digest).decode)
 _decode_link = late_call(lambda: msgspec.json.Decoder(Link).decode)
-_decode_decision = late_call(lambda: msgspec.json.Decoder(Decision).decode)
+decode_decision = late_call(lambda: msgspec.json.Decoder(Decision).decode)
 Condition = tuple[str, list[Any]]
 
 
@@ -200,7 +200,7 @@ class InsightReader(PooledReader):
             rows = self._db.execute(
                 "SELECT json FROM digests WHERE session_uid >= ? AND session_uid < ? LIMIT 2", (uid, uid + _LAST)
             ).fetchall()
-        return _decode_digest(rows[0][0]) if len(rows) == 1 else None
+        return decode_digest(rows[0][0]) if len(rows) == 1 else None
 
     def digests(self, uids: Iterable[str]) -> Iterator[Digest]:
         """Yield the digests of sessions by exact uid, in that order, unknown ones left out."""
@@ -208,7 +208,7 @@ class InsightReader(PooledReader):
             for uid in uids:
                 text = db.execute("SELECT json FROM digests WHERE session_uid = ?", (uid,)).get
                 if text is not None:
-                    yield _decode_digest(text)
+                    yield decode_digest(text)
 
     def signals(self, kinds: Iterable[str], where: NodeFilter) -> Iterator[KeptSignals]:
         """Yield signals by kind, session by session. Of the filter `repos` and `sessions` count."""
@@ -311,7 +311,7 @@ class InsightReader(PooledReader):
             added: Iterable[Any] = self._db.execute(
                 f"SELECT json FROM added_decision WHERE id IN ({_marks(names)})", names
             )
-            kept += [_decode_decision(text) for (text,) in added]
+            kept += [decode_decision(text) for (text,) in added]
             found.update((node.id, node.statement) for node in kept if isinstance(node, Decision))
         return found
 
@@ -358,7 +358,7 @@ def decisions_of(db: apsw.Connection, repo: str) -> list[tuple[Decision, int]]:
     added: list[Any] = db.execute(
         "SELECT json, added_at FROM added_decision WHERE repo = ? AND revoked_at IS NULL ORDER BY id", (repo,)
     ).fetchall()
-    return [*_nodes_of(db, repo, _DECISION), *((_decode_decision(text), at) for text, at in added)]
+    return [*_nodes_of(db, repo, _DECISION), *((decode_decision(text), at) for text, at in added)]
 
 
 def retractions_of(db: apsw.Connection, *, repo: str = "", session: str = "") -> list[Decision]:
@@ -426,7 +426,7 @@ def _kept_decisions(
         else []
     )
     outdone = {older for (older,) in rows}  # a link tells of it already
-    kept = [*found, *((_decode_decision(row[0]), *row[1:]) for row in added)]
+    kept = [*found, *((decode_decision(row[0]), *row[1:]) for row in added)]
     return [
         (
             decision,

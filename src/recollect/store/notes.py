@@ -194,7 +194,7 @@ def add_batch(db: apsw.Connection, batch: Batch) -> None:
     )
 
 
-_decode_fact = msgspec.json.Decoder(Fact).decode
+decode_fact = msgspec.json.Decoder(Fact).decode
 _SEQ_DIGITS = 8
 _HOLDS_AT = "coalesce(valid_from <= :at, TRUE) AND coalesce(valid_to > :at, TRUE)"
 
@@ -277,7 +277,7 @@ def _holds_at(fact: Fact, at: int) -> bool:
     return (fact.valid_from is None or fact.valid_from <= at) and (fact.valid_to is None or at < fact.valid_to)
 
 
-_decode_diary = msgspec.json.Decoder(DiaryEntry).decode
+decode_diary = msgspec.json.Decoder(DiaryEntry).decode
 
 
 def put_diary(db: apsw.Connection, entry: DiaryEntry) -> None:
@@ -339,11 +339,11 @@ class NoteReader:
             "ORDER BY coalesce(valid_from, recorded_at) DESC, recorded_at DESC, id",
             values,
         ).fetchall()
-        return [fact for (text,) in rows if (fact := _as_known(_decode_fact(text), where)) is not None]
+        return [fact for (text,) in rows if (fact := _as_known(decode_fact(text), where)) is not None]
 
     def named_facts(self, name: str) -> list[Fact]:
         """Return the fact of an id, else those whose id begins so."""
-        return self._named("fact", name, _decode_fact)
+        return self._named("fact", name, decode_fact)
 
     def undone(self, facts: Iterable[Fact]) -> frozenset[str]:
         """Return the ids of those facts whose reference is a decision, learning or event that was undone."""
@@ -367,11 +367,11 @@ class NoteReader:
             f"SELECT json FROM diary WHERE {' AND '.join(clauses) or 'TRUE'} ORDER BY written_at DESC, id LIMIT ?",
             (*values, -1 if where.limit is None else where.limit),
         ).fetchall()
-        return [_decode_diary(text) for (text,) in rows]
+        return [decode_diary(text) for (text,) in rows]
 
     def named_diary(self, name: str) -> list[DiaryEntry]:
         """Return the entry of an id, else those whose id begins so."""
-        return self._named("diary", name, _decode_diary)
+        return self._named("diary", name, decode_diary)
 
     def tags(self, *, session_uid: str = "", name: str = "") -> list[TagRow]:
         """Return tags by name, newest first."""

@@ -177,7 +177,7 @@ def taken_back(db: apsw.Connection) -> dict[str, list[TakenBack]]:
     )
     found: dict[str, list[TakenBack]] = {}
     for event_id, text, at in rows:
-        found.setdefault(event_id, []).append(TakenBack(_words(text), at))
+        found.setdefault(event_id, []).append(TakenBack(words_of(text), at))
     return found
 
 
@@ -193,7 +193,7 @@ def replaced_in_learnings(db: apsw.Connection) -> dict[str, list[TakenBack]]:
     )
     found: dict[str, list[TakenBack]] = {}
     for event_id, text, at in rows:
-        found.setdefault(event_id, []).append(TakenBack(_words(text), at))
+        found.setdefault(event_id, []).append(TakenBack(words_of(text), at))
     return found
 
 
@@ -201,7 +201,7 @@ def taken_back_at(decision: Decision, known: Mapping[str, Iterable[TakenBack]]) 
     """Return when a person took back what a decision says, None where they did not."""
     if not known or not any(evidence.event_id in known for evidence in decision.evidence):
         return None
-    said = _words(decision.statement)
+    said = words_of(decision.statement)
     times = [
         one.at
         for evidence in decision.evidence
@@ -218,7 +218,8 @@ def _without_lead_in(said: str) -> Iterator[str]:
     yield from (" ".join(words[count:]) for count in (1, 2) if len(words) - count >= _LEAST_WORDS)
 
 
-def _words(text: str) -> str:
+def words_of(text: str) -> str:
+    """Return the words of a sentence as they are compared."""
     return " ".join(text.casefold().split()).strip(" .!")
 
 

@@ -24,7 +24,7 @@ from recollect.store.connection import (
     transaction,
     with_store_errors,
 )
-from recollect.store.entries import EntryLog
+from recollect.store.entries import acknowledge_entries
 from recollect.store.erasure.evict_rows import EvictionWriter
 from recollect.store.erasure.forget_rows import ForgetWriter
 from recollect.store.erasure.holes import HoleWriter
@@ -136,8 +136,6 @@ class Writer:
         """Keeps what was learned, inside this writer's transactions."""
         self.short = ShortSessions(db)
         """Which sessions are kept out of the index, inside this writer's transactions."""
-        self.entries = EntryLog(db)
-        """What the index has taken of entries, inside this writer's transactions."""
         self.removing = ErasureWriter(db, self.touched)
         """Takes things away, inside this writer's transactions."""
 
@@ -263,6 +261,7 @@ class Writer:
         self._db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (JOURNAL_MARK, size_bytes))
 
     acknowledge = of_db(take_note)
+    acknowledge_entries = of_db(acknowledge_entries)
 
     def known_chunks(self, names: Sequence[bytes]) -> dict[bytes, ChunkPlace]:
         """Return the places of chunks that are stored already, by name (at most some thousand names per call)."""

@@ -124,7 +124,7 @@ def index_entries(writer: Writer, reader: Reader, index: IndexWriterSet) -> int:
         index.add(entry_documents(found.values()))
         index.commit()
         with writer.transaction():
-            writer.entries.acknowledge(changes[-1].id)
+            writer.acknowledge_entries(changes[-1].id)
         count += len(numbers)
     return count
 

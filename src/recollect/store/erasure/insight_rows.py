@@ -15,10 +15,7 @@ from typing import Any, NamedTuple
 import apsw
 import msgspec
 
-from recollect.late import late_call
 from recollect.model.insights.nodes import Evidence, Node
-from recollect.model.learnings.learnings import Learning
-from recollect.model.learnings.notes import DiaryEntry, Fact
 from recollect.store.connection import column, query
 from recollect.store.entries import remove_entries, retell_entry
 from recollect.store.erasure.note_rows import forget_evidence, forget_sessions, recording, remove_diary, remove_fact
@@ -26,11 +23,8 @@ from recollect.store.insight_writer import keep_base
 from recollect.store.insights import unpack_node
 from recollect.store.keys import SEQ_MASK, unpack_event_id
 from recollect.store.learnings import BY_CLOSING, decode_learning, decode_verdict, evidence_of
-from recollect.store.notes import put_diary, put_fact
+from recollect.store.notes import decode_diary, decode_fact, put_diary, put_fact
 from recollect.store.sessions import int_array
-
-_fact = late_call(lambda: msgspec.json.Decoder(Fact).decode)
-_diary = late_call(lambda: msgspec.json.Decoder(DiaryEntry).decode)
 
 
 class Leaving(NamedTuple):
@@ -51,12 +45,12 @@ def resting_on(db: apsw.Connection, leaving: Leaving) -> list[str]:
     cited = {f"{uid}#{key & SEQ_MASK}" for uid, keys in leaving.partial.items() for key in keys}
     cited |= {f"learning:{learning_id}" for learning_id in touched}
     for (text,) in _rows(db, "SELECT json FROM fact WHERE json_extract(json, '$.reference') <> ''"):
-        fact = _fact(text)
+        fact = decode_fact(text)
         uid = fact.reference.partition("#")[0]
         if fact.source != "person" and (fact.reference in cited or uid in leaving.whole):
             names.append(f"fact:{fact.id}")
     for (text,) in _rows(db, "SELECT json FROM diary"):
-        entry = _diary(text)
+        entry = decode_diary(text)
         if entry.sessions and all(uid in leaving.whole for uid in entry.sessions):
             names.append(f"diary:{entry.id}")
     return [*names, *recording(db, leaving.whole).marks]
@@ -112,9 +106,6 @@ def _rows(db: apsw.Connection, statement: str, values: tuple[Any, ...] = ()) -> 
     return db.execute(statement, values).fetchall()
 
 
-_learning = late_call(lambda: msgspec.json.Decoder(Learning).decode)
-
-
 def forget_learned(
     db: apsw.Connection, uid: str, nodes: Collection[str], *, events: Collection[str] | None = None
 ) -> None:
@@ -138,7 +129,7 @@ def forget_learned(
                 "SELECT session_uid FROM learning_evidence WHERE learning = ? LIMIT 1", (learning_id,)
             ).get
             for kind in ("learning", "action"):
-                retell_entry(db, f"{kind}:{learning_id}", _learning(text).text, session_uid=left or "")
+                retell_entry(db, f"{kind}:{learning_id}", decode_learning(text).text, session_uid=left or "")
     _remove_facts(db, {*nodes, *(f"learning:{learning_id}" for learning_id in ids)})
 
 
@@ -149,7 +140,7 @@ def forget_named(db: apsw.Connection, uid: str) -> None:
         "(SELECT 1 FROM json_each(diary.json, '$.sessions') AS said WHERE said.value = ?)",
         (uid,),
     ).fetchall()
-    for entry in (_diary(text) for (text,) in rows):
+    for entry in (decode_diary(text) for (text,) in rows):
         others = tuple(other for other in entry.sessions if other != uid)
         if others:
             put_diary(db, msgspec.structs.replace(entry, sessions=others))
@@ -168,7 +159,7 @@ def forget_cited(db: apsw.Connection, uid: str, seqs: Collection[int]) -> None:
 
 def _forget_citing(db: apsw.Connection, is_meant: Callable[[str], bool]) -> None:
     rows: list[Any] = db.execute("SELECT json FROM fact WHERE json_extract(json, '$.reference') <> ''").fetchall()
-    for fact in (_fact(text) for (text,) in rows):
+    for fact in (decode_fact(text) for (text,) in rows):
         if not is_meant(fact.reference):
             continue
         if fact.source == "person":

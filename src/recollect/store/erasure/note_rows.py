@@ -15,12 +15,12 @@ import msgspec
 
 from recollect.late import late_call
 from recollect.model.learnings.learnings import LearningEvidence
-from recollect.model.learnings.notes import DiaryEntry, Fact
 from recollect.store.connection import column, of_db, store_errors, with_store_errors
 from recollect.store.documents import forget_document, place_of
 from recollect.store.entries import entries_in, remove_entries, told_text
 from recollect.store.jobs import Job, JobQueue, forget_spending
 from recollect.store.learnings import BY_CLOSING, Verdict, decode_learning, decode_verdict, encode, evidence_of
+from recollect.store.notes import decode_diary, decode_fact
 
 
 def forget_sessions(db: apsw.Connection, uids: Collection[str]) -> int:
@@ -119,8 +119,6 @@ IsMeant = Callable[[str], bool]
 """Tells of a text whether it has to go."""
 COUNTED = ("learning", "fact", "diary", "tag", "document", "decision")
 """Kinds of names that are told to a person; the others (`held`, `firing`, `closing`) are the memory's own notes."""
-_fact = late_call(lambda: msgspec.json.Decoder(Fact).decode)
-_diary = late_call(lambda: msgspec.json.Decoder(DiaryEntry).decode)
 _evidence = late_call(lambda: msgspec.json.Decoder(LearningEvidence).decode)
 
 
@@ -203,12 +201,12 @@ def _chosen(db: apsw.Connection, is_chosen: Callable[[WrittenPart], bool]) -> Wr
 def _all(db: apsw.Connection) -> Iterator[WrittenPart]:
     yield from _learnings(db)
     for text, recorded_at in _rows(db, "SELECT json, recorded_at FROM fact"):
-        fact = _fact(text)
+        fact = decode_fact(text)
         mark = mark_of_fact(fact.id, fact.source, fact.reference)
         said = (fact.subject, fact.predicate, fact.object, fact.reference)
         yield WrittenPart(f"fact:{fact.id}", said, fact.repo, mark, recorded_at)
     for (text,) in _rows(db, "SELECT json FROM diary"):
-        entry = _diary(text)
+        entry = decode_diary(text)
         texts = (entry.text, entry.topic, *entry.decided, *entry.discovered, *entry.left_pending)
         yield WrittenPart(f"diary:{entry.id}", texts, entry.repo, f"diary:{entry.id}", entry.written_at)
     for name, tagged_at in _rows(db, "SELECT name, max(tagged_at) FROM tag GROUP BY name"):

@@ -8,15 +8,14 @@ from typing import Any, NamedTuple
 import apsw
 import msgspec
 
-from recollect.late import late_call
 from recollect.model.insights.nodes import NODE_KINDS, Decision
 from recollect.model.learnings.learnings import Learning
 from recollect.store.erasure.insight_rows import Leaving, events_leaving, events_of
-from recollect.store.insights import decisions_of, retractions_of, unpack_node
+from recollect.store.insights import decisions_of, decode_decision, retractions_of, unpack_node
 from recollect.store.learnings import BY_CLOSING, decode_learning, evidence_of
+from recollect.store.recent import words_of
 
 _DECISION = NODE_KINDS.index("decision")
-_decode_decision = late_call(lambda: msgspec.json.Decoder(Decision).decode)
 Overruling = Callable[[Iterable[Learning], Iterable[Decision]], set[str]]
 """Returns the ids of those learnings that some decisions take back."""
 
@@ -43,7 +42,7 @@ def decisions_leaving(db: apsw.Connection, leaving: Leaving) -> list[Decision]:
         added: list[Any] = db.execute(
             "SELECT json FROM added_decision WHERE session_uid = ? AND revoked_at IS NULL ORDER BY id", (uid,)
         ).fetchall()
-        found += [_decode_decision(text) for (text,) in added]
+        found += [decode_decision(text) for (text,) in added]
     return found
 
 
@@ -97,8 +96,8 @@ def taken_back_by(
         left = [decision for decision in said if decision.id not in decisions]
         again |= overruling(here, said) - overruling(here, left)
     held = [one for one in found if one.id in again]
-    words = [_words(one.text) for one in held]
-    others = (one for one in _outdone(db, decisions) if not any(said in _words(one.statement) for said in words))
+    words = [words_of(one.text) for one in held]
+    others = (one for one in _outdone(db, decisions) if not any(said in words_of(one.statement) for said in words))
     return HoldingAgain(held, list(others))
 
 
@@ -130,7 +129,3 @@ def _outdone(db: apsw.Connection, decisions: Collection[str]) -> Iterator[Decisi
     for decision_id, newer in by.items():
         if decision_id not in decisions and newer <= set(decisions):
             yield older[decision_id]
-
-
-def _words(text: str) -> str:
-    return " ".join(text.casefold().split()).strip(" .!")
