@@ -18,7 +18,7 @@ from typing import NamedTuple
 import msgspec
 
 from recollect.archive.chunks import ChunkPlace, SealedChunk
-from recollect.archive.files import write_error
+from recollect.archive.files import write_errors
 from recollect.archive.journal import Journal, JournalEntry, JournalTombstone, burying
 from recollect.archive.keys import HomeKeys
 from recollect.archive.packs import PackReader, PackWriter, entry_bytes, pack_numbers, pack_path
@@ -104,10 +104,8 @@ class PackCompaction:
         freed = before - sum(entry_bytes(place.length) for place in moving)
         freed += (self._folder / "journal.log").stat().st_size - (self._folder / NEW_JOURNAL).stat().st_size
         plan = CompactionPlan(list(moves.items()), sorted(packs), freed)
-        try:
+        with write_errors(self._folder / PLAN):
             write_file(self._folder / PLAN, msgspec.msgpack.encode(plan), durable=True)
-        except OSError as error:
-            raise write_error(error, self._folder / PLAN) from error
         return plan
 
     def plan(self) -> CompactionPlan | None:
@@ -130,10 +128,8 @@ class PackCompaction:
         new = self._folder / NEW_JOURNAL
         if not new.exists():
             return
-        try:
+        with write_errors(new):
             move(new, self._folder / "journal.log", durable=True)
-        except OSError as error:
-            raise write_error(error, new) from error
 
     def end(self, plan: CompactionPlan) -> int:
         """Remove the old packs, then the plan; return how many are gone. Once no database names them any more.
@@ -142,21 +138,17 @@ class PackCompaction:
         on.
         """
         gone = self._unlink(plan.packs)
-        try:
+        with write_errors(self._folder / PLAN):
             sync_folder(self._packs)
             if gone == len(plan.packs):
                 (self._folder / PLAN).unlink(missing_ok=True)
                 sync_folder(self._folder)
-        except OSError as error:
-            raise write_error(error, self._folder / PLAN) from error
         return gone
 
     def clear(self) -> None:
         """Remove what a compaction left that came to nothing. Not while there is a plan."""
-        try:
+        with write_errors(self._folder / NEW_JOURNAL):
             (self._folder / NEW_JOURNAL).unlink(missing_ok=True)
-        except OSError as error:
-            raise write_error(error, self._folder / NEW_JOURNAL) from error
 
     def _unlink(self, numbers: Iterable[int]) -> int:
         """Remove packs; return how many are gone. One that somebody reads stays on Windows for the time."""

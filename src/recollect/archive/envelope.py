@@ -15,7 +15,7 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from recollect.archive import system_keyring
-from recollect.archive.files import write_error
+from recollect.archive.files import write_errors
 from recollect.errors import KeyUnavailable
 from recollect.files import DRAFT_SUFFIX, create_file, write_file
 
@@ -128,18 +128,14 @@ def read_key_file(path: Path, kind: type[_Kind]) -> _Kind:
 
 def publish_once(path: Path, value: msgspec.Struct) -> None:
     """Write `value` to `path`, whole and durable, unless the file exists. Raises DiskFull, ArchiveError."""
-    try:
+    with write_errors(path):
         create_file(path, msgspec.json.encode(value), durable=True)
-    except OSError as error:
-        raise write_error(error, path) from error
 
 
 def replace(path: Path, value: msgspec.Struct) -> None:
     """Write `value` to `path`, whole and durable, replacing any file. Raises DiskFull, ArchiveError."""
-    try:
+    with write_errors(path):
         write_file(path, msgspec.json.encode(value), durable=True)
-    except OSError as error:
-        raise write_error(error, path) from error
 
 
 def drafts(keys_dir: Path) -> list[Path]:

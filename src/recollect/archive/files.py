@@ -6,6 +6,8 @@ The one place where the system's errors on writing become ours: no room is `Disk
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NoReturn
 
@@ -28,12 +30,19 @@ def write_error(error: OSError, path: Path) -> RecollectError:
     return ArchiveError(f"cannot write {path}: {reason}")
 
 
-def make_private_folder(path: Path) -> None:
-    """Create `path` (and its parents) where missing; a folder that is made here is open to its owner only."""
+@contextmanager
+def write_errors(path: Path) -> Iterator[None]:
+    """Turn the system's errors into ours for failed writes to `path`."""
     try:
-        make_private(path)
+        yield
     except OSError as error:
         raise write_error(error, path) from error
+
+
+def make_private_folder(path: Path) -> None:
+    """Create `path` (and its parents) where missing; a folder that is made here is open to its owner only."""
+    with write_errors(path):
+        make_private(path)
 
 
 def open_for_reading(path: Path) -> int:
@@ -57,11 +66,9 @@ class AppendFile:
         self._is_name_durable = not is_new
         self.is_torn = False
         flags = os.O_WRONLY | os.O_APPEND | _BINARY | _CLOEXEC | (os.O_CREAT | os.O_EXCL if is_new else 0)
-        try:
+        with write_errors(path):
             self._fd = os.open(path, flags, 0o600)
             self.size_bytes = os.fstat(self._fd).st_size
-        except OSError as error:
-            raise write_error(error, path) from error
 
     def append(self, data: bytes) -> int:
         """Append `data` whole and return the offset of its first byte.
@@ -82,21 +89,17 @@ class AppendFile:
 
     def truncate(self, size_bytes: int) -> None:
         """Cut the file off at `size_bytes`."""
-        try:
+        with write_errors(self.path):
             os.ftruncate(self._fd, size_bytes)
-        except OSError as error:
-            raise write_error(error, self.path) from error
         self.size_bytes = size_bytes
 
     def flush(self) -> None:
         """Make everything appended durable, and the file's name if it is new."""
-        try:
+        with write_errors(self.path):
             os.fsync(self._fd)
             if not self._is_name_durable:
                 sync_folder(self.path.parent)
                 self._is_name_durable = True
-        except OSError as error:
-            raise write_error(error, self.path) from error
 
     def close(self) -> None:
         """Close the file; harmless when closed already."""

@@ -30,7 +30,7 @@ from recollect.archive.envelope import (
     replace,
     seal,
 )
-from recollect.archive.files import make_private_folder, write_error
+from recollect.archive.files import make_private_folder, write_errors
 from recollect.errors import KeyUnavailable, RecollectError
 from recollect.files import move, sync_folder
 
@@ -134,11 +134,9 @@ def finish_change(keys_dir: Path) -> tuple[str, ...]:
 
     Raises KeyUnavailable, DiskFull, ArchiveError.
     """
-    try:
+    with write_errors(keys_dir):
         for draft in drafts(keys_dir):
             draft.unlink()
-    except OSError as error:
-        raise write_error(error, keys_dir) from error
     pending = keys_dir / PENDING_FILE
     if not os.path.lexists(pending):
         return ()
@@ -151,7 +149,7 @@ def finish_change(keys_dir: Path) -> tuple[str, ...]:
     present = read_envelope(keys_dir)
     left: list[_KeptKey] = []
     notes: list[str] = []
-    try:
+    with write_errors(keys_dir):
         _settle_file(keys_dir, present)
         for place in places:
             if place.key_id == present.wrapped_by:
@@ -166,8 +164,6 @@ def finish_change(keys_dir: Path) -> tuple[str, ...]:
         else:
             pending.unlink()
         sync_folder(keys_dir)
-    except OSError as error:
-        raise write_error(error, keys_dir) from error
     return tuple(notes)
 
 

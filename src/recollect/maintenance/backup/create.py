@@ -21,7 +21,7 @@ from typing import IO, BinaryIO, NamedTuple, cast
 import msgspec
 import zstandard
 
-from recollect.archive.files import make_private_folder, write_error
+from recollect.archive.files import make_private_folder, write_error, write_errors
 from recollect.archive.keys import Sealer
 from recollect.clock import now_us
 from recollect.errors import BackupUnusable, BrokenInvariant, StoreError, UsageError
@@ -167,10 +167,8 @@ def _to_file(backup: _Backup) -> BackupReport:
     target = backup.target
     if target.is_dir():
         raise UsageError(f"{target} is a folder", hint="name a new file, or one that is an earlier backup")
-    try:
+    with write_errors(target.parent):
         target.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise write_error(error, target.parent) from error
     return backup.to_file()
 
 

@@ -14,7 +14,7 @@ from typing import Literal
 
 import msgspec
 
-from recollect.archive.files import write_error
+from recollect.archive.files import write_errors
 from recollect.errors import BackupUnusable
 from recollect.files import write_file
 
@@ -185,10 +185,8 @@ class LastBackup(msgspec.Struct, frozen=True):
 
 def remember(home: Path, backup: LastBackup) -> None:
     """Write down a backup. Raises DiskFull, ArchiveError."""
-    try:
+    with write_errors(home / LAST_BACKUP):
         write_file(home / LAST_BACKUP, msgspec.json.encode(backup) + b"\n", durable=True)
-    except OSError as error:
-        raise write_error(error, home / LAST_BACKUP) from error
 
 
 def last_backup(home: Path) -> LastBackup | None:
