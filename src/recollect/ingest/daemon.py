@@ -149,8 +149,6 @@ def settled(home: Path) -> tuple[str, ...] | None:
 
 def ask_status(home: Path) -> LiveStatus | None:
     """Return the running daemon's state; None without a daemon or an answer."""
-    import msgspec
-
     text = ask(home, wire.KIND_STATUS, seconds=ANSWER_S)
     if not text:
         return None

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import msgspec
 
 from recollect.archive.keys import HomeKeys
-from recollect.capture.document_folders import FoundDocument, WalkRules, walk, walk_rules
+from recollect.capture.document_folders import FoundDocument, WalkRules, project_name, walk, walk_rules
 from recollect.config import Config
 from recollect.errors import SourceError, SourceUnavailable
 from recollect.ingest.collections import Taker, failed_row, listed_row, rules_of
@@ -355,8 +355,6 @@ def take_documents(
 
 def _named_anew(store: DocumentStore, one: DocumentCollection) -> DocumentCollection:
     """Return a collection by the name that its folder's file gives it now, if it had its name from there."""
-    from recollect.capture.document_folders import project_name
-
     said = project_name(one.folder)
     is_its_own = one.named_by != "" or one.name == said.name
     if not said.name or not is_its_own or (said.name, said.file) == (one.name, one.named_by):

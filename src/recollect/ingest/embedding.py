@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from recollect.config import Config, EmbeddingConfig
 from recollect.errors import ConfigError, EmbeddingUnavailable, IndexUnavailable, RecollectError, StoreLocked
 from recollect.index.vectors.files import ENTRIES_FOLDER, Files, remove_vectors
-from recollect.index.vectors.vector_index import VectorCoverage, VectorIndex, identity_of
+from recollect.index.vectors.vector_index import EntryVectorIndex, VectorCoverage, VectorIndex, entry_files, identity_of
 from recollect.paths import BACKGROUND_VARIABLE, HOME_VARIABLE, expand
 from recollect.processes import own_command
 from recollect.recall.answers import VectorStats
@@ -199,8 +199,6 @@ class EmbeddingFacet:
             return EmbedReport("off", notes=["vectors are switched off ([embedding] model = 'off')"])
         if not has_database(self._home.folder):
             return EmbedReport("done", notes=["nothing is stored yet"])
-        from recollect.store.lock import IngestLock
-
         if gently:
             be_gentle()
         self._stop.clear()
@@ -238,7 +236,6 @@ class EmbeddingFacet:
     ) -> None:  # fmt: skip
         """Bring the vectors of entries in step, which are few, then those of events. The lock is held."""
         from recollect.index.vectors.embed import EntryEmbedding, EventEmbedding
-        from recollect.index.vectors.vector_index import EntryVectorIndex, entry_files
         from recollect.index.vectors.writer import VectorWriter
 
         started = time.perf_counter()

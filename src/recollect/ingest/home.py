@@ -18,7 +18,7 @@ from recollect.errors import AmbiguousName, RecollectError, StoreLocked, Unknown
 from recollect.ingest.quick_look import LookContext, take_away
 from recollect.ingest.secret_names import hide_secret_names, note_secret_names
 from recollect.paths import DATABASE_NAME, HOME_VARIABLE, RESTORE_FOLDER, RESTORE_READY
-from recollect.store.connection import has_database
+from recollect.store.connection import has_archive, has_database, reading_by_one_connection
 from recollect.store.home import Home, LazyArchive, LazyRedactor, make_home
 from recollect.store.reader import Reader, open_reader
 from recollect.visible import as_stored
@@ -228,7 +228,6 @@ class OpenHome:
         from recollect.erasure.cuts import settle
         from recollect.erasure.forget import Opened
         from recollect.ingest.swap import finish_restore
-        from recollect.store.connection import has_archive, reading_by_one_connection
         from recollect.store.kept_patterns import use_kept_patterns
 
         make_home(self.home)

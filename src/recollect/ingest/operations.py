@@ -15,10 +15,10 @@ from recollect.clock import now_us
 from recollect.errors import IndexUnavailable, RecollectError, SchemaTooNew, SourceUnavailable, StoreError, StoreLocked
 from recollect.ingest.daemon import is_alive, settled
 from recollect.ingest.home import OpenHome
-from recollect.ingest.quick_look import LastLook, QuickLook, last_look
+from recollect.ingest.quick_look import AgentFound, LastLook, QuickLook, Quiet, last_look, quick_look
 from recollect.ingest.secret_names import hide_secret_names
 from recollect.paths import DATABASE_NAME
-from recollect.store.home import Home
+from recollect.store.home import Home, LazyArchive, LazyRedactor
 from recollect.units import plural
 from recollect.wire import firings_folder
 
@@ -53,7 +53,6 @@ def sync(
     """Ingest what is new, analyse and learn from it, and keep the bounds; see `Memory.sync`."""
     if not agents and not force and (same := _unchanged(home)) is not None:
         return same
-    from recollect.ingest.quick_look import quick_look
     from recollect.ingest.sync import SyncRequest
     from recollect.ingest.sync import sync as take
     from recollect.store.kept_patterns import keep_patterns
@@ -108,7 +107,6 @@ def _quiet(home: OpenHome, report: SyncReport, next_at: int | None) -> Quiet | N
     """
     from recollect.erasure.schedule import next_sweep_at
     from recollect.ingest.learnings.run import LearnFacet
-    from recollect.ingest.quick_look import AgentFound, Quiet
 
     learn, lines = LearnFacet(home), report.agents.values()
     is_changed = report.bytes or report.distilled_sessions or report.learned_sessions
@@ -187,7 +185,6 @@ def _preview_import(home: Home, request: SyncRequest, plain: Sequence[str], arch
     from recollect.ingest.sources import named_by
     from recollect.ingest.sync import Places, look_over
     from recollect.store.connection import has_database
-    from recollect.store.home import LazyArchive, LazyRedactor
     from recollect.store.reader import open_reader
 
     beside = Path(tempfile.mkdtemp(prefix="recollect-"))
@@ -311,7 +308,6 @@ class Refresher:
         return last is not None
 
     def _take(self) -> tuple[str, ...]:
-        from recollect.ingest.quick_look import quick_look
         from recollect.ingest.sync import SyncRequest
         from recollect.ingest.sync import sync as take
 

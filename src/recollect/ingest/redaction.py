@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from recollect.errors import DiskFull, IndexUnavailable
 from recollect.index.text.engine import give_back_memory
-from recollect.privacy.redact import detectors_in_force
+from recollect.privacy.redact import detectors_in_force, redactor_of
 from recollect.units import plural
 
 if TYPE_CHECKING:
@@ -85,7 +85,6 @@ def _derive_and_redact(
     from recollect.ingest.ingester import Ingester
     from recollect.ingest.rebuild import rederive_stale
     from recollect.ingest.report import SyncProgress
-    from recollect.privacy.redact import redactor_of
 
     _home, writer, reader, archive, keys = opened
 

@@ -26,6 +26,7 @@ from recollect.maintenance.index_verify import (
     compare_entries,
     compare_entry_vectors,
     compare_index,
+    compare_passages,
     compare_vectors,
 )
 from recollect.maintenance.reports import DeepDifference, DeepPart
@@ -264,7 +265,6 @@ def _index(memory: OpenHome, home: Home) -> DeepPart:
 def _vectors(memory: OpenHome, home: Home) -> DeepPart:
     from recollect.index.vectors.contextual import IDENTITY, ContextualModel, weights_path
     from recollect.index.vectors.vector_index import EntryVectorIndex, VectorIndex
-    from recollect.maintenance.index_verify import compare_passages
     from recollect.store.passages import PassageStore
 
     config = memory.config.embedding

@@ -28,7 +28,18 @@ from recollect.store.keys import (
     kind_of_bits,
     span_of,
 )
-from recollect.store.recent import Folder, FolderLearnings, RecentDecision, RecentDiary, RecentEvent, RecentSession
+from recollect.store.recent import (
+    Folder,
+    FolderLearnings,
+    RecentDecision,
+    RecentDiary,
+    RecentEvent,
+    RecentSession,
+    diary_agents,
+    given_learnings,
+    held_decisions,
+    newest_diary,
+)
 from recollect.store.session_facts import SessionFacts, decode_counts, decode_facts, is_below
 
 _RESULT = KINDS.index("tool_result")
@@ -109,8 +120,6 @@ class RecentReader(DatabaseHolder):
 
         uids: sessions known to have worked there, whatever they call their repository.
         """
-        from recollect.store.recent import held_decisions
-
         return held_decisions(self._db, folder, uids, lambda uid: self._is_here(uid, folder))
 
     def learnings_in(self, folder: Folder | None, *, now_us: int) -> FolderLearnings:
@@ -119,15 +128,11 @@ class RecentReader(DatabaseHolder):
         Pending actions are all of them. Of the rest everything of the 48 hours before the newest one, and of older ones
         the newest, see `store.recent`. In no order.
         """
-        from recollect.store.recent import given_learnings
-
         return given_learnings(self._db, folder, lambda uid: not self._is_elsewhere(uid, folder), now_us=now_us)
 
     def diary_in(self, folder: Folder | None, *, agent: str, limit: int) -> tuple[list[RecentDiary], int]:
         """Return the newest entries of an agent's diary about a folder or nothing in particular, oldest first, and how
         many there are. agent "": of all agents."""
-        from recollect.store.recent import newest_diary
-
         return newest_diary(self._db, folder, lambda uid: self._is_elsewhere(uid, folder), agent=agent, limit=limit)
 
     def cited_text(self, citation: str) -> str:
@@ -147,8 +152,6 @@ class RecentReader(DatabaseHolder):
 
     def agents_told_apart(self, folder: Folder, *, now_us: int) -> list[str]:
         """Return the agents that may be given something of their own in a folder."""
-        from recollect.store.recent import diary_agents
-
         wrote = {agent for repo in ("", *folder.names) for agent in diary_agents(self._db, repo)}
         return sorted((wrote | self.learnings_in(folder, now_us=now_us).agents) - {""})
 
