@@ -39,6 +39,17 @@ def write_errors(path: Path) -> Iterator[None]:
         raise write_error(error, path) from error
 
 
+@contextmanager
+def read_errors(path: Path) -> Iterator[None]:
+    """Turn the system's errors into ours for failed reads of `path`, but for a missing file."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise ArchiveError(f"cannot read {path}: {error.strerror or error}") from error
+
+
 def make_private_folder(path: Path) -> None:
     """Create `path` (and its parents) where missing; a folder that is made here is open to its owner only."""
     with write_errors(path):
@@ -100,6 +111,13 @@ class AppendFile:
             if not self._is_name_durable:
                 sync_folder(self.path.parent)
                 self._is_name_durable = True
+
+    def finish(self) -> None:
+        """Flush and close the file."""
+        try:
+            self.flush()
+        finally:
+            self.close()
 
     def close(self) -> None:
         """Close the file; harmless when closed already."""

@@ -15,6 +15,7 @@ import os
 import struct
 import zlib
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
@@ -24,9 +25,9 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from recollect.archive.chunks import ChunkPlace, Hole
-from recollect.archive.files import AppendFile
+from recollect.archive.files import AppendFile, read_errors
 from recollect.archive.keys import HomeKeys
-from recollect.errors import ArchiveCorrupt, ArchiveError, KeyUnavailable, RecollectError
+from recollect.errors import ArchiveCorrupt, KeyUnavailable, RecollectError
 
 _FILE_MAGIC = b"RCLJRNL1"
 _KEY_CHECK_BYTES = 16
@@ -201,17 +202,12 @@ class Journal:
             ArchiveError: the journal cannot be read.
         """
         self.damaged = 0
-        try:
-            with self._path.open("rb") as file:
-                size = os.fstat(file.fileno()).st_size
-                if size < _FILE_HEADER_BYTES:
-                    return
-                self._check_file_header(file, skip_damaged=skip_damaged)
-                yield from self._read_frames(file, size, skip_damaged=skip_damaged)
-        except FileNotFoundError:
-            return
-        except OSError as error:
-            raise ArchiveError(f"cannot read {self._path}: {error.strerror or error}") from error
+        with suppress(FileNotFoundError), read_errors(self._path), self._path.open("rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            if size < _FILE_HEADER_BYTES:
+                return
+            self._check_file_header(file, skip_damaged=skip_damaged)
+            yield from self._read_frames(file, size, skip_damaged=skip_damaged)
 
     def is_of_other_keys(self) -> bool:
         """Whether the file says that it was written with other keys. One that cannot be read says nothing."""
@@ -233,10 +229,7 @@ class Journal:
         """Flush and close the file; the next append opens it again."""
         if self._file is not None:
             file, self._file = self._file, None
-            try:
-                file.flush()
-            finally:
-                file.close()
+            file.finish()
 
     def _read_frames(self, file: BinaryIO, size: int, *, skip_damaged: bool) -> Iterator[JournalEntry]:
         expected = 0
@@ -305,7 +298,7 @@ class Journal:
         """Open the journal, cut off an incomplete last frame, and find the number of the next one."""
         self._next_number = 0
         try:
-            with self._path.open("rb") as file:
+            with read_errors(self._path), self._path.open("rb") as file:
                 size = os.fstat(file.fileno()).st_size
                 end = 0
                 if size >= _FILE_HEADER_BYTES:
@@ -313,8 +306,6 @@ class Journal:
                     end, self._next_number = _end_of_frames(file, size)
         except FileNotFoundError:
             return AppendFile(self._path, is_new=True)
-        except OSError as error:
-            raise ArchiveError(f"cannot read {self._path}: {error.strerror or error}") from error
         out = AppendFile(self._path, is_new=False)
         if end < out.size_bytes:
             try:

@@ -16,10 +16,11 @@ import threading
 import zlib
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from recollect.archive.chunks import ChunkPlace, SealedChunk
-from recollect.archive.files import AppendFile, open_for_reading
+from recollect.archive.files import AppendFile, open_for_reading, read_errors
 from recollect.errors import ArchiveCorrupt, ArchiveError
 
 ROLL_OVER_BYTES = 256 << 20
@@ -79,8 +80,7 @@ class PackWriter:
     def begin(self) -> None:
         """Begin a pack with an unused number, even if the newest one has room."""
         self.close()
-        self._number = max(*pack_numbers(self._folder), self.highest, 0) + 1
-        self._file = AppendFile(pack_path(self._folder, self._number), is_new=True)
+        self._open(max(*pack_numbers(self._folder), self.highest, 0) + 1, is_new=True)
 
     def flush(self) -> None:
         """Make everything appended durable."""
@@ -91,10 +91,7 @@ class PackWriter:
         """Flush and close the pack; the next append examines it again."""
         if self._file is not None:
             file, self._file = self._file, None
-            try:
-                file.flush()
-            finally:
-                file.close()
+            file.finish()
 
     def _current_file(self) -> AppendFile:
         """Return the pack to append to: the newest one if it has room and ends in a whole entry, else a new one."""
@@ -102,24 +99,20 @@ class PackWriter:
             return self._file
         self.close()
         newest = max(*pack_numbers(self._folder), self.highest, 0)
-        if newest and self._can_continue(pack_path(self._folder, newest)):
-            self._file = AppendFile(pack_path(self._folder, newest), is_new=False)
-            self._number = newest
-            return self._file
-        self._file = AppendFile(pack_path(self._folder, newest + 1), is_new=True)
-        self._number = newest + 1
+        can_continue = newest > 0 and self._can_continue(pack_path(self._folder, newest))
+        return self._open(newest if can_continue else newest + 1, is_new=not can_continue)
+
+    def _open(self, number: int, *, is_new: bool) -> AppendFile:
+        self._file, self._number = AppendFile(pack_path(self._folder, number), is_new=is_new), number
         return self._file
 
     def _can_continue(self, path: Path) -> bool:
         """Whether a pack that an earlier writer left can be appended to."""
-        try:
+        with suppress(FileNotFoundError), read_errors(path):
             file = _PackFile(open_for_reading(path))
             size = file.size_bytes()
             return size < self._roll_over_bytes and _ends_whole(file, size)
-        except FileNotFoundError:
-            return False
-        except OSError as error:
-            raise ArchiveError(f"cannot read {path}: {error.strerror or error}") from error
+        return False
 
 
 class PackReader:

@@ -251,25 +251,41 @@ def enter_slice(db: apsw.Connection, slice_: SliceResult, observed_at: int) -> S
     )
 
 
-def save_chunks(db: apsw.Connection, at: SliceContext, slice_: SliceResult, places: Sequence[ChunkPlace]) -> None:
-    """Store where the revision's chunks are: `keep_chunks` stay, the rest is replaced by the slice's own."""
+def replace_chunks(
+    db: apsw.Connection, source: int, revision: int, *, keep: int, chunks: Iterable[tuple[ChunkPlace, bool]]
+) -> int:
+    """Store a revision's chunks behind its first `keep` ones; return the stored bytes that no revision needs any more.
+
+    The flag tells an open delta.
+    """
     dropped = db.execute(
         "DELETE FROM revision_chunk WHERE source = ? AND revision = ? AND ordinal >= ? RETURNING chunk",
-        (at.source, at.revision, slice_.keep_chunks),
+        (source, revision, keep),
     ).fetchall()
-    for ordinal, (chunk, place) in enumerate(zip(slice_.chunks, places, strict=True), start=slice_.keep_chunks):
+    for ordinal, (place, is_open) in enumerate(chunks, start=keep):
         number = db.execute(
             "INSERT INTO chunk (name, pack, offset, length, plain) VALUES (?, ?, ?, ?, ?) ON CONFLICT (name) DO UPDATE "
             "SET pack = excluded.pack, offset = excluded.offset, length = excluded.length RETURNING number",
-            (place.name, place.pack, place.offset, place.length, place.plain),
+            place,
         ).get
-        db.execute(
-            "INSERT INTO revision_chunk VALUES (?, ?, ?, ?, ?)",
-            (at.source, at.revision, ordinal, number, bool(chunk.is_open)),
-        )
-    db.executemany(
-        "DELETE FROM chunk WHERE number = ?1 AND NOT EXISTS (SELECT 1 FROM revision_chunk WHERE chunk = ?1)", dropped
+        db.execute("INSERT INTO revision_chunk VALUES (?, ?, ?, ?, ?)", (source, revision, ordinal, number, is_open))
+    return let_go(db, dropped)
+
+
+def let_go(db: apsw.Connection, chunks: Iterable[Any]) -> int:
+    """Remove those of chunks, each a row with its number, that no revision has any more; return their stored bytes."""
+    rows: Iterable[Any] = db.executemany(
+        "DELETE FROM chunk WHERE number = ?1 AND NOT EXISTS (SELECT 1 FROM revision_chunk WHERE chunk = ?1) "
+        "RETURNING length",
+        list(chunks),
     )
+    return sum(length for (length,) in rows)
+
+
+def save_chunks(db: apsw.Connection, at: SliceContext, slice_: SliceResult, places: Sequence[ChunkPlace]) -> None:
+    """Store where the revision's chunks are: `keep_chunks` stay, the rest is replaced by the slice's own."""
+    chunks = [(place, bool(chunk.is_open)) for chunk, place in zip(slice_.chunks, places, strict=True)]
+    replace_chunks(db, at.source, at.revision, keep=slice_.keep_chunks, chunks=chunks)
     db.executemany(
         "INSERT OR REPLACE INTO hole VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
         [(at.source, at.revision, *hole) for hole in slice_.holes],

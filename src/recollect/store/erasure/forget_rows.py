@@ -34,7 +34,7 @@ from recollect.store.keys import (
 )
 from recollect.store.session_facts import SessionFacts, decode_facts, encode_counts, encode_facts, repo_of
 from recollect.store.sessions import int_array
-from recollect.store.sources import log_changes
+from recollect.store.sources import let_go, log_changes
 from recollect.store.usage import dedupe_sha
 
 _EXCLUDED = "excluded_repos"
@@ -196,10 +196,7 @@ class ForgetWriter:
         if number is None:
             return
         chunks = db.execute("DELETE FROM revision_chunk WHERE source = ? RETURNING chunk", (number,)).fetchall()
-        db.executemany(
-            "DELETE FROM chunk WHERE number = ?1 AND NOT EXISTS (SELECT 1 FROM revision_chunk WHERE chunk = ?1)",
-            chunks,
-        )
+        let_go(db, chunks)
         for table in (
             "revision", "defect", "defect_count", "redaction_count", "drift", "observation", "hole", "replayed",
             "session_source", "blob", "arrangement",

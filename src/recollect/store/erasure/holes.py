@@ -15,7 +15,7 @@ from recollect.paths import DATABASE_NAME
 from recollect.store.connection import column, open_attached, open_database, open_to_read, with_store_errors
 from recollect.store.keys import EVICTED, SEQ_BITS, SEQ_MASK, STALE
 from recollect.store.slices import SourceRow
-from recollect.store.sources import SOURCE_COLUMNS, revision_holes, session_ranges, source_row
+from recollect.store.sources import SOURCE_COLUMNS, let_go, replace_chunks, revision_holes, session_ranges, source_row
 
 
 class Revision(NamedTuple):
@@ -93,35 +93,13 @@ class HoleWriter:
 
         Returns how many bytes of packs no revision needs any more because of that.
         """
-        dropped = self._db.execute(
-            "DELETE FROM revision_chunk WHERE source = ? AND revision = ? AND ordinal >= ? RETURNING chunk",
-            (source, revision, keep),
-        ).fetchall()
-        for ordinal, (place, is_open) in enumerate(chunks, start=keep):
-            number = self._db.execute(
-                "INSERT INTO chunk (name, pack, offset, length, plain) VALUES (?, ?, ?, ?, ?) ON CONFLICT (name) "
-                "DO UPDATE SET pack = excluded.pack, offset = excluded.offset, length = excluded.length "
-                "RETURNING number",
-                place,
-            ).get
-            self._db.execute(
-                "INSERT INTO revision_chunk VALUES (?, ?, ?, ?, ?)", (source, revision, ordinal, number, is_open)
-            )
-        freed = self._let_go(dropped)
+        freed = replace_chunks(self._db, source, revision, keep=keep, chunks=chunks)
         self._db.execute("DELETE FROM hole WHERE source = ? AND revision = ?", (source, revision))
         self._db.executemany(
             "INSERT INTO hole VALUES (?, ?, ?, ?, ?, ?, ?, ?)", [(source, revision, *hole) for hole in holes]
         )
         self._touched.update(column(self._db, "SELECT session FROM session_source WHERE source = ?", (source,)))
         return freed
-
-    def _let_go(self, chunks: Iterable[Any]) -> int:
-        rows: Iterable[Any] = self._db.executemany(
-            "DELETE FROM chunk WHERE number = ?1 AND NOT EXISTS (SELECT 1 FROM revision_chunk WHERE chunk = ?1) "
-            "RETURNING length",
-            list(chunks),
-        )
-        return sum(length for (length,) in rows)
 
     def drop_chunks(self, source_id: str) -> int:
         """Let go of every chunk and hole of a source, where it is still stored. Inside a transaction.
@@ -132,7 +110,7 @@ class HoleWriter:
         if number is None:
             return 0
         dropped = self._db.execute("DELETE FROM revision_chunk WHERE source = ? RETURNING chunk", (number,)).fetchall()
-        freed = self._let_go(dropped)
+        freed = let_go(self._db, dropped)
         self._db.execute("DELETE FROM hole WHERE source = ?", (number,))
         return freed
 
