@@ -19,7 +19,7 @@ from recollect.capture.gitignore import (
 from recollect.capture.gitignore import (
     lines_of as ignore_lines,
 )
-from recollect.config.sections import DocumentsConfig
+from recollect.config.settings import DocumentsConfig
 
 MAX_NAME_CHARS = 80
 PROJECT_FILES = ("recollect.toml", ".recollect.toml")

@@ -8,27 +8,25 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from recollect.config.load import load_config, parse_config
-from recollect.config.sections import (
-    DaemonConfig,
-    DocumentsConfig,
-    LearningConfig,
-    McpConfig,
-    NotifyConfig,
-    RetentionConfig,
-)
 from recollect.config.settings import (
     AgentConfig,
     Config,
     ContextConfig,
+    DaemonConfig,
     DistillConfig,
+    DocumentsConfig,
     EmbeddingConfig,
     FormatConfig,
     GateConfig,
     GateRuleConfig,
     InfraConfig,
     IngestConfig,
+    LearningConfig,
+    McpConfig,
+    NotifyConfig,
     PrivacyConfig,
     ReposConfig,
+    RetentionConfig,
     SearchConfig,
     SecretPatternConfig,
 )

@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import Any, Literal, get_type_hints
 
 import msgspec
-from msgspec import Meta
 from msgspec.inspect import StructType, type_info
 
 from recollect.config.settings import DEFAULT_AGENT, Config
-from recollect.config.toml import allowed_at, bare, literal, plain, tables_in
+from recollect.config.toml import allowed_at, bare, literal, plain, tables_in, text_of
 
 
 class ConfigEntry(msgspec.Struct, frozen=True):
@@ -50,10 +49,9 @@ def _entries(
             for name, entry in held.items():
                 yield from _entries((*where, bare(name)), entry, DEFAULT_AGENT, table.get(name, {}))
         else:
-            text = next((m.description or "" for m in getattr(hint, "__metadata__", ()) if isinstance(m, Meta)), "")
             yield ConfigEntry(
-                ".".join(where), _shown(held), _shown(usual), "file" if key in given else "default", text,
-                "" if tables_in(kind) is not None else allowed_at(key, kind),
+                ".".join(where), _shown(held), _shown(usual), "file" if key in given else "default",
+                text_of(type(value), key), "" if tables_in(kind) is not None else allowed_at(key, kind),
             )  # fmt: skip
 
 

@@ -10,8 +10,7 @@ from typing import Any, NoReturn
 
 import msgspec
 
-from recollect.config.sections import RetentionConfig
-from recollect.config.settings import Config, PrivacyConfig
+from recollect.config.settings import Config, PrivacyConfig, RetentionConfig
 from recollect.errors import ConfigError
 from recollect.paths import config_file
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 import json
 import re
 from collections.abc import Iterator
+from functools import cache
+from itertools import pairwise
 from typing import Any, get_type_hints
 
 import msgspec
-from msgspec import Meta
 from msgspec.inspect import (
     BoolType,
     DictType,
@@ -25,6 +28,7 @@ from msgspec.inspect import (
     type_info,
 )
 
+from recollect.config import settings
 from recollect.config.settings import DEFAULT_AGENT, Config
 from recollect.units import DURATION_UNITS, parse_duration, parse_size
 
@@ -150,7 +154,7 @@ def config_toml(config: Config, *, with_docs: bool = False) -> str:
         if lines:
             lines.append("")
         if with_docs:
-            lines += _doc_lines(hint)
+            lines += _doc_lines(Config, name, hint)
         if isinstance(value, dict):
             if not value and with_docs:
                 lines += _as_comments(_table(f"{name}.SLUG", DEFAULT_AGENT, with_docs))
@@ -166,7 +170,7 @@ def _table(name: str, value: msgspec.Struct, with_docs: bool) -> list[str]:
     lines = [f"[{name}]"]
     inner: list[str] = []
     for key, hint in get_type_hints(type(value), include_extras=True).items():
-        docs = _doc_lines(hint, key) if with_docs else []
+        docs = _doc_lines(type(value), key, hint) if with_docs else []
         field = getattr(value, key)
         kind = plain(type_info(hint))
         tables = tables_in(kind)
@@ -196,14 +200,32 @@ def _example_of(kind: StructType) -> msgspec.Struct:
     return example
 
 
+def text_of(table: type, key: str) -> str:
+    """Return what a key of a table does: the text below its field."""
+    return _texts()[table.__name__].get(key, "")
+
+
+@cache
+def _texts() -> dict[str, dict[str, str]]:
+    found: dict[str, dict[str, str]] = {}
+    for table in ast.parse(inspect.getsource(settings)).body:
+        if isinstance(table, ast.ClassDef):
+            texts = found[table.name] = {}
+            for field, below in pairwise(table.body):
+                match field, below:
+                    case ast.AnnAssign(target=ast.Name(key)), ast.Expr(ast.Constant(str(text))):
+                        texts[key] = " ".join(text.split())
+    return found
+
+
 def _as_comments(lines: list[str]) -> list[str]:
     return [line if line.startswith("#") else f"# {line}" for line in lines]
 
 
-def _doc_lines(hint: Any, key: str = "") -> list[str]:
+def _doc_lines(table: type, key: str, hint: Any) -> list[str]:
     """Return the comment lines of a field: its text, then what is allowed."""
     info = type_info(hint)
-    text = next((m.description or "" for m in getattr(hint, "__metadata__", ()) if isinstance(m, Meta)), "")
+    text = text_of(table, key)
     inner = plain(info)
     is_table = isinstance(inner, StructType) or tables_in(inner) is not None
     if not is_table and not (isinstance(inner, DictType) and isinstance(inner.value_type, StructType)):
