@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
+from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -92,8 +93,10 @@ class PackCompaction:
         if (self._folder / PLAN).exists():
             raise BrokenInvariant("a compaction that was interrupted is finished before the next one")
         self.clear()
-        before = self._size(packs)
-        moving = sorted({(p.pack, p.offset): p for p in live if p.pack in set(packs)}.values(), key=_by_place)
+        before = sum(pack_path(self._packs, number).stat().st_size for number in packs)
+        moving = sorted(
+            {(p.pack, p.offset): p for p in live if p.pack in set(packs)}.values(), key=attrgetter("pack", "offset")
+        )
         newest = max(pack_numbers(self._packs), default=0)
         try:
             moves = dict(zip(moving, self._copy(moving, packs, progress), strict=True))
@@ -158,9 +161,6 @@ class PackCompaction:
                 pack_path(self._packs, number).unlink(missing_ok=True)
                 gone += 1
         return gone
-
-    def _size(self, packs: Iterable[int]) -> int:
-        return sum(pack_path(self._packs, number).stat().st_size for number in packs)
 
     def _copy(self, moving: list[ChunkPlace], packs: Collection[int], progress: Progress | None) -> list[ChunkPlace]:
         """Copy sealed chunks, unopened, into new packs; return their new places once they are durable."""
@@ -227,7 +227,3 @@ def sorted_out(entries: Iterable[JournalEntry]) -> tuple[list[ArchivedRevision],
 
     revisions = fold(of_revisions())
     return revisions, [burying(list(tombstones.values()))] if tombstones else [], has_dropped
-
-
-def _by_place(place: ChunkPlace) -> tuple[int, int]:
-    return place.pack, place.offset

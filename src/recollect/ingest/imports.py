@@ -90,7 +90,7 @@ class Survey:
         kept = [item for item in planned if self._of_source[item.task.source.source_id] & wanted.keys()]
         told = [self._told(seen, wish, stored) for seen in self._sessions.values() if seen.uid not in wanted]
         told += [self._told_of_wanted(seen, stored, least_of(seen.agent)) for seen in wanted.values()]
-        return kept, sorted(told, key=_newest)
+        return kept, sorted(told, key=lambda one: (-(one.last_message_at or 0), one.session_uid))
 
     def _seen(self, task: SourceTask, part: SessionPart) -> Seen:
         row = task.source
@@ -161,10 +161,6 @@ def _state_of(seen: Seen, stored: Reader) -> ImportedSession:
     if seen.is_read_on:  # its turns continue counting where they were
         messages += before.kind_counts.get("assistant_message", 0) + max(0, before.turn_count - seen.turns)
     return ImportedSession(seen.uid, seen.agent, seen.path, "changed", messages, last)
-
-
-def _newest(one: ImportedSession) -> tuple[int, str]:
-    return -(one.last_message_at or 0), one.session_uid
 
 
 def short_reason(least: int) -> str:

@@ -121,7 +121,7 @@ class Planner:
         for item in found:
             self._report.found += 1
             if item.size == 0 and item.path not in self._by_path:
-                self._skip(item.path, "is empty")
+                self._report.skipped.append(Skipped(item.path, "is empty"))
                 continue
             if item.path not in self._by_path and self.was_left_out(item):
                 self._report.unchanged += 1
@@ -142,9 +142,6 @@ class Planner:
                 planned.append(Planned(task, max(0, size)))
         self._settle_gone(paths, present_roots)
         return planned
-
-    def _skip(self, path: str, reason: str) -> None:
-        self._report.skipped.append(Skipped(path, reason))
 
     def _key(self, item: FoundSource) -> str:
         reader = for_role(self._adapter, item.place.role)

@@ -126,7 +126,7 @@ class Rechecks:
         notes = self._read()
         if notes.below is None:
             notes.below = max((calm.row.number for calm in self._calm), default=0)
-        for calm in sorted(self._calm, key=_newest_first) if notes.below else ():
+        for calm in sorted(self._calm, key=lambda calm: -calm.row.number) if notes.below else ():
             if room <= 0:
                 return
             if calm.row.number > notes.below or calm.row.source_id in notes.changed:
@@ -148,10 +148,6 @@ class Rechecks:
             self._stored = read_mark(self._home, _MARK)
             self._notes = msgspec.json.decode(self._stored, type=_Notes) if self._stored else _Notes()
         return self._notes
-
-
-def _newest_first(calm: Calm) -> int:
-    return -calm.row.number
 
 
 def compare_whole(

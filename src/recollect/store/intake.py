@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
+from operator import itemgetter
 from typing import Any
 
 import apsw
@@ -135,7 +136,7 @@ class EventIntake:
             if draft.replaces is not None:
                 self._replace_named(draft.replaces, row[0])
         self._arrange()
-        for key, by_key in sorted(self._replaced, key=_by_whom):  # the last to replace an event names itself
+        for key, by_key in sorted(self._replaced, key=itemgetter(1)):  # the last to replace an event names itself
             self._hide(key, _REPLACED)
             self._db.execute("INSERT OR REPLACE INTO replacement VALUES (?, ?)", (key, by_key))
         out.new_keys = [row[0] for row in self._rows]
@@ -466,10 +467,6 @@ def _bits_of(draft: EventDraft) -> int:
 
 def _is_stored(known: Iterable[KnownEvent], part: int, place: RecordPlace) -> bool:
     return any(e.part == part and e.sha == place.sha256[:SHA_BYTES] for e in known)
-
-
-def _by_whom(pair: tuple[int, int]) -> int:
-    return pair[1]
 
 
 def retire(db: apsw.Connection, session: SessionRow, keys_and_bits: list[tuple[int, int]]) -> None:

@@ -135,7 +135,7 @@ def diary_entry(entry: DiaryEntry) -> EntryDraft:
         uid=f"diary:{entry.id}",
         kind="diary",
         title=entry.topic or entry.text.partition("\n")[0][:120],
-        texts=_parts(diary_lines(entry)),
+        texts=tuple(cut_parts(diary_lines(entry))) or ("",),
         agent=entry.agent,
         repo=entry.repo,
         session_uid=entry.sessions[0] if entry.sessions else "",
@@ -152,10 +152,6 @@ def diary_lines(entry: DiaryEntry) -> str:
     if entry.sessions:
         lines.append(f"Sessions: {' '.join(entry.sessions)}")
     return "\n".join(line for line in lines if line)
-
-
-def _parts(text: str) -> tuple[str, ...]:
-    return tuple(cut_parts(text)) or ("",)
 
 
 def cut_parts(text: str) -> Sequence[str]:

@@ -167,10 +167,6 @@ def session_of_number(db: apsw.Connection, number: int) -> Session:
     return read_sessions(db, "number = ?", [number])[0]
 
 
-def _uids(db: apsw.Connection, condition: str, values: list[Any], limit: int) -> tuple[str, ...]:
-    return tuple(column(db, f"SELECT uid FROM session WHERE {condition} {_NEWEST_FIRST} LIMIT ?", [*values, limit]))
-
-
 def read_session_keys(db: apsw.Connection, numbers: Iterable[int]) -> dict[int, SessionKey]:
     """Return what ranking needs of sessions, by number."""
     rows: Iterable[Any] = db.execute(
@@ -330,7 +326,10 @@ class SessionReader(PooledReader):
         for size in filter(None, (len(native), *range(len(native) - 1, 2, -1))):
             numbers = find_sessions(self._db, native[:size])
             if numbers:
-                return _uids(self._db, "number IN (SELECT value FROM carray(?))", [int_array(numbers)], limit)
+                statement = (
+                    f"SELECT uid FROM session WHERE number IN (SELECT value FROM carray(?)) {_NEWEST_FIRST} LIMIT ?"
+                )
+                return tuple(column(self._db, statement, (int_array(numbers), limit)))
         return ()
 
     def sessions(

@@ -103,7 +103,7 @@ class Service:
         files = self._write(plan, record)
         record = _settled(record, plan)
         is_new = any(step.action == "write" for step in files)
-        commands = () if not is_new and self._is_active(job, chosen) else self._run(plan.begin)
+        commands = () if not is_new and live_of(chosen, job, self._ask).is_active else self._run(plan.begin)
         if chosen == "systemd" and lingers and systemd.lingers(job.user, self._ask) is False:
             commands += self._run((systemd.linger(job.user, turned_on=True),))
             record = msgspec.structs.replace(record, lingered=commands[-1].state == "ok")
@@ -335,9 +335,6 @@ class Service:
             if state == "failed":
                 break
         return tuple(steps)
-
-    def _is_active(self, job: ServiceJob, manager: ManagerName) -> bool:
-        return live_of(manager, job, self._ask).is_active
 
     def _live(self, report: ServiceReport, job: ServiceJob, manager: ManagerName) -> ServiceReport:
         """Return a report with what the manager says now."""
