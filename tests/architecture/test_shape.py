@@ -136,6 +136,9 @@ def members_of(node: ast.ClassDef, bodies: Mapping[str, ast.ClassDef]) -> Iterat
             yield inner.target.id
         elif isinstance(inner, ast.Attribute) and isinstance(inner.ctx, ast.Store):
             yield inner.attr
+    for named in node.body:
+        if isinstance(named, ast.Assign):
+            yield from names_of(named.targets)
     for base in names_of(node.bases) & bodies.keys() - {node.name}:
         yield from members_of(bodies[base], bodies)
 

@@ -34,7 +34,7 @@ from recollect.config.settings import (
 # Every command reads a configuration, hardly one writes it: what that needs takes longer to load than to read.
 if TYPE_CHECKING:
     from recollect.config.entries import ConfigEntry, listed_config
-    from recollect.config.toml import config_reference, config_toml
+    from recollect.config.toml import config_reference, config_toml, setting_texts
 
 __all__ = [
     "AgentConfig",
@@ -63,14 +63,14 @@ __all__ = [
     "listed_config",
     "load_config",
     "parse_config",
+    "setting_texts",
 ]
 
 
-_LATE = {"ConfigEntry": "entries", "config_reference": "toml", "config_toml": "toml", "listed_config": "entries"}
+_LATE = {"ConfigEntry": "entries", "listed_config": "entries"}
 
 
 def __getattr__(name: str) -> Any:
-    module = _LATE.get(name)
-    if module is None:
+    if name not in __all__:
         raise AttributeError(name)
-    return getattr(import_module(f"recollect.config.{module}"), name)
+    return getattr(import_module(f"recollect.config.{_LATE.get(name, 'toml')}"), name)

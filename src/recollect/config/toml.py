@@ -202,11 +202,12 @@ def _example_of(kind: StructType) -> msgspec.Struct:
 
 def text_of(table: type, key: str) -> str:
     """Return what a key of a table does: the text below its field."""
-    return _texts()[table.__name__].get(key, "")
+    return setting_texts()[table.__name__].get(key, "")
 
 
 @cache
-def _texts() -> dict[str, dict[str, str]]:
+def setting_texts() -> dict[str, dict[str, str]]:
+    """Return the text of every key, by the name of its table's type."""
     found: dict[str, dict[str, str]] = {}
     for table in ast.parse(inspect.getsource(settings)).body:
         if isinstance(table, ast.ClassDef):

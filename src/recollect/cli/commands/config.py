@@ -108,10 +108,14 @@ NAMES = ResultKind("", "", _print_names, listed="schemas", is_plain=True)
 
 def schema_of(kind: Any) -> dict[str, Any]:
     """Return the JSON Schema of what is written of a type: an object has every field that it may have."""
+    from recollect.config import setting_texts
+
     schema = msgspec.json.schema(kind)
-    for made in (schema, *schema.get("$defs", {}).values()):
+    for name, made in (("", schema), *schema.get("$defs", {}).items()):
         if "properties" in made:
             made["required"] = list(made["properties"])
+        for key, text in setting_texts().get(name, {}).items():
+            made["properties"][key]["description"] = text
     return schema
 
 
