@@ -15,7 +15,7 @@ from recollect.ready_blocks import FOLDER, STAMP
 from recollect.store import undo as undoing
 from recollect.store.connection import open_database
 from recollect.store.entries import read_glossary
-from recollect.store.notes import DiaryFilter, FactFilter, NoteStore, TagRow, changed_fact, cut_parts
+from recollect.store.notes import DiaryQuestion, FactQuestion, NoteStore, TagRow, changed_fact, cut_parts
 from recollect.store.undo import undo_batch
 from tests import program
 
@@ -60,12 +60,12 @@ def test_diaries_are_read_newest_first_and_by_what_is_asked_for(home: Path) -> N
     with NoteStore(home).reading() as notes:
 
         def ids(**where: object) -> list[str]:
-            return [found.id for found in notes.diary(DiaryFilter(**where))]  # type: ignore[arg-type]
+            return [found.id for found in notes.diary(DiaryQuestion(**where))]  # type: ignore[arg-type]
 
         assert ids() == ["d2", "d1"]
         assert ids(is_history=True) == ["d3", "d2", "d1"]
         assert ids(agent="codex") == ["d2"]
-        assert ids(repo="shop", limit=1) == ["d2"]
+        assert ids(repo="shop") == ["d2", "d1"]
         assert ids(session="claude:1") == ["d1"]
         assert ids(after=NOW + 1) == ["d2"]
         assert ids(before=NOW + 1) == ["d1"]
@@ -83,7 +83,7 @@ def test_the_glossary_goes_both_ways_and_only_as_long_as_it_holds(home: Path) ->
     with NoteStore(home).writing() as notes:
         for word, other in (("K8s", "Kubernetes"), ("k8s", "kube"), ("old", "new")):
             add_fact(notes, NewFact(subject=word, predicate="means", object=other), now_us=NOW)
-        gone = notes.facts(FactFilter(subject="old"))[0]
+        gone = notes.facts(FactQuestion(subject="old"))[0]
         end_fact(notes, gone, ended=NOW, now_us=NOW)
         words = read_glossary(notes.db, now_us=NOW)
     assert words == {"k8s": ("kube", "kubernetes"), "kubernetes": ("k8s",), "kube": ("k8s",)}
@@ -122,9 +122,9 @@ def test_undoing_keeps_history_and_what_people_said_since(home: Path) -> None:
     assert undo_batch(store, undone, at=NOW + 9) == (0, 0, 0, False)
     with store.reading() as notes:
         assert notes.named_batches("b1") == [undone]
-        assert [fact.id for fact in notes.facts(FactFilter())] == [mine.id]
-        assert notes.facts(FactFilter(known_at=NOW + 1, object="b"))[0].id == theirs.id
-        assert [found.id for found in notes.diary(DiaryFilter())] == ["d2"]
+        assert [fact.id for fact in notes.facts(FactQuestion())] == [mine.id]
+        assert notes.facts(FactQuestion(known_at=NOW + 1, object="b"))[0].id == theirs.id
+        assert [found.id for found in notes.diary(DiaryQuestion())] == ["d2"]
     assert entries(home)["diary:d1"][0] == "retired"
 
 
@@ -148,7 +148,7 @@ def test_an_undo_that_was_cut_short_goes_on(home: Path, monkeypatch: pytest.Monk
     with pytest.raises(KeyboardInterrupt):
         undo_batch(store, batch, at=NOW + 5)
     with store.reading() as notes:
-        assert len(notes.facts(FactFilter())) == 3  # one transaction of two is kept, the other is not
+        assert len(notes.facts(FactQuestion())) == 3  # one transaction of two is kept, the other is not
         (undone,) = notes.named_batches("b1")
     assert undo_batch(store, undone, at=NOW + 9).facts == 3
 
@@ -162,7 +162,7 @@ def test_a_transaction_that_fails_keeps_nothing(home: Path) -> None:
     with pytest.raises(RuntimeError, match="half"):
         fail()
     with NoteStore(home).reading() as notes:
-        assert notes.diary(DiaryFilter(is_history=True)) == []
+        assert notes.diary(DiaryQuestion(is_history=True)) == []
     assert entries(home) == {}
 
 
@@ -186,8 +186,8 @@ def test_writers_at_once_lose_and_double_nothing(home: Path) -> None:
         thread.join()
     assert failures == []
     with NoteStore(home).reading() as notes:
-        assert len(notes.facts(FactFilter(is_history=True))) == 8
-        assert len(notes.diary(DiaryFilter())) == 32
+        assert len(notes.facts(FactQuestion(is_history=True))) == 8
+        assert len(notes.diary(DiaryQuestion())) == 32
 
 
 def test_a_writer_that_holds_on_is_told(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -222,7 +222,7 @@ def test_a_writer_killed_between_any_two_statements_leaves_all_or_nothing(home: 
     for statements in range(0, 200, 5):
         done = program.run_script(KILLED, home, statements)
         with NoteStore(home).reading() as notes:
-            told = {fact.object: fact.valid_to for fact in notes.facts(FactFilter(is_history=True))}
+            told = {fact.object: fact.valid_to for fact in notes.facts(FactQuestion(is_history=True))}
         if done.stdout == "whole\n":
             assert told == {"3.11": 20, "3.12": None}
             break

@@ -10,9 +10,9 @@ import pytest
 
 from recollect.model.time import to_datetime
 from recollect.model.usage import ActivityTotals, UsageReport, UsageTotals
-from recollect.store.timeline import SLOT_S, ActivityQuestion
 from recollect.store.reader import Reader, open_reader
 from recollect.store.rows import EventFilter, UsageBy
+from recollect.store.timeline import SLOT_S, ActivityQuestion
 from recollect.store.usage import Prices, prices_on
 from recollect.store.writer import Writer, open_writer
 from tests.store.slices import START, Line, Source, make_slices, sighting, write_all

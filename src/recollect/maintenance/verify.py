@@ -60,9 +60,7 @@ def verify(
     provenance = ProvenanceCheck(reader, archive)
     provenance.take(nodes)
     defects += provenance.defects
-    for row_ in reader.defects(limit=_MAX_DEFECTS):
-        at = (row_.source_id, row_.path, row_.revision, row_.record_index, row_.offset_bytes)
-        defects.append(LedgerDefect(row_.code, row_.detail, *at))
+    defects += reader.defects(limit=_MAX_DEFECTS)
     return VerifyReport(
         ok=not any(d.is_loss for d in defects),
         sources=len(ledgers),

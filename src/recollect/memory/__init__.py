@@ -100,7 +100,7 @@ if TYPE_CHECKING:
         RecordView,
         pictures_of,
     )
-    from recollect.memory.diary import DiaryAnswer, DiaryQuestion, UndoReport
+    from recollect.memory.diary import DiaryAnswer, UndoReport
     from recollect.memory.documents import (
         CollectionFiles,
         CollectionRemoved,
@@ -108,7 +108,7 @@ if TYPE_CHECKING:
         DocumentsFacet,
         DocumentView,
     )
-    from recollect.memory.facts import FactQuestion, FactsAnswer, SeedReport
+    from recollect.memory.facts import FactsAnswer, SeedReport
     from recollect.memory.handoff import BRIEF_TOKENS, Handoff, HandoffFacet, ResumeCommand, command_line
     from recollect.memory.insights import DecisionsFacet, NewDecision
     from recollect.memory.live import LiveFacet
@@ -201,6 +201,7 @@ if TYPE_CHECKING:
     from recollect.store.audit import AuditEntry
     from recollect.store.insights import KeptDecision, KeptLink, KeptNode, KeptSignals
     from recollect.store.learnings import LearningFilter
+    from recollect.store.notes import DiaryQuestion, FactQuestion
     from recollect.store.rows import AgentStats, DriftRow, EventFilter, LedgerRow, TimelineEntry, UsageBy
     from recollect.store.session_lists import ListedSession, Relative, SessionOrder, SessionQuestion
     from recollect.store.sinks import Given, Item, LinesSink, Offsets, Retracted, Sink, SqliteSink

@@ -13,7 +13,7 @@ from recollect.errors import StoreError, UnknownName
 from recollect.insights.notes.diary import NewEntry, checked_entry, diary_agent, find_entry, made_entry
 from recollect.model.learnings.notes import Batch, DiaryEntry
 from recollect.model.time import Period, required_time
-from recollect.store.notes import DiaryFilter, NoteReader, NoteStore, NoteWriter
+from recollect.store.notes import DiaryQuestion, NoteReader, NoteStore, NoteWriter
 from recollect.store.rows import EventFilter
 
 if TYPE_CHECKING:
@@ -68,19 +68,6 @@ class DiaryAnswer(msgspec.Struct, frozen=True):
     total: int
 
 
-class DiaryQuestion(msgspec.Struct, frozen=True, kw_only=True):
-    """Which entries. Empty: all. after, before: UTC microseconds, [after, before). is_history: include retired
-    entries.
-    """
-
-    agent: str = ""
-    repo: str = ""
-    session: str = ""
-    after: int | None = None
-    before: int | None = None
-    is_history: bool = False
-
-
 class DiaryFacet:
     """The diaries of one memory."""
 
@@ -118,13 +105,11 @@ class DiaryFacet:
         """
         if not self._noting.home.is_there():
             return DiaryAnswer((), 0)
-        where = DiaryFilter(
+        where = msgspec.structs.replace(
+            question,
             agent=self._noting.home.slug(question.agent) if question.agent else "",
             repo=self._noting.repository(question.repo),
             session=self._noting.session_uid(question.session) if question.session else "",
-            after=question.after,
-            before=question.before,
-            is_history=question.is_history,
         )
         with self._noting.reading() as notes:
             found = notes.diary(where)

@@ -33,27 +33,8 @@ from recollect.privacy.sentences import tells_credential
 from recollect.recall.decisions import DecisionQuestion, DecisionView, ask_decisions
 from recollect.store.entries import MEANS
 from recollect.store.learnings import LearningFilter
-from recollect.store.notes import FactFilter, NoteWriter, new_batch
+from recollect.store.notes import FactQuestion, NoteWriter, new_batch
 from recollect.units import plural
-
-
-class FactQuestion(msgspec.Struct, frozen=True, kw_only=True):
-    """Which facts. Empty: all that hold now.
-
-    subject, predicate, object: compared as a whole, without case and spacing; about: subject or object. words: each
-    must occur in the fact. at: what held then; known_at: as the memory knew it then; UTC microseconds, None: now.
-    is_history: facts of any state and time.
-    """
-
-    subject: str = ""
-    predicate: str = ""
-    object: str = ""
-    about: str = ""
-    repo: str = ""
-    words: tuple[str, ...] = ()
-    at: int | None = None
-    known_at: int | None = None
-    is_history: bool = False
 
 
 class FactsAnswer(msgspec.Struct, frozen=True):
@@ -121,11 +102,7 @@ class FactsFacet:
         at = question.at
         if at is None and not question.is_history:
             at = self._noting.now_us()
-        where = FactFilter(
-            question.subject, question.predicate, question.object, question.about,
-            self._noting.repository(question.repo),
-            at=at, known_at=question.known_at, is_history=question.is_history,
-        )  # fmt: skip
+        where = msgspec.structs.replace(question, repo=self._noting.repository(question.repo), at=at)
         with self._noting.reading() as notes:
             found = [fact for fact in notes.facts(where) if _has_words(fact, question.words)]
             undone = notes.undone(found)
@@ -150,7 +127,7 @@ class FactsFacet:
             return ()
         repo = self._noting.repository(repo)
         with self._noting.reading() as notes:
-            facts = notes.facts(FactFilter(repo=repo, at=at, is_history=True))
+            facts = notes.facts(FactQuestion(repo=repo, at=at, is_history=True))
             undone = notes.undone(facts)
             facts = [fact for fact in facts if fact.id not in undone]
             return tuple(contradictions_among(facts, predicates_with_one_object(notes)))
@@ -280,7 +257,7 @@ _Key = tuple[str, str, str, str, str]
 
 def _of_seeds(notes: NoteWriter, repo: str) -> dict[_Key, Fact]:
     """Return the facts that seeding added, as they are now; of several the one that holds, or was recorded last."""
-    facts = notes.facts(FactFilter(repo=repo, is_history=True))
+    facts = notes.facts(FactQuestion(repo=repo, is_history=True))
     seeded = [fact for fact in facts if fact.source in ("decision", "learning")]
     seeded.sort(key=lambda fact: (not fact.is_retracted, fact.recorded_at))
     return {_key_of(fact): fact for fact in seeded}

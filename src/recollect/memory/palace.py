@@ -46,7 +46,7 @@ from recollect.store.documents import (
 )
 from recollect.store.erasure.forget_rows import read_tombstones
 from recollect.store.home import make_home
-from recollect.store.notes import FactFilter, NoteReader, NoteWriter, new_batch
+from recollect.store.notes import FactQuestion, NoteReader, NoteWriter, new_batch
 
 PREFIX = "mempalace-"
 """Of the collections: one a wing."""
@@ -424,7 +424,7 @@ class _New(NamedTuple):
 
 
 def _by_reference(notes: NoteReader) -> dict[str, Fact]:
-    facts = [f for f in notes.facts(FactFilter(is_history=True)) if f.reference.startswith(REFERENCE)]
+    facts = [f for f in notes.facts(FactQuestion(is_history=True)) if f.reference.startswith(REFERENCE)]
     facts.sort(key=lambda fact: (not fact.is_retracted, fact.recorded_at))
     return {fact.reference: fact for fact in facts}
 

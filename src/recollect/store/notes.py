@@ -33,12 +33,12 @@ from recollect.store.insights import unpack_node
 from recollect.store.keys import SEQ_BITS, is_undone
 
 
-class FactFilter(NamedTuple):
-    """Which facts. Empty: all.
+class FactQuestion(msgspec.Struct, frozen=True, kw_only=True):
+    """Which facts. Empty: all that hold now.
 
-    subject, predicate, object: as a whole, compared in normal form; about: subject or object. at: only what held then;
-    known_at: as the memory knew it then. is_history: also what ended or was retracted; else only what holds at `at`,
-    or where that is None, what has no end that is known.
+    subject, predicate, object: compared as a whole, without case and spacing; about: subject or object. words: each
+    must occur in the fact. at: what held then; known_at: as the memory knew it then; UTC microseconds, None: now.
+    is_history: facts of any state and time.
     """
 
     subject: str = ""
@@ -46,23 +46,23 @@ class FactFilter(NamedTuple):
     object: str = ""
     about: str = ""
     repo: str = ""
-    batch: str = ""
+    words: tuple[str, ...] = ()
     at: int | None = None
     known_at: int | None = None
     is_history: bool = False
 
 
-class DiaryFilter(NamedTuple):
-    """Which entries of diaries, newest first. after, before: UTC microseconds, [after, before)."""
+class DiaryQuestion(msgspec.Struct, frozen=True, kw_only=True):
+    """Which entries. Empty: all. after, before: UTC microseconds, [after, before). is_history: include retired
+    entries.
+    """
 
     agent: str = ""
     repo: str = ""
     session: str = ""
-    batch: str = ""
     after: int | None = None
     before: int | None = None
     is_history: bool = False
-    limit: int | None = None
 
 
 class TagRow(NamedTuple):
@@ -225,7 +225,7 @@ def _is_undone(db: apsw.Connection, reference: str) -> bool:
     return bits is not None and is_undone(bits)
 
 
-def _clauses(where: FactFilter) -> tuple[list[str], dict[str, Any]]:
+def _clauses(where: FactQuestion, batch: str) -> tuple[list[str], dict[str, Any]]:
     """Return the conditions that columns answer. What the memory knew at another time, only the facts themselves do."""
     clauses: list[str] = []
     values: dict[str, Any] = {}
@@ -235,7 +235,7 @@ def _clauses(where: FactFilter) -> tuple[list[str], dict[str, Any]]:
         ("object = :object", "object", normal_name(where.object)),
         ("(subject = :about OR object = :about)", "about", normal_name(where.about)),
         ("repo = :repo", "repo", where.repo),
-        ("batch = :batch", "batch", where.batch),
+        ("batch = :batch", "batch", batch),
     )
     for clause, name, value in named:
         if value:
@@ -254,7 +254,7 @@ def _clauses(where: FactFilter) -> tuple[list[str], dict[str, Any]]:
     return clauses, {name: value for name, value in values.items() if any(f":{name}" in c for c in clauses)}
 
 
-def _as_known(fact: Fact, where: FactFilter) -> Fact | None:
+def _as_known(fact: Fact, where: FactQuestion) -> Fact | None:
     """Return a fact as the memory knew it at `where.known_at`; None if it does not match then."""
     if where.known_at is None:
         return fact
@@ -327,9 +327,12 @@ class NoteReader:
         """The connection, for what else belongs into the transaction."""
         return self._db
 
-    def facts(self, where: FactFilter) -> list[Fact]:
-        """Return facts, newest first by what they hold from, else by when they were recorded."""
-        clauses, values = _clauses(where)
+    def facts(self, where: FactQuestion, *, batch: str = "") -> list[Fact]:
+        """Return facts (of a batch), newest first by what they hold from, else by when they were recorded.
+
+        What `where` says of words is not looked at. Without `at`, a fact holds that has no end that is known.
+        """
+        clauses, values = _clauses(where, batch)
         rows: Any = self._db.execute(
             f"SELECT json FROM fact WHERE {' AND '.join(clauses) or 'TRUE'} "
             "ORDER BY coalesce(valid_from, recorded_at) DESC, recorded_at DESC, id",
@@ -345,12 +348,12 @@ class NoteReader:
         """Return the ids of those facts whose reference is a decision, learning or event that was undone."""
         return frozenset(fact.id for fact in facts if fact.reference and _is_undone(self._db, fact.reference))
 
-    def diary(self, where: DiaryFilter) -> list[DiaryEntry]:
-        """Return entries of diaries, newest first."""
+    def diary(self, where: DiaryQuestion, *, batch: str = "") -> list[DiaryEntry]:
+        """Return entries of diaries (of a batch), newest first."""
         named = (
             ("agent = ?", where.agent),
             ("repo = ?", where.repo),
-            ("batch = ?", where.batch),
+            ("batch = ?", batch),
             ("written_at >= ?", where.after),
             ("written_at < ?", where.before),
             ("EXISTS (SELECT 1 FROM json_each(diary.json, '$.sessions') AS said WHERE said.value = ?)", where.session),
@@ -360,8 +363,7 @@ class NoteReader:
         if not where.is_history:
             clauses.append("retired_at IS NULL")
         rows: Any = self._db.execute(
-            f"SELECT json FROM diary WHERE {' AND '.join(clauses) or 'TRUE'} ORDER BY written_at DESC, id LIMIT ?",
-            (*values, -1 if where.limit is None else where.limit),
+            f"SELECT json FROM diary WHERE {' AND '.join(clauses) or 'TRUE'} ORDER BY written_at DESC, id", values
         ).fetchall()
         return [decode_diary(text) for (text,) in rows]
 

@@ -179,18 +179,6 @@ class LedgerRow(msgspec.Struct, frozen=True):
     is_refreshing: bool = False
 
 
-class DefectRow(NamedTuple):
-    """One stored defect. `detail` is redacted."""
-
-    source_id: str
-    path: str
-    revision: int
-    record_index: int
-    offset_bytes: int
-    code: str
-    detail: str
-
-
 class EventPlace(NamedTuple):
     """Place of a stored event's record. `sha256`: the first 8 bytes of its hash, which is what is stored."""
 

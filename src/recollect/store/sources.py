@@ -13,11 +13,12 @@ import msgspec
 from recollect.archive.chunks import ChunkPlace, Hole
 from recollect.errors import ArchiveError, BrokenInvariant, RawGone
 from recollect.model.ids import session_uid
+from recollect.model.records import LedgerDefect
 from recollect.model.sessions import ForgottenPlace
 from recollect.model.time import day_of
 from recollect.store.connection import PooledReader, column, of_db, query
 from recollect.store.keys import EVICTED, SEQ_MASK, STALE, pack_text, span_of, unpack_text
-from recollect.store.rows import ChangeRange, ChunkReader, DefectRow, EventPlace, LedgerRow
+from recollect.store.rows import ChangeRange, ChunkReader, EventPlace, LedgerRow
 from recollect.store.slices import SliceResult, SourceRow
 
 _WHY_GONE = {"evicted": "evicted", "forgotten": "forgotten", "data_loss": "evicted before it was analysed"}
@@ -486,15 +487,15 @@ class SourceReader(PooledReader):
                 values.append(bool(is_refreshing))
                 yield LedgerRow(*values)
 
-    def defects(self, source_id: str = "", *, limit: int = 1000) -> list[DefectRow]:
+    def defects(self, source_id: str = "", *, limit: int = 1000) -> list[LedgerDefect]:
         """Return the stored defects (of one source), in order of place."""
         rows: Iterable[Any] = self._db.execute(
-            "SELECT source_id, path, d.revision, record, offset, code, detail FROM defect d "
+            "SELECT code, detail, source_id, path, d.revision, record, offset FROM defect d "
             "JOIN source s ON s.number = d.source WHERE ?1 = '' OR source_id = ?1 "
             "ORDER BY path, source, d.revision, record, offset, code LIMIT ?2",
             (source_id, limit),
         )
-        return [DefectRow(source, unpack_text(path), *rest) for source, path, *rest in rows]
+        return [LedgerDefect(code, told, source, unpack_text(path), *at) for code, told, source, path, *at in rows]
 
     def event_places(self, source_id: str) -> Iterator[EventPlace]:
         """Yield the places of the records of a source's stored events, hidden ones too, for `verify`."""

@@ -10,7 +10,7 @@ import msgspec
 
 from recollect.model.learnings.notes import Batch
 from recollect.store.documents import remove_documents
-from recollect.store.notes import DiaryFilter, FactFilter, NoteStore, add_batch, changed_fact
+from recollect.store.notes import DiaryQuestion, FactQuestion, NoteStore, add_batch, changed_fact
 
 _GROUP = 100
 """So many are retired in one transaction, which keeps others from waiting long."""
@@ -42,8 +42,8 @@ def undo_batch(store: NoteStore, batch: Batch, *, at: int) -> Undone:
             (batch.id,),
         )
     with store.reading() as notes:
-        facts = [f.id for f in notes.facts(FactFilter(batch=batch.id, is_history=True)) if not f.is_retracted]
-        entries = [entry.id for entry in notes.diary(DiaryFilter(batch=batch.id))]
+        facts = [f.id for f in notes.facts(FactQuestion(is_history=True), batch=batch.id) if not f.is_retracted]
+        entries = [entry.id for entry in notes.diary(DiaryQuestion(), batch=batch.id)]
         documents: Any = notes.db.execute(
             "SELECT collection, path FROM document WHERE json ->> '$.batch' = ?", (batch.id,)
         ).fetchall()

@@ -22,7 +22,7 @@ from recollect.insights.notes.facts import (
     supersede_fact,
 )
 from recollect.model.learnings.notes import Fact
-from recollect.store.notes import FactFilter, NoteReader, NoteStore, NoteWriter
+from recollect.store.notes import FactQuestion, NoteReader, NoteStore, NoteWriter
 
 NOW = 1_000_000
 INSTANTS = range(8)
@@ -44,7 +44,7 @@ def new(said: str = "Python 3.12", **also: object) -> NewFact:
 
 
 def objects(notes: NoteReader, **where: object) -> list[str]:
-    return sorted(fact.object for fact in notes.facts(FactFilter(**where)))  # type: ignore[arg-type]
+    return sorted(fact.object for fact in notes.facts(FactQuestion(**where)))  # type: ignore[arg-type]
 
 
 def test_a_fact_that_is_known_adds_nothing(writer: NoteWriter) -> None:
@@ -52,7 +52,7 @@ def test_a_fact_that_is_known_adds_nothing(writer: NoteWriter) -> None:
     again = add_fact(writer, new("  python   3.12. ", subject="Shop-API", predicate="runs on"), now_us=NOW + 1)
     assert first.is_new
     assert again == FactAdded(first.fact, False)
-    assert writer.facts(FactFilter(is_history=True)) == [first.fact]
+    assert writer.facts(FactQuestion(is_history=True)) == [first.fact]
 
 
 def test_the_same_words_in_another_repository_are_another_fact(writer: NoteWriter) -> None:
@@ -82,7 +82,7 @@ def test_an_interval_in_which_nothing_holds_is_rejected(
 ) -> None:
     with pytest.raises(UsageError, match=how):
         add_fact(writer, new(valid_from=interval[0], valid_to=interval[1]), now_us=NOW)
-    assert writer.facts(FactFilter(is_history=True)) == []
+    assert writer.facts(FactQuestion(is_history=True)) == []
 
 
 def test_a_fact_cannot_end_before_it_began(writer: NoteWriter) -> None:
@@ -218,7 +218,9 @@ def apply(notes: NoteWriter, model: Model, step: Step, now: int) -> None:
                 model.cut(fact.object, piece_of(fact, end=fact.earlier[-1].valid_to), begin or 0)
         model.add(str(which), begin or 0, EVER)
         return
-    facts = [fact for fact in notes.facts(FactFilter(model.subject, is_history=True)) if not fact.is_retracted]
+    facts = [
+        fact for fact in notes.facts(FactQuestion(subject=model.subject, is_history=True)) if not fact.is_retracted
+    ]
     if facts and what == "end":
         fact = facts[int(str(which)) % len(facts)]
         end_fact(notes, fact, ended=begin or 0, now_us=now)

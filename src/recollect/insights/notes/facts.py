@@ -27,7 +27,7 @@ from recollect.model.insights.nodes import Decision, Status
 from recollect.model.learnings.learnings import Learning
 from recollect.model.learnings.names import normal_name, normal_predicate
 from recollect.model.learnings.notes import Fact, FactSource
-from recollect.store.notes import FactFilter, NoteReader, NoteWriter, changed_fact
+from recollect.store.notes import FactQuestion, NoteReader, NoteWriter, changed_fact
 
 MAX_NAME_CHARS = 1_000
 """Of a subject, predicate or object; more is a document, not a fact."""
@@ -72,7 +72,7 @@ def add_fact(notes: NoteWriter, new: NewFact, *, now_us: int, batch: str = "") -
     same = [
         fact
         for fact in notes.facts(
-            FactFilter(subject=new.subject, predicate=new.predicate, object=new.object, is_history=True)
+            FactQuestion(subject=new.subject, predicate=new.predicate, object=new.object, is_history=True)
         )
         if not fact.is_retracted and fact.repo == new.repo
     ]
@@ -114,7 +114,7 @@ def supersede_fact(
     new = checked(msgspec.structs.replace(new, valid_from=at))
     held = [
         fact
-        for fact in notes.facts(FactFilter(subject=new.subject, predicate=new.predicate, at=at))
+        for fact in notes.facts(FactQuestion(subject=new.subject, predicate=new.predicate, at=at))
         if fact.repo == new.repo
         and normal_name(fact.object) != normal_name(new.object)
         and (not old_object or normal_name(fact.object) == normal_name(old_object))
@@ -163,13 +163,13 @@ def find_fact(notes: NoteReader, name: str) -> Fact:
 
 def contradicting(notes: NoteReader, fact: Fact) -> list[Contradiction]:
     """Return what is known that cannot hold beside a fact."""
-    known = notes.facts(FactFilter(subject=fact.subject, is_history=True))
+    known = notes.facts(FactQuestion(subject=fact.subject, is_history=True))
     return contradictions_of(fact, known, predicates_with_one_object(notes))
 
 
 def predicates_with_one_object(notes: NoteReader) -> frozenset[str]:
     """Return the predicates that have one object at a time, see `insights.notes.contradictions`."""
-    return single_valued(notes.facts(FactFilter(predicate=CARDINALITY)))
+    return single_valued(notes.facts(FactQuestion(predicate=CARDINALITY)))
 
 
 def checked(new: NewFact) -> NewFact:
