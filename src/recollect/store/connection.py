@@ -17,7 +17,6 @@ from recollect.errors import DiskFull, SchemaTooNew, StoreCorrupt, StoreError, S
 from recollect.paths import DATABASE_NAME
 from recollect.ready_blocks import withdraw
 
-_Class = TypeVar("_Class")
 _Value = TypeVar("_Value")
 _Params = ParamSpec("_Params")
 _GENERATOR = 0x20
@@ -56,15 +55,25 @@ def store_errors() -> Iterator[None]:
         raise StoreCorrupt(f"the memory's database is damaged ({error.reason})", hint=REBUILD_HINT) from error
 
 
-def with_store_errors(cls: type[_Class]) -> type[_Class]:
-    """Have SQLite's exceptions become ours in every public method of a class, see `store_errors`.
+class RaisesStoreErrors:
+    """SQLite's exceptions become ours in every public method of what derives from it, see `store_errors`.
 
     Not in generators and properties: they do it themselves.
     """
-    for name, method in list(vars(cls).items()):
-        if isinstance(method, FunctionType) and not name.startswith("_") and not method.__code__.co_flags & _GENERATOR:
-            setattr(cls, name, store_errors()(method))
-    return cls
+
+    def __init_subclass__(cls) -> None:
+        for name, made in list(vars(cls).items()):
+            if isinstance(made, FunctionType) and not name.startswith("_") and not made.__code__.co_flags & _GENERATOR:
+                setattr(cls, name, store_errors()(made))
+
+
+class RowWriter(RaisesStoreErrors):
+    """Writes inside somebody's transactions. touched: takes the numbers of sessions that change, see
+    `Writer.touched`."""
+
+    def __init__(self, db: apsw.Connection, touched: set[int]) -> None:
+        self._db = db
+        self._touched = touched
 
 
 def query(db: apsw.Connection, statement: str, values: Bindings = ()) -> Any:
@@ -460,14 +469,8 @@ def _migrate(connection: apsw.Connection, numbers: Iterable[int]) -> None:
         raise
 
 
-class DatabaseHolder:
-    """Holds one connection to a home's database. One thread's; close it, or use it as a context manager.
-
-    What derives from it has SQLite's exceptions become ours, see `with_store_errors`.
-    """
-
-    def __init_subclass__(cls) -> None:
-        with_store_errors(cls)
+class DatabaseHolder(RaisesStoreErrors):
+    """Holds one connection to a home's database. One thread's; close it, or use it as a context manager."""
 
     def __init__(self, home: Path, mode: Mode = "read") -> None:
         """Raises SchemaTooNew, StoreCorrupt, StoreLocked, StoreError."""
@@ -481,8 +484,7 @@ class DatabaseHolder:
 
     def close(self) -> None:
         """Close the database."""
-        with store_errors():
-            self._db.close()
+        self._db.close()
 
 
 class ReadPool:
@@ -529,14 +531,8 @@ class ReadPool:
                     self._all.pop().close()
 
 
-class PooledReader:
-    """Reads a home's database, by a pool of its own or one that other readers use too. Safe from many threads.
-
-    What derives from it has SQLite's exceptions become ours, see `with_store_errors`.
-    """
-
-    def __init_subclass__(cls) -> None:
-        with_store_errors(cls)
+class PooledReader(RaisesStoreErrors):
+    """Reads a home's database, by a pool of its own or one that other readers use too. Safe from many threads."""
 
     def __init__(self, home: Path | ReadPool) -> None:
         """Raises SchemaTooNew, StoreCorrupt, StoreLocked, StoreError."""

@@ -20,7 +20,7 @@ from recollect.model.events import Event, SourceLocation
 from recollect.model.payloads import KINDS
 from recollect.model.sessions import Session
 from recollect.store.bodies import BlockBody, decode_bodies_at_once, decode_whole, is_whole, payload_without_record
-from recollect.store.connection import REBUILD_HINT, PooledReader, ReadPool, store_errors, with_store_errors
+from recollect.store.connection import REBUILD_HINT, PooledReader, RaisesStoreErrors, ReadPool, store_errors
 from recollect.store.event_order import KEY, LENGTH, SOURCE, LightRow, in_canonical_order, rows_of
 from recollect.store.events import EventReader, EventRow
 from recollect.store.insight_writer import read_base
@@ -226,8 +226,7 @@ class SessionFeed(PooledReader):
         return False
 
 
-@with_store_errors
-class AnalysisInput:
+class AnalysisInput(RaisesStoreErrors):
     """One session as distilling reads it: light events first, and whole ones where a stage asks for them."""
 
     def __init__(

@@ -12,7 +12,7 @@ import msgspec
 
 from recollect.model.insights.nodes import NODE_KINDS, Binding, Decision, Episode, Link, Node, kind_of_node
 from recollect.model.insights.signals import SIGNAL_KINDS, Signal, kind_of_signal
-from recollect.store.connection import open_to_write, query, with_store_errors
+from recollect.store.connection import RowWriter, open_to_write, query
 from recollect.store.insights import (
     PATHS_CHARS,
     AnalysisDraft,
@@ -121,14 +121,8 @@ class _Stored(NamedTuple):
     data: bytes
 
 
-@with_store_errors
-class InsightWriter:
+class InsightWriter(RowWriter):
     """The ingester's writer of insights. Inside its transactions."""
-
-    def __init__(self, db: apsw.Connection, touched: set[int]) -> None:
-        """touched: collects the numbers of sessions about which other things may be said now."""
-        self._db = db
-        self._touched = touched
 
     def has_changes(self) -> bool:
         """Return whether the change log has news since the last time. Outside of a transaction too."""

@@ -18,11 +18,11 @@ import msgspec
 
 from recollect.model.learnings.spending import Amounts, Exceeded, Limits, Spender
 from recollect.store.connection import (
+    RaisesStoreErrors,
     open_database,
     open_to_read,
     store_errors,
     transaction,
-    with_store_errors,
 )
 from recollect.store.keys import HIDDEN, SEQ_BITS, SEQ_MASK, kind_of_bits
 from recollect.store.sources import last_change, position_of, take_note
@@ -79,8 +79,7 @@ HASTENED = 64
 JOB_COLUMNS = "key, kind, session_uid, json, made_at, due_at, attempts, reason"
 
 
-@with_store_errors
-class JobQueue:
+class JobQueue(RaisesStoreErrors):
     """Durable work, at least once. Claims and completions happen inside a transaction of the `LearningStore` that the
     queue belongs to, so that a job's results and its end are one."""
 

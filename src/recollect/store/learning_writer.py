@@ -17,12 +17,12 @@ from recollect.model.learnings.entries import EntryDraft
 from recollect.model.learnings.learnings import Learning
 from recollect.ready_blocks import EVERY_FOLDER
 from recollect.store.connection import (
+    RaisesStoreErrors,
     column,
     of_db,
     open_database,
     store_errors,
     transaction,
-    with_store_errors,
     withdraw_ready,
 )
 from recollect.store.entries import put_entries, remove_entries
@@ -52,8 +52,7 @@ _SAVE = (
 _IS_UNDONE = "json_extract(json, '$.state') IS 'undone'"
 
 
-@with_store_errors
-class LearningStore:
+class LearningStore(RaisesStoreErrors):
     """Writes learnings. For one thread; everything except `transaction` runs inside one."""
 
     def __init__(

@@ -17,6 +17,7 @@ from recollect.archive.chunks import HOLE_PACK, ChunkPlace
 from recollect.errors import StoreCorrupt
 from recollect.paths import DATABASE_NAME
 from recollect.store.connection import (
+    DatabaseHolder,
     connect_for_small,
     is_settled,
     open_attached,
@@ -25,7 +26,6 @@ from recollect.store.connection import (
     refuse_newer,
     store_errors,
     unchanging,
-    with_store_errors,
 )
 from recollect.store.keys import unpack_text
 
@@ -112,8 +112,7 @@ class SnapshotCounts(NamedTuple):
     sources: int
 
 
-@with_store_errors
-class Snapshot:
+class Snapshot(DatabaseHolder):
     """A database as it was at one moment. Close it soon: while it is open, the write-ahead log only grows.
 
     Belongs to the thread that opened it.
@@ -121,16 +120,6 @@ class Snapshot:
 
     def __init__(self, connection: apsw.Connection) -> None:
         self._db = connection
-
-    def __enter__(self) -> Snapshot:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Let go of the moment."""
-        self._db.close()
 
     def counts(self) -> SnapshotCounts:
         """Return what it holds."""

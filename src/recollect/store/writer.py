@@ -16,13 +16,13 @@ from recollect.model.payloads import KINDS
 from recollect.model.sessions import SessionPatch
 from recollect.ready_blocks import take_away
 from recollect.store.connection import (
+    DatabaseHolder,
     Synchronous,
     column,
     of_db,
     open_database,
     store_errors,
     transaction,
-    with_store_errors,
 )
 from recollect.store.entries import acknowledge_entries
 from recollect.store.erasure.evict_rows import EvictionWriter
@@ -109,8 +109,7 @@ def open_writer(
         raise
 
 
-@with_store_errors
-class Writer:
+class Writer(DatabaseHolder):
     """The one ingester's side. Holds the home's ingest lock while open. Not thread safe."""
 
     def __init__(
@@ -138,12 +137,6 @@ class Writer:
         """Which sessions are kept out of the index, inside this writer's transactions."""
         self.removing = ErasureWriter(db, self.touched)
         """Takes things away, inside this writer's transactions."""
-
-    def __enter__(self) -> Writer:
-        return self
-
-    def __exit__(self, *_exc: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """Close the database and release the lock. Repeating it is harmless.

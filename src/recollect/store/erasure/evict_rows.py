@@ -12,8 +12,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-import apsw
-
 from recollect.errors import UnknownName
 from recollect.model.own import without_own_blocks
 from recollect.model.payloads import KINDS, AssistantMessage, UserMessage
@@ -26,7 +24,7 @@ from recollect.store.bodies import (
     is_whole,
     payload_without_record,
 )
-from recollect.store.connection import store_errors, with_store_errors
+from recollect.store.connection import RowWriter, store_errors
 from recollect.store.keys import (
     EVICTED,
     EVICTED_BLOCK,
@@ -70,16 +68,11 @@ class RawRange(NamedTuple):
     stop: int
 
 
-@with_store_errors
-class EvictionWriter:
-    """Removes events of sessions whose raw bytes go. touched: see `Writer.touched`.
+class EvictionWriter(RowWriter):
+    """Removes events of sessions whose raw bytes go.
 
     Everything here runs in the writer's transactions; reads may run outside of one.
     """
-
-    def __init__(self, db: apsw.Connection, touched: set[int]) -> None:
-        self._db = db
-        self._touched = touched
 
     def is_covered(self, uid: str) -> bool:
         """Return whether a session's digest includes its last record. Only then may its bytes go."""

@@ -18,7 +18,7 @@ import msgspec
 from recollect.model.payloads import KINDS, TokenUsage
 from recollect.model.sessions import SessionPatch
 from recollect.store.bodies import BlockEntry, decode_frame, encode_frame, payload_without_record
-from recollect.store.connection import column, of_db, query, store_errors, with_store_errors
+from recollect.store.connection import RaisesStoreErrors, RowWriter, column, of_db, query, store_errors
 from recollect.store.erasure.insight_rows import NamedBy, forget_cited, forget_meaning, forget_uid, naming
 from recollect.store.erasure.note_rows import WrittenRemoval
 from recollect.store.erasure.redact_rows import STALE_PARSER
@@ -42,8 +42,7 @@ _DEAD = "forgotten_in_packs_since"
 """Keys in `meta`."""
 
 
-@with_store_errors
-class ExclusionStore:
+class ExclusionStore(RaisesStoreErrors):
     """Keeps it, inside the writer's transactions."""
 
     def __init__(self, db: apsw.Connection) -> None:
@@ -115,13 +114,11 @@ def read_tombstones(db: apsw.Connection) -> list[Tombstone]:
         return [Tombstone(*row) for row in query(db, "SELECT id, kind, forgotten_at FROM tombstone ORDER BY id")]
 
 
-@with_store_errors
-class ForgetWriter:
-    """Removes sessions, sources and records with all that hangs on them. touched: see `Writer.touched`."""
+class ForgetWriter(RowWriter):
+    """Removes sessions, sources and records with all that hangs on them."""
 
     def __init__(self, db: apsw.Connection, touched: set[int]) -> None:
-        self._db = db
-        self._touched = touched
+        super().__init__(db, touched)
         self._named_by: NamedBy = {}
         self.kept_out = ExclusionStore(db)
         """What a pass remembers of what it must not ingest."""

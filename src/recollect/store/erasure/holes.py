@@ -12,7 +12,7 @@ import apsw
 from recollect.archive.chunks import ChunkPlace, Hole
 from recollect.errors import StoreError
 from recollect.paths import DATABASE_NAME
-from recollect.store.connection import column, open_attached, open_database, open_to_read, with_store_errors
+from recollect.store.connection import RowWriter, column, open_attached, open_database, open_to_read
 from recollect.store.keys import EVICTED, SEQ_BITS, SEQ_MASK, STALE
 from recollect.store.slices import SourceRow
 from recollect.store.sources import SOURCE_COLUMNS, let_go, replace_chunks, revision_holes, session_ranges, source_row
@@ -45,13 +45,8 @@ class WaitingCut(NamedTuple):
     removed_at: int
 
 
-@with_store_errors
-class HoleWriter:
-    """Keeps holes and promised cuts. touched: see `Writer.touched`."""
-
-    def __init__(self, db: apsw.Connection, touched: set[int]) -> None:
-        self._db = db
-        self._touched = touched
+class HoleWriter(RowWriter):
+    """Keeps holes and promised cuts."""
 
     def revision(self, source_id: str, revision: int) -> Revision | None:
         """Return what is known of a revision, None for one that is not stored. Raises StoreError."""

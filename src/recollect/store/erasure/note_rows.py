@@ -15,7 +15,7 @@ import msgspec
 
 from recollect.late import late_call
 from recollect.model.learnings.learnings import LearningEvidence
-from recollect.store.connection import column, of_db, store_errors, with_store_errors
+from recollect.store.connection import RaisesStoreErrors, column, of_db, store_errors
 from recollect.store.documents import forget_document, place_of
 from recollect.store.entries import entries_in, remove_entries, told_text
 from recollect.store.jobs import Job, JobQueue, forget_spending
@@ -258,8 +258,7 @@ class Keeping(NamedTuple):
     at: int
 
 
-@with_store_errors
-class WrittenRemoval:
+class WrittenRemoval(RaisesStoreErrors):
     """Deletes a selection inside the writer's transactions."""
 
     def __init__(self, db: apsw.Connection) -> None:

@@ -19,7 +19,7 @@ from recollect.model.insights.nodes import Node
 from recollect.model.insights.signals import Signal
 from recollect.model.learnings.notes import DiaryEntry, Fact
 from recollect.store.bodies import BlockEntry, decode_frame, encode_frame
-from recollect.store.connection import of_db, with_store_errors
+from recollect.store.connection import RowWriter, of_db
 from recollect.store.entries import pack_part, unpack_part
 from recollect.store.event_marks import name_redacted
 from recollect.store.insights import pack_node, pack_signals, unpack_node, unpack_signals
@@ -48,13 +48,8 @@ class _Place(NamedTuple):
     redacted: Callable[[Redactor, Any], Any]
 
 
-@with_store_errors
-class RedactionWriter:
-    """Redacts what is stored. touched: see `Writer.touched`."""
-
-    def __init__(self, db: apsw.Connection, touched: set[int]) -> None:
-        self._db = db
-        self._touched = touched
+class RedactionWriter(RowWriter):
+    """Redacts what is stored."""
 
     detectors = of_db(detectors_of)
 
