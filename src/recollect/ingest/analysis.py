@@ -163,7 +163,9 @@ def locations_of(item: Node | Signal) -> Iterator[SourceLocation]:
 def _completed(nodes: Sequence[Node], signals: Sequence[Signal], complete: Complete) -> tuple[list[Node], list[Signal]]:
     """Return nodes and signals whose locations have whole hashes."""
     places = complete({at for item in (*nodes, *signals) for at in locations_of(item)})
-    return [_completed_node(node, places) for node in nodes], [_completed_signal(signal, places) for signal in signals]
+    return [_completed_node(node, places) for node in nodes], [
+        msgspec.structs.replace(signal, evidence=_completed_evidence(signal.evidence, places)) for signal in signals
+    ]
 
 
 def _completed_node(node: Node, places: _Places) -> Node:
@@ -175,10 +177,6 @@ def _completed_node(node: Node, places: _Places) -> Node:
             commands=_completed_refs(node.commands, places), tests=_completed_refs(node.tests, places),
         )  # fmt: skip
     return msgspec.structs.replace(node, location=location, evidence=evidence)
-
-
-def _completed_signal(signal: Signal, places: _Places) -> Signal:
-    return msgspec.structs.replace(signal, evidence=_completed_evidence(signal.evidence, places))
 
 
 def _completed_evidence(evidence: Iterable[Evidence], places: _Places) -> tuple[Evidence, ...]:

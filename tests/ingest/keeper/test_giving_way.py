@@ -42,6 +42,5 @@ def test_vectors_are_made_beside_a_question_that_never_ends(world: World, monkey
     with loop.questions.answering():
         loop.has_changed()
         loop.work(should_stop=lambda: False)
-        assert loop._embedding is not None
-        loop._embedding.join()
+        loop._threads["embedding"].join()
     assert loop.embedded_texts

@@ -35,8 +35,8 @@ def beside(memory: Memory, log: list[str]) -> IdleWork:
 
 def work(loop: IdleWork) -> None:
     loop.work(should_stop=lambda: False)
-    if loop._asking is not None:
-        loop._asking.join()
+    for thread in loop._threads.values():
+        thread.join()
 
 
 def with_model(world: World, behaviour_url: str) -> Memory:
@@ -65,7 +65,7 @@ def test_what_was_taken_in_is_learned_from_in_the_loop(world: World) -> None:
     assert loop.learned_sessions == 1
     assert ["make test" in one.text for one in world.memory.learn.learnings()] == [True]
     assert log == []
-    assert loop._asking is None
+    assert loop._threads == {}
 
 
 def asked(world: World, behaviour: Behaviour, *, times: int) -> tuple[IdleWork, Memory, list[Failure]]:

@@ -76,9 +76,7 @@ class IdleWork:
         self.sweeps = 0
         self.swept_at: int | None = None
         """UTC microseconds."""
-        self._embedding: threading.Thread | None = None
-        self._asking: threading.Thread | None = None
-        self._sharing: threading.Thread | None = None
+        self._threads: dict[str, threading.Thread] = {}
         self._ending = threading.Event()
 
     def has_changed(self) -> None:
@@ -114,11 +112,15 @@ class IdleWork:
             with self._learn.one():
                 self._learn_from_sessions(should_stop)
         if self._ask.is_due() and not should_stop():
-            self._start_asking()
+            self._start("asking", self._ask, self._run_asking, again_s=LEARN_AFTER_S)
         if self._embed.is_due() and not should_stop():
-            self._start_embedding()
+            if self._home.embedding.is_on:
+                self._start("embedding", self._embed, self._run_embedding, again_s=EMBED_EVERY_S)
+            else:
+                self._embed.due_at = NEVER
         if self._share.is_due() and not should_stop():
-            self._start_sharing()
+            # A push that is killed with the process is begun again by the next one.
+            self._start("sharing", self._share, self._run_sharing, again_s=SHARE_AFTER_S)
         if self._retain.is_due() and not should_stop():
             with self._retain.one():
                 self._sweep(should_stop)
@@ -170,13 +172,14 @@ class IdleWork:
         for note in report.notes:
             self._log(f"learning: {note}")
 
-    def _start_asking(self) -> None:
-        self._ask.due_at = NEVER
-        if self._asking is not None and self._asking.is_alive():
-            self._ask.due_at = time.monotonic() + LEARN_AFTER_S
+    def _start(self, name: str, attempts: Attempts, run: Callable[[], None], *, again_s: float) -> None:
+        """Do it in a thread of its own; while the last one is at it, try again later."""
+        attempts.due_at = NEVER
+        if name in self._threads and self._threads[name].is_alive():
+            attempts.due_at = time.monotonic() + again_s
         elif not self._ending.is_set():
-            self._asking = threading.Thread(target=self._run_asking, name="asking", daemon=True)
-            self._asking.start()
+            self._threads[name] = threading.Thread(target=run, name=name, daemon=True)
+            self._threads[name].start()
 
     def _run_asking(self) -> None:
         next_s = LEARN_AFTER_S  # also where it fails: how long that waits, the attempts say
@@ -193,14 +196,6 @@ class IdleWork:
                 self._ready.want(time.monotonic() + READY_AFTER_S)
         self._ask.want(time.monotonic() + next_s)
 
-    def _start_embedding(self) -> None:
-        self._embed.due_at = NEVER
-        if self._embedding is not None and self._embedding.is_alive():
-            self._embed.due_at = time.monotonic() + EMBED_EVERY_S
-        elif self._home.embedding.is_on:
-            self._embedding = threading.Thread(target=self._run_embedding, name="embedding", daemon=True)
-            self._embedding.start()
-
     def _run_embedding(self) -> None:
         is_left = True  # also where it fails
         with self._embed.one():
@@ -216,15 +211,6 @@ class IdleWork:
                 embedding.start_in_background()
         if is_left:
             self._embed.due_at = time.monotonic() + EMBED_AFTER_S
-
-    def _start_sharing(self) -> None:
-        self._share.due_at = NEVER
-        if self._sharing is not None and self._sharing.is_alive():
-            self._share.due_at = time.monotonic() + SHARE_AFTER_S
-        elif not self._ending.is_set():
-            # A push that is killed with the process is begun again by the next one.
-            self._sharing = threading.Thread(target=self._run_sharing, name="sharing", daemon=True)
-            self._sharing.start()
 
     def _run_sharing(self) -> None:
         next_s = SHARE_AFTER_S
