@@ -286,5 +286,4 @@ class Healing:
             return
         left = known_damage(self._opened.home.folder, self._opened.archive)
         if left.chunks:
-            self._report.state = "degraded"
-            self._report.notes.append(f"{left.told()}; run `recollect repair`")
+            self._report.degrade(f"{left.told()}; run `recollect repair`")

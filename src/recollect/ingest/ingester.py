@@ -188,8 +188,7 @@ class Ingester:
             self._index.add(docs)
         except IndexUnavailable as error:
             self._index = None
-            self._report.state = "degraded"
-            self._report.notes.append(f"the search index could not be written ({error}); the next sync mends it")
+            self._report.degrade(f"the search index could not be written ({error}); the next sync mends it")
 
     def commit_index(self) -> None:
         """Make the index durable and tell the change log how far it is."""
@@ -205,8 +204,7 @@ class Ingester:
                 self._index.commit()
             except IndexUnavailable as error:
                 self._index = None
-                self._report.state = "degraded"
-                self._report.notes.append(f"the search index could not be written ({error}); the next sync mends it")
+                self._report.degrade(f"the search index could not be written ({error}); the next sync mends it")
                 return
         if grown and self._stored is None:
             return  # not acknowledged: the next sync finds them in the change log

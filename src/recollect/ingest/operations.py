@@ -255,7 +255,7 @@ def rebuild(
     _make_ready(home, report)
     report.notes += [*done.lost, *done.notes]
     if done.lost:
-        report.state = "degraded"
+        report.degrade()
     return report
 
 
@@ -488,12 +488,11 @@ def _index_learned(home: OpenHome, opened: Opened, report: SyncReport) -> None:
     from recollect.index.text import refresh as entries
     from recollect.index.text.writer import IndexWriterSet
 
-    try:
-        with IndexWriterSet.open(home.folders.index) as index:
-            entries.index_entries(opened.writer, opened.reader, index)
-    except IndexUnavailable as error:
-        report.state = "degraded"
-        report.notes.append(f"what was learned could not be indexed: {error}; the next sync does it")
+    with (
+        report.despite("what was learned could not be indexed: {}; the next sync does it"),
+        IndexWriterSet.open(home.folders.index) as index,
+    ):
+        entries.index_entries(opened.writer, opened.reader, index)
 
 
 def _retain(home: OpenHome, opened: Opened, report: SyncReport) -> EvictReport | None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from recollect.errors import DiskFull, IndexUnavailable
+from recollect.errors import DiskFull
 from recollect.index.text.engine import give_back_memory
 from recollect.privacy.redact import detectors_in_force, redactor_of
 from recollect.units import plural
@@ -55,8 +55,7 @@ def renew_redaction(
     lost: list[str] = []
     count = _derive_and_redact(opened, privacy, lost, progress)
     if lost:  # they stay marked as stale: derived again once their bytes are back
-        report.notes += lost
-        report.state = "degraded"
+        report.degrade(*lost)
     _make_index(opened, report)
     _rewrite(writer, report)
     with writer.transaction():
@@ -104,8 +103,5 @@ def _make_index(opened: Opened, report: SyncReport) -> None:
     """Rebuild the index. One that cannot be written now is removed all the same: the next sync makes it."""
     from recollect.ingest.rebuild import rebuild_index_of
 
-    try:
+    with report.despite("the search index could not be made anew: {}"):
         rebuild_index_of(opened.home, opened.writer, opened.reader)
-    except IndexUnavailable as error:
-        report.state = "degraded"
-        report.notes.append(f"the search index could not be made anew: {error}")

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Literal
 
 import msgspec
+
+from recollect.errors import IndexUnavailable, RecollectError
 
 
 class SyncProgress(msgspec.Struct, frozen=True):
@@ -104,6 +107,19 @@ class SyncReport(msgspec.Struct):
     """Nothing was written: what would be ingested is in `imported`."""
     imported: list[ImportedSession] = []
     """Of an import: the sessions that were skipped, and why; of a dry run: all that are new or changed, too."""
+
+    def degrade(self, *notes: str) -> None:
+        """Say what could not be done; all else goes on."""
+        self.state = "degraded"
+        self.notes += notes
+
+    @contextmanager
+    def despite(self, note: str, kind: type[RecollectError] = IndexUnavailable) -> Iterator[None]:
+        """Go on where this fails, and say so. note: with `{}` for the error."""
+        try:
+            yield
+        except kind as error:
+            self.degrade(note.format(error))
 
     @property
     def events(self) -> int:

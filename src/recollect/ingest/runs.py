@@ -57,8 +57,7 @@ def after_sync(
         with timer.stage(stage), interruptible() as stop:
             yield stop.is_set, show
     except (StoreError, ArchiveError) as error:
-        report.state = "degraded"
-        report.notes.append(f"not all sessions could be {done} ({error}); the next sync goes on")
+        report.degrade(f"not all sessions could be {done} ({error}); the next sync goes on")
     finally:
         report.stage_seconds |= timer.seconds
         report.seconds += time.perf_counter() - started

@@ -7,7 +7,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from types import FrameType
 from typing import Literal, NamedTuple
@@ -25,7 +25,7 @@ from recollect.erasure.exclusion import KeepingOut
 from recollect.erasure.forget import Opened
 from recollect.erasure.repositories import excluded_repos
 from recollect.erasure.tombstones import Forgotten
-from recollect.errors import IndexUnavailable, StoreError
+from recollect.errors import StoreError
 from recollect.index.text.refresh import index_entries, mend_index
 from recollect.index.text.writer import IndexWriterSet
 from recollect.ingest.damage import Healing
@@ -131,8 +131,7 @@ def sync(opened: Opened, request: SyncRequest) -> SyncReport:
     if request.scope is None:
         report.notes += strangers(request.config.agents, request.known).values()
         renew_redaction(opened, request.config.privacy, report, max_bytes=request.max_bytes, progress=request.progress)
-    index = _open_index(home, report) if request.found is None else None
-    try:
+    with _index_of(home, report) if request.found is None else nullcontext() as index:
         if index is not None:
             _mend(writer, reader, index, report)
         if request.scope is None:
@@ -152,12 +151,10 @@ def sync(opened: Opened, request: SyncRequest) -> SyncReport:
         else:
             _take_documents(home, keys, request, report)
         if index is not None:
-            _index_entries(writer, reader, index, report)
+            with report.despite("what was learned and noted could not be indexed: {}"):
+                index_entries(writer, reader, index)
         if request.scope is None:
             clear_spool(home, reader, request.chosen(), request.env, now_us=request.now_us())
-    finally:
-        if index is not None:
-            _close_index(index, report)
     report.notes += keeping_out.finish(ingester.touched_sessions)
     archive.condition.set_change(writer.last_change())
     if request.options is not None:
@@ -189,13 +186,18 @@ def bring_together(opened: Opened, privacy: PrivacyConfig, *, at: int, is_bounde
     return notes + bring_in_step(opened, privacy, at=at)
 
 
-def _open_index(home: Home, report: SyncReport) -> IndexWriterSet | None:
+@contextmanager
+def _index_of(home: Home, report: SyncReport) -> Iterator[IndexWriterSet | None]:
+    """Yield the index, to be written; None where it cannot be opened."""
+    index = None
+    with report.despite("the search index cannot be opened: {}"):
+        index = IndexWriterSet.open(home.index)
     try:
-        return IndexWriterSet.open(home.index)
-    except IndexUnavailable as error:
-        report.state = "degraded"
-        report.notes.append(f"the search index cannot be opened: {error}")
-        return None
+        yield index
+    finally:
+        if index is not None:
+            with report.despite("the search index could not be written: {}"):
+                index.close()
 
 
 def _rederive_stale(opened: Opened, index: IndexWriterSet | None, request: SyncRequest, report: SyncReport) -> None:
@@ -220,29 +222,24 @@ def _rederive_stale(opened: Opened, index: IndexWriterSet | None, request: SyncR
     count = rederive_stale(writer, reader, archive, redactor, ingester)
     ingester.commit_index()
     if lost:
-        report.notes += lost
-        report.state = "degraded"
+        report.degrade(*lost)
     if count:
         derived = plural(count, "source was", "sources were")
         report.notes.append(f"{derived} derived anew from the archive by a newer parser")
 
 
 def _mend(writer: Writer, reader: Reader, index: IndexWriterSet, report: SyncReport) -> None:
-    try:
+    with report.despite("the search index could not be repaired: {}"):
         mended = mend_index(writer, reader, index)
-    except IndexUnavailable as error:
-        report.state = "degraded"
-        report.notes.append(f"the search index could not be repaired: {error}")
-        return
-    if mended:
-        report.notes.append(f"the search index was brought in step: {plural(mended, 'event')} added")
+        if mended:
+            report.notes.append(f"the search index was brought in step: {plural(mended, 'event')} added")
 
 
 def _take_documents(home: Home, keys: HomeKeys, request: SyncRequest, report: SyncReport) -> None:
     """Bring project documents up to date. Failures are reported and stop nothing else."""
     if request.imports is not None or request.agents or (request.scope is not None and not request.scope.documents):
         return
-    try:
+    with report.despite("project documents could not be ingested: {}", StoreError):
         if not has_folders(home.folder):
             return
         from recollect.ingest.documents import RefreshContext, notes_of, take_documents
@@ -253,29 +250,9 @@ def _take_documents(home: Home, keys: HomeKeys, request: SyncRequest, report: Sy
             )
             changed = None if request.scope is None else request.scope.documents
             report.documents = take_documents(context, changed=changed, max_bytes=request.max_bytes)
-    except StoreError as error:
-        report.state = "degraded"
-        report.notes.append(f"project documents could not be ingested: {error}")
-        return
-    report.notes += notes_of(report.documents if request.max_bytes is None else ())
-    if any(one.state == "interrupted" for one in report.documents):
-        report.state = "interrupted"
-
-
-def _index_entries(writer: Writer, reader: Reader, index: IndexWriterSet, report: SyncReport) -> None:
-    try:
-        index_entries(writer, reader, index)
-    except IndexUnavailable as error:
-        report.state = "degraded"
-        report.notes.append(f"what was learned and noted could not be indexed: {error}")
-
-
-def _close_index(index: IndexWriterSet, report: SyncReport) -> None:
-    try:
-        index.close()
-    except IndexUnavailable as error:
-        report.state = "degraded"
-        report.notes.append(f"the search index could not be written: {error}")
+        report.notes += notes_of(report.documents if request.max_bytes is None else ())
+        if any(one.state == "interrupted" for one in report.documents):
+            report.state = "interrupted"
 
 
 class Places(NamedTuple):
