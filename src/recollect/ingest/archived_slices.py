@@ -12,7 +12,7 @@ from recollect.agents.base import Adapter
 from recollect.agents.registry import adapters, for_role
 from recollect.archive.archive import Archive
 from recollect.archive.chunks import ChunkPlace, Hole, SealedChunk
-from recollect.archive.journal import MARK_BYTES, JournalEntry, Removal
+from recollect.archive.journal import MARK_BYTES, Removal
 from recollect.archive.revisions import ArchivedRevision
 from recollect.capture.changes import marks_of
 from recollect.capture.containers.jsonl import Line
@@ -55,10 +55,9 @@ class Revision(msgspec.Struct):
     @classmethod
     def of(cls, archived: ArchivedRevision) -> Revision:
         """Return a revision as the journal tells of it."""
-        return cls(
-            _row(archived.entry), archived.chunks, archived.committed_bytes, archived.observations, archived.marks,
-            archived.removal,
-        )  # fmt: skip
+        row = msgspec.convert(archived.entry, SourceRow, from_attributes=True)  # what both tell of a source
+        seen = archived.observations
+        return cls(row, archived.chunks, archived.committed_bytes, seen, archived.marks, archived.removal)
 
 
 def slices_of(
@@ -258,19 +257,3 @@ def _with_last(batches: Iterator[ReplayBatch]) -> Iterator[tuple[ReplayBatch, bo
             waiting = []
         waiting.append(batch)
     yield from ((one, one.gap is None) for one in waiting)
-
-
-def _row(entry: JournalEntry) -> SourceRow:
-    return SourceRow(
-        source_id=entry.source_id,
-        agent=entry.agent,
-        role=entry.role,
-        key=entry.key,
-        path=entry.path,
-        container=entry.container,
-        lane=entry.lane,
-        session=entry.session,
-        revision=entry.revision,
-        relative=entry.relative,
-        observed_at=entry.observed_at,
-    )
