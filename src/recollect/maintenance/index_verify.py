@@ -13,14 +13,14 @@ import msgspec
 from recollect.errors import IndexUnavailable
 from recollect.index.text.shards import ShardContents
 from recollect.index.vectors.contextual import ContextualModel
-from recollect.index.vectors.passages import STAGES, coverage_of, range_of, texts_of
+from recollect.index.vectors.passages import STAGES, coverage_of, texts_of
 from recollect.index.vectors.talk import cosines
 from recollect.index.vectors.texts import KINDS, chunks_of, chunks_of_part
 from recollect.index.vectors.vector_index import MAX_KEY, EntryVectorIndex, VectorIndex
 from recollect.maintenance.reports import DeepDifference, DeepPart
 from recollect.store.entries import EntryReader, EntryTexts, key_of_entry
 from recollect.store.feed import TextFeed
-from recollect.store.keys import ENTRY_BASE, SEQ_BITS
+from recollect.store.keys import ENTRY_BASE, SEQ_BITS, span_of
 from recollect.store.passages import PassageStore, hash_of
 from recollect.store.rows import IndexEvent
 from recollect.store.slices import IndexDoc
@@ -264,7 +264,7 @@ def compare_passages(
     looked_at = 0
     kinds = [kind for of_stage in STAGES for kind in of_stage]
     for number, stage in store.stages().items():
-        for event in feed.events_of_kinds(kinds, [range_of(number)] if stage >= len(STAGES) else []):
+        for event in feed.events_of_kinds(kinds, [span_of(number)] if stage >= len(STAGES) else []):
             texts = texts_of(event.payload)[1]
             if not texts:
                 continue

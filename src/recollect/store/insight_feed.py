@@ -26,7 +26,6 @@ from recollect.store.events import EventReader, EventRow
 from recollect.store.insight_writer import read_base
 from recollect.store.insights import Base
 from recollect.store.keys import (
-    HIDDEN,
     KIND_MASK,
     NOT_INDEXED,
     ROLES,
@@ -35,12 +34,11 @@ from recollect.store.keys import (
     SIDECHAIN,
     TS_QUALITIES,
     UNDONE,
-    kind_of_bits,
     unpack_event_id,
 )
 from recollect.store.rows import ChunkReader, TextRedactor
 from recollect.store.sessions import int_array, session_of_number
-from recollect.store.sources import last_change, read_lasting, revision_chunks
+from recollect.store.sources import last_change, newest_kind, read_lasting, revision_chunks
 
 
 class Due(NamedTuple):
@@ -212,18 +210,8 @@ class SessionFeed(PooledReader):
 
     def _has_ended(self, number: int, next_seq: int) -> bool:
         """Return whether a session's own end comes after everything that happened in it."""
-        first = (number << SEQ_BITS) + max(0, next_seq - _NEWEST)
-        rows: Iterable[Any] = self._db.execute(
-            f"SELECT bits FROM event WHERE key BETWEEN ? AND ? AND NOT bits & {HIDDEN} ORDER BY key DESC",
-            (first, (number << SEQ_BITS) + SEQ_MASK),
-        )
-        for (bits,) in rows:
-            kind = kind_of_bits(bits)
-            if kind == "session_end":
-                return True
-            if kind in _WORK:
-                return False
-        return False
+        telling = _WORK | {"session_end"}
+        return newest_kind(self._db, number, next_seq, telling, looked_at=_NEWEST) == "session_end"
 
 
 class AnalysisInput(RaisesStoreErrors):

@@ -24,8 +24,7 @@ from recollect.store.connection import (
     store_errors,
     transaction,
 )
-from recollect.store.keys import HIDDEN, SEQ_BITS, SEQ_MASK, kind_of_bits
-from recollect.store.sources import last_change, position_of, take_note
+from recollect.store.sources import last_change, newest_kind, position_of, take_note
 
 CONSUMER = "learn"
 """The name under which learning follows the change log."""
@@ -263,18 +262,8 @@ class JobQueue(RaisesStoreErrors):
         )
 
     def _is_turn_over(self, number: int, next_seq: int) -> bool:
-        first = (number << SEQ_BITS) + max(0, next_seq - NEWEST)
-        rows: Iterable[Any] = self._db.execute(
-            "SELECT bits FROM event WHERE key BETWEEN ? AND ? AND NOT bits & ? ORDER BY key DESC",
-            (first, (number << SEQ_BITS) + SEQ_MASK, HIDDEN),
-        )
-        for (bits,) in rows:
-            kind = kind_of_bits(bits)
-            if kind in TURN_IS_OVER:
-                return True
-            if kind in TURN_GOES_ON:
-                return False
-        return False
+        telling = TURN_GOES_ON | TURN_IS_OVER
+        return newest_kind(self._db, number, next_seq, telling, looked_at=NEWEST) in TURN_IS_OVER
 
     def _end_leases(self, kind: JobKind, now_us: int, lease_us: int) -> None:
         self._db.execute(

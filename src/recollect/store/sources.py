@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import apsw
@@ -17,7 +17,7 @@ from recollect.model.records import LedgerDefect
 from recollect.model.sessions import ForgottenPlace
 from recollect.model.time import day_of
 from recollect.store.connection import PooledReader, column, of_db, query
-from recollect.store.keys import EVICTED, SEQ_MASK, STALE, pack_text, span_of, unpack_text
+from recollect.store.keys import EVICTED, HIDDEN, SEQ_MASK, STALE, kind_of_bits, pack_text, span_of, unpack_text
 from recollect.store.rows import ChangeRange, ChunkReader, EventPlace, LedgerRow
 from recollect.store.slices import SliceResult, SourceRow
 
@@ -109,6 +109,16 @@ def tell_all(db: apsw.Connection, session: int) -> None:
     position = db.execute("SELECT position FROM consumer WHERE name = ?", (DISTILL,)).get
     if position is not None and position >= before:
         take_note(db, DISTILL, last_change(db))
+
+
+def newest_kind(db: apsw.Connection, number: int, next_seq: int, kinds: Collection[str], *, looked_at: int) -> str:
+    """Return the kind of a session's newest shown event of these kinds, "" if none of the newest `looked_at` is."""
+    first, last = span_of(number)
+    newest = query(
+        db, f"SELECT bits FROM event WHERE key BETWEEN ? AND ? AND NOT bits & {HIDDEN} ORDER BY key DESC",
+        (first + max(0, next_seq - looked_at), last),
+    )  # fmt: skip
+    return next((kind for (bits,) in newest if (kind := kind_of_bits(bits)) in kinds), "")
 
 
 DISTILL = "distill"
@@ -440,8 +450,7 @@ def end_refresh(db: apsw.Connection, at: SliceContext) -> None:
 
 def session_ranges(db: apsw.Connection, source: int) -> list[tuple[int, int]]:
     """Return the first and last possible event key of every session that a source gave events to."""
-    rows: Iterable[Any] = db.execute("SELECT session FROM session_source WHERE source = ?", (source,))
-    return [(number << 24, (number + 1 << 24) - 1) for (number,) in rows]
+    return [span_of(number) for number in column(db, "SELECT session FROM session_source WHERE source = ?", (source,))]
 
 
 def _count(db: apsw.Connection, table: str, column: str, at: SliceContext, counts: dict[str, int]) -> None:

@@ -18,7 +18,7 @@ from recollect.index.vectors.vector_index import VectorCoverage, merged, ranges_
 from recollect.model.payloads import Payload
 from recollect.model.text import TextClass, searchable
 from recollect.store.feed import KeyRange, TextFeed
-from recollect.store.keys import SEQ_BITS
+from recollect.store.keys import span_of
 from recollect.store.passages import PassageStore, hash_of
 
 if TYPE_CHECKING:
@@ -71,14 +71,14 @@ class PassageBuild:
             for number in self._feed.sessions_newest_first():
                 if done.get(number, 0) >= stage:
                     continue
-                if not (self._follow() and self._embed(kinds, [range_of(number)])):
+                if not (self._follow() and self._embed(kinds, [span_of(number)])):
                     return False
                 self._store.note_stage(number, stage)
         return self._follow()
 
     def _missing(self) -> list[KeyRange]:
         done = self._store.stages()
-        return [range_of(n) for n in self._feed.sessions_newest_first() if done.get(n, 0) < len(STAGES)]
+        return [span_of(n) for n in self._feed.sessions_newest_first() if done.get(n, 0) < len(STAGES)]
 
     def _follow(self) -> bool:
         """Take what changed since the last look; False when it should stop."""
@@ -139,11 +139,6 @@ def texts_of(payload: Payload) -> tuple[TextClass, list[str]]:
     """Return the class of what an event says, and its passages."""
     text_class, text, _paths = searchable(payload)
     return text_class, [text[piece.start : piece.end].strip() for piece in passages_of(text_class, text)]
-
-
-def range_of(session: int) -> KeyRange:
-    """Return the keys of a session's events."""
-    return session << SEQ_BITS, (session + 1 << SEQ_BITS) - 1
 
 
 def coverage_of(feed: TextFeed, store: PassageStore) -> VectorCoverage:

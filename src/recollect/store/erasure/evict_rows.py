@@ -34,6 +34,7 @@ from recollect.store.keys import (
     SEQ_MASK,
     is_sidechain,
     pack_event_id,
+    span_of,
 )
 from recollect.store.sessions import int_array
 from recollect.store.sources import DISTILL, tell_all
@@ -117,7 +118,7 @@ class EvictionWriter(RowWriter):
             rows: list[Any] = self._db.execute(
                 "SELECT key, bits, block, entry FROM event WHERE key BETWEEN ? AND ? "
                 f"AND bits & {KIND_MASK} = {kind} AND NOT bits & {HIDDEN} ORDER BY key {order}",
-                _span(number),
+                span_of(number),
             ).fetchall()
         for (key, bits, *_), entry in self._entries(number, rows):
             if _says_something(entry.body):
@@ -153,7 +154,7 @@ class EvictionWriter(RowWriter):
             f"SELECT e.source, source_id, e.revision, e.offset, e.length, group_concat(e.key & {SEQ_MASK}) "
             f"FROM event e {LARGE_OF_SESSION} AND e.key BETWEEN ? AND ? GROUP BY 1, 3, 4 HAVING {IS_LARGE} "
             "ORDER BY 2, 3, 4",
-            (least_bytes, *_span(number)),
+            (least_bytes, *span_of(number)),
         ).fetchall()
         for source, source_id, revision, offset, length, seqs in rows:
             kept = sorted({*self._holes(source, revision), *self._of_others(number, source, revision)})
@@ -168,7 +169,7 @@ class EvictionWriter(RowWriter):
         says that all of them changed, so that every consumer lets go; distilling has the digest and need not look.
         """
         number = self._number(uid)
-        first, last = _span(number)
+        first, last = span_of(number)
         rows: list[Any] = self._db.execute(
             f"SELECT key, block, entry FROM event WHERE key BETWEEN ? AND ? AND NOT bits & {EVICTED} ORDER BY block",
             (first, last),
@@ -230,7 +231,7 @@ class EvictionWriter(RowWriter):
             "ON CONFLICT (session_uid) DO UPDATE SET removed_at = excluded.removed_at, "
             "through_seq = excluded.through_seq, is_whole = max(is_whole, excluded.is_whole), "
             "kept_bytes = excluded.kept_bytes, digest = excluded.digest",
-            (uid, at, is_whole, *_span(number)),
+            (uid, at, is_whole, *span_of(number)),
         )
         if is_whole:
             self._db.execute("UPDATE session SET evicted_at = ? WHERE number = ?", (at, number))
@@ -269,7 +270,7 @@ class EvictionWriter(RowWriter):
             rows: Iterable[Any] = self._db.execute(
                 "SELECT DISTINCT offset, offset + length FROM event WHERE key BETWEEN ? AND ? AND source = ? "
                 f"AND revision = ? AND NOT bits & {EVICTED}",
-                (*_span(other), source, revision),
+                (*span_of(other), source, revision),
             )
             found += rows
         return found
@@ -297,11 +298,6 @@ def _says_something(body: bytes) -> bool:
         said = without_own_blocks(payload.text) if payload.origin in ("human", "queued") else ""
         return bool(said.strip()) or (payload.origin in ("human", "queued") and not is_whole(body))
     return isinstance(payload, AssistantMessage) and (bool(payload.text.strip()) or not is_whole(body))
-
-
-def _span(number: int) -> tuple[int, int]:
-    """Return the first and the last possible key of a session's events and blocks."""
-    return number << SEQ_BITS, (number + 1 << SEQ_BITS) - 1
 
 
 def _without(start: int, stop: int, kept: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:

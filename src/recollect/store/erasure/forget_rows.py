@@ -34,7 +34,7 @@ from recollect.store.keys import (
 )
 from recollect.store.session_facts import SessionFacts, decode_facts, encode_counts, encode_facts, repo_of
 from recollect.store.sessions import int_array
-from recollect.store.sources import let_go, log_changes
+from recollect.store.sources import let_go, log_changes, session_ranges
 from recollect.store.usage import dedupe_sha
 
 _EXCLUDED = "excluded_repos"
@@ -226,13 +226,12 @@ class ForgetWriter(RowWriter):
         if number is None or not record_indexes:
             return []
         wanted = int_array(record_indexes)
-        sessions = [n for (n,) in db.execute("SELECT session FROM session_source WHERE source = ?", (number,))]
         keys: list[int] = []
-        for session in sessions:
+        for span in session_ranges(db, number):
             found: Iterable[Any] = db.execute(
                 "SELECT key FROM event WHERE key BETWEEN ? AND ? AND source = ? AND revision = ? "
                 "AND record IN (SELECT value FROM carray(?))",
-                (*span_of(session), number, revision, wanted),
+                (*span, number, revision, wanted),
             )
             keys += [key for (key,) in found]
         self.remove_events(keys)
