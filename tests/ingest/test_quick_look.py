@@ -113,7 +113,7 @@ def looks(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         found.append(str(context.home.folder))
         return real(context, reader)
 
-    monkeypatch.setattr(quick_look, "quick_look", counted)
+    monkeypatch.setattr(operations, "quick_look", counted)
     return found
 
 

@@ -36,7 +36,7 @@ from recollect.sharing.meaning import SharedMeaning
 from recollect.sharing.membership import Membership
 from recollect.sharing.repositories import known_repositories, level_of, told
 from recollect.store.feed import ChangeFollower, TextFeed
-from recollect.store.keys import SEQ_BITS
+from recollect.store.keys import SEQ_BITS, merged
 from recollect.store.learnings import LearningReader
 from recollect.store.lock import IngestLock
 from recollect.store.store import Store
@@ -329,7 +329,7 @@ class _Push:
             for change in changes:
                 found.setdefault(change.session, []).append((change.first_seq, change.last_seq))
             position = changes[-1].id
-        return {number: _merged(ranges) for number, ranges in found.items()}
+        return {number: merged(ranges) for number, ranges in found.items()}
 
     def _put(self, outbox: Outbox, one: LocalSession, spans: list[SeqRange]) -> bool:
         """Send what the server lacks of a session; return False for one that has gone meanwhile."""
@@ -353,13 +353,3 @@ def _spans(one: LocalSession, held: HeldSession | None, changed: list[SeqRange])
     if held.stamp == one.stamp and not changed:
         return None
     return changed if one.level == "full" else []
-
-
-def _merged(ranges: Iterable[SeqRange]) -> list[SeqRange]:
-    found: list[SeqRange] = []
-    for first, last in sorted(ranges):
-        if found and first <= found[-1][1] + 1:
-            found[-1] = (found[-1][0], max(found[-1][1], last))
-        else:
-            found.append((first, last))
-    return found

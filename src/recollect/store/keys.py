@@ -5,6 +5,7 @@ An event's key is `session_number << 24 | seq`, given at first sight: an address
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import cast
 
 from recollect.model.events import Role, TsQuality
@@ -56,6 +57,17 @@ UNDONE = FLAG_UNDONE << FLAG_SHIFT
 def span_of(number: int) -> tuple[int, int]:
     """Return the first and the last possible key of a session's events and blocks."""
     return number << SEQ_BITS, (number + 1 << SEQ_BITS) - 1
+
+
+def merged(ranges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return ranges, last included, in order; those that overlap or are neighbours as one."""
+    found: list[tuple[int, int]] = []
+    for first, last in sorted(ranges):
+        if found and first <= found[-1][1] + 1:
+            found[-1] = (found[-1][0], max(found[-1][1], last))
+        else:
+            found.append((first, last))
+    return found
 
 
 def kind_of_bits(bits: int) -> str:

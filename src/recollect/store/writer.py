@@ -33,7 +33,7 @@ from recollect.store.event_marks import REWIND, has_several_sources, mark_earlie
 from recollect.store.event_names import KnownNumbers
 from recollect.store.insight_writer import InsightWriter
 from recollect.store.intake import EventIntake, Taken, retire
-from recollect.store.keys import OWN, SEQ_BITS, SEQ_MASK, unpack_text
+from recollect.store.keys import OWN, SEQ_BITS, SEQ_MASK, merged, unpack_text
 from recollect.store.learning_writer import LearningStore
 from recollect.store.lock import IngestLock
 from recollect.store.rows import ChangeRange
@@ -328,14 +328,14 @@ class Writer(DatabaseHolder):
         """What is stored of a session that turns out to be one of ours leaves the index."""
         span = (session.number << SEQ_BITS, (session.number << SEQ_BITS) + session.next_seq - 1)
         keys = column(self._db, f"UPDATE event SET bits = bits | {OWN} WHERE key BETWEEN ? AND ? RETURNING key", span)
-        log_changes(self._db, session.number, _ranges(key & SEQ_MASK for key in keys))
+        log_changes(self._db, session.number, _seq_ranges(keys))
         outcome.stale_keys += keys
 
     def _log_change(self, session: SessionRow, taken: Taken) -> None:
         if taken.new_keys:
-            log_changes(self._db, session.number, _ranges(key & SEQ_MASK for key in taken.new_keys))
+            log_changes(self._db, session.number, _seq_ranges(taken.new_keys))
         if taken.changed:
-            log_changes(self._db, session.number, _ranges(key & SEQ_MASK for key in taken.changed))
+            log_changes(self._db, session.number, _seq_ranges(taken.changed))
 
     def _end_refresh(self, at: SliceContext, outcome: WriteOutcome) -> None:
         """A re-derivation came to its end: what it did not make again is hidden."""
@@ -352,7 +352,7 @@ class Writer(DatabaseHolder):
             save_counts(self._db, session)
             if had_rewinds:
                 mark_undone(self._db, number)
-            log_changes(self._db, number, _ranges(key & SEQ_MASK for key, _bits in events))
+            log_changes(self._db, number, _seq_ranges(key for key, _bits in events))
             outcome.stale_keys += [key for key, _bits in events]
         end_refresh(self._db, at)
 
@@ -381,12 +381,6 @@ class Writer(DatabaseHolder):
             raise BrokenInvariant("slices are written inside a transaction")
 
 
-def _ranges(numbers: Iterable[int]) -> list[tuple[int, int]]:
-    """Return numbers as ranges of neighbours, in order."""
-    found: list[tuple[int, int]] = []
-    for number in sorted(set(numbers)):
-        if found and number == found[-1][1] + 1:
-            found[-1] = (found[-1][0], number)
-        else:
-            found.append((number, number))
-    return found
+def _seq_ranges(keys: Iterable[int]) -> list[tuple[int, int]]:
+    """Return the numbers of a session's events as ranges of neighbours."""
+    return merged((key & SEQ_MASK, key & SEQ_MASK) for key in keys)

@@ -12,9 +12,10 @@ from recollect.index.text.writer import IndexWriterSet
 from recollect.ingest.operations import is_behind
 from recollect.maintenance.deep_verify import verify_deep
 from recollect.memory import Memory
-from recollect.store.entries import DOCUMENT_SHARD, NOTE_SHARD, EntryLog
+from recollect.store.entries import DOCUMENT_SHARD, NOTE_SHARD
 from recollect.store.keys import ENTRY_BASE
 from recollect.store.lock import IngestLock
+from recollect.store.writer import Writer
 from tests.erasure.forget.test_crash import killed
 from tests.ingest.conftest import World
 from tests.ingest.entries.noted import draft, found, put, remove, waiting
@@ -28,7 +29,7 @@ STEPS: dict[str, tuple[Any, str]] = {
     "nothing is taken": (IndexWriterSet, "delete_all_of"),
     "what was there is deleted": (IndexWriterSet, "add"),
     "all is added": (IndexWriterSet, "commit"),
-    "the index is committed": (EntryLog, "acknowledge"),
+    "the index is committed": (Writer, "acknowledge_entries"),
 }
 
 

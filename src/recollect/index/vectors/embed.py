@@ -16,9 +16,10 @@ import msgspec
 from recollect.errors import EmbeddingUnavailable, StoreLocked
 from recollect.index.vectors.files import SCANNED, VectorCommit
 from recollect.index.vectors.texts import KINDS, chunks_of, chunks_of_part
-from recollect.index.vectors.vector_index import MAX_KEY, merged, ranges_of
+from recollect.index.vectors.vector_index import MAX_KEY, ranges_of
 from recollect.store.entries import EntryReader, EntryTexts, key_of_entry, keys_of_entry
 from recollect.store.feed import FeedEvent, TextFeed
+from recollect.store.keys import merged
 from recollect.store.rows import ChangeRange
 
 if TYPE_CHECKING:

@@ -14,11 +14,11 @@ from recollect.errors import StoreLocked
 from recollect.index.vectors.embed import EmbedProgress, EmbedReport
 from recollect.index.vectors.texts import KINDS as TALK
 from recollect.index.vectors.texts import passages_of
-from recollect.index.vectors.vector_index import VectorCoverage, merged, ranges_of
+from recollect.index.vectors.vector_index import VectorCoverage, ranges_of
 from recollect.model.payloads import Payload
 from recollect.model.text import TextClass, searchable
 from recollect.store.feed import KeyRange, TextFeed
-from recollect.store.keys import span_of
+from recollect.store.keys import merged, span_of
 from recollect.store.passages import PassageStore, hash_of
 
 if TYPE_CHECKING:

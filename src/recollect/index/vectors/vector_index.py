@@ -22,7 +22,7 @@ from recollect.index.vectors.files import (
 from recollect.index.vectors.texts import CUTTING, ENTRY_CUTTING, KINDS
 from recollect.store.entries import mark_class
 from recollect.store.feed import KeyRange, TextFeed
-from recollect.store.keys import SEQ_BITS
+from recollect.store.keys import SEQ_BITS, merged
 from recollect.store.rows import ChangeRange
 
 if TYPE_CHECKING:
@@ -237,17 +237,6 @@ def uncovered(store: TextFeed, commit: VectorCommit) -> list[KeyRange]:
 def ranges_of(changes: Iterable[ChangeRange]) -> list[KeyRange]:
     """Return the ranges of keys that changes speak of."""
     return [(c.session << SEQ_BITS | c.first_seq, c.session << SEQ_BITS | c.last_seq) for c in changes]
-
-
-def merged(ranges: Iterable[KeyRange]) -> list[KeyRange]:
-    """Return ranges of keys in order, without overlaps."""
-    found: list[KeyRange] = []
-    for first, last in sorted(ranges):
-        if found and first <= found[-1][1] + 1:
-            found[-1] = (found[-1][0], max(found[-1][1], last))
-        else:
-            found.append((first, last))
-    return found
 
 
 def entry_files(folder: Path, embedder: Embedder) -> Files:
