@@ -6,7 +6,7 @@ The one place where the system's errors on writing become ours: no room is `Disk
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NoReturn
@@ -59,6 +59,23 @@ def make_private_folder(path: Path) -> None:
 def open_for_reading(path: Path) -> int:
     """Return a descriptor for reading. Raises OSError."""
     return os.open(path, os.O_RDONLY | _BINARY | _CLOEXEC)
+
+
+SEARCH_BYTES = 1 << 20
+
+
+def magic_places(read: Callable[[int, int], bytes], magic: bytes, offset: int, size: int) -> Iterator[int]:
+    """Yield where these bytes stand in a file, at or after `offset`. read: gives a place's bytes, at most so many."""
+    while offset < size:
+        window = read(offset, SEARCH_BYTES)
+        found = window.find(magic)
+        if found >= 0:
+            yield offset + found
+            offset += found + 1
+        elif offset + len(window) >= size:
+            return
+        else:
+            offset += len(window) - len(magic) + 1
 
 
 class AppendFile:

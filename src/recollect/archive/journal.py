@@ -25,7 +25,7 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from recollect.archive.chunks import ChunkPlace, Hole
-from recollect.archive.files import AppendFile, read_errors
+from recollect.archive.files import SEARCH_BYTES, AppendFile, magic_places, read_errors
 from recollect.archive.keys import HomeKeys
 from recollect.errors import ArchiveCorrupt, KeyUnavailable, RecollectError
 
@@ -39,7 +39,6 @@ _LENGTH = struct.Struct("<I")
 _HEADER_BYTES = _FIELDS.size + _CRC.size
 _NONCE_BYTES = 12
 _TAG_BYTES = 16
-_SEARCH_BYTES = 1 << 20
 MARK_BYTES = 16
 """Of the two hashes of a source's ends, the first one."""
 
@@ -348,7 +347,7 @@ def _is_torn(file: BinaryIO, offset: int, size: int, frame: _Frame | None) -> bo
     if size - offset < _HEADER_BYTES:
         return True
     file.seek(offset)
-    while piece := file.read(_SEARCH_BYTES):
+    while piece := file.read(SEARCH_BYTES):
         if piece.strip(b"\0"):
             return False
     return True
@@ -356,20 +355,13 @@ def _is_torn(file: BinaryIO, offset: int, size: int, frame: _Frame | None) -> bo
 
 def _next_frame(file: BinaryIO, offset: int, size: int) -> _Frame | None:
     """Return the first frame with a sound header at or after `offset`."""
-    while offset < size:
-        file.seek(offset)
-        window = file.read(_SEARCH_BYTES)
-        found = window.find(_FRAME_MAGIC)
-        if found >= 0:
-            frame = _frame_at(file, offset + found)
-            if frame is not None:
-                return frame
-            offset += found + 1
-        elif offset + len(window) >= size:
-            break
-        else:
-            offset += len(window) - len(_FRAME_MAGIC) + 1
-    return None
+
+    def read(at: int, count: int) -> bytes:
+        file.seek(at)
+        return file.read(count)
+
+    frames = (_frame_at(file, place) for place in magic_places(read, _FRAME_MAGIC, offset, size))
+    return next((frame for frame in frames if frame is not None), None)
 
 
 def _end_of_frames(file: BinaryIO, size: int) -> tuple[int, int]:

@@ -20,7 +20,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from recollect.archive.chunks import ChunkPlace, SealedChunk
-from recollect.archive.files import AppendFile, open_for_reading, read_errors
+from recollect.archive.files import AppendFile, magic_places, open_for_reading, read_errors
 from recollect.errors import ArchiveCorrupt, ArchiveError
 
 ROLL_OVER_BYTES = 256 << 20
@@ -32,7 +32,6 @@ _CRC = struct.Struct("<I")
 _FOOTER = struct.Struct("<4sI")
 _HEADER_BYTES = _FIELDS.size + _CRC.size
 _OPEN_FILES = 8
-_SEARCH_BYTES = 1 << 20
 
 
 def pack_path(folder: Path, number: int) -> Path:
@@ -179,7 +178,7 @@ def scan(path: Path) -> Iterator[ChunkPlace]:
         while offset < size:
             header = _parse_header(file.read(offset, _HEADER_BYTES))
             if header is None or offset + entry_bytes(header[2]) > size:
-                offset = _next_magic(file, offset + 1, size)
+                offset = next(magic_places(file.read, _ENTRY_MAGIC, offset + 1, size), size)
                 continue
             name, plain, length = header
             yield ChunkPlace(name, number, offset + _HEADER_BYTES, length, plain)
@@ -247,16 +246,3 @@ def _ends_whole(file: _PackFile, size: int) -> bool:
         return False
     header = _parse_header(file.read(start, _HEADER_BYTES))
     return header is not None and entry_bytes(header[2]) == whole_bytes
-
-
-def _next_magic(file: _PackFile, offset: int, size: int) -> int:
-    """Return where the next entry may start at or after `offset`; `size` if there is none."""
-    while offset < size:
-        window = file.read(offset, _SEARCH_BYTES)
-        found = window.find(_ENTRY_MAGIC)
-        if found >= 0:
-            return offset + found
-        if offset + len(window) >= size:
-            break
-        offset += len(window) - len(_ENTRY_MAGIC) + 1
-    return size

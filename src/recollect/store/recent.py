@@ -175,10 +175,7 @@ def taken_back(db: apsw.Connection) -> dict[str, list[TakenBack]]:
         "WHERE later.learning = verdict.learning AND (later.at, later.nonce) > (verdict.at, verdict.nonce))",
         _AGAINST,
     )
-    found: dict[str, list[TakenBack]] = {}
-    for event_id, text, at in rows:
-        found.setdefault(event_id, []).append(TakenBack(words_of(text), at))
-    return found
+    return _by_event(rows)
 
 
 def replaced_in_learnings(db: apsw.Connection) -> dict[str, list[TakenBack]]:
@@ -191,6 +188,10 @@ def replaced_in_learnings(db: apsw.Connection) -> dict[str, list[TakenBack]]:
         "AND learning_evidence.json ->> '$.author' = 'user' "
         "AND NOT EXISTS (SELECT 1 FROM verdict WHERE verdict.learning = old.id)"
     )
+    return _by_event(rows)
+
+
+def _by_event(rows: Iterable[Any]) -> dict[str, list[TakenBack]]:
     found: dict[str, list[TakenBack]] = {}
     for event_id, text, at in rows:
         found.setdefault(event_id, []).append(TakenBack(words_of(text), at))

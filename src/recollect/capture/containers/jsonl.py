@@ -76,20 +76,24 @@ def _take(data: bytes, start: int, end: int, lines: list[Line]) -> None:
 
 def _take_glued(raw: bytes, start: int, lines: list[Line]) -> bool:
     """Split several values on one line. False if the first is not whole; a broken rest is one more record."""
-    pieces = _glued_ends(raw)
-    if not pieces:
+    position = _take_pieces(raw, start, lines)
+    if not position:
         return False
-    position = 0
-    for end in pieces:
-        piece = raw[position:end].lstrip(b" \t\r,")
-        begin = end - len(piece)
-        lines.append(Line(start + begin, start + end, piece, decode_record(piece)))
-        position = end
     rest = raw[position:].strip(b" \t\r,")
     if rest:
         begin = raw.index(rest, position)
         lines.append(Line(start + begin, start + begin + len(rest), rest, decode_record(rest)))
     return True
+
+
+def _take_pieces(raw: bytes, start: int, lines: list[Line]) -> int:
+    """Take the whole values at the start of raw; return where they end."""
+    position = 0
+    for end in _glued_ends(raw):
+        piece = raw[position:end].lstrip(b" \t\r,")
+        lines.append(Line(start + end - len(piece), start + end, piece, decode_record(piece)))
+        position = end
+    return position
 
 
 def _glued_ends(raw: bytes) -> list[int]:
@@ -126,11 +130,5 @@ def _take_tail(data: bytes, start: int, lines: list[Line]) -> int:
     if decoded.is_json:
         lines.append(Line(begin, begin + len(stripped), stripped, decoded))
         return begin + len(stripped)
-    consumed = start
-    position = 0
-    for end in _glued_ends(stripped):
-        piece = stripped[position:end].lstrip(b" \t\r,")
-        lines.append(Line(begin + end - len(piece), begin + end, piece, decode_record(piece)))
-        consumed = begin + end
-        position = end
-    return consumed
+    position = _take_pieces(stripped, begin, lines)
+    return begin + position if position else start

@@ -346,7 +346,15 @@ def open_connection(path: str) -> Iterator[apsw.Connection]:
 
 def confine(db: apsw.Connection, wanted: dict[str, frozenset[str]]) -> None:
     """Let statements read only these columns, by table, whatever the schema says."""
-    db.authorizer = _authorizer(wanted)
+
+    def allow(op: int, first: str | None, second: str | None, *_: str | None) -> int:
+        if op == apsw.SQLITE_READ:
+            columns = wanted.get(first or "")
+            is_allowed = columns is not None and (not second or second in columns or second.lower() in ROWID)
+            return apsw.SQLITE_OK if is_allowed else apsw.SQLITE_DENY
+        return apsw.SQLITE_OK if op in _ALLOWED_OPS else apsw.SQLITE_DENY
+
+    db.authorizer = allow
 
 
 def rows_of(path: str, tables: tuple[Table, ...], document: str, mark: bytes) -> Callable[[], Iterator[bytes]]:
@@ -381,19 +389,6 @@ def _has_hot_journal(path: str) -> bool:
             return any(handle.read(8))
     except OSError:
         return False
-
-
-def _authorizer(wanted: dict[str, frozenset[str]]) -> Callable[..., int]:
-    """Let statements read only the declared columns, whatever the schema says."""
-
-    def allow(op: int, first: str | None, second: str | None, *_: str | None) -> int:
-        if op == apsw.SQLITE_READ:
-            columns = wanted.get(first or "")
-            is_allowed = columns is not None and (not second or second in columns or second.lower() in ROWID)
-            return apsw.SQLITE_OK if is_allowed else apsw.SQLITE_DENY
-        return apsw.SQLITE_OK if op in _ALLOWED_OPS else apsw.SQLITE_DENY
-
-    return allow
 
 
 def _cell(kind: str, value: Any, name: str, table: Table) -> Cell:
