@@ -17,6 +17,7 @@ RENAMED = {
     "recollect.agents.kit.addresses": "recollect.agents.kit.values",
     "recollect.agents.kit.drift": "recollect.agents.kit.adapter",
     "recollect.agents.kit.edits": "recollect.agents.kit.calls",
+    "recollect.agents.kit.google_parts": "recollect.agents.kit.google_chat",
     "recollect.agents.kit.instants": "recollect.agents.kit.values",
     "recollect.agents.kit.naming": "recollect.agents.kit.names",
     "recollect.agents.kit.reading": "recollect.agents.kit.adapter",

@@ -1,7 +1,5 @@
 """The contract of an adapter. `registry` is the only list of adapters."""
 
-from __future__ import annotations
-
 from typing import Any, Protocol
 
 from recollect.model.capabilities import AgentFacts

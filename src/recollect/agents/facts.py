@@ -11,8 +11,6 @@ what this one leaves out; `kinds_but`, the kinds of events that it can't give, i
 stands for one path with each.
 """
 
-from __future__ import annotations
-
 import re
 from functools import cache
 from pathlib import Path

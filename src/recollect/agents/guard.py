@@ -1,7 +1,5 @@
 """Isolates failing adapters, and checks third-party adapters when they load."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import msgspec

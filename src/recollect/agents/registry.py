@@ -6,8 +6,6 @@ entry point in the group `recollect.agents`, whose name is the slug and whose ob
 arguments, or an instance). What cannot be loaded is in `failures`, for `recollect doctor`; it never stops the others.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence

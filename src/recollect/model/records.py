@@ -45,6 +45,16 @@ class SourceInfo(msgspec.Struct, frozen=True):
         return self.path.rsplit("/", 1)[-1]
 
     @property
+    def folders(self) -> list[str]:
+        """The folders that it lies in, the outermost first."""
+        return self.path.split("/")[:-1]
+
+    @property
+    def folder(self) -> str:
+        """The folder that it lies in, "" for the root."""
+        return self.path.rpartition("/")[0].rpartition("/")[2]
+
+    @property
     def stem(self) -> str:
         """The name without its extensions (`.jsonl`, `.jsonl.zst`, `.json`, `.txt`)."""
         name = self.name

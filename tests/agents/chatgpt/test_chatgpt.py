@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.agents.chatgpt.messages import KNOWN
-from recollect.agents.chatgpt.parse import ChatGPTAdapter
+from recollect.agents.chatgpt.parse import KNOWN, ChatGPTAdapter
 from recollect.model.events import Draft
 from recollect.model.payloads import (
     AssistantMessage,

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from recollect.agents.kit.google_parts import (
+from recollect.agents.kit.google_chat import (
     Counts,
     content_text,
     display_of,

@@ -1,7 +1,5 @@
 """Aider: parses a whole file into the events of all its chats."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple
@@ -9,20 +7,7 @@ from typing import Any, Literal, NamedTuple
 from recollect.agents.facts import facts_of
 from recollect.agents.kit.adapter import BaseState, KitAdapter, Reading, first_line_name, read_odd
 from recollect.agents.kit.names import content_sha256
-from recollect.model.payloads import (
-    AssistantMessage,
-    FileEdit,
-    Lifecycle,
-    Origin,
-    Payload,
-    Rewind,
-    SessionEnd,
-    SessionStart,
-    Thinking,
-    TokenUsage,
-    ToolResult,
-    UserMessage,
-)
+from recollect.model import payloads as kinds
 from recollect.model.records import SourceInfo
 from recollect.model.time import parse_iso
 
@@ -177,18 +162,32 @@ class Teller:
         # The time of a header is local and has no zone: read as UTC, and said to be inferred.
         self._reading.infer(at)
         if chat.started:
-            self._start(blocks)
+            # Emit the session's start, with what Aider printed before the first prompt.
+            head = blocks[0].text if blocks and blocks[0].kind == "printed" else ""
+            version, model = _VERSION.search(head), _MODEL.search(head)
+            self._model = model[1] if model else ""
+            self._cwd = _first_cwd(head)
+            start = kinds.SessionStart(cwd=self._cwd, model=self._model, tool_version=version[1] if version else "")
+            self._add(start, "start")
         for block in blocks:
             if block.kind == "user":
                 self._user(block.text)
             elif block.kind == "printed":
                 self._printed(block.text)
             else:
-                self._said(block.text)
+                # Emit an answer, and before it the thoughts that are marked in it.
+                for thought in _THOUGHT.finditer(block.text):
+                    text = (thought["tagged"] or thought["shown"] or "").strip()
+                    if text:
+                        self._add(kinds.Thinking(text), self._named("thinking"))
+                rest = _THOUGHT.sub("", block.text).strip("\n")
+                if rest.strip():
+                    self._add(kinds.AssistantMessage(rest, self._model), self._named("said"))
+                self._command = ""
         if chat.started and not chat.is_last:
-            self._add(SessionEnd("next chat"), "end")
+            self._add(kinds.SessionEnd("next chat"), "end")
 
-    def _add(self, payload: Payload, name: str, role: Any = "system") -> None:
+    def _add(self, payload: kinds.Payload, name: str, role: Any = None) -> None:
         self._reading.add(payload, role, native_id=name, session=self._session)
         self._newest = name
 
@@ -196,46 +195,26 @@ class Teller:
         number = self._counts[kind] = self._counts.get(kind, 0) + 1
         return f"{kind}/{number}"
 
-    def _start(self, blocks: list[Block]) -> None:
-        """Emit the session's start, with what Aider printed before the first prompt."""
-        head = blocks[0].text if blocks and blocks[0].kind == "printed" else ""
-        version, model = _VERSION.search(head), _MODEL.search(head)
-        self._model = model[1] if model else ""
-        self._cwd = _first_cwd(head)
-        start = SessionStart(cwd=self._cwd, model=self._model, tool_version=version[1] if version else "")
-        self._add(start, "start")
-
     def _user(self, said: str) -> None:
         prompt = "" if said == "<blank>" else said
         found = _RUN.match(prompt)
         self._command = (found[1] or "run") if found else prompt.partition(" ")[0] if prompt.startswith("/") else ""
-        origin: Origin = "human"
+        origin: kinds.Origin = "human"
         if prompt.startswith(_REFLECTED):
             origin = "injected"
         elif prompt.startswith(("/", "!")):
             origin = "command"
         if origin == "human":
             self._turns.append(_Turn(self._newest, set()))
-        self._add(UserMessage(prompt, origin), self._named("user"), "user")
-
-    def _said(self, body: str) -> None:
-        """Emit an answer, and before it the thoughts that are marked in it."""
-        for thought in _THOUGHT.finditer(body):
-            text = (thought["tagged"] or thought["shown"] or "").strip()
-            if text:
-                self._add(Thinking(text), self._named("thinking"), "assistant")
-        rest = _THOUGHT.sub("", body).strip("\n")
-        if rest.strip():
-            self._add(AssistantMessage(rest, self._model), self._named("said"), "assistant")
-        self._command = ""
+        self._add(kinds.UserMessage(prompt, origin), self._named("user"))
 
     def _printed(self, body: str) -> None:
         """Emit what Aider printed: the output of a command that was run, else a notice; and what single lines tell."""
         name = self._named("printed")
         if self._command in ("run", "test", "git", "lint"):
-            self._add(ToolResult(name=self._command, text=body), name, "tool")
+            self._add(kinds.ToolResult(name=self._command, text=body), name)
         else:
-            self._add(Lifecycle("notice", text=body), name)
+            self._add(kinds.Lifecycle("notice", text=body), name)
         if self._command == "/undo" and _UNDONE.search(body):
             self._removed.update(_REMOVED.findall(body))
             self._add(self._undone(), self._named("rewind"))
@@ -244,35 +223,35 @@ class Teller:
             model = _MODEL.search(body)
             if model and model[1] != self._model:
                 self._model = model[1]
-                self._add(Lifecycle("model", model=self._model), self._named("model"))
+                self._add(kinds.Lifecycle("model", model=self._model), self._named("model"))
             cwd = _first_cwd(body)
             if cwd and cwd != self._cwd:
                 self._cwd = cwd
-                self._add(Lifecycle("cwd", cwd=cwd), self._named("cwd"))
+                self._add(kinds.Lifecycle("cwd", cwd=cwd), self._named("cwd"))
         for line in body.split("\n"):
             self._line(line)
 
-    def _undone(self) -> Rewind:
+    def _undone(self) -> kinds.Rewind:
         """Return where `/undo` goes back to: before the last turns of which every commit is removed. A turn without
         commits was a talk, and what stands before it is not told as undone."""
         kept = ""
         while self._turns and self._turns[-1].commits and self._turns[-1].commits <= self._removed:
             kept = self._turns.pop().before
-        return Rewind(kept)
+        return kinds.Rewind(kept)
 
     def _line(self, line: str) -> None:
         applied, commit, tokens = _APPLIED.match(line), _COMMIT.match(line), _TOKENS.match(line)
         if applied:
             is_new = applied[1].startswith("Creating")
-            self._add(FileEdit(applied[2].strip(), "create" if is_new else "modify"), self._named("edit"), "tool")
+            self._add(kinds.FileEdit(applied[2].strip(), "create" if is_new else "modify"), self._named("edit"))
         elif commit:
             if self._turns and not self._command:
                 self._turns[-1].commits.add(commit[1])
-            self._add(Lifecycle("commit", text=commit[2], detail={"commit": commit[1]}), self._named("commit"))
+            self._add(kinds.Lifecycle("commit", text=commit[2], detail={"commit": commit[1]}), self._named("commit"))
         elif tokens:
             self._usage(tokens[1])
         elif _INTERRUPTED.match(line):
-            self._add(Lifecycle("interrupted", text=line), self._named("interrupted"))
+            self._add(kinds.Lifecycle("interrupted", text=line), self._named("interrupted"))
 
     def _usage(self, line: str) -> None:
         """Emit the tokens of a response, as Aider rounded them. What was sent includes what came from a cache."""
@@ -285,7 +264,7 @@ class Teller:
         cost = _COST.search(line)
         name = self._named("usage")
         key = f"{self._session or self._reading.state.session}:{name}"
-        spent = TokenUsage(
+        spent = kinds.TokenUsage(
             self._model,
             sent,
             counts.get("received", 0),
@@ -343,8 +322,6 @@ _TYPED = re.compile(r"^# (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,9})?)[ \t]*\r?
 
 
 class AiderAdapter(KitAdapter[BaseState]):
-    """The adapter of Aider."""
-
     facts = facts_of("aider")
     state_type = BaseState
 
@@ -376,7 +353,7 @@ class AiderAdapter(KitAdapter[BaseState]):
                 seen[name] = seen.get(name, 0) + 1
                 reading.infer(parse_iso(found[1]))
                 nth = f"/{seen[name]}" if seen[name] > 1 else ""
-                reading.add(Lifecycle("prompt_history", text=said), native_id=f"{name}{nth}")
+                reading.add(kinds.Lifecycle("prompt_history", text=said), native_id=f"{name}{nth}")
             rest = _TYPED.sub("", value).strip()
             if rest:
                 reading.kept("input_history", rest, native_id="rest")

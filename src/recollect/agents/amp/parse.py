@@ -1,7 +1,5 @@
 """Amp: parses a message of a thread into events. Pure; never raises on content."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 
@@ -19,22 +17,8 @@ from recollect.agents.kit.content import (
     without_opaque,
 )
 from recollect.agents.kit.names import NamingState, name_of
-from recollect.agents.kit.values import items, mapping, text, whole
-from recollect.model.payloads import (
-    AssistantMessage,
-    Compaction,
-    FileEdit,
-    Json,
-    Lifecycle,
-    Origin,
-    Part,
-    SessionStart,
-    Thinking,
-    TokenUsage,
-    ToolCall,
-    ToolResult,
-    UserMessage,
-)
+from recollect.agents.kit.values import Json, group_in, items, mapping, text, whole
+from recollect.model import payloads as kinds
 from recollect.model.records import SourceInfo
 from recollect.model.text import flatten
 from recollect.model.tools import canonical_tool
@@ -74,10 +58,8 @@ def give_call(reading: AmpReading, block: dict[str, Any], message_id: str) -> No
     """Emit a tool call, and remember it until its result comes."""
     call_id, name = reading.text(block, "id"), reading.text(block, "name")
     arguments = block.get("input")
-    call = ToolCall(call_id, name, canonical_tool(name), arguments, message_id)
-    reading.add(
-        call, "assistant", native_id=f"call:{call_id}" if call_id else name_of(reading, "call", name, arguments)
-    )
+    call = kinds.ToolCall(call_id, name, canonical_tool(name), arguments, message_id)
+    reading.add(call, native_id=f"call:{call_id}" if call_id else name_of(reading, "call", name, arguments))
     operation = _EDITORS.get(name)
     expect(reading, call_id, name, edits_of(arguments, operation) if operation else ())
 
@@ -92,7 +74,7 @@ def give_result(reading: AmpReading, block: dict[str, Any]) -> None:
         parts = reading.readable(content_parts(content), "tool_result.content.source.data")
         call = arrived(reading, call_id)
         ok = block.get("is_error") is not True
-        result = ToolResult(call_id, call.name, ok, text=content_text(content), parts=parts)
+        result = kinds.ToolResult(call_id, call.name, ok, text=content_text(content), parts=parts)
         _give(reading, result, call, "")
     reading.extra(block, _KNOWN["result"], "tool_result", native_id=f"result:{call_id}")
 
@@ -115,22 +97,22 @@ def _give_run(reading: AmpReading, run: dict[str, Any], call_id: str) -> None:
     structured = without_opaque({k: v for k, v in facts.items() if k not in known}) or None
     parts = content_parts(result)[0]
     diff = text(facts.get("diff"))
-    shown = ToolResult(call_id, call.name, ok, exit_code, body, structured, parts=parts)
+    shown = kinds.ToolResult(call_id, call.name, ok, exit_code, body, structured, parts=parts)
     _give(reading, shown, call, diff, _path_of(facts, run))
 
 
-def _give(reading: AmpReading, result: ToolResult, call: Waiting, diff: str, path: str = "") -> None:
+def _give(reading: AmpReading, result: kinds.ToolResult, call: Waiting, diff: str, path: str = "") -> None:
     call_id = result.call_id
     native_id = f"result:{call_id}" if call_id else name_of(reading, "result", result.text)
-    reading.add(result, "tool", native_id=native_id)
+    reading.add(result, native_id=native_id)
     if result.ok is not False and call.name in _EDITORS:
         give_edits(reading, _with_diff(call.edits, _FENCE.sub(r"\1", diff), path), call_id)
 
 
-def _with_diff(edits: tuple[FileEdit, ...], diff: str, path: str) -> tuple[FileEdit, ...]:
+def _with_diff(edits: tuple[kinds.FileEdit, ...], diff: str, path: str) -> tuple[kinds.FileEdit, ...]:
     """Return the edits with the diff that the run shows, where one edit lacks its texts."""
     if not edits and path:
-        edits = (FileEdit(path),)
+        edits = (kinds.FileEdit(path),)
     if not diff or len(edits) != 1 or edits[0].before is not None or edits[0].after is not None or edits[0].diff:
         return edits
     return (msgspec.structs.replace(edits[0], diff=diff),)
@@ -167,7 +149,6 @@ _STATES = frozenset(("complete", "streaming", "cancelled", "error"))
 
 
 def read_message(reading: AmpReading) -> None:
-    """Emit the events of one message."""
     message = reading.value
     role = message.get("role")
     if not isinstance(role, str) or role not in ("user", "assistant"):
@@ -191,13 +172,13 @@ def read_message(reading: AmpReading) -> None:
     kind = reading.text(state, "type")
     reading.odd_value("state.type", kind, _STATES)
     if kind == "cancelled" or message.get("interrupted") is True:
-        reading.add(Lifecycle("interrupted"), native_id=f"{name}/interrupted")
+        reading.add(kinds.Lifecycle("interrupted"), native_id=f"{name}/interrupted")
     elif kind == "error":
         detail = {k: v for k, v in state.items() if k != "type"}
-        reading.add(Lifecycle("api_error", detail=detail or None), native_id=f"{name}/error")
+        reading.add(kinds.Lifecycle("api_error", detail=detail or None), native_id=f"{name}/error")
     elapsed = reading.whole(message, "turnElapsedMs")
     if elapsed is not None:
-        reading.add(Lifecycle("turn_ended", detail={"elapsed_ms": elapsed}), native_id=f"{name}/ended")
+        reading.add(kinds.Lifecycle("turn_ended", detail={"elapsed_ms": elapsed}), native_id=f"{name}/ended")
     for field in _KEPT:
         value = message.get(field)
         if any(value.values()) if isinstance(value, dict) else value:
@@ -212,13 +193,12 @@ def _blocks(reading: AmpReading, message: dict[str, Any]) -> list[Any]:
 
 def _read_user(reading: AmpReading, message: dict[str, Any], name: str) -> None:
     said: list[str] = []
-    parts: list[Part] = []
+    parts: list[kinds.Part] = []
     for number, block in enumerate(_blocks(reading, message)):
         value = mapping(block)
         kind = value.get("type")
         if kind == "text" and value.get("hidden") is True:
-            hidden = UserMessage(reading.text(value, "text"), "injected")
-            reading.add(hidden, "user", native_id=f"{name}/hidden/{number}")
+            reading.add(kinds.UserMessage(reading.text(value, "text"), "injected"), native_id=f"{name}/hidden/{number}")
         elif kind == "text":
             said += filter(None, [reading.text(value, "text")])
             reading.extra(value, _KNOWN["text"], "text", native_id=f"{name}/{number}")
@@ -229,8 +209,8 @@ def _read_user(reading: AmpReading, message: dict[str, Any], name: str) -> None:
         else:
             reading.unknown(f"user/{kind}", without_opaque(block), native_id=f"{name}/{number}")
     if said or parts:
-        origin: Origin = "injected" if message.get("parentToolUseId") else "human"
-        reading.add(UserMessage("\n".join(said), origin, tuple(parts)), "user")
+        origin: kinds.Origin = "injected" if message.get("parentToolUseId") else "human"
+        reading.add(kinds.UserMessage("\n".join(said), origin, tuple(parts)))
 
 
 def _read_assistant(reading: AmpReading, message: dict[str, Any], name: str, usage: dict[str, Any]) -> None:
@@ -249,14 +229,14 @@ def _read_assistant(reading: AmpReading, message: dict[str, Any], name: str, usa
             if said.strip():
                 texts += 1
                 native_id = name if texts == 1 else f"{name}/text/{texts}"
-                answer = AssistantMessage(said, model, stop_reason, name)
-                reading.add(answer, "assistant", native_id=native_id)
+                answer = kinds.AssistantMessage(said, model, stop_reason, name)
+                reading.add(answer, native_id=native_id)
             reading.extra(value, _KNOWN["text"], "text", native_id=f"{name}/{number}")
         elif kind in ("thinking", "redacted_thinking"):
             thought = reading.text(value, "thinking")
             thoughts += 1
             native_id = f"{name}/thinking" if thoughts == 1 else f"{name}/thinking/{thoughts}"
-            reading.add(Thinking(thought, name, not thought), "assistant", native_id=native_id)
+            reading.add(kinds.Thinking(thought, name, not thought), native_id=native_id)
             reading.extra(without_opaque(value), _KNOWN["thinking"], "thinking", native_id=f"{name}/{number}")
         elif isinstance(kind, str) and kind in CALL_TYPES:
             give_call(reading, value, name)
@@ -264,8 +244,8 @@ def _read_assistant(reading: AmpReading, message: dict[str, Any], name: str, usa
         elif kind == "tool_result":
             give_result(reading, value)
         elif isinstance(kind, str) and kind in MEDIA_TYPES:
-            answer = AssistantMessage("", model, stop_reason, name, (_image(reading, value),))
-            reading.add(answer, "assistant", native_id=f"{name}/image/{number}")
+            answer = kinds.AssistantMessage("", model, stop_reason, name, (_image(reading, value),))
+            reading.add(answer, native_id=f"{name}/image/{number}")
         else:
             reading.unknown(f"assistant/{kind}", without_opaque(block), native_id=f"{name}/{number}")
     if usage:
@@ -273,20 +253,20 @@ def _read_assistant(reading: AmpReading, message: dict[str, Any], name: str, usa
         reading.extra(usage, _KNOWN["usage"], "usage", native_id=f"{name}/usage")
 
 
-def _image(reading: AmpReading, block: dict[str, Any]) -> Part:
+def _image(reading: AmpReading, block: dict[str, Any]) -> kinds.Part:
     part, _, is_readable = media_part(block)
     if not is_readable:
         reading.wrong("content.source.data", "bad_base64")
     return part
 
 
-def _usage(reading: AmpReading, usage: dict[str, Any], name: str) -> TokenUsage:
+def _usage(reading: AmpReading, usage: dict[str, Any], name: str) -> kinds.TokenUsage:
     """Return the tokens of one inference. Models that bill no cache writes have their whole new prompt there."""
     model = reading.text(usage, "model") or reading.now("model")
     fresh, written = reading.count(usage, "inputTokens"), reading.count(usage, "cacheCreationInputTokens")
     if model.startswith("gpt-"):
         fresh, written = fresh + written, 0
-    return TokenUsage(
+    return kinds.TokenUsage(
         model,
         fresh,
         reading.count(usage, "outputTokens"),
@@ -315,14 +295,13 @@ def read_thread(reading: AmpReading) -> None:
         reading.date(value.get("created"), "created")
         forked = text(value.get("forkedFromThreadID"))
         parent = text(value.get("mainThreadID"))
-        start = SessionStart(forked_from=forked, parent_session=parent if parent != value.get("id") else "")
+        start = kinds.SessionStart(forked_from=forked, parent_session=parent if parent != value.get("id") else "")
         reading.add(start, native_id="start")
     if "env" in value:
         _read_environment(reading, mapping(reading.mapping(value, "env").get("initial")))
     reading.entitle(reading.text(value, "title"))
     mode = reading.text(value, "agentMode")
-    if mode:
-        reading.add(Lifecycle("mode", text=mode), native_id="mode")
+    reading.note("mode", mode, native_id="mode")
     for relationship in reading.items(value, "relationships"):
         _read_relationship(reading, mapping(relationship))
     for name in _KEPT_OF_THREAD:
@@ -340,7 +319,7 @@ def _read_environment(reading: AmpReading, initial: dict[str, Any]) -> None:
     cwd = text(tree.get("uri")).removeprefix("file://")
     tags = [tag for tag in items(initial.get("tags")) if isinstance(tag, str)]
     model = next((tag.removeprefix("model:") for tag in tags if tag.startswith("model:")), "")
-    start = SessionStart(
+    start = kinds.SessionStart(
         cwd=cwd,
         repo_root=cwd if repository else "",
         git_branch=text(repository.get("ref")).removeprefix("refs/heads/"),
@@ -355,8 +334,7 @@ def _read_environment(reading: AmpReading, initial: dict[str, Any]) -> None:
     detail = {key: platform[key] for key in _PLATFORM if platform.get(key)}
     if others:
         detail["trees"] = others
-    if detail:
-        reading.add(Lifecycle("environment", detail=detail), native_id="environment")
+    reading.note("environment", detail=detail, native_id="environment")
 
 
 def _read_relationship(reading: AmpReading, value: dict[str, Any]) -> None:
@@ -369,13 +347,13 @@ def _read_relationship(reading: AmpReading, value: dict[str, Any]) -> None:
     name = f"relationship:{kind}:{other}"
     comment = text(value.get("comment"))
     if kind == "handoff" and role == "parent":
-        reading.add(SessionStart(resumed_from=other), native_id=f"{name}/start")
-        reading.add(Compaction("handoff", comment), native_id=name)
+        reading.add(kinds.SessionStart(resumed_from=other), native_id=f"{name}/start")
+        reading.add(kinds.Compaction("handoff", comment), native_id=name)
     elif kind == "fork" and role == "parent":
-        reading.add(SessionStart(forked_from=other), native_id=f"{name}/start")
+        reading.add(kinds.SessionStart(forked_from=other), native_id=f"{name}/start")
     else:
         detail = {k: v for k, v in value.items() if k not in ("comment", "type") and v not in (None, "")}
-        reading.add(Lifecycle(kind or "relationship", text=comment, detail=detail), native_id=name)
+        reading.add(kinds.Lifecycle(kind or "relationship", text=comment, detail=detail), native_id=name)
 
 
 _THREAD_ID = re.compile(rb'"id" ?: ?"(T-[0-9A-Za-z-]{1,100})"')
@@ -383,8 +361,6 @@ _START = re.compile(rb'\s*\{\s*"(?:v|id|created)" ?:')
 
 
 class AmpAdapter(KitAdapter[AmpState]):
-    """The adapter of Amp."""
-
     facts = facts_of("amp")
     state_type = AmpState
 
@@ -402,11 +378,9 @@ class AmpAdapter(KitAdapter[AmpState]):
         """See `Adapter.identify`: the id in the file's name, else the one inside."""
         if info.stem.startswith("T-"):
             return info.stem
-        found = _THREAD_ID.search(head)
-        return found[1].decode("ascii", "replace") if found else info.stem or first_line_name(head)
+        return group_in(_THREAD_ID, head) or info.stem or first_line_name(head)
 
     def read(self, reading: AmpReading) -> None:
-        """Emit the events of one record."""
         if reading.at == "messages":
             read_message(reading)
         else:

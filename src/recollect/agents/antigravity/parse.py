@@ -1,9 +1,4 @@
-"""Antigravity: parses a record into events. Pure; never raises on content.
-
-Traps are in README.md beside this file.
-"""
-
-from __future__ import annotations
+"""Antigravity: parses a record into events; README.md has its traps. Pure; never raises on content."""
 
 import re
 from collections.abc import Callable
@@ -13,19 +8,8 @@ from recollect.agents.kit import adapter as kit
 from recollect.agents.kit.adapter import KitAdapter, first_line_name, read_odd
 from recollect.agents.kit.calls import Waiting, arrived, expect, give_edits
 from recollect.agents.kit.names import NamingState, content_name, name_of, numbered, short
-from recollect.agents.kit.values import decoded_json, head_objects, items, mapping, path_of_address, text
-from recollect.model.payloads import (
-    AssistantMessage,
-    Compaction,
-    FileEdit,
-    Json,
-    Lifecycle,
-    SessionStart,
-    Thinking,
-    ToolCall,
-    ToolResult,
-    UserMessage,
-)
+from recollect.agents.kit.values import Json, decoded_json, head_objects, items, mapping, path_of_address, text
+from recollect.model import payloads as kinds
 from recollect.model.records import SourceInfo
 from recollect.model.tools import canonical_tool
 
@@ -35,8 +19,6 @@ TRANSCRIPT = "transcript"
 
 
 class AntigravityState(NamingState, frozen=True, gc=False, omit_defaults=True):
-    """State after a record."""
-
     model: str = ""
     waiting: tuple[Waiting, ...] = ()
     """Calls without a result yet, oldest first."""
@@ -84,7 +66,7 @@ def _decoded(value: Json) -> Json:
     return decoded_json(value.encode("utf-8", "replace"), value)
 
 
-def edits_of_call(name: str, arguments: Json) -> tuple[FileEdit, ...]:
+def edits_of_call(name: str, arguments: Json) -> tuple[kinds.FileEdit, ...]:
     """Return what a call will have changed if it goes well."""
     if canonical_tool(name) != "edit":
         return ()
@@ -93,37 +75,34 @@ def edits_of_call(name: str, arguments: Json) -> tuple[FileEdit, ...]:
     whole = given.get("CodeContent")
     chunks = [mapping(chunk) for chunk in items(given.get("ReplacementChunks"))] or [given]
     found = [
-        FileEdit(path, "modify", text(chunk.get("TargetContent")), text(chunk.get("ReplacementContent")))
+        kinds.FileEdit(path, "modify", text(chunk.get("TargetContent")), text(chunk.get("ReplacementContent")))
         for chunk in chunks
         if "TargetContent" in chunk or "ReplacementContent" in chunk
     ]
     if found or not path:
         return tuple(found)
-    return (FileEdit(path, "modify", after=whole if isinstance(whole, str) else None),)
+    return (kinds.FileEdit(path, "modify", after=whole if isinstance(whole, str) else None),)
 
 
 def read_result(reading: Reading, kind: str, said: str) -> None:
     """Emit a step that is a tool's result. The step's status, or how the text begins, says that it failed."""
-    call = _answered(reading, kind)
+    # The oldest waiting call that a result of this type may answer; nobody called for some steps.
+    names = RESULTS[kind]
+    waiting: tuple[Waiting, ...] = reading.now("waiting")
+    call = next((call for call in waiting if not names or call.name in names), None)
+    call = arrived(reading, call.call_id) if call is not None else Waiting("")
     first = said[:_FIRST_CHARS]
     found = _EXIT.search(first)
     code = int(found[1]) if found is not None else None
     begins_badly = _without_times(first).lower().startswith(_FAILURES)
     ok = not code and not begins_badly and text(reading.value.get("status")) not in _HIDDEN
-    payload = ToolResult(call.call_id, call.name or kind.lower(), ok, code, said)
-    reading.add(payload, "tool")
+    reading.add(kinds.ToolResult(call.call_id, call.name or kind.lower(), ok, code, said))
     if ok:
         give_edits(reading, call.edits, call.call_id)
     if "user" in first.lower() and begins_badly:
-        reading.add(Lifecycle("permission", text=first, call_id=call.call_id), native_id=f"{reading.native_id}/denied")
-
-
-def _answered(reading: Reading, kind: str) -> Waiting:
-    """Return the oldest waiting call that a result of this type may answer; a step that nobody called for has none."""
-    names = RESULTS[kind]
-    waiting: tuple[Waiting, ...] = reading.now("waiting")
-    call = next((call for call in waiting if not names or call.name in names), None)
-    return arrived(reading, call.call_id) if call is not None else Waiting("")
+        reading.add(
+            kinds.Lifecycle("permission", text=first, call_id=call.call_id), native_id=f"{reading.native_id}/denied"
+        )
 
 
 def _without_times(said: str) -> str:
@@ -148,14 +127,13 @@ _CANCELLED = ("CANCELED", "CANCELLED")
 
 
 def read_step(reading: Reading) -> None:
-    """Emit the events of one step."""
     value = reading.value
     kind, source = reading.text(value, "type"), reading.text(value, "source")
     reading.date(value.get("created_at"), "created_at")
     reading.native_id = _name(reading, kind or source)
     if not reading.now("is_started"):
         reading.set(is_started=True)
-        reading.add(SessionStart(), native_id="start")
+        reading.add(kinds.SessionStart(), native_id="start")
     reading.odd_value("step.source", source, SOURCES)
     reading.odd_value("step.status", value.get("status"), _STATUSES)
     # The first versions wrote no type.
@@ -168,10 +146,10 @@ def read_step(reading: Reading) -> None:
         reading.unknown(kind or "step")
         return
     if text(value.get("status")) in _CANCELLED:
-        reading.add(Lifecycle("interrupted"), native_id=f"{reading.native_id}/cancelled")
+        reading.add(kinds.Lifecycle("interrupted"), native_id=f"{reading.native_id}/cancelled")
     if value.get("truncated_fields"):
         detail = {"fields": value["truncated_fields"]}
-        reading.add(Lifecycle("truncated", detail=detail), native_id=f"{reading.native_id}/truncated")
+        reading.add(kinds.Lifecycle("truncated", detail=detail), native_id=f"{reading.native_id}/truncated")
     reading.extra(value, _KNOWN["record"], kind or "step")
 
 
@@ -193,50 +171,34 @@ def _read_input(reading: Reading) -> None:
     asides = [found[0] for found in _ASIDE.finditer(asked)]
     context = "\n".join(filter(None, (*asides, *(piece.strip() for piece in rest))))
     if said or not context:
-        reading.add(UserMessage(said), "user")
-    if context:
-        reading.add(UserMessage(context, "injected"), "user", native_id=f"{reading.native_id}/context")
+        reading.add(kinds.UserMessage(said))
+    reading.say(kinds.UserMessage(context, "injected"), native_id=f"{reading.native_id}/context")
     model = _MODEL.search(context)
     if model is not None:
         reading.set(model=short(model[1]))
-        reading.add(Lifecycle("model", model=model[1]), native_id=f"{reading.native_id}/model")
+        reading.add(kinds.Lifecycle("model", model=model[1]), native_id=f"{reading.native_id}/model")
 
 
 def _read_response(reading: Reading) -> None:
     value = reading.value
     thought, said = reading.text(value, "thinking"), reading.text(value, "content")
-    if thought:
-        reading.add(Thinking(thought), "assistant", native_id=f"{reading.native_id}/thinking")
-    if said:
-        reading.add(AssistantMessage(said, reading.now("model")), "assistant")
+    reading.say(kinds.Thinking(thought), native_id=f"{reading.native_id}/thinking")
+    reading.say(kinds.AssistantMessage(said, reading.now("model")))
     for number, call in enumerate(reading.items(value, "tool_calls"), 1):
         if isinstance(call, dict):
             # Emit a call; without an id of its own it is called after its step.
             name = reading.text(call, "name").removeprefix("default_api:")
             call_id = short(reading.text(call, "id")) or f"{reading.native_id}/{number}"
             arguments = decoded_arguments(call.get("args"))
-            payload = ToolCall(call_id, name, canonical_tool(name), arguments)
-            reading.add(payload, "assistant", native_id=f"call:{call_id}")
+            reading.add(kinds.ToolCall(call_id, name, canonical_tool(name), arguments), native_id=f"call:{call_id}")
             expect(reading, call_id, name, edits_of_call(name, arguments))
             reading.extra(call, _KNOWN["call"], "tool_call", native_id=f"call:{call_id}")
         else:
             reading.unknown("tool_call", call, native_id=f"{reading.native_id}/call/{number}")
 
 
-def _read_checkpoint(reading: Reading) -> None:
-    reading.add(Compaction(summary=reading.text(reading.value, "content")))
-
-
 def _read_notice(reading: Reading) -> None:
-    reading.add(UserMessage(reading.text(reading.value, "content"), "injected"), "user")
-
-
-def _read_history(reading: Reading) -> None:
-    reading.add(Lifecycle("conversation_history", text=reading.text(reading.value, "content")))
-
-
-def _read_error(reading: Reading) -> None:
-    reading.add(Lifecycle("api_error", text=reading.text(reading.value, "content")))
+    reading.add(kinds.UserMessage(reading.text(reading.value, "content"), "injected"))
 
 
 _READERS: dict[str, Callable[[Reading], None]] = {
@@ -244,12 +206,16 @@ _READERS: dict[str, Callable[[Reading], None]] = {
     "USER_EXPLICIT": _read_input,
     "PLANNER_RESPONSE": _read_response,
     "MODEL": _read_response,
-    "CHECKPOINT": _read_checkpoint,
-    "CONVERSATION_HISTORY": _read_history,
+    "CHECKPOINT": lambda reading: reading.add(kinds.Compaction(summary=reading.text(reading.value, "content"))),
+    "CONVERSATION_HISTORY": lambda reading: reading.add(
+        kinds.Lifecycle("conversation_history", text=reading.text(reading.value, "content"))
+    ),
     "SYSTEM_MESSAGE": _read_notice,
     "EPHEMERAL_MESSAGE": _read_notice,
     "SYSTEM": _read_notice,
-    "ERROR_MESSAGE": _read_error,
+    "ERROR_MESSAGE": lambda reading: reading.add(
+        kinds.Lifecycle("api_error", text=reading.text(reading.value, "content"))
+    ),
 }
 
 
@@ -258,8 +224,6 @@ _MAX_LINES = 10
 
 
 class AntigravityAdapter(KitAdapter[AntigravityState]):
-    """The adapter of Antigravity."""
-
     facts = facts_of("antigravity")
     state_type = AntigravityState
 
@@ -274,17 +238,15 @@ class AntigravityAdapter(KitAdapter[AntigravityState]):
         """See `Adapter.identify`: the conversation's folder in the brain. Prompts name theirs line by line."""
         if info.role == HISTORY:
             return HISTORY
-        folders = info.path.split("/")[:-1]
+        folders = info.folders
         after = folders[folders.index(_BRAIN) + 1 :] if _BRAIN in folders else []
         return (after[0] if after else info.stem) or first_line_name(head)
 
     def read(self, reading: Reading) -> None:
-        """Emit the events of one record, by the kind of source."""
         value = reading.record.value
         if reading.state.role == PLAN and isinstance(value, str):
             name = reading.state.name
-            payload = Lifecycle("plan", text=value, detail={"file": name})
-            reading.add(payload, native_id=f"plan:{short(name)}")
+            reading.add(kinds.Lifecycle("plan", text=value, detail={"file": name}), native_id=f"plan:{short(name)}")
         elif not isinstance(value, dict):
             read_odd(reading)
         elif reading.state.role == HISTORY:
@@ -303,8 +265,6 @@ def _read_prompt(reading: Reading) -> None:
     if not session or not said:
         reading.kept("prompt", native_id=name)
         return
-    if workspace:
-        cwd = Lifecycle("cwd", cwd=workspace)
-        reading.add(cwd, native_id=f"history:cwd:{workspace}", session=session)
-    reading.add(UserMessage(said), "user", native_id=name, session=session)
+    reading.note("cwd", cwd=workspace, native_id=f"history:cwd:{workspace}", session=session)
+    reading.add(kinds.UserMessage(said), native_id=name, session=session)
     reading.extra(value, _KNOWN["history"], "history", native_id=name)

@@ -1,7 +1,5 @@
 """Parses the two conversation records: the model's messages with its tool calls, and the user's with results."""
 
-from __future__ import annotations
-
 import re
 from typing import Any, NamedTuple
 
@@ -19,19 +17,7 @@ from recollect.agents.kit.content import (
     without_opaque,
 )
 from recollect.agents.kit.values import items, mapping, text, word_set
-from recollect.model.payloads import (
-    AssistantMessage,
-    Compaction,
-    Lifecycle,
-    Origin,
-    Part,
-    Rewind,
-    Thinking,
-    ToolCall,
-    ToolResult,
-    Unknown,
-    UserMessage,
-)
+from recollect.model import payloads as kinds
 from recollect.model.text import flatten
 from recollect.model.tools import canonical_tool
 
@@ -44,17 +30,9 @@ _PREFIX = re.compile(r"\s*<(system-reminder|ide_[a-z_]+|new-diagnostics|local-co
 _SUFFIXES = ("system-reminder", "ide_opened_file", "ide_selection", "ide_diagnostics", "new-diagnostics")
 _SUFFIX_ENDS = tuple(f"</{tag}>" for tag in _SUFFIXES)
 _INJECTED_TAGS = (
-    "<system-reminder>",
-    "<local-command-",
-    "<task-notification>",
-    "<bash-stdout>",
-    "<bash-stderr>",
-    "<ide_",
-    "<teammate-message",
-    "<user-prompt-submit-hook>",
-    "<post-tool-use-hook>",
-    "<session-start-hook>",
-)
+    "<system-reminder>", "<local-command-", "<task-notification>", "<bash-stdout>", "<bash-stderr>", "<ide_",
+    "<teammate-message", "<user-prompt-submit-hook>", "<post-tool-use-hook>", "<session-start-hook>",
+)  # fmt: skip
 _INJECTED_STARTS = ("Stop hook feedback:", "Caveat:")
 _COMMAND_TAGS = ("<command-name>", "<command-message>", "<command-args>")
 _TYPED_TAGS = {"<bash-input>": "!", "<user-memory-input>": "#"}
@@ -70,7 +48,7 @@ class Pieces(NamedTuple):
 
     injected: str
     text: str
-    origin: Origin
+    origin: kinds.Origin
 
 
 def split_prompt(text: str) -> Pieces:
@@ -129,7 +107,7 @@ def _cut(text: str, tag: str) -> tuple[str, str]:
 def read_user_content(reading: Reading, content: Any) -> None:
     """Emit the events of a user record's text and images: what the harness wrote first, then what the person wrote."""
     texts: list[str] = []
-    parts: list[Part] = []
+    parts: list[kinds.Part] = []
     if isinstance(content, str):
         texts.append(content)
     else:
@@ -138,16 +116,16 @@ def read_user_content(reading: Reading, content: Any) -> None:
             _take_block(reading, block, texts, parts)
     record = reading.record
     if record.get("isCompactSummary") is True:
-        reading.add(Compaction(summary="\n".join(texts), continues_at=reading.native_id or ""))
+        reading.add(kinds.Compaction(summary="\n".join(texts), continues_at=reading.native_id or ""))
         return
     forced = _forced_origin(reading)
     if forced == "injected":
-        reading.add(UserMessage("\n".join(texts), "injected", tuple(parts)), "user")
+        reading.add(kinds.UserMessage("\n".join(texts), "injected", tuple(parts)))
         return
     _add_texts(reading, texts, tuple(parts), forced)
 
 
-def _take_block(reading: Reading, block: Any, texts: list[str], parts: list[Part]) -> None:
+def _take_block(reading: Reading, block: Any, texts: list[str], parts: list[kinds.Part]) -> None:
     kind = block.get("type") if isinstance(block, dict) else None
     if kind in ("image", "document"):
         part, said, is_readable = media_part(block)
@@ -166,7 +144,7 @@ def _take_block(reading: Reading, block: Any, texts: list[str], parts: list[Part
             texts.append(said)
 
 
-def _forced_origin(reading: Reading) -> Origin | None:
+def _forced_origin(reading: Reading) -> kinds.Origin | None:
     """Return the origin that the record's own fields state, if they do."""
     record = reading.record
     if record.get("isMeta") is True or (reading.is_sidechain and reading.state.role != "subagent"):
@@ -180,13 +158,13 @@ def _forced_origin(reading: Reading) -> Origin | None:
     return "queued" if source == "queued" else None
 
 
-def _add_texts(reading: Reading, texts: list[str], parts: tuple[Part, ...], origin: Origin | None) -> None:
+def _add_texts(reading: Reading, texts: list[str], parts: tuple[kinds.Part, ...], origin: kinds.Origin | None) -> None:
     injected: list[str] = []
     said: list[str] = []
     is_command = False
     for whole_text in texts:
         if whole_text.startswith(_INTERRUPTED):
-            reading.add(Lifecycle("interrupted", text=whole_text))
+            reading.add(kinds.Lifecycle("interrupted", text=whole_text))
             continue
         pieces = split_prompt(whole_text)
         if pieces.injected:
@@ -195,10 +173,10 @@ def _add_texts(reading: Reading, texts: list[str], parts: tuple[Part, ...], orig
             said.append(pieces.text)
             is_command = is_command or pieces.origin == "command"
     if injected or not (said or parts or reading.events):
-        reading.add(UserMessage("\n".join(injected), "injected"), "user")
+        reading.add(kinds.UserMessage("\n".join(injected), "injected"))
     if said or parts:
         text = "\n".join(said)
-        reading.add(UserMessage(text, "command" if is_command else origin or "human", parts), "user")
+        reading.add(kinds.UserMessage(text, "command" if is_command else origin or "human", parts))
         if is_command:
             add_rename(reading, text)
 
@@ -206,13 +184,13 @@ def _add_texts(reading: Reading, texts: list[str], parts: tuple[Part, ...], orig
 def add_rename(reading: Reading, command: str) -> None:
     """Emit a title where a command is `/rename TITLE`."""
     if command.startswith("/rename "):
-        reading.add(Lifecycle("title", title=command.removeprefix("/rename ").strip()))
+        reading.add(kinds.Lifecycle("title", title=command.removeprefix("/rename ").strip()))
 
 
 def read_queued(reading: Reading, attachment: dict[str, Any]) -> None:
     """Emit a prompt typed while the agent worked; only an attachment holds it. Evidence: trap 5."""
     prompt = attachment.get("prompt")
-    parts: list[Part] = []
+    parts: list[kinds.Part] = []
     texts: list[str] = []
     for block in prompt if isinstance(prompt, list) else ():
         _take_block(reading, block, texts, parts)
@@ -224,13 +202,13 @@ def read_queued(reading: Reading, attachment: dict[str, Any]) -> None:
     note_fields(reading.drift, attachment, _KNOWN["queued"], "queued_command")
     is_notice = attachment.get("commandMode") == "task-notification" or attachment.get("isMeta") is True
     if is_notice or (isinstance(kind, str) and kind not in ("human", "")):
-        reading.add(UserMessage(text, "injected", tuple(parts)), "user")
+        reading.add(kinds.UserMessage(text, "injected", tuple(parts)))
         return
     pieces = split_prompt(text)
     if pieces.injected:
-        reading.add(UserMessage(pieces.injected, "injected"), "user")
+        reading.add(kinds.UserMessage(pieces.injected, "injected"))
     if pieces.text or parts or not pieces.injected:
-        reading.add(UserMessage(pieces.text, "queued", tuple(parts)), "user")
+        reading.add(kinds.UserMessage(pieces.text, "queued", tuple(parts)))
 
 
 _PROMPTS = ("human", "queued")
@@ -252,7 +230,7 @@ def read_user(reading: Reading) -> None:
     _see_turn(reading)
     plan = reading.record.get("planContent")
     if isinstance(plan, str) and plan:
-        reading.add(Lifecycle("plan", text=plan))
+        reading.add(kinds.Lifecycle("plan", text=plan))
 
 
 def _content(reading: Reading) -> Any:
@@ -282,19 +260,19 @@ def _see_turn(reading: Reading) -> None:
     if earlier is not None:
         if reading.turns[earlier].child == turn.child or is_next:
             return
-        rewind, kept = Rewind(reading.turns[earlier].before or parent, len(reading.turns) - earlier), earlier
+        rewind, kept = kinds.Rewind(reading.turns[earlier].before or parent, len(reading.turns) - earlier), earlier
     else:
         left = next((one for one in reading.left if one.leaf == mark(parent[-MAX_NAME:])), None)
         if left is None or is_next:
             reading.remember_turn(turn)
             return
-        rewind, kept = Rewind(left.newest), len(reading.turns)
+        rewind, kept = kinds.Rewind(left.newest), len(reading.turns)
     reading.leave_branch()
     reading.remember_turn(Turn(turn.parent, turn.child, reading.add_rewind(rewind)), since=kept)
 
 
 def _is_turn(reading: Reading) -> bool:
-    return any(isinstance(e.payload, UserMessage) and e.payload.origin in _PROMPTS for e in reading.events)
+    return any(isinstance(e.payload, kinds.UserMessage) and e.payload.origin in _PROMPTS for e in reading.events)
 
 
 def read_assistant(reading: Reading) -> None:
@@ -305,10 +283,10 @@ def read_assistant(reading: Reading) -> None:
     model = reading.text(message, "model")
     content = message.get("content")
     if record.get("isCompactSummary") is True:
-        reading.add(Compaction(summary=content_text(content), continues_at=reading.native_id or ""))
+        reading.add(kinds.Compaction(summary=content_text(content), continues_at=reading.native_id or ""))
     elif record.get("isApiErrorMessage") is True:
         error = {k: record[k] for k in ("error", "apiErrorStatus", "errorDetails") if record.get(k)}
-        reading.add(Lifecycle("api_error", text=content_text(content), detail=error or None))
+        reading.add(kinds.Lifecycle("api_error", text=content_text(content), detail=error or None))
     else:
         _read_reply(reading, content, message, message_id=message_id, model="" if model == SYNTHETIC else model)
     read_usage(reading, message, message_id, model)
@@ -329,12 +307,12 @@ def _read_reply(reading: Reading, content: Any, message: dict[str, Any], *, mess
             if body is not said:
                 reading.wrong("text")
             place = reading.superseded(message_id, "text", body) if body else None
-            reading.add(AssistantMessage(body, model, stop_reason, message_id), "assistant", replaces=place)
+            reading.add(kinds.AssistantMessage(body, model, stop_reason, message_id), replaces=place)
         elif kind == "thinking":
             thought = reading.text(block, "thinking")
             place = reading.superseded(message_id, "thinking", thought) if thought else None
             is_encrypted = not thought and bool(block.get("signature"))
-            reading.add(Thinking(thought, message_id, is_encrypted), "assistant", replaces=place)
+            reading.add(kinds.Thinking(thought, message_id, is_encrypted), replaces=place)
         elif isinstance(kind, str) and kind in CALL_TYPES:
             _read_call(reading, block, message_id)
         else:
@@ -348,37 +326,34 @@ def _read_call(reading: Reading, block: dict[str, Any], message_id: str) -> None
     name = reading.text(block, "name")
     place = reading.superseded(message_id, call_id, "") if call_id else None
     reading.remember_call(call_id, name)
-    reading.add(
-        ToolCall(call_id, name, canonical_tool(name), block.get("input"), message_id), "assistant", replaces=place
-    )
+    reading.add(kinds.ToolCall(call_id, name, canonical_tool(name), block.get("input"), message_id), replaces=place)
 
 
 def _read_other(reading: Reading, block: Any, message: dict[str, Any], *, message_id: str, model: str) -> None:
     """Emit the event of a rarer block: redacted thinking, media, a server tool's result, or an unknown one."""
     kind = block.get("type") if isinstance(block, dict) else None
     if kind == "redacted_thinking":
-        reading.add(Thinking("", message_id, is_encrypted=True), "assistant")
+        reading.add(kinds.Thinking("", message_id, is_encrypted=True))
     elif isinstance(kind, str) and kind in MEDIA_TYPES:
         part, said, is_readable = media_part(block)
         if not is_readable:
             reading.wrong("content.source.data", "bad_base64")
         stop_reason = text(message.get("stop_reason"))
-        reading.add(AssistantMessage(said, model, stop_reason, message_id, (part,)), "assistant")
+        reading.add(kinds.AssistantMessage(said, model, stop_reason, message_id, (part,)))
     elif isinstance(kind, str) and kind.endswith("_tool_result"):
         call_id = reading.text(block, "tool_use_id")
         content = block.get("content")
         failed = block.get("is_error") is True or "error_code" in mapping(content)
         reading.add(
-            ToolResult(
+            kinds.ToolResult(
                 call_id=call_id,
                 name=reading.called(call_id),
                 ok=not failed,
                 text=content_text(without_opaque(content)),
                 parts=content_parts(content)[0],
-            ),
-            "tool",
+            )
         )
     else:
         name = f"assistant/{text(kind) or type(block).__name__}"
         note_type(reading.drift, name)
-        reading.add(Unknown(name, block_text(block)), "assistant")
+        reading.add(kinds.Unknown(name, block_text(block)), "assistant")

@@ -5,15 +5,12 @@ the memory is: it finds the program on the PATH, and the memory's home as the pr
 installed, every hook ends well and does nothing.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from typing import Any
 
 from recollect.agents.install.contract import HookEvent, Hooks, Program, spool_line
-from recollect.agents.install.described import installs
-from recollect.agents.install.shapes import NAME, skill_text
+from recollect.agents.install.described import NAME, installs, skill_text
 from recollect.model.own import SERVER
 from recollect.paths import HOME_VARIABLE
 

@@ -4,8 +4,6 @@ Every string that a person might look for ends up in some event's text; records 
 with all their text. Evidence: format notes: Claude Code, "known record types".
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
@@ -120,7 +118,7 @@ def _read_local_command(reading: Reading) -> None:
     said = content_text(reading.record.get("content"))
     if "<command-name>" in said[:MAX_NAME]:
         command, leftover = command_line(said)
-        reading.add(UserMessage(command, "command"), "user")
+        reading.add(UserMessage(command, "command"))
         add_rename(reading, command)
         if leftover:
             reading.add(Lifecycle("command_output", text=leftover))

@@ -5,8 +5,6 @@ of the call's own arguments is left out, so that no text is indexed twice.
 Evidence: format notes: Claude Code, "how things are represented", trap 9.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Any, Literal
 
@@ -42,11 +40,11 @@ def read_tool_results(reading: Reading, blocks: list[dict[str, Any]]) -> None:
     for i, block in enumerate(blocks):
         own = extra if i == 0 else None
         result = _result(reading, block, own)
-        reading.add(result, "tool")
+        reading.add(result)
         if isinstance(own, dict) and result.ok is not False:
             edit = _edit(reading, own, result.call_id)
             if edit is not None:
-                reading.add(edit, "tool")
+                reading.add(edit)
 
 
 def _result(reading: Reading, block: dict[str, Any], extra: Json) -> ToolResult:
@@ -67,7 +65,7 @@ def _result(reading: Reading, block: dict[str, Any], extra: Json) -> ToolResult:
     if isinstance(extra, dict):
         facts = extra
         if not body:
-            body = _streams(extra)
+            body = "\n".join(s for s in (text(extra.get("stdout")), text(extra.get("stderr"))) if s)
         if not parts:
             parts = _file_image(extra)
         structured = _beyond(extra, body)
@@ -131,10 +129,6 @@ def _duration_ms(extra: dict[str, Any]) -> int | None:
         if isinstance(value, int | float) and not isinstance(value, bool):
             return whole(float(round(value * factor))) if abs(value) < 1e15 else None
     return None
-
-
-def _streams(extra: dict[str, Any]) -> str:
-    return "\n".join(s for s in (text(extra.get("stdout")), text(extra.get("stderr"))) if s)
 
 
 def _file_image(extra: dict[str, Any]) -> tuple[Part, ...]:

@@ -3,8 +3,6 @@
 The state is bounded whatever the length of a transcript: see the limits below. All texts in it are short marks.
 """
 
-from __future__ import annotations
-
 import hashlib
 from typing import Annotated, Any
 from zlib import crc32
@@ -12,7 +10,7 @@ from zlib import crc32
 import msgspec
 
 from recollect.agents.facts import known_fields
-from recollect.agents.kit.adapter import FieldReader, note_fields
+from recollect.agents.kit.adapter import FieldReader, note_fields, role_of
 from recollect.agents.kit.values import instant, number
 from recollect.model.events import Draft, Role, TsQuality
 from recollect.model.payloads import Payload, Rewind, TokenUsage
@@ -164,7 +162,7 @@ class Reading(FieldReader):
     def add(
         self,
         payload: Payload,
-        role: Role = "system",
+        role: Role | None = None,
         *,
         replaces: tuple[str, int] | None = None,
         session: str | None = None,
@@ -173,7 +171,7 @@ class Reading(FieldReader):
         self.events.append(
             Draft(
                 payload,
-                role,
+                role or role_of(payload),
                 self.ts,
                 self.ts_quality,
                 self.native_id,
@@ -253,7 +251,6 @@ class Reading(FieldReader):
             self.left = (*self.left, Branch(mark(self.state.leaf), self.state.newest))[-MAX_LEFT:]
 
     def finish(self) -> Parsed[ClaudeState]:
-        """Return everything this record gave and the state after it."""
         before = self.state
         after = ClaudeState(
             before.session,

@@ -1,29 +1,17 @@
 """Claude.ai: parses a conversation into events. Pure; never raises on content."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import msgspec
 
-from recollect.agents.facts import facts_of, known_fields
+from recollect.agents.facts import facts_of, known_by_type, known_fields
 from recollect.agents.kit.adapter import BaseState, Reading, read_odd
 from recollect.agents.kit.calls import edits_asked
 from recollect.agents.kit.content import base64_part, media_part, without_opaque
 from recollect.agents.kit.exports import ExportAdapter, Tree, conversation_of, first_element, read_tree, stamp
 from recollect.agents.kit.names import content_sha256
 from recollect.agents.kit.values import decoded_json, items, mapping, text, whole
-from recollect.model.payloads import (
-    AssistantMessage,
-    FileEdit,
-    Lifecycle,
-    Part,
-    SessionStart,
-    Thinking,
-    ToolCall,
-    ToolResult,
-    UserMessage,
-)
+from recollect.model import payloads as kinds
 from recollect.model.text import flatten
 from recollect.model.tools import canonical_tool
 
@@ -61,19 +49,21 @@ def result_text(content: Any) -> str:
     return "\n".join(line for line in lines if line)
 
 
-def parts_of_result(content: Any) -> tuple[Part, ...]:
+def parts_of_result(content: Any) -> tuple[kinds.Part, ...]:
     """Return the pictures, documents and files that a result holds."""
-    parts: list[Part] = []
+    parts: list[kinds.Part] = []
     for one in map(mapping, items(content)):
         kind = text(one.get("type"))
         if kind in _MEDIA and isinstance(one.get("source"), dict):
             parts.append(media_part(one)[0])
         elif kind in _MEDIA:
             mime = text(one.get("mime_type")) or text(one.get("mimeType"))
-            part = base64_part(kind, mime, one.get("data"))[0] if "data" in one else Part(kind, media_type=mime)
-            parts.append(part if part.path else Part(kind, part.sha256, mime, part.bytes, text(one.get("file_uuid"))))
+            part = base64_part(kind, mime, one.get("data"))[0] if "data" in one else kinds.Part(kind, media_type=mime)
+            parts.append(
+                part if part.path else kinds.Part(kind, part.sha256, mime, part.bytes, text(one.get("file_uuid")))
+            )
         elif kind == "local_resource":
-            parts.append(Part("file", media_type=text(one.get("mime_type")), path=text(one.get("file_path"))))
+            parts.append(kinds.Part("file", media_type=text(one.get("mime_type")), path=text(one.get("file_path"))))
     return tuple(parts)
 
 
@@ -85,17 +75,17 @@ def exit_code_of(words: str) -> int | None:
     return next((whole(found[name]) for name in _NAMES if name in found), None)
 
 
-def edits_of(call: PendingCall) -> list[FileEdit]:
+def edits_of(call: PendingCall) -> list[kinds.FileEdit]:
     """Return the edits of a call that succeeded: of a file in the sandbox, or of an artifact under its title or id."""
     asked = call.arguments
     if call.name == _ARTIFACTS:
         path = text(asked.get("title")) or text(asked.get("id"))
         if text(asked.get("command")) == "update":
-            return [FileEdit(path, "modify", _text(asked, "old_str"), _text(asked, "new_str"))]
+            return [kinds.FileEdit(path, "modify", _text(asked, "old_str"), _text(asked, "new_str"))]
         content = _text(asked, "content")
         if content is None:
             return []
-        return [FileEdit(path, "create" if text(asked.get("command")) == "create" else "modify", after=content)]
+        return [kinds.FileEdit(path, "create" if text(asked.get("command")) == "create" else "modify", after=content)]
     found = edits_asked(call.name, asked)
     if call.name in _CREATE:
         return [msgspec.structs.replace(edit, operation="create") for edit in found]
@@ -113,29 +103,7 @@ _KNOWN = known_fields("claudeai")
 _SENDERS = frozenset(("human", "assistant"))
 _STOPPED = frozenset(("user_canceled", "user_cancelled"))
 _BLOCK = frozenset(("type", "start_timestamp", "stop_timestamp", "flags", "alternative_display_type", "uuid"))
-_BLOCKS: dict[str, frozenset[str]] = {
-    "text": _BLOCK | {"text", "citations"},
-    "connector_text": _BLOCK | {"connector_text", "citations", "text"},
-    "voice_note": _BLOCK | {"text", "title"},
-    "thinking": _BLOCK | {"thinking", "summaries", "cut_off", "truncated", "signature", "hidden", "thinking_hidden"},
-    "tool_use": _BLOCK
-    | set(
-        """id name input message integration_name integration_icon_url icon_name context display_content
-        approval_options approval_key approval_key_legacy is_mcp_app mcp_server_url hidden_in_chat tool_identifier
-        partial_json""".split()
-    ),
-    "tool_result": _BLOCK
-    | set(
-        """tool_use_id name content is_error structured_content meta message integration_name integration_icon_url
-        icon_name display_content hidden_in_chat mcp_server_url is_mcp_app tool_identifier""".split()
-    ),
-    "image": _BLOCK | {"source", "file_uuid", "title"},
-    "document": _BLOCK | {"source", "file_uuid", "title"},
-    "injected_prompt_block": _BLOCK
-    | {"prompt", "injection_source", "initial_turn_only", "skip_on_truncated_continuation"},
-    "token_budget": _BLOCK | {"remaining", "total", "token_budget"},
-    "flag": _BLOCK | {"flag", "helpline"},
-}
+_BLOCKS = {kind: _BLOCK | fields for kind, fields in known_by_type("claudeai", "block").items()}
 _MAX_WAITING = 4096
 
 
@@ -165,7 +133,6 @@ class Talk:
 
 
 def read_message(reading: Reading[BaseState], name: str, talk: Talk) -> None:
-    """Emit one message."""
     message = talk.messages[name]
     stamp(reading, message.get("created_at"), "created_at")
     sender = text(message.get("sender"))
@@ -177,7 +144,7 @@ def read_message(reading: Reading[BaseState], name: str, talk: Talk) -> None:
     else:
         reading.unknown(f"message/{sender or 'sender'}", without_opaque(message), native_id=name)
     if text(message.get("stop_reason")) in _STOPPED:
-        reading.add(Lifecycle("interrupted", text="the user stopped the answer"), native_id=f"{name}/interrupted")
+        reading.add(kinds.Lifecycle("interrupted", text="the user stopped the answer"), native_id=f"{name}/interrupted")
     reading.odd_value("message.sender", sender, _SENDERS)
     reading.extra(message, _KNOWN["message"], "message", native_id=name)
 
@@ -185,7 +152,7 @@ def read_message(reading: Reading[BaseState], name: str, talk: Talk) -> None:
 def _read_human(reading: Reading[BaseState], name: str, message: dict[str, Any], blocks: list[Any]) -> None:
     """Emit a prompt as one event, with its files; the text of a file is none of the user's words."""
     said: list[str] = []
-    parts: list[Part] = []
+    parts: list[kinds.Part] = []
     begun = len(reading.events)
     for n, block in enumerate(blocks, 1):
         one = mapping(block)
@@ -201,21 +168,20 @@ def _read_human(reading: Reading[BaseState], name: str, message: dict[str, Any],
     del reading.events[begun:]
     words = "\n".join(line for line in said if line) or text(message.get("text"))
     asides = _files(reading, name, message, parts)
-    if words or parts:
-        reading.add(UserMessage(words, parts=tuple(parts)), "user", native_id=name)
+    reading.say(kinds.UserMessage(words, parts=tuple(parts)), native_id=name)
     for number, (part, extracted) in enumerate(asides, 1):
-        reading.add(UserMessage(extracted, "injected", (part,)), "user", native_id=f"{name}/attachment/{number}")
+        reading.add(kinds.UserMessage(extracted, "injected", (part,)), native_id=f"{name}/attachment/{number}")
     reading.events += after
 
 
 def _files(
-    reading: Reading[BaseState], name: str, message: dict[str, Any], parts: list[Part]
-) -> list[tuple[Part, str]]:
+    reading: Reading[BaseState], name: str, message: dict[str, Any], parts: list[kinds.Part]
+) -> list[tuple[kinds.Part, str]]:
     """Add the files of a message to its parts, each once, and return those whose text was extracted."""
-    asides: list[tuple[Part, str]] = []
+    asides: list[tuple[kinds.Part, str]] = []
     names: set[str] = set()
     for one in map(mapping, reading.items(message, "attachments")):
-        part = Part(
+        part = kinds.Part(
             type="attachment",
             media_type=text(one.get("file_type")),
             bytes=max(0, whole(one.get("file_size")) or 0),
@@ -233,7 +199,7 @@ def _files(
             if path not in names:  # an attachment is listed among the files again
                 names.add(path)
                 size = max(0, whole(one.get("size_bytes")) or 0)
-                parts.append(Part("file", bytes=size, path=path, url=text(one.get("file_uuid"))))
+                parts.append(kinds.Part("file", bytes=size, path=path, url=text(one.get("file_uuid"))))
             reading.extra(one, _KNOWN["file"], "file", native_id=name)
     for source in items(message.get("sync_sources")):
         reading.kept("sync_source", source, native_id=f"{name}/sync")
@@ -267,16 +233,16 @@ class _Answer:
         stamp(reading, written, "created_at")
         alone = text(message.get("text"))
         if not blocks and alone:
-            reading.add(self._said(alone), "assistant", native_id=self._named(""))
-        parts: list[Part] = []
+            reading.add(self._said(alone), native_id=self._named(""))
+        parts: list[kinds.Part] = []
         for part, extracted in _files(reading, self._name, message, parts):
-            reading.add(UserMessage(extracted, "injected", (part,)), "user", native_id=self._named("attachment"))
+            reading.add(kinds.UserMessage(extracted, "injected", (part,)), native_id=self._named("attachment"))
         if parts:
-            reading.add(self._said("", tuple(parts)), "assistant", native_id=self._named("files"))
+            reading.add(self._said("", tuple(parts)), native_id=self._named("files"))
 
-    def _said(self, words: str, parts: tuple[Part, ...] = ()) -> AssistantMessage:
+    def _said(self, words: str, parts: tuple[kinds.Part, ...] = ()) -> kinds.AssistantMessage:
         stop = text(self._talk.messages[self._name].get("stop_reason"))
-        return AssistantMessage(words, stop_reason=stop, message_id=self._name, parts=parts)
+        return kinds.AssistantMessage(words, stop_reason=stop, message_id=self._name, parts=parts)
 
     def _block(self, block: Any, one: dict[str, Any]) -> None:
         reading = self._reading
@@ -286,39 +252,34 @@ class _Answer:
             words = text(one.get("text")) or text(one.get("connector_text"))
             if words:
                 name = self._named("")
-                reading.add(self._said(words), "assistant", native_id=name)
+                reading.add(self._said(words), native_id=name)
             if one.get("citations"):
                 detail = without_opaque(one["citations"])
-                reading.add(Lifecycle("references", detail=detail), native_id=self._named("references"))
+                reading.add(kinds.Lifecycle("references", detail=detail), native_id=self._named("references"))
         elif kind == "thinking":
             name = self._named("thinking")
             thought = text(one.get("thinking")) or _summaries(one)
             is_hidden = not thought and bool(one.get("signature") or one.get("thinking_hidden"))
-            if thought or is_hidden:
-                reading.add(Thinking(thought, self._name, is_hidden), "assistant", native_id=name)
+            reading.say(kinds.Thinking(thought, self._name, is_hidden), native_id=name)
         elif kind == "tool_use":
-            name = self._call(one)
+            tool = text(one.get("name"))
+            call_id = text(one.get("id")) or self._named("call")
+            asked = one.get("input")
+            self._talk.ask(PendingCall(call_id, tool, mapping(asked)))
+            canonical = canonical_tool(tool)
+            if canonical == "other" and text(one.get("mcp_server_url")):
+                canonical = "mcp"
+            self._reading.add(kinds.ToolCall(call_id, tool, canonical, asked, self._name), native_id=f"call:{call_id}")
+            name = f"call:{call_id}"
         elif kind == "tool_result":
             name = self._result(one)
         elif kind in ("image", "document"):
             name = self._named("media")
-            reading.add(self._said("", (_media(one),)), "assistant", native_id=name)
+            reading.add(self._said("", (_media(one),)), native_id=name)
         else:
             name = self._named("block")
             _read_other(reading, name, block)
         _read_extra(reading, name, one)
-
-    def _call(self, one: dict[str, Any]) -> str:
-        tool = text(one.get("name"))
-        call_id = text(one.get("id")) or self._named("call")
-        asked = one.get("input")
-        self._talk.ask(PendingCall(call_id, tool, mapping(asked)))
-        canonical = canonical_tool(tool)
-        if canonical == "other" and text(one.get("mcp_server_url")):
-            canonical = "mcp"
-        call = ToolCall(call_id, tool, canonical, asked, self._name)
-        self._reading.add(call, "assistant", native_id=f"call:{call_id}")
-        return f"call:{call_id}"
 
     def _result(self, one: dict[str, Any]) -> str:
         reading = self._reading
@@ -331,8 +292,8 @@ class _Answer:
         ok = not is_error and not code if isinstance(is_error, bool) else None
         if call is not None and ok is not False:
             for n, edit in enumerate(edits_of(call), 1):
-                reading.add(_with_call(edit, call_id), "tool", native_id=f"edit:{call_id}:{n}")
-        result = ToolResult(
+                reading.add(_with_call(edit, call_id), native_id=f"edit:{call_id}:{n}")
+        result = kinds.ToolResult(
             call_id=call_id,
             name=tool or (call.name if call else ""),
             ok=ok,
@@ -341,21 +302,25 @@ class _Answer:
             structured=without_opaque(one.get("structured_content")) or None,
             parts=parts_of_result(one.get("content")),
         )
-        reading.add(result, "tool", native_id=f"result:{call_id}")
+        reading.add(result, native_id=f"result:{call_id}")
         return f"result:{call_id}"
 
 
-def _with_call(edit: FileEdit, call_id: str) -> FileEdit:
-    return FileEdit(edit.path, edit.operation, edit.before, edit.after, call_id=call_id)
+def _with_call(edit: kinds.FileEdit, call_id: str) -> kinds.FileEdit:
+    return kinds.FileEdit(edit.path, edit.operation, edit.before, edit.after, call_id=call_id)
 
 
 def _summaries(one: dict[str, Any]) -> str:
     return "\n".join(filter(None, (text(mapping(s).get("summary")) for s in items(one.get("summaries")))))
 
 
-def _media(one: dict[str, Any]) -> Part:
+def _media(one: dict[str, Any]) -> kinds.Part:
     part, _, _ = media_part(one)
-    return part if part.path else Part(part.type, part.sha256, part.media_type, part.bytes, text(one.get("file_uuid")))
+    return (
+        part
+        if part.path
+        else kinds.Part(part.type, part.sha256, part.media_type, part.bytes, text(one.get("file_uuid")))
+    )
 
 
 def _read_other(reading: Reading[BaseState], name: str, block: Any) -> None:
@@ -364,11 +329,10 @@ def _read_other(reading: Reading[BaseState], name: str, block: Any) -> None:
     kind = text(one.get("type"))
     if kind == "injected_prompt_block":
         prompt = text(one.get("prompt"))
-        if prompt:
-            reading.add(UserMessage(prompt, "injected"), "user", native_id=name)
+        reading.say(kinds.UserMessage(prompt, "injected"), native_id=name)
     elif kind in ("token_budget", "flag"):
         detail = {k: v for k, v in one.items() if k not in _BLOCK and v is not None}
-        reading.add(Lifecycle(kind, detail=detail or None), native_id=name)
+        reading.add(kinds.Lifecycle(kind, detail=detail or None), native_id=name)
     elif one:
         reading.unknown(f"block/{kind or 'type'}", without_opaque(block), native_id=name)
     else:
@@ -408,15 +372,14 @@ class ClaudeAIAdapter(ExportAdapter):
             return
         # Emit what is said of the conversation as a whole; its title and summary may change with every export.
         stamp(reading, conversation.get("created_at"), "created_at")
-        start = SessionStart(model=reading.text(conversation, "model"), originator="claude.ai")
-        reading.add(start, native_id="start")
+        reading.add(
+            kinds.SessionStart(model=reading.text(conversation, "model"), originator="claude.ai"), native_id="start"
+        )
         reading.entitle(reading.text(conversation, "name"))
         summary = reading.text(conversation, "summary")
-        if summary:
-            reading.add(Lifecycle("summary", text=summary), native_id="summary")
+        reading.note("summary", summary, native_id="summary")
         about = {name: conversation[name] for name in _ABOUT if conversation.get(name)}
-        if about:
-            reading.add(Lifecycle("conversation", detail=about), native_id="conversation")
+        reading.note("conversation", detail=about, native_id="conversation")
         reading.extra(conversation, _KNOWN["conversation"], "conversation", native_id="start")
         messages = _named(reading, reading.items(conversation, "chat_messages"))
         tree = Tree(_parents(messages), {}, _current(conversation, messages))

@@ -1,9 +1,4 @@
-"""Codebuff: parses a message or document into events. Pure; never raises on content.
-
-Traps are in README.md beside this file.
-"""
-
-from __future__ import annotations
+"""Codebuff: parses a message or document into events; README.md has its traps. Pure; never raises on content."""
 
 import re
 from typing import Any, ClassVar, NamedTuple
@@ -14,30 +9,14 @@ from recollect.agents.kit.adapter import KitAdapter, first_line_name
 from recollect.agents.kit.calls import edits_of, give_edits
 from recollect.agents.kit.content import base64_part, without_opaque
 from recollect.agents.kit.names import NamingState, content_name, name_of, short
-from recollect.agents.kit.values import instant, items, mapping, number, text, whole
-from recollect.model.events import Role
-from recollect.model.payloads import (
-    AssistantMessage,
-    Json,
-    Lifecycle,
-    Origin,
-    Part,
-    Payload,
-    SessionStart,
-    Thinking,
-    TokenUsage,
-    ToolCall,
-    ToolResult,
-    UserMessage,
-)
+from recollect.agents.kit.values import Json, instant, items, mapping, number, text, whole
+from recollect.model import payloads as kinds
 from recollect.model.records import SourceInfo
 from recollect.model.text import flatten
 from recollect.model.tools import canonical_tool
 
 
 class ChatState(NamingState, frozen=True, gc=False, omit_defaults=True):
-    """State after a record."""
-
     began: int | None = None
     """When the chat's folder was made, in UTC microseconds."""
     first_minute: int = -1
@@ -70,7 +49,7 @@ class Place(NamedTuple):
     depth: int = 0
 
 
-def read_blocks(reading: Reading, blocks: list[Any], place: Place, *, media: list[Part] | None = None) -> None:
+def read_blocks(reading: Reading, blocks: list[Any], place: Place, *, media: list[kinds.Part] | None = None) -> None:
     """Emit the events of blocks in order. media: takes the images instead, where a message of its own has them."""
     counts: dict[str, int] = {}
     for block in blocks:
@@ -82,7 +61,7 @@ def read_blocks(reading: Reading, blocks: list[Any], place: Place, *, media: lis
                 "image", text(block.get("mediaType")), block.get("image"), path=text(block.get("filename"))
             )
             if media is None:
-                _add(reading, place, AssistantMessage(parts=(part,)), name)
+                _add(reading, place, kinds.AssistantMessage(parts=(part,)), name)
             else:
                 media.append(part)
         elif kind == "text":
@@ -95,7 +74,7 @@ def read_blocks(reading: Reading, blocks: list[Any], place: Place, *, media: lis
             _read_question(reading, block, place, name)
         elif kind in ("plan", "mode-divider"):
             said = text(block.get("content")) or text(block.get("mode"))
-            _add(reading, place, Lifecycle("plan" if kind == "plan" else "mode", text=said), name)
+            _add(reading, place, kinds.Lifecycle("plan" if kind == "plan" else "mode", text=said), name)
         elif kind in _KEPT:
             reading.kept(kind, without_opaque(block), native_id=name)
         else:
@@ -105,28 +84,21 @@ def read_blocks(reading: Reading, blocks: list[Any], place: Place, *, media: lis
             reading.extra(block, known | {"type"}, kind, native_id=name)
 
 
-def _add(reading: Reading, place: Place, payload: Payload, name: str) -> None:
-    role: Role = "assistant"
-    if isinstance(payload, ToolResult):
-        role = "tool"
-    elif isinstance(payload, UserMessage):
-        role = "user"
-    elif isinstance(payload, Lifecycle | SessionStart):
-        role = "system"
-    reading.add(payload, role, native_id=name, session=place.session)
+def _add(reading: Reading, place: Place, payload: kinds.Payload, name: str) -> None:
+    reading.add(payload, native_id=name, session=place.session)
 
 
 def _read_text(reading: Reading, block: dict[str, Any], place: Place, name: str) -> None:
     said = reading.text(block, "content")
     if block.get("textType") == "reasoning":
-        _add(reading, place, Thinking(said), name)
+        _add(reading, place, kinds.Thinking(said), name)
         return
     is_stopped = said.rstrip().endswith(_INTERRUPTED)
     said = said.rstrip().removesuffix(_INTERRUPTED).rstrip() if is_stopped else said
     if said:
-        _add(reading, place, AssistantMessage(said), name)
+        _add(reading, place, kinds.AssistantMessage(said), name)
     if is_stopped:
-        _add(reading, place, Lifecycle("interrupted", text=_INTERRUPTED), f"{name}/interrupted")
+        _add(reading, place, kinds.Lifecycle("interrupted", text=_INTERRUPTED), f"{name}/interrupted")
 
 
 def _read_tool(reading: Reading, block: dict[str, Any], place: Place, name: str) -> None:
@@ -134,13 +106,13 @@ def _read_tool(reading: Reading, block: dict[str, Any], place: Place, name: str)
     call_id, tool = reading.text(block, "toolCallId"), reading.text(block, "toolName")
     short_id = short(call_id) or name
     arguments = block.get("input")
-    _add(reading, place, ToolCall(call_id, tool, canonical_tool(tool), arguments), f"call:{short_id}")
+    _add(reading, place, kinds.ToolCall(call_id, tool, canonical_tool(tool), arguments), f"call:{short_id}")
     output, raw = block.get("output"), block.get("outputRaw")
     if output is None and raw is None:
         return
     said = output if isinstance(output, str) else flatten(output if output is not None else raw)
     code, has_failed = _outcome(said, raw)
-    result = ToolResult(call_id, tool, not code and not has_failed, code, said)
+    result = kinds.ToolResult(call_id, tool, not code and not has_failed, code, said)
     _add(reading, place, result, f"result:{short_id}")
     if result.ok and canonical_tool(tool) == "edit" and place.session is None:
         give_edits(reading, edits_of(_as_named(arguments)), short_id)
@@ -173,17 +145,17 @@ def _read_agent(reading: Reading, block: dict[str, Any], place: Place, name: str
     prompt, said = reading.text(block, "initialPrompt"), reading.text(block, "content")
     arguments = {k: v for k, v in (("prompt", prompt), ("params", block.get("params"))) if v}
     tool = reading.text(block, "agentName") or kind
-    _add(reading, place, ToolCall(agent_id, tool, "task", arguments or None), f"call:{short_id}")
+    _add(reading, place, kinds.ToolCall(agent_id, tool, "task", arguments or None), f"call:{short_id}")
     inner = items(block.get("blocks"))
     child = Place(short_id, f"{reading.state.session}/{short_id}", place.depth + 1)
     if place.depth < _MAX_DEPTH:
         parent = place.session or reading.state.session
-        _add(reading, child, SessionStart(parent_session=parent, agent_name=kind), "start")
+        _add(reading, child, kinds.SessionStart(parent_session=parent, agent_name=kind), "start")
         if prompt:
-            _add(reading, child, UserMessage(prompt), f"{short_id}/prompt")
+            _add(reading, child, kinds.UserMessage(prompt), f"{short_id}/prompt")
         read_blocks(reading, inner, child)
         if said and not any(mapping(b).get("type") == "text" for b in inner):
-            _add(reading, child, AssistantMessage(said), f"{short_id}/said")
+            _add(reading, child, kinds.AssistantMessage(said), f"{short_id}/said")
     else:
         reading.kept("agent", without_opaque(block), native_id=name)
     status = text(block.get("status"))
@@ -192,9 +164,9 @@ def _read_agent(reading: Reading, block: dict[str, Any], place: Place, name: str
     last = said or next(
         (text(mapping(b).get("content")) for b in reversed(inner) if mapping(b).get("type") == "text"), ""
     )
-    _add(reading, place, ToolResult(agent_id, tool, status == "complete", text=last), f"result:{short_id}")
+    _add(reading, place, kinds.ToolResult(agent_id, tool, status == "complete", text=last), f"result:{short_id}")
     if status == "cancelled":
-        _add(reading, place, Lifecycle("interrupted", call_id=agent_id), f"{name}/cancelled")
+        _add(reading, place, kinds.Lifecycle("interrupted", call_id=agent_id), f"{name}/cancelled")
 
 
 def _read_question(reading: Reading, block: dict[str, Any], place: Place, name: str) -> None:
@@ -202,12 +174,15 @@ def _read_question(reading: Reading, block: dict[str, Any], place: Place, name: 
     short_id = short(call_id) or name
     questions = block.get("questions")
     _add(
-        reading, place, ToolCall(call_id, _ASKED, canonical_tool(_ASKED), {"questions": questions}), f"call:{short_id}"
+        reading,
+        place,
+        kinds.ToolCall(call_id, _ASKED, canonical_tool(_ASKED), {"questions": questions}),
+        f"call:{short_id}",
     )
     answers, is_skipped = block.get("answers"), block.get("skipped") is True
     if answers or is_skipped:
         said = flatten(answers) if answers else "skipped"
-        _add(reading, place, ToolResult(call_id, _ASKED, True, text=said), f"result:{short_id}")
+        _add(reading, place, kinds.ToolResult(call_id, _ASKED, True, text=said), f"result:{short_id}")
 
 
 # Messages of a chat: the document is written again as they grow, so what each gives is named below its id.
@@ -224,26 +199,23 @@ _USD_PER_CREDIT = 0.01
 
 
 def read_message(reading: Reading) -> None:
-    """Emit the events of one message."""
     value = reading.value
     variant = reading.text(value, "variant")
     _date(reading)
     reading.native_id = short(reading.text(value, "id")) or name_of(reading, variant, value)
     if not reading.now("is_started"):
         reading.set(is_started=True)
-        reading.add(SessionStart(), native_id="start")
+        reading.add(kinds.SessionStart(), native_id="start")
     if variant == "user":
         _read_user(reading)
     elif variant in ("ai", "agent"):
         _read_answer(reading)
     elif variant == "error":
-        reading.add(Lifecycle("api_error", text=reading.text(value, "content")))
+        reading.add(kinds.Lifecycle("api_error", text=reading.text(value, "content")))
     else:
         reading.unknown(variant or text(value.get("type")) or "message")
         return
-    failed = reading.text(value, "userError")
-    if failed:
-        reading.add(Lifecycle("api_error", text=failed), native_id=f"{reading.native_id}/error")
+    reading.note("api_error", reading.text(value, "userError"), native_id=f"{reading.native_id}/error")
     reading.extra(value, _KNOWN["message"], "message")
 
 
@@ -269,17 +241,17 @@ def _date(reading: Reading) -> None:
 def _read_user(reading: Reading) -> None:
     value = reading.value
     parts = [
-        Part("file" if key == "fileAttachments" else "image", path=text(mapping(one).get("path")))
+        kinds.Part("file" if key == "fileAttachments" else "image", path=text(mapping(one).get("path")))
         for key in ("attachments", "fileAttachments")
         for one in items(value.get(key))
     ]
     pasted = [text(mapping(one).get("content")) for one in items(value.get("textAttachments"))]
     read_blocks(reading, items(value.get("blocks")), Place(reading.native_id or ""), media=parts)
     said = reading.text(value, "content")
-    origin: Origin = "command" if _COMMAND.fullmatch(said) else "human"
-    reading.add(UserMessage(said, origin, tuple(parts)), "user")
+    origin: kinds.Origin = "command" if _COMMAND.fullmatch(said) else "human"
+    reading.add(kinds.UserMessage(said, origin, tuple(parts)))
     if any(pasted):
-        reading.add(UserMessage("\n".join(pasted), "injected"), "user", native_id=f"{reading.native_id}/pasted")
+        reading.add(kinds.UserMessage("\n".join(pasted), "injected"), native_id=f"{reading.native_id}/pasted")
 
 
 def _read_answer(reading: Reading) -> None:
@@ -289,20 +261,20 @@ def _read_answer(reading: Reading) -> None:
     said = reading.text(value, "content")
     name = reading.native_id or ""
     if said and not any(mapping(block).get("type") == "text" for block in blocks):
-        reading.add(AssistantMessage(said), "assistant")
+        reading.add(kinds.AssistantMessage(said))
     read_blocks(reading, blocks, Place(name))
     credits_used = number(value.get("credits"))
     if credits_used:
         key = f"codebuff:{reading.state.session}:{name}"
-        usage = TokenUsage(cost_usd=credits_used * _USD_PER_CREDIT, dedupe_key=key)
+        usage = kinds.TokenUsage(cost_usd=credits_used * _USD_PER_CREDIT, dedupe_key=key)
         reading.add(usage, "assistant", native_id=f"{name}/usage")
     errors = items(value.get("validationErrors"))
     if errors:
         said = "\n".join(text(mapping(error).get("message")) for error in errors)
-        reading.add(Lifecycle("validation_error", text=said), native_id=f"{name}/validation")
+        reading.add(kinds.Lifecycle("validation_error", text=said), native_id=f"{name}/validation")
     if whole(value.get("isComplete")) is None and value.get("isCompletion") is True and value.get("completionTime"):
         detail = {"completionTime": value["completionTime"]}
-        reading.add(Lifecycle("turn_ended", detail=detail), native_id=f"{name}/ended")
+        reading.add(kinds.Lifecycle("turn_ended", detail=detail), native_id=f"{name}/ended")
 
 
 # The state of the last run, and what a list of chats shows, beside the messages.
@@ -314,15 +286,17 @@ def read_run(reading: Reading) -> None:
     agent, files = reading.mapping(session, "mainAgentState"), reading.mapping(session, "fileContext")
     kind = text(agent.get("agentType"))
     cwd = text(files.get("cwd")) or text(files.get("projectRoot"))
-    reading.add(SessionStart(cwd=cwd, originator="freebuff" if "free" in kind.lower() else ""), native_id="run/start")
-    if kind:
-        reading.add(Lifecycle("mode", text=kind), native_id="mode")
+    reading.add(
+        kinds.SessionStart(cwd=cwd, originator="freebuff" if "free" in kind.lower() else ""), native_id="run/start"
+    )
+    reading.note("mode", kind, native_id="mode")
     spent = number(agent.get("creditsUsed"))
     if spent:
         # The messages have credits of their own, so the total of all is not added to them.
         key = f"codebuff:{reading.state.session}"
-        usage = TokenUsage(cost_usd=spent * _USD_PER_CREDIT, dedupe_key=key, is_additive=False)
-        reading.add(usage, native_id="usage")
+        reading.add(
+            kinds.TokenUsage(cost_usd=spent * _USD_PER_CREDIT, dedupe_key=key, is_additive=False), native_id="usage"
+        )
     reading.extra(reading.value, _KNOWN["run"], "run-state", native_id="run")
 
 
@@ -342,8 +316,6 @@ _VARIANT = re.compile(rb'"variant"\s*:\s*"(?:ai|user|error|agent)"')
 
 
 class CodebuffAdapter(KitAdapter[ChatState]):
-    """The adapter of Codebuff and Freebuff."""
-
     facts = facts_of("codebuff")
     state_type = ChatState
     readers: ClassVar = {RUN: read_run, META: read_meta, "": read_message}
@@ -355,13 +327,12 @@ class CodebuffAdapter(KitAdapter[ChatState]):
 
     def identify(self, info: SourceInfo, head: bytes) -> str:
         """See `Adapter.identify`: the project's folder and the chat's, which is a time; two projects may share one."""
-        folders = info.path.split("/")[:-1]
+        folders = info.folders
         if len(folders) > 2 and folders[-2] == _CHATS:
             return f"{folders[-3]}/{folders[-1]}"
-        return (folders[-1] if folders else "") or first_line_name(head)
+        return info.folder or first_line_name(head)
 
     def begin(self, info: SourceInfo) -> ChatState:
-        folders = info.path.split("/")[:-1]
-        told = _FOLDER.fullmatch(folders[-1]) if folders else None
+        told = _FOLDER.fullmatch(info.folder)
         began = instant(f"{told[1]}T{told[2]}:{told[3]}:{told[4]}Z") if told else None
         return ChatState(session=short(info.session, 400), role=info.role, ts=began, began=began)

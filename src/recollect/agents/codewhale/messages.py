@@ -3,8 +3,6 @@
 Blocks are those of the Anthropic API with results as plain text. Evidence: reference: recall and MCP, 5.3.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from typing import Any
@@ -17,20 +15,8 @@ from recollect.agents.kit.adapter import BaseState
 from recollect.agents.kit.calls import Waiting, arrived, edits_asked, expect
 from recollect.agents.kit.content import content_parts, content_text, data_url_part, without_opaque
 from recollect.agents.kit.names import Marks, content_sha256, count_name, short, spaceless, times_counted
-from recollect.agents.kit.values import mapping, text, whole
-from recollect.model.payloads import (
-    AssistantMessage,
-    Compaction,
-    FileEdit,
-    Instructions,
-    Json,
-    Lifecycle,
-    Part,
-    Thinking,
-    ToolCall,
-    ToolResult,
-    UserMessage,
-)
+from recollect.agents.kit.values import Json, mapping, text, whole
+from recollect.model import payloads as kinds
 from recollect.model.text import flatten
 from recollect.model.tools import canonical_tool
 
@@ -142,7 +128,7 @@ def canonical_of(name: str) -> str:
     return "mcp" if name.startswith("mcp_") else canonical_tool(name)
 
 
-def edits_of(name: str, arguments: object) -> tuple[FileEdit, ...]:
+def edits_of(name: str, arguments: object) -> tuple[kinds.FileEdit, ...]:
     """Return the edits that a call asks for. Of a patch, each has the part of the patch for its file."""
     if name != "apply_patch":
         return edits_asked(name, arguments)
@@ -157,10 +143,10 @@ def edits_of(name: str, arguments: object) -> tuple[FileEdit, ...]:
         starts.append((found.start(), path))
     if not starts:
         path = text(mapping(arguments).get("path"))
-        return (FileEdit(path, diff=patch),) if patch else ()
+        return (kinds.FileEdit(path, diff=patch),) if patch else ()
     ends = [*(at for at, _ in starts[1:]), len(patch)]
     pieces = zip(starts, ends, strict=True)
-    return tuple(FileEdit(path, diff=patch[at:end].rstrip("\n")) for (at, path), end in pieces)[:_MAX_FILES]
+    return tuple(kinds.FileEdit(path, diff=patch[at:end].rstrip("\n")) for (at, path), end in pieces)[:_MAX_FILES]
 
 
 def give_edits(reading: Reading, call: Waiting, call_id: str, result: str) -> None:
@@ -168,7 +154,7 @@ def give_edits(reading: Reading, call: Waiting, call_id: str, result: str) -> No
     for number, edit in enumerate(call.edits, 1):
         given = msgspec.structs.replace(edit, call_id=call_id)
         name = f"{result.replace('result:', 'edit:', 1)}:{number}"
-        reading.add(given, "tool", native_id=name)
+        reading.add(given, native_id=name)
 
 
 ROLES = frozenset(("user", "assistant", "system", "tool", "developer", "assistant_interrupted"))
@@ -221,7 +207,7 @@ def _read_framing(reading: Reading, said: str, role: str) -> None:
     elif said:
         name = name_thing(reading, "instructions", spaceless(said))
         if name is not None:
-            reading.add(Instructions(said, role), native_id=name)
+            reading.add(kinds.Instructions(said, role), native_id=name)
 
 
 def give_compaction(reading: Reading, summary: str, detail: dict[str, Any] | None = None) -> None:
@@ -230,24 +216,24 @@ def give_compaction(reading: Reading, summary: str, detail: dict[str, Any] | Non
     counts = detail or {}
     before, after = whole(counts.get("tokens_before")), whole(counts.get("tokens_after"))
     if name is not None:
-        reading.add(Compaction(summary=summary, tokens_before=before, tokens_after=after), native_id=name)
+        reading.add(kinds.Compaction(summary=summary, tokens_before=before, tokens_after=after), native_id=name)
     elif counts:
         detail_name = f"{reading.now('first')}/counts"
-        reading.add(Lifecycle("compaction_counts", detail=counts), native_id=detail_name)
+        reading.add(kinds.Lifecycle("compaction_counts", detail=counts), native_id=detail_name)
 
 
 def give_branch(reading: Reading, summary: str, detail: dict[str, Any] | None) -> None:
     """Emit the summary of a branch that was left."""
     name = name_thing(reading, "branch", spaceless(summary))
     if name is not None:
-        reading.add(Lifecycle("branch_summary", summary, detail), native_id=name)
+        reading.add(kinds.Lifecycle("branch_summary", summary, detail), native_id=name)
     elif detail:
-        reading.add(Lifecycle("branch_summary", detail=detail), native_id=f"{reading.now('first')}/detail")
+        reading.add(kinds.Lifecycle("branch_summary", detail=detail), native_id=f"{reading.now('first')}/detail")
 
 
 def _read_blocks(reading: Reading, blocks: list[Any], role: str) -> None:
     texts: list[str] = []
-    parts: list[Part] = []
+    parts: list[kinds.Part] = []
     for block in blocks:
         kind = text(mapping(block).get("type"))
         if kind == "text":
@@ -270,11 +256,11 @@ def _read_blocks(reading: Reading, blocks: list[Any], role: str) -> None:
         if parts:
             name = name_thing(reading, "reply", [p.sha256 or p.url for p in parts])
             if name is not None:
-                reading.add(AssistantMessage("", reading.now("model"), parts=tuple(parts)), "assistant", native_id=name)
+                reading.add(kinds.AssistantMessage("", reading.now("model"), parts=tuple(parts)), native_id=name)
         if role == "assistant_interrupted":
             name = name_thing(reading, "interrupted", content_sha256(blocks))
             if name is not None:
-                reading.add(Lifecycle("interrupted"), native_id=name)
+                reading.add(kinds.Lifecycle("interrupted"), native_id=name)
     elif texts or parts:
         _give_prompt(reading, "\n\n".join(texts), tuple(parts), role)
 
@@ -289,18 +275,18 @@ def _keep_block(reading: Reading, block: Json, kind: str) -> None:
     reading.unknown(kind or "part", body if body is not None else "", native_id=name)
 
 
-def _give_prompt(reading: Reading, said: str, parts: tuple[Part, ...], role: str) -> None:
+def _give_prompt(reading: Reading, said: str, parts: tuple[kinds.Part, ...], role: str) -> None:
     """Emit what the person wrote; the turn's facts that the agent put around it are taken off."""
     human, asides = _without_meta(said)
     for aside in asides:
         name = name_thing(reading, "aside", spaceless(aside))
         if name is not None:
-            reading.add(UserMessage(aside, "injected"), "user", native_id=name)
+            reading.add(kinds.UserMessage(aside, "injected"), native_id=name)
     if not human.strip() and not parts:
         return
     name = name_thing(reading, "prompt", role, [p.sha256 or p.url for p in parts], said=human)
     if name is not None:
-        reading.add(UserMessage(human, "human" if role == "user" else "injected", parts), "user", native_id=name)
+        reading.add(kinds.UserMessage(human, "human" if role == "user" else "injected", parts), native_id=name)
 
 
 def _without_meta(said: str) -> tuple[str, list[str]]:
@@ -319,10 +305,10 @@ def _give_reply(reading: Reading, said: str, role: str) -> None:
     name = name_thing(reading, "reply", said=said)
     if name is not None:
         reason = "interrupted" if role == "assistant_interrupted" else ""
-        reading.add(AssistantMessage(said, reading.now("model"), reason), "assistant", native_id=name)
+        reading.add(kinds.AssistantMessage(said, reading.now("model"), reason), native_id=name)
 
 
-def _image(reading: Reading, block: dict[str, Any]) -> Part:
+def _image(reading: Reading, block: dict[str, Any]) -> kinds.Part:
     image = block.get("image_url")
     url = image if isinstance(image, str) else text(mapping(image).get("url"))
     return reading.readable(data_url_part("image", url), "image_url")
@@ -334,7 +320,7 @@ def _read_thinking(reading: Reading, block: dict[str, Any]) -> None:
     if said or is_encrypted:
         name = name_thing(reading, "thinking", content_sha256(block) if is_encrypted else "", said=said)
         if name is not None:
-            reading.add(Thinking(said, is_encrypted=is_encrypted), "assistant", native_id=name)
+            reading.add(kinds.Thinking(said, is_encrypted=is_encrypted), native_id=name)
 
 
 def _read_call(reading: Reading, block: dict[str, Any]) -> None:
@@ -343,7 +329,7 @@ def _read_call(reading: Reading, block: dict[str, Any]) -> None:
     name = name_thing(reading, "call", call_id, label=call_id)
     if name is None:
         return
-    reading.add(ToolCall(call_id, tool, canonical_of(tool), arguments), "assistant", native_id=name)
+    reading.add(kinds.ToolCall(call_id, tool, canonical_of(tool), arguments), native_id=name)
     expect(reading, short(call_id, MAX_LABEL_CHARS), tool, edits_of(tool, arguments))
 
 
@@ -359,7 +345,7 @@ def _read_result(reading: Reading, block: dict[str, Any]) -> None:
         reading.wrong("is_error")
     structured = {"content_blocks": more} if more and said and more not in said else None
     _give_result(
-        reading, block, ToolResult(ok=is_error is not True, text=said or more, structured=structured, parts=parts)
+        reading, block, kinds.ToolResult(ok=is_error is not True, text=said or more, structured=structured, parts=parts)
     )
 
 
@@ -371,17 +357,17 @@ def _read_server_result(reading: Reading, block: dict[str, Any]) -> None:
     is_error = text(value.get("type")).endswith("_error") or value.get("is_error") is True or bool(exit_code)
     streams = [text(value.get(k)) for k in ("stdout", "stderr")]
     said = "\n".join(s for s in streams if s) or content_text(content)
-    _give_result(reading, block, ToolResult(ok=not is_error, exit_code=exit_code, text=said))
+    _give_result(reading, block, kinds.ToolResult(ok=not is_error, exit_code=exit_code, text=said))
 
 
-def _give_result(reading: Reading, block: dict[str, Any], result: ToolResult) -> None:
+def _give_result(reading: Reading, block: dict[str, Any], result: kinds.ToolResult) -> None:
     """Emit a result under its call's name, and the edits that it says were applied."""
     call_id = reading.text(block, "tool_use_id")
     name = name_thing(reading, "result", call_id, label=call_id)
     if name is None:
         return
     call = arrived(reading, short(call_id, MAX_LABEL_CHARS))
-    reading.add(msgspec.structs.replace(result, call_id=call_id, name=call.name), "tool", native_id=name)
+    reading.add(msgspec.structs.replace(result, call_id=call_id, name=call.name), native_id=name)
     if result.ok:
         give_edits(reading, call, call_id, name)
 

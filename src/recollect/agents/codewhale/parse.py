@@ -4,8 +4,6 @@ A document comes in pieces: members, each message, each entry of the journal, ea
 document that could not be split is read as one. Traps are in README.md beside this file.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from typing import Any
@@ -24,7 +22,7 @@ from recollect.agents.codewhale.messages import (
     give_compaction,
     read_message,
 )
-from recollect.agents.facts import facts_of, known_fields
+from recollect.agents.facts import facts_of, known_by_type, known_fields
 from recollect.agents.kit.adapter import KitAdapter, first_line_name, read_odd
 from recollect.agents.kit.names import content_sha256, short, spaceless, times_counted
 from recollect.agents.kit.values import decoded_json, instant, mapping, text
@@ -73,12 +71,10 @@ def read_members(reading: Reading, value: dict[str, Any]) -> None:
     for item in reading.items(value, "approval_receipts"):
         read_receipt(reading, mapping(item))
         reading.infer(reading.now("updated"))
-    if value.get("work_state"):
-        reading.add(Lifecycle("todo", detail=value["work_state"]), native_id="work_state")
+    reading.note("todo", detail=value.get("work_state"), native_id="work_state")
     if value.get("window_title"):
         reading.add(Lifecycle("window_title", flatten(value["window_title"])), native_id="window_title")
-    if value.get("last_auto_route"):
-        reading.add(Lifecycle("route", detail=value["last_auto_route"]), native_id="route")
+    reading.note("route", detail=value.get("last_auto_route"), native_id="route")
     reading.extra(value, _KNOWN["record"], "session", native_id="session")
 
 
@@ -104,13 +100,11 @@ def _read_metadata(reading: Reading, metadata: dict[str, Any]) -> None:
     if title and title != _PLACEHOLDER:
         reading.add(Lifecycle("title", title=title), native_id="title")
     mode = reading.text(metadata, "mode")
-    if mode:
-        reading.add(Lifecycle("mode", mode), native_id="mode")
+    reading.note("mode", mode, native_id="mode")
     if metadata.get("archived") is not None:
         reading.add(Lifecycle("archived", detail={"archived": metadata["archived"]}), native_id="archived")
     info = {k: metadata[k] for k in _INFO if metadata.get(k) not in (None, "", 0)}
-    if info:
-        reading.add(Lifecycle("session_info", detail=info), native_id="info")
+    reading.note("session_info", detail=info, native_id="info")
     _read_usage(reading, metadata)
     reading.extra(metadata, _KNOWN["metadata"], "metadata", native_id="metadata")
 
@@ -186,14 +180,7 @@ def read_artifact(reading: Reading, artifact: dict[str, Any]) -> None:
 # Evidence: format notes: CodeWhale; reference: recall and MCP, 5.4.
 
 _COMMON = frozenset(("id", "parent_id", "kind", "created_at", "spawn_depth"))
-_FIELDS: dict[str, frozenset[str]] = {
-    "message": _COMMON | {"message"},
-    "user": _COMMON | {"text"},
-    "assistant": _COMMON | {"text"},
-    "compaction": _COMMON | {"summary", "tokens_before", "tokens_after", "model"},
-    "branch_summary": _COMMON | {"branch_id", "summary", "parent_branch_id"},
-    "system": _COMMON | {"content"},
-}
+_FIELDS = {kind: _COMMON | fields for kind, fields in known_by_type("codewhale", "entry").items()}
 _COUNTS = ("tokens_before", "tokens_after", "model")
 _BRANCH = ("branch_id", "parent_branch_id")
 
@@ -322,8 +309,6 @@ _DOCUMENTS = ("session", "checkpoint")
 
 
 class WhaleAdapter(KitAdapter[WhaleState]):
-    """The adapter of CodeWhale."""
-
     facts = facts_of("codewhale")
     state_type = WhaleState
 
@@ -343,15 +328,13 @@ class WhaleAdapter(KitAdapter[WhaleState]):
         return _written_id(head) or info.stem or first_line_name(head)
 
     def read(self, reading: Reading) -> None:
-        """Emit the events of one piece."""
         role, value = reading.state.role, reading.record.value
         if role == "artifact" and isinstance(value, str):
             # Emit the whole output of a tool that the session shows only the beginning of.
             name = reading.state.name
             call_id = name.removesuffix(".txt").removeprefix("art_")
             native_id = f"artifact_text:{content_sha256(reading.state.session, name)}"
-            result = ToolResult(call_id, text=value, structured={"spilled_to": name})
-            reading.add(result, "tool", native_id=native_id)
+            reading.add(ToolResult(call_id, text=value, structured={"spilled_to": name}), native_id=native_id)
             return
         if not isinstance(value, dict):
             read_odd(reading)

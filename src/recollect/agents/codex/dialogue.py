@@ -4,8 +4,6 @@ Canonical is whichever comes first: the texts are the same, and nobody knows whe
 trimmed files have one channel only). Evidence: format notes: Codex, representation.
 """
 
-from __future__ import annotations
-
 import binascii
 import hashlib
 import re
@@ -13,18 +11,8 @@ import re
 from recollect.agents.codex.step import ASSISTANT, EVENT, ITEM, THINKING, USER, Step, bounded, hash_text, is_twin
 from recollect.agents.facts import known_fields
 from recollect.agents.kit.adapter import note_fields, note_type, note_value
-from recollect.agents.kit.values import word_set
-from recollect.model.payloads import (
-    AssistantMessage,
-    Compaction,
-    Instructions,
-    Json,
-    Lifecycle,
-    Part,
-    SessionStart,
-    Thinking,
-    UserMessage,
-)
+from recollect.agents.kit.values import Json, word_set
+from recollect.model import payloads as kinds
 from recollect.model.text import flatten
 
 # Message content: text and images, and what of it the harness put in rather than a person.
@@ -34,33 +22,13 @@ _OPAQUE_LINE = 2048
 _DATA_URL = re.compile(r"data:([\w.+/-]*)(?:;[\w=.+-]*)*?;base64,")
 _IMAGE_TAG = re.compile(r"\s*</?image\b[^<>]*>\s*")
 _TAG = re.compile(r"<([A-Za-z][\w-]*(?: instructions)?)\b[^<>]*>")
-_INJECTED_TAGS = frozenset(
-    (
-        "environment_context",
-        "user_instructions",
-        "INSTRUCTIONS",
-        "permissions instructions",
-        "apps_instructions",
-        "skills_instructions",
-        "plugins_instructions",
-        "recommended_plugins",
-        "collaboration_mode",
-        "personality_spec",
-        "model_switch",
-        "turn_aborted",
-        "turn_context",
-        "subagent_notification",
-        "subagent_context",
-        "skill",
-        "skills",
-        "user_shell_command",
-        "user_action",
-        "hook_prompt",
-        "realtime_conversation",
-        "goal_context",
-        "codex_internal_context",
-    )
-)
+_INJECTED_TAGS = frozenset((
+    "environment_context", "user_instructions", "INSTRUCTIONS", "permissions instructions", "apps_instructions",
+    "skills_instructions", "plugins_instructions", "recommended_plugins", "collaboration_mode", "personality_spec",
+    "model_switch", "turn_aborted", "turn_context", "subagent_notification", "subagent_context", "skill", "skills",
+    "user_shell_command", "user_action", "hook_prompt", "realtime_conversation", "goal_context",
+    "codex_internal_context",
+))  # fmt: skip
 _BLOCKS = word_set("""
     input_text output_text text summary_text reasoning_text encrypted_content input_image image local_image local_audio
     input_audio audio input_file skill mention Text inputText inputImage resource resource_link
@@ -71,20 +39,10 @@ _INJECTED_STARTS = (
     ("# AGENTS.md instructions", "AGENTS.md"),
     ("Another language model started to solve this problem", "compaction_summary"),
 )
-INSTRUCTION_SOURCES = frozenset(
-    (
-        "AGENTS.md",
-        "user_instructions",
-        "INSTRUCTIONS",
-        "permissions instructions",
-        "apps_instructions",
-        "skills_instructions",
-        "plugins_instructions",
-        "collaboration_mode",
-        "personality_spec",
-        "model_switch",
-    )
-)
+INSTRUCTION_SOURCES = frozenset((
+    "AGENTS.md", "user_instructions", "INSTRUCTIONS", "permissions instructions", "apps_instructions",
+    "skills_instructions", "plugins_instructions", "collaboration_mode", "personality_spec", "model_switch",
+))  # fmt: skip
 """Injected context that is instructions rather than news."""
 
 
@@ -103,14 +61,14 @@ def injected_source(text: str) -> str:
     return ""
 
 
-def read_content(step: Step, content: Json) -> tuple[list[str], tuple[Part, ...]]:
+def read_content(step: Step, content: Json) -> tuple[list[str], tuple[kinds.Part, ...]]:
     """Return the texts and the other parts of message content: a string, a list of blocks, or one block."""
     if isinstance(content, str):
         return ([content] if content else []), ()
     if isinstance(content, dict):
         content = [content]
     texts: list[str] = []
-    parts: list[Part] = []
+    parts: list[kinds.Part] = []
     for block in step.items(content, "content"):
         if isinstance(block, str):
             texts.append(block)
@@ -123,7 +81,7 @@ def read_content(step: Step, content: Json) -> tuple[list[str], tuple[Part, ...]
     return texts, tuple(parts)
 
 
-def _read_block(step: Step, block: dict[str, Json], texts: list[str], parts: list[Part]) -> None:
+def _read_block(step: Step, block: dict[str, Json], texts: list[str], parts: list[kinds.Part]) -> None:
     kind = block.get("type")
     if isinstance(kind, str) and kind not in _BLOCKS:
         note_type(step.drift, f"content/{kind}")
@@ -142,7 +100,7 @@ def _read_block(step: Step, block: dict[str, Json], texts: list[str], parts: lis
         data = step.text(block["data"], "data")
         parts.append(image_of_base64(step, data, step.text(block.get("mimeType"), "mimeType")))
     elif block.get("path") is not None:
-        parts.append(Part(type="image", path=step.text(block["path"], "path")))
+        parts.append(kinds.Part(type="image", path=step.text(block["path"], "path")))
     elif block.get("encrypted_content") is not None:
         text = readable_secret(block["encrypted_content"])
         if text:
@@ -153,23 +111,23 @@ def _read_block(step: Step, block: dict[str, Json], texts: list[str], parts: lis
             texts.append(text)
 
 
-def image_of_url(step: Step, url: str) -> Part:
+def image_of_url(step: Step, url: str) -> kinds.Part:
     """Return an image part of a `data:` or other URL, without the image's bytes."""
     head = _DATA_URL.match(url)
     if head is None:
-        return Part(type="image", url=url[:_MAX_URL])
+        return kinds.Part(type="image", url=url[:_MAX_URL])
     return image_of_base64(step, url[head.end() :], head[1])
 
 
-def image_of_base64(step: Step, data: str, media_type: str) -> Part:
+def image_of_base64(step: Step, data: str, media_type: str) -> kinds.Part:
     """Return an image part of base64 text: the hash and the number of the decoded bytes."""
     try:
         decoded = binascii.a2b_base64(data)
     except ValueError:  # binascii.Error, or text that is not ASCII
         step.defect("bad_image", f"{len(data)} characters are not base64")
-        return Part(type="image", media_type=media_type)
+        return kinds.Part(type="image", media_type=media_type)
     sha256 = hashlib.sha256(decoded).hexdigest()
-    return Part(type="image", sha256=sha256, media_type=media_type, bytes=len(decoded))
+    return kinds.Part(type="image", sha256=sha256, media_type=media_type, bytes=len(decoded))
 
 
 def readable_secret(value: Json) -> str:
@@ -211,7 +169,7 @@ def item_message(step: Step, payload: dict[str, Json]) -> None:
             instruct(step, text, role or "message")
 
 
-def _item_user(step: Step, texts: list[str], parts: tuple[Part, ...]) -> None:
+def _item_user(step: Step, texts: list[str], parts: tuple[kinds.Part, ...]) -> None:
     words: list[str] = []
     for text in texts:
         source = injected_source(text)
@@ -222,17 +180,17 @@ def _item_user(step: Step, texts: list[str], parts: tuple[Part, ...]) -> None:
         elif source in INSTRUCTION_SOURCES:
             instruct(step, text, source)
         else:
-            step.emit(UserMessage(text=text, origin="injected"), "user")
+            step.emit(kinds.UserMessage(text=text, origin="injected"))
     if words or parts or not texts:
         ask(step, words, parts, channel=ITEM)
 
 
-def ask(step: Step, texts: list[str], parts: tuple[Part, ...], *, channel: int) -> None:
+def ask(step: Step, texts: list[str], parts: tuple[kinds.Part, ...], *, channel: int) -> None:
     """Emit a person's message unless its twin was given."""
     # The event joins the item's texts without a separator.
     if (texts or parts) and not is_twin(step, "".join(texts), USER, channel):
         step.set(compactions=())
-        step.emit(UserMessage(text="\n".join(texts), parts=parts), "user")
+        step.emit(kinds.UserMessage(text="\n".join(texts), parts=parts))
 
 
 def event_user_message(step: Step, payload: dict[str, Json]) -> None:
@@ -240,7 +198,7 @@ def event_user_message(step: Step, payload: dict[str, Json]) -> None:
     text = step.text(payload.get("message"), "message")
     parts = [image_of_url(step, step.text(url, "images")) for url in step.items(payload.get("images"), "images")]
     for key, kind in (("local_images", "image"), ("local_audio", "audio")):
-        parts += [Part(type=kind, path=step.text(path, key)) for path in step.items(payload.get(key), key)]
+        parts += [kinds.Part(type=kind, path=step.text(path, key)) for path in step.items(payload.get(key), key)]
     ask(step, [text] if text else [], tuple(parts), channel=EVENT)
 
 
@@ -253,7 +211,7 @@ def completed_user_message(step: Step, item: dict[str, Json]) -> None:
 def hook_prompt(step: Step, item: dict[str, Json]) -> None:
     """A HookPrompt item: text that a hook put into the user's role."""
     texts, _ = read_content(step, item.get("fragments", item.get("content")))
-    step.emit(UserMessage(text="\n".join(texts), origin="injected"), "user")
+    step.emit(kinds.UserMessage(text="\n".join(texts), origin="injected"))
 
 
 def event_agent_message(step: Step, payload: dict[str, Json]) -> None:
@@ -268,13 +226,13 @@ def completed_agent_message(step: Step, item: dict[str, Json]) -> None:
     say(step, texts, parts, channel=EVENT)
 
 
-def say(step: Step, texts: list[str], parts: tuple[Part, ...], *, channel: int, message_id: str = "") -> None:
+def say(step: Step, texts: list[str], parts: tuple[kinds.Part, ...], *, channel: int, message_id: str = "") -> None:
     """Emit the model's texts that were not given yet, as one message. The interface tells one event per text."""
     fresh = [t for t in texts if not is_twin(step, t, ASSISTANT, channel)]
     if fresh or (parts and not texts):
         text = "\n".join(fresh)
         model = step.state.model
-        step.emit(AssistantMessage(text=text, model=model, message_id=message_id, parts=parts), "assistant")
+        step.emit(kinds.AssistantMessage(text=text, model=model, message_id=message_id, parts=parts))
 
 
 def item_reasoning(step: Step, payload: dict[str, Json]) -> None:
@@ -287,7 +245,7 @@ def item_reasoning(step: Step, payload: dict[str, Json]) -> None:
         sealed = payload.get("encrypted_content")
         plain = readable_secret(sealed)
         if plain or sealed:
-            step.emit(Thinking(text=plain, message_id=message_id, is_encrypted=not plain), "assistant")
+            step.emit(kinds.Thinking(text=plain, message_id=message_id, is_encrypted=not plain))
         return
     think(step, texts, channel=ITEM, message_id=message_id)
 
@@ -309,20 +267,20 @@ def think(step: Step, texts: list[str], *, channel: int, message_id: str = "") -
     """Emit the parts of the reasoning that were not given yet, as one event."""
     fresh = [t for t in texts if not is_twin(step, t, THINKING, channel)]
     if fresh:
-        step.emit(Thinking(text="\n\n".join(fresh), message_id=message_id), "assistant")
+        step.emit(kinds.Thinking(text="\n\n".join(fresh), message_id=message_id))
 
 
 def item_agent_message(step: Step, payload: dict[str, Json]) -> None:
     """An `agent_message` item: one agent writes to another (trap 7: not the event of the same name)."""
     texts, _ = read_content(step, payload.get("content"))
     detail = without(payload, "content", "id", "metadata", "internal_chat_message_metadata_passthrough")
-    step.emit(Lifecycle(name="subagent", text="\n".join(texts), detail=detail))
+    step.emit(kinds.Lifecycle(name="subagent", text="\n".join(texts), detail=detail))
 
 
 def instruct(step: Step, text: str, source: str) -> None:
     """Give instructions once per source, however often the harness repeats them."""
     if text and step.is_new_instruction(text):
-        step.emit(Instructions(text=text, source=source))
+        step.emit(kinds.Instructions(text=text, source=source))
 
 
 # The thread itself: its headers, the context of its turns, its snapshots and compactions.
@@ -331,14 +289,8 @@ _HISTORY_MODES = frozenset(("legacy", "paginated"))
 _SOURCES = frozenset(("custom", "subagent"))
 _SUBAGENTS = frozenset(("thread_spawn", "other"))
 _SETTINGS = (
-    "approval_policy",
-    "sandbox_policy",
-    "effort",
-    "summary",
-    "personality",
-    "collaboration_mode",
-    "permission_profile",
-)
+    "approval_policy", "sandbox_policy", "effort", "summary", "personality", "collaboration_mode", "permission_profile",
+)  # fmt: skip
 
 
 def session_meta(step: Step, payload: dict[str, Json]) -> None:
@@ -363,7 +315,7 @@ def _start(step: Step, payload: dict[str, Json], *, thread_id: str, forked_from:
     parent, agent_name = _parent_of(step, payload)
     step.set(is_started=True, thread_id=bounded(thread_id), forked_from=bounded(forked_from), cwd=bounded(cwd))
     step.emit(
-        SessionStart(
+        kinds.SessionStart(
             cwd=cwd,
             git_branch=step.text(git.get("branch"), "branch"),
             git_commit=step.text(git.get("commit_hash"), "commit_hash"),
@@ -404,14 +356,14 @@ def _later_meta(step: Step, payload: dict[str, Json], thread_id: str) -> None:
         git = step.mapping(payload.get("git"), "git")
         cwd = step.text(payload.get("cwd"), "cwd")
         step.set(cwd=bounded(cwd))
-        step.emit(Lifecycle(name="resumed", cwd=cwd, branch=step.text(git.get("branch"), "branch")))
+        step.emit(kinds.Lifecycle(name="resumed", cwd=cwd, branch=step.text(git.get("branch"), "branch")))
         return
     # The copied prefix of another thread follows. Its end can't be seen from this file alone, so its events are
     # this thread's too; usage is told apart by its key.
-    step.emit(Lifecycle(name="replay", text=thread_id))
+    step.emit(kinds.Lifecycle(name="replay", text=thread_id))
     if thread_id and not step.state.forked_from:
         step.set(forked_from=bounded(thread_id))
-        step.emit(SessionStart(forked_from=thread_id))
+        step.emit(kinds.SessionStart(forked_from=thread_id))
 
 
 def turn_context(step: Step, payload: dict[str, Json]) -> None:
@@ -431,7 +383,7 @@ def turn_context(step: Step, payload: dict[str, Json]) -> None:
             settings=key,
         )
         step.emit(
-            Lifecycle(
+            kinds.Lifecycle(
                 name="model" if is_new_model else "cwd" if is_new_cwd else "mode",
                 model=model if is_new_model else "",
                 cwd=cwd if is_new_cwd else "",
@@ -439,7 +391,7 @@ def turn_context(step: Step, payload: dict[str, Json]) -> None:
             )
         )
     else:
-        step.emit(Lifecycle(name="turn_started" if is_new_turn else "turn_context"))
+        step.emit(kinds.Lifecycle(name="turn_started" if is_new_turn else "turn_context"))
     for name in ("user_instructions", "developer_instructions"):
         instruct(step, step.text(payload.get(name), name), name)
     mode = payload.get("collaboration_mode")
@@ -467,7 +419,7 @@ def world_state(step: Step, payload: dict[str, Json]) -> None:
         instruct(step, agents["text"], "AGENTS.md")
         agents = {k: v for k, v in agents.items() if k != "text"}
         payload = {**payload, "state": {**state, "agents_md": agents}}
-    step.emit(Lifecycle(name="world_state", detail=without(payload)))
+    step.emit(kinds.Lifecycle(name="world_state", detail=without(payload)))
 
 
 def compacted(step: Step, payload: dict[str, Json]) -> None:
@@ -485,7 +437,7 @@ def compact(step: Step, told_by: str, summary: str) -> None:
         told = ()
     step.set(compactions=(*told, told_by))
     if not told or summary:
-        step.emit(Compaction(summary=summary))
+        step.emit(kinds.Compaction(summary=summary))
 
 
 def inter_agent(step: Step, payload: dict[str, Json]) -> None:
@@ -493,7 +445,7 @@ def inter_agent(step: Step, payload: dict[str, Json]) -> None:
     content = payload.get("content", payload.get("message"))
     texts, _ = read_content(step, content) if isinstance(content, str | list) else ([], ())
     detail = without(payload, "content", "message") if texts else without(payload)
-    step.emit(Lifecycle(name="subagent", text="\n".join(texts), detail=detail))
+    step.emit(kinds.Lifecycle(name="subagent", text="\n".join(texts), detail=detail))
 
 
 def unknown_text(value: Json) -> str:

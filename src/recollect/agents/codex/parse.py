@@ -5,8 +5,6 @@ document. What each type means is in `dialogue` (messages, headers, turns, compa
 usage); `step` holds the state.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections import Counter
@@ -83,16 +81,6 @@ def error(step: Step, payload: dict[str, Json]) -> None:
         step.emit(Lifecycle(name="api_error", text=unknown_text(payload)))
 
 
-def context_compacted(step: Step, _payload: dict[str, Json]) -> None:
-    """The interface's telling of a compaction."""
-    compact(step, "context_compacted", "")
-
-
-def completed_compaction(step: Step, _item: dict[str, Json]) -> None:
-    """A ContextCompaction item."""
-    compact(step, "ContextCompaction", "")
-
-
 def rolled_back(step: Step, payload: dict[str, Json]) -> None:
     """The last user turns left the context; their lines stay."""
     step.emit(Rewind(turns_dropped=step.whole(payload.get("num_turns"), "num_turns")))
@@ -160,7 +148,7 @@ _COMPLETED: dict[str, Handler] = {
     "FileChange": tools.patch_end,
     "ImageView": tools.image_view,
     "ImageGeneration": tools.image_generation,
-    "ContextCompaction": completed_compaction,
+    "ContextCompaction": lambda step, _: compact(step, "ContextCompaction", ""),
     "CollabAgentToolCall": _noted("subagent", text_from="prompt"),
     "SubAgentActivity": _noted("subagent"),
     "Sleep": _noted("sleep"),
@@ -225,7 +213,7 @@ EVENTS: dict[str, Handler] = {
     "view_image_tool_call": tools.image_view,
     "dynamic_tool_call_request": tools.dynamic_tool_request,
     "dynamic_tool_call_response": tools.dynamic_tool_end,
-    "context_compacted": context_compacted,
+    "context_compacted": lambda step, _: compact(step, "context_compacted", ""),
     "thread_rolled_back": rolled_back,
     "thread_name_updated": name_updated,
     "thread_settings_applied": settings_applied,
@@ -327,7 +315,6 @@ class CodexAdapter:
         return "file-" + hashlib.sha256(head.split(b"\n", 1)[0].rstrip(b"\r")).hexdigest()[:16]
 
     def begin(self, info: SourceInfo) -> State:
-        """Return the state before the first record."""
         return State(role=info.role)
 
     def parse(self, record: Record, state: State) -> Parsed[State]:
@@ -344,7 +331,7 @@ class CodexAdapter:
             session = step.text(value.get("session_id"), "session_id")
             text = step.text(value.get("text"), "text")
             if session and text:
-                step.emit(UserMessage(text=text), "user", session=session)
+                step.emit(UserMessage(text=text), session=session)
             else:
                 step.emit(Unknown(type="history", text=threads.unknown_text(value)))
         elif state.role == declare.SESSION_INDEX:

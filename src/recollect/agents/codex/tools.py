@@ -10,8 +10,6 @@ follow; `patch_apply_end` and FileChange give edits only for calls whose patch w
 is said by the results of its call.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from typing import Literal
@@ -245,7 +243,7 @@ def local_shell_call(step: Step, payload: dict[str, Json]) -> None:
 def web_search_call(step: Step, payload: dict[str, Json]) -> None:
     """A search made by the model's provider. It has no call id, so its end event is paired by the query."""
     action = step.mapping(payload.get("action"), "action")
-    if step.knows_call(call_id_of(step, payload)) or is_twin(step, _query(action), SEARCH, ITEM):
+    if step.knows("calls", call_id_of(step, payload)) or is_twin(step, _query(action), SEARCH, ITEM):
         return
     _give_call(step, payload, name="web_search", arguments=action)
 
@@ -260,10 +258,10 @@ def tool_search_call(step: Step, payload: dict[str, Json]) -> None:
 def image_generation(step: Step, payload: dict[str, Json]) -> None:
     """An image made by the model's provider, as an item or as an end event: call and result in one."""
     call_id = call_id_of(step, payload)
-    if step.is_settled(call_id):
+    if step.knows("settled", call_id):
         return
     prompt = step.text(payload.get("revised_prompt"), "revised_prompt")
-    if not step.knows_call(call_id):
+    if not step.knows("calls", call_id):
         _give_call(step, payload, name="image_generation", arguments={"prompt": prompt})
     path = step.text(payload.get("saved_path"), "saved_path")
     data = step.text(payload.get("result"), "result")
@@ -272,8 +270,8 @@ def image_generation(step: Step, payload: dict[str, Json]) -> None:
     image = image_of_base64(step, data, "") if data else Part(type="image")
     if path:
         image = msgspec.structs.replace(image, path=path)
-    step.note_settled(call_id)
-    step.emit(ToolResult(call_id=call_id, name="image_generation", parts=(image,)), "tool")
+    step.note("settled", call_id)
+    step.emit(ToolResult(call_id=call_id, name="image_generation", parts=(image,)))
 
 
 def tool_output(step: Step, payload: dict[str, Json]) -> None:
@@ -309,25 +307,22 @@ def tool_output(step: Step, payload: dict[str, Json]) -> None:
     if ok is None and exit_code is not None:
         ok = exit_code == 0
     if ok is not None:
-        step.note_settled(call_id)
-    step.emit(
-        ToolResult(call_id=call_id, ok=ok, exit_code=exit_code, text=text, duration_ms=duration_ms, parts=parts), "tool"
-    )
+        step.note("settled", call_id)
+    step.emit(ToolResult(call_id=call_id, ok=ok, exit_code=exit_code, text=text, duration_ms=duration_ms, parts=parts))
 
 
 def tool_search_output(step: Step, payload: dict[str, Json]) -> None:
-    """The tools that a tool search found."""
     text = readable(payload.get("tools"))
-    step.emit(ToolResult(call_id=call_id_of(step, payload), name="tool_search", text=text), "tool")
+    step.emit(ToolResult(call_id=call_id_of(step, payload), name="tool_search", text=text))
 
 
 def command_end(step: Step, payload: dict[str, Json]) -> None:
     """A command ended: `exec_command_end` or a CommandExecution item."""
     call_id = call_id_of(step, payload)
-    if step.is_settled(call_id):
+    if step.knows("settled", call_id):
         return
     text = ""
-    if not step.knows_call(call_id):
+    if not step.knows("calls", call_id):
         arguments = {k: payload[k] for k in ("command", "cwd") if payload.get(k)}
         _give_call(step, payload, name="shell", arguments=arguments)
         text = step.text(payload.get("aggregated_output"), "aggregated_output")
@@ -343,7 +338,7 @@ def mcp_end(step: Step, payload: dict[str, Json]) -> None:
     """An MCP tool answered: `mcp_tool_call_end` or an McpToolCall item."""
     call_id = call_id_of(step, payload)
     invocation = step.mapping(payload.get("invocation", payload), "invocation")
-    is_known = step.knows_call(call_id)
+    is_known = step.knows("calls", call_id)
     if not is_known:
         name = f"mcp__{step.text(invocation.get('server'), 'server')}__{step.text(invocation.get('tool'), 'tool')}"
         _give_call(step, payload, name=name, arguments=invocation.get("arguments"))
@@ -377,12 +372,12 @@ def patch_end(step: Step, payload: dict[str, Json]) -> None:
     """A patch was applied or refused: `patch_apply_end` or a FileChange item."""
     call_id = call_id_of(step, payload)
     ok = _ok_of(step, payload, None)
-    if not step.is_patched(call_id) and ok is not False:
+    if not step.knows("patched", call_id) and ok is not False:
         _give_edits(step, edits_of_changes(step, payload.get("changes"), call_id), call_id)
-    if step.is_settled(call_id):
+    if step.knows("settled", call_id):
         return
     text = ""
-    if not step.knows_call(call_id):
+    if not step.knows("calls", call_id):
         streams = (step.text(payload.get(k), k) for k in ("stdout", "stderr"))
         text = "\n".join(s for s in streams if s)
     _give_outcome(step, ToolResult(call_id=call_id, ok=ok, text=text))
@@ -393,16 +388,16 @@ def search_end(step: Step, payload: dict[str, Json]) -> None:
     call_id = call_id_of(step, payload)
     action = step.mapping(payload.get("action"), "action")
     query = _query(action) or step.text(payload.get("query"), "query")
-    if not step.knows_call(call_id) and not is_twin(step, query, SEARCH, EVENT):
+    if not step.knows("calls", call_id) and not is_twin(step, query, SEARCH, EVENT):
         _give_call(step, payload, name="web_search", arguments=action or {"query": query})
     results = payload.get("results")
     if results:
-        step.emit(ToolResult(call_id=call_id, name="web_search", text=readable(results)), "tool")
+        step.emit(ToolResult(call_id=call_id, name="web_search", text=readable(results)))
 
 
 def dynamic_tool_request(step: Step, payload: dict[str, Json]) -> None:
     """The model asked for a tool that the host program lent to the session; usually an item told it already."""
-    if not step.knows_call(call_id_of(step, payload)):
+    if not step.knows("calls", call_id_of(step, payload)):
         name = step.text(payload.get("tool"), "tool")
         namespace = step.text(payload.get("namespace"), "namespace")
         _give_call(step, payload, name=name, namespace=namespace, arguments=payload.get("arguments"))
@@ -413,7 +408,7 @@ def dynamic_tool_end(step: Step, payload: dict[str, Json]) -> None:
     call_id = call_id_of(step, payload)
     texts: list[str] = []
     parts: tuple[Part, ...] = ()
-    if not step.knows_call(call_id):
+    if not step.knows("calls", call_id):
         dynamic_tool_request(step, payload)
         texts, parts = read_content(step, payload.get("content_items", payload.get("contentItems")))
     ok, took_ms = _ok_of(step, payload, None), _duration_ms(payload.get("duration"))
@@ -423,7 +418,7 @@ def dynamic_tool_end(step: Step, payload: dict[str, Json]) -> None:
 def image_view(step: Step, payload: dict[str, Json]) -> None:
     """The model looked at an image file: `view_image_tool_call` or an ImageView item."""
     part = Part(type="image", path=step.text(payload.get("path"), "path"))
-    step.emit(ToolResult(call_id=call_id_of(step, payload), name="view_image", parts=(part,)), "tool")
+    step.emit(ToolResult(call_id=call_id_of(step, payload), name="view_image", parts=(part,)))
 
 
 def _give_call(step: Step, payload: dict[str, Json], *, name: str, arguments: Json, namespace: str = "") -> None:
@@ -434,13 +429,10 @@ def _give_call(step: Step, payload: dict[str, Json], *, name: str, arguments: Js
         # A server may call its tool as the agent calls one of its own ("find"), so its namespace decides.
         if canonical == "other" or namespace.startswith("mcp__"):
             canonical = canonical_tool(name)
-    step.note_call(call_id)
+    step.note("calls", call_id)
     item_id = payload.get("id")
     message_id = item_id if isinstance(item_id, str) and item_id != call_id else ""
-    step.emit(
-        ToolCall(call_id=call_id, name=name, canonical=canonical, arguments=arguments, message_id=message_id),
-        "assistant",
-    )
+    step.emit(ToolCall(call_id=call_id, name=name, canonical=canonical, arguments=arguments, message_id=message_id))
 
 
 def _give_patches(step: Step, arguments: Json, call_id: str) -> None:
@@ -450,18 +442,18 @@ def _give_patches(step: Step, arguments: Json, call_id: str) -> None:
 
 def _give_edits(step: Step, edits: list[FileEdit], call_id: str) -> None:
     if edits:
-        step.note_patched(call_id)
+        step.note("patched", call_id)
     for edit in edits:
         step.emit(edit, "assistant")
 
 
 def _give_outcome(step: Step, result: ToolResult) -> None:
     """Emit the result of an end event where it says anything that was not given yet."""
-    is_news = result.ok is not None and not step.is_settled(result.call_id)
+    is_news = result.ok is not None and not step.knows("settled", result.call_id)
     if is_news or result.text or result.parts or result.structured:
         if result.ok is not None:
-            step.note_settled(result.call_id)
-        step.emit(result, "tool")
+            step.note("settled", result.call_id)
+        step.emit(result)
 
 
 def _ok_of(step: Step, payload: dict[str, Json], exit_code: int | None) -> bool | None:

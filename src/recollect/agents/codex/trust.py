@@ -1,7 +1,5 @@
 """Checks whether Codex may run a hook."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """Continue: parses an item of a session's history into events. Pure; never raises on content."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 
@@ -12,22 +10,8 @@ from recollect.agents.kit.adapter import KitAdapter, Reading, first_line_name, r
 from recollect.agents.kit.calls import Operation, Waiting, arrived, edits_of, expect, give_edits
 from recollect.agents.kit.content import arguments_of, base64_part, content_text, without_opaque
 from recollect.agents.kit.names import NamingState, content_name, name_of, numbered
-from recollect.agents.kit.values import items, mapping, text, whole
-from recollect.model.payloads import (
-    AssistantMessage,
-    Compaction,
-    FileEdit,
-    Instructions,
-    Json,
-    Lifecycle,
-    Part,
-    SessionStart,
-    Thinking,
-    TokenUsage,
-    ToolCall,
-    ToolResult,
-    UserMessage,
-)
+from recollect.agents.kit.values import HEAD_SESSION, Json, group_in, items, mapping, text, whole
+from recollect.model import payloads as kinds
 from recollect.model.records import SourceInfo
 from recollect.model.text import flatten
 from recollect.model.tools import canonical_tool
@@ -85,7 +69,7 @@ def read_calls(reading: ContinueReading, item: dict[str, Any], message: dict[str
             _give_result(reading, call_id, output, ok)
         if status == "canceled":
             name = f"interrupted:{call_id}"
-            reading.add(Lifecycle("interrupted", call_id=call_id), native_id=name)
+            reading.add(kinds.Lifecycle("interrupted", call_id=call_id), native_id=name)
         reading.extra(state, _KNOWN["state"], "toolCallState", native_id=f"state:{call_id}")
 
 
@@ -94,7 +78,7 @@ def _give_call(reading: ContinueReading, call: dict[str, Any], state: dict[str, 
     call_id, name = reading.text(call, "id"), reading.text(function, "name")
     arguments = _arguments(reading, function.get("arguments"), state)
     native_id = f"call:{call_id}" if call_id else name_of(reading, "call", name, arguments)
-    reading.add(ToolCall(call_id, name, canonical_tool(name), arguments), "assistant", native_id=native_id)
+    reading.add(kinds.ToolCall(call_id, name, canonical_tool(name), arguments), native_id=native_id)
     operation = _EDITORS.get(name.lower().removeprefix("builtin_"))
     expect(reading, call_id, name, edits_of(arguments, operation) if operation else ())
     reading.extra(call, _KNOWN["call"], "toolCall", native_id=native_id)
@@ -126,13 +110,13 @@ def _give_result(reading: ContinueReading, call_id: str, output: Json, ok: bool 
         ok = False
     call = arrived(reading, call_id)
     native_id = f"result:{call_id}" if call_id else name_of(reading, "result", output)
-    reading.add(ToolResult(call_id, call.name, ok, exit_code, body), "tool", native_id=native_id)
+    reading.add(kinds.ToolResult(call_id, call.name, ok, exit_code, body), native_id=native_id)
     if ok is not False:
         give_edits(reading, _with_diff(call.edits, body), call_id)
     reading.set(answered=remember(reading.now("answered"), call_id, _MAX_ANSWERED))
 
 
-def _with_diff(edits: tuple[FileEdit, ...], body: str) -> tuple[FileEdit, ...]:
+def _with_diff(edits: tuple[kinds.FileEdit, ...], body: str) -> tuple[kinds.FileEdit, ...]:
     """Return the edits; one that has neither text takes the diff that the result shows."""
     _, found, diff = body.partition("\n@@")
     if len(edits) != 1 or not found or edits[0].before is not None or edits[0].after is not None:
@@ -157,7 +141,6 @@ _MAX_MODEL_CHARS = 200
 
 
 def read_item(reading: ContinueReading) -> None:
-    """Emit the events of one item."""
     item = reading.value
     message = mapping(item.get("message"))
     role = message.get("role")
@@ -178,8 +161,7 @@ def read_item(reading: ContinueReading) -> None:
     reasoning = reading.mapping(item, "reasoning")
     reading.date(reasoning.get("startAt"), "reasoning.startAt")
     said = reading.text(reasoning, "text")
-    if said:
-        reading.add(Thinking(said), "assistant", native_id=f"{base}/thinking")
+    reading.say(kinds.Thinking(said), native_id=f"{base}/thinking")
     reading.date(reasoning.get("endAt"), "reasoning.endAt")
     if role == "user":
         _read_user(reading, item, message)
@@ -188,10 +170,10 @@ def read_item(reading: ContinueReading) -> None:
     elif role == "thinking":
         thought = content_text(message.get("content"))
         is_encrypted = not thought and bool(message.get("redactedThinking") or message.get("signature"))
-        reading.add(Thinking(thought, is_encrypted=is_encrypted), "assistant", native_id=f"{base}/thinking")
+        reading.add(kinds.Thinking(thought, is_encrypted=is_encrypted), native_id=f"{base}/thinking")
         read_calls(reading, item, message)
     elif role == "system":
-        reading.add(Instructions(content_text(message.get("content")), "system"))
+        reading.add(kinds.Instructions(content_text(message.get("content")), "system"))
     elif role == "tool":
         read_tool_message(reading, message)
     else:
@@ -199,7 +181,7 @@ def read_item(reading: ContinueReading) -> None:
     _read_context(reading, item, base)
     summary = reading.text(item, "conversationSummary")
     if summary:
-        reading.add(Compaction("summary", summary), native_id=f"{base}/compaction")
+        reading.add(kinds.Compaction("summary", summary), native_id=f"{base}/compaction")
     reading.extra(item, _KNOWN["item"], "item", native_id=base)
     reading.extra(message, _KNOWN["message"], "message", native_id=base)
 
@@ -208,15 +190,13 @@ def _read_user(reading: ContinueReading, item: dict[str, Any], message: dict[str
     content = message.get("content")
     parts = _parts(reading, content)
     said = _said(content) or _said(item.get("editorState"))
-    if said or parts:
-        reading.add(UserMessage(said, parts=parts), "user")
+    reading.say(kinds.UserMessage(said, parts=parts))
 
 
 def _read_assistant(reading: ContinueReading, item: dict[str, Any], message: dict[str, Any], base: str) -> None:
     content = message.get("content")
     said, parts = _said(content), _parts(reading, content)
-    if said or parts:
-        reading.add(AssistantMessage(said, reading.now("model"), parts=parts), "assistant")
+    reading.say(kinds.AssistantMessage(said, reading.now("model"), parts=parts))
     read_calls(reading, item, message)
     usage = reading.mapping(message, "usage")
     if usage:
@@ -238,8 +218,8 @@ def _read_context(reading: ContinueReading, item: dict[str, Any], base: str) -> 
             continue
         said = reading.text(value, "content")
         path = text(mapping(value.get("uri")).get("value")) or text(value.get("description"))
-        part = Part("file", path=path or text(value.get("name")))
-        reading.add(UserMessage(said, "injected", (part,)), "user", native_id=name)
+        part = kinds.Part("file", path=path or text(value.get("name")))
+        reading.add(kinds.UserMessage(said, "injected", (part,)), native_id=name)
 
 
 def _said(content: Json) -> str:
@@ -257,9 +237,9 @@ def _part_text(part: Json) -> str:
     return text(value.get("text")) if kind == "text" else flatten(without_opaque(part))
 
 
-def _parts(reading: ContinueReading, content: Json) -> tuple[Part, ...]:
+def _parts(reading: ContinueReading, content: Json) -> tuple[kinds.Part, ...]:
     """Return the images of a message: data URLs, or addresses."""
-    found: list[Part] = []
+    found: list[kinds.Part] = []
     for part in content if isinstance(content, list) else ():
         value = mapping(part)
         if value.get("type") != "imageUrl":
@@ -270,7 +250,7 @@ def _parts(reading: ContinueReading, content: Json) -> tuple[Part, ...]:
             image = reading.readable(base64_part("image", media_type[:100], data), "imageUrl")
             found.append(image)
         else:
-            found.append(Part("image", url=url[:4096]))
+            found.append(kinds.Part("image", url=url[:4096]))
     return tuple(found)
 
 
@@ -282,15 +262,13 @@ def read_session(reading: ContinueReading) -> None:
         return
     if "sessionId" in value or "workspaceDirectory" in value:
         cwd = folder_of(reading.text(value, "workspaceDirectory"))
-        reading.add(SessionStart(cwd=cwd), native_id="start")
+        reading.add(kinds.SessionStart(cwd=cwd), native_id="start")
     give_title(reading, value)
-    mode = reading.text(value, "mode")
-    if mode:
-        reading.add(Lifecycle("mode", text=mode), native_id="mode")
+    reading.note("mode", reading.text(value, "mode"), native_id="mode")
     model = text(value.get("chatModelTitle"))
     if model and len(model) <= _MAX_MODEL_CHARS:
         reading.set(model=model)
-        reading.add(Lifecycle("model", model=model), native_id="model")
+        reading.add(kinds.Lifecycle("model", model=model), native_id="model")
     usage = reading.mapping(value, "usage")
     if usage:
         spent = _usage(
@@ -305,7 +283,7 @@ def give_title(reading: ContinueReading, value: dict[str, Any], session: str | N
     title = reading.text(value, "title")
     if title and title not in _NO_TITLES:
         name = "index/title" if session else "title"
-        reading.add(Lifecycle("title", title=title), native_id=name, session=session)
+        reading.add(kinds.Lifecycle("title", title=title), native_id=name, session=session)
 
 
 def folder_of(written: str) -> str:
@@ -313,13 +291,13 @@ def folder_of(written: str) -> str:
     return written.removeprefix("file://")
 
 
-def _usage(reading: ContinueReading, usage: dict[str, Any], key: str, *, is_additive: bool = True) -> TokenUsage:
+def _usage(reading: ContinueReading, usage: dict[str, Any], key: str, *, is_additive: bool = True) -> kinds.TokenUsage:
     """Return token usage. The prompt's tokens include the cached ones only where these fit into them."""
     details = reading.mapping(usage, "promptTokensDetails")
     prompt, answer = reading.count(usage, "promptTokens"), reading.count(usage, "completionTokens")
     read, written = reading.count(details, "cachedTokens"), reading.count(details, "cacheWriteTokens")
     reasoning = reading.count(reading.mapping(usage, "completionTokensDetails"), "reasoningTokens")
-    return TokenUsage(
+    return kinds.TokenUsage(
         reading.text(usage, "model") or reading.now("model"),
         prompt - read - written if read + written <= prompt else prompt,
         answer,
@@ -335,14 +313,11 @@ def _usage(reading: ContinueReading, usage: dict[str, Any], key: str, *, is_addi
 _HEAD = re.compile(rb'\s*\{\s*"(?:sessionId|title|workspaceDirectory|history)"')
 _KEYS = (b'"workspaceDirectory"', b'"sessionId"')
 _HISTORY = re.compile(rb'"history" ?: ?\[\s*(?:\{\s*"(?:message|contextItems|editorState)"|\])')
-_HEAD_SESSION = re.compile(rb'"sessionId" ?: ?"([^"\\]{1,200})"')
 _KIRO = b'"executionId"'
 INDEX_SESSION = "sessions"
 
 
 class ContinueAdapter(KitAdapter[ContinueState]):
-    """The adapter of Continue."""
-
     facts = facts_of("continue")
     state_type = ContinueState
 
@@ -356,11 +331,10 @@ class ContinueAdapter(KitAdapter[ContinueState]):
         """See `Adapter.identify`: the file's name in Continue's layout, else the id inside."""
         if info.role == "index":
             return INDEX_SESSION
-        named = _HEAD_SESSION.search(head) if "/" not in info.path else None
-        return (named[1].decode("utf-8", "replace") if named else info.stem) or first_line_name(head)
+        named = group_in(HEAD_SESSION, head) if "/" not in info.path else ""
+        return named or info.stem or first_line_name(head)
 
     def read(self, reading: ContinueReading) -> None:
-        """Emit the events of one record."""
         if reading.state.role == "index":
             _read_index(reading)
         elif reading.at == "history":
@@ -382,7 +356,7 @@ def _read_index(reading: ContinueReading) -> None:
     written = entry.get("dateCreated")
     created = whole(written)
     reading.date(written if created is None else created, "dateCreated")
-    start = SessionStart(cwd=folder_of(reading.text(entry, "workspaceDirectory")))
+    start = kinds.SessionStart(cwd=folder_of(reading.text(entry, "workspaceDirectory")))
     reading.add(start, native_id="index/start", session=session)
     give_title(reading, entry, session)
     reading.extra(entry, _KNOWN["index"], "sessions", native_id=f"entry:{session}")

@@ -3,8 +3,6 @@
 The stream of session events is read by `kit.copilot_events`, which VS Code shares; here are the files around it.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from typing import Any
@@ -15,16 +13,8 @@ from recollect.agents.kit.content import chat_content
 from recollect.agents.kit.copilot_events import arguments_of, edits_of_call, read_event, starts_stream
 from recollect.agents.kit.copilot_session import Call, CopilotState, call_named, storable, with_call
 from recollect.agents.kit.names import Marks, name_of
-from recollect.agents.kit.values import decoded_json, items, mapping, text
-from recollect.model.payloads import (
-    AssistantMessage,
-    Instructions,
-    Lifecycle,
-    SessionStart,
-    ToolCall,
-    ToolResult,
-    UserMessage,
-)
+from recollect.agents.kit.values import decoded_json, group_in, items, mapping, text
+from recollect.model import payloads as kinds
 from recollect.model.records import SourceInfo
 from recollect.model.tools import canonical_tool
 
@@ -56,21 +46,26 @@ def read_history(reading: Reading[HistoryState]) -> None:
     elif reading.at == "chatMessages":
         _message(reading, reading.value)
     elif reading.at == "timeline":
-        _shown(reading, reading.value)
+        # Emit an entry of the timeline: it repeats the messages as the terminal showed them, with their times.
+        reading.date(reading.value.get("timestamp"))
+        kind = text(reading.value.get("type"))
+        said = text(reading.value.get("text"))
+        rest = {k: v for k, v in reading.value.items() if k not in ("type", "text", "id", "timestamp")}
+        identity = text(reading.value.get("id"))
+        name = f"timeline:{identity}" if identity else name_of(reading, "timeline", reading.value)
+        reading.add(
+            kinds.Lifecycle(f"timeline_{kind}" if kind else "timeline", text=said, detail=rest or None), native_id=name
+        )
     else:
-        _document(reading, reading.value)
-
-
-def _document(reading: Reading[HistoryState], value: dict[str, Any]) -> None:
-    if "startTime" in value or "sessionId" in value:
-        reading.date(value.get("startTime"), "startTime")
-        if not reading.now("is_started"):
-            reading.set(is_started=True)
-            reading.add(SessionStart(originator="copilot-agent"), native_id="start")
-    reading.native_id = "document"
-    reading.extra(value, _KNOWN["document"], "document")
-    for message in items(value.get("chatMessages")):
-        _message(reading, mapping(message))
+        if "startTime" in reading.value or "sessionId" in reading.value:
+            reading.date(reading.value.get("startTime"), "startTime")
+            if not reading.now("is_started"):
+                reading.set(is_started=True)
+                reading.add(kinds.SessionStart(originator="copilot-agent"), native_id="start")
+        reading.native_id = "document"
+        reading.extra(reading.value, _KNOWN["document"], "document")
+        for message in items(reading.value.get("chatMessages")):
+            _message(reading, mapping(message))
 
 
 def _message(reading: Reading[HistoryState], value: dict[str, Any]) -> None:
@@ -80,14 +75,14 @@ def _message(reading: Reading[HistoryState], value: dict[str, Any]) -> None:
         reading.wrong("content", "bad_base64")
     name = reading.native_id = name_of(reading, role if role in _ROLES else "message", value)
     if role == "user":
-        reading.add(UserMessage(said, parts=parts), "user")
+        reading.add(kinds.UserMessage(said, parts=parts))
     elif role == "tool":
         _result(reading, value, said)
     elif role in ("system", "developer"):
-        reading.add(Instructions(said, f"{role} message"))
+        reading.add(kinds.Instructions(said, f"{role} message"))
     elif role == "assistant":
         if said or parts or not items(value.get("tool_calls")):
-            reading.add(AssistantMessage(said, parts=parts), "assistant")
+            reading.add(kinds.AssistantMessage(said, parts=parts))
         for i, call in enumerate(items(value.get("tool_calls"))):
             _call(reading, mapping(call), f"{name}/{i}")
     else:
@@ -100,9 +95,7 @@ def _call(reading: Reading[HistoryState], call: dict[str, Any], name: str) -> No
     call_id, tool = text(call.get("id")), text(function.get("name"))
     arguments = arguments_of(function.get("arguments"))
     reading.add(
-        ToolCall(call_id, tool, canonical_tool(tool), arguments),
-        "assistant",
-        native_id=f"call:{call_id}" if call_id else name,
+        kinds.ToolCall(call_id, tool, canonical_tool(tool), arguments), native_id=f"call:{call_id}" if call_id else name
     )
     waiting = Call(call_id, storable(tool), edits=edits_of_call(tool, arguments, call_id))
     reading.set(calls=with_call(reading.now("calls"), waiting))
@@ -114,21 +107,10 @@ def _result(reading: Reading[HistoryState], value: dict[str, Any], said: str) ->
     call = call_named(reading.now("calls"), call_id)
     name = call.name if call is not None else text(value.get("name"))
     reading.add(
-        ToolResult(call_id, name, text=said), "tool", native_id=f"result:{call_id}" if call_id else reading.native_id
+        kinds.ToolResult(call_id, name, text=said), native_id=f"result:{call_id}" if call_id else reading.native_id
     )
     for i, edit in enumerate(call.edits if call is not None else ()):
-        reading.add(edit, "tool", native_id=f"edit:{call_id}:{i}")
-
-
-def _shown(reading: Reading[HistoryState], value: dict[str, Any]) -> None:
-    """Emit an entry of the timeline: it repeats the messages as the terminal showed them, and has their times."""
-    reading.date(value.get("timestamp"))
-    kind = text(value.get("type"))
-    said = text(value.get("text"))
-    rest = {k: v for k, v in value.items() if k not in ("type", "text", "id", "timestamp")}
-    identity = text(value.get("id"))
-    name = f"timeline:{identity}" if identity else name_of(reading, "timeline", value)
-    reading.add(Lifecycle(f"timeline_{kind}" if kind else "timeline", text=said, detail=rest or None), native_id=name)
+        reading.add(edit, native_id=f"edit:{call_id}:{i}")
 
 
 # The text files beside an event stream: what the session is called and where it works, its plan, its checkpoints.
@@ -138,19 +120,7 @@ _MAX_LINES = 200
 
 def read_workspace(reading: Reading[HistoryState], body: str) -> None:
     """Emit the session's title, folder and branch of `workspace.yaml`: flat `key: value` lines."""
-    told = _flat_yaml(body)
-    reading.date(told.get("updated_at") or told.get("created_at"), "updated_at")
-    reading.entitle(told.get("name") or told.get("summary") or "", "workspace/title")
-    rest = {k: v for k, v in told.items() if k not in ("cwd", "branch", "name") and v}
-    cwd, branch = told.get("cwd") or "", told.get("branch") or ""
-    reading.add(Lifecycle("workspace", detail=rest or None, cwd=cwd, branch=branch), native_id="workspace")
-    if not told and body.strip():
-        reading.wrong("workspace.yaml", "not_yaml")
-        reading.kept("workspace.yaml", body, native_id="workspace/text")
-
-
-def _flat_yaml(body: str) -> dict[str, str]:
-    """Return the top-level scalars of a YAML mapping; block texts are joined by lines. Nothing else is written."""
+    # The top-level scalars of a YAML mapping; block texts are joined by lines. Nothing else is written.
     told: dict[str, str] = {}
     key = ""
     for line in body.splitlines()[:_MAX_LINES]:
@@ -163,7 +133,14 @@ def _flat_yaml(body: str) -> dict[str, str]:
         key = name.strip()
         value = value.strip()
         told[key] = "" if value in ("|", "|-", ">", ">-", "null", "~") else _unquoted(value)
-    return told
+    reading.date(told.get("updated_at") or told.get("created_at"), "updated_at")
+    reading.entitle(told.get("name") or told.get("summary") or "", "workspace/title")
+    rest = {k: v for k, v in told.items() if k not in ("cwd", "branch", "name") and v}
+    cwd, branch = told.get("cwd") or "", told.get("branch") or ""
+    reading.add(kinds.Lifecycle("workspace", detail=rest or None, cwd=cwd, branch=branch), native_id="workspace")
+    if not told and body.strip():
+        reading.wrong("workspace.yaml", "not_yaml")
+        reading.kept("workspace.yaml", body, native_id="workspace/text")
 
 
 def _unquoted(value: str) -> str:
@@ -174,14 +151,13 @@ def _unquoted(value: str) -> str:
 
 
 def read_plan(reading: Reading[HistoryState], body: str) -> None:
-    """Emit the plan as it stands."""
-    reading.add(Lifecycle("plan", text=body), native_id="plan")
+    reading.add(kinds.Lifecycle("plan", text=body), native_id="plan")
 
 
 def read_checkpoint(reading: Reading[HistoryState], body: str) -> None:
     """Emit what a compaction wrote down of the work so far."""
     name = reading.state.name
-    reading.add(Lifecycle("checkpoint", text=body, detail={"file": name}), native_id=f"checkpoint/{name}")
+    reading.add(kinds.Lifecycle("checkpoint", text=body, detail={"file": name}), native_id=f"checkpoint/{name}")
 
 
 TEXTS: dict[str, Callable[[Reading[HistoryState], str], None]] = {
@@ -226,14 +202,13 @@ class CopilotAdapter(KitAdapter[HistoryState]):
             return parts[-3]
         if len(parts) > 1 and parts[-2] and (info.name == "events.jsonl" or info.role in TEXTS):
             return parts[-2]
-        named = _SESSION.search(head) if info.role == HISTORY else _SESSION.search(head.partition(b"\n")[0])
-        if named is not None:
-            return named[1].decode("utf-8", "replace")
+        named = group_in(_SESSION, head if info.role == HISTORY else head.partition(b"\n")[0])
+        if named:
+            return named
         in_name = _UUID.search(info.stem)
         return in_name[0] if in_name is not None else info.stem or first_line_name(head)
 
     def read(self, reading: Reading[HistoryState]) -> None:
-        """Emit the events of one record."""
         role = reading.state.role
         read_text = TEXTS.get(role)
         if role == HISTORY:

@@ -1,9 +1,4 @@
-"""Crush: parses a row into events. Pure; never raises on content.
-
-Traps are in README.md beside this file.
-"""
-
-from __future__ import annotations
+"""Crush: parses a row into events; README.md has its traps. Pure; never raises on content."""
 
 import re
 from collections.abc import Callable
@@ -16,22 +11,8 @@ from recollect.agents.kit.adapter import BaseState, KitAdapter, read_row
 from recollect.agents.kit.adapter import Reading as KitReading
 from recollect.agents.kit.content import base64_part
 from recollect.agents.kit.names import MAX_PATH_CHARS, short
-from recollect.agents.kit.values import decoded_json, mapping, text, whole, word_set
-from recollect.model.payloads import (
-    AssistantMessage,
-    Compaction,
-    FileEdit,
-    Instructions,
-    Json,
-    Lifecycle,
-    Part,
-    SessionStart,
-    Thinking,
-    TokenUsage,
-    ToolCall,
-    ToolResult,
-    UserMessage,
-)
+from recollect.agents.kit.values import Json, decoded_json, mapping, text, whole, word_set
+from recollect.model import payloads as kinds
 from recollect.model.tools import canonical_tool
 
 # What is carried from record to record.
@@ -93,7 +74,7 @@ def read_result(reading: Reading, data: dict[str, Any], name: str) -> None:
     has_failed = is_error is True or exit_code not in (None, 0) or is_aborted
     start, end = whole(facts.get("start_time")), whole(facts.get("end_time"))
     reading.add(
-        ToolResult(
+        kinds.ToolResult(
             call_id=call_id,
             name=tool,
             ok=not has_failed,
@@ -103,7 +84,6 @@ def read_result(reading: Reading, data: dict[str, Any], name: str) -> None:
             duration_ms=end - start if start is not None and end is not None and end >= start else None,
             parts=_media(reading, data),
         ),
-        "tool",
         native_id=f"result:{call_id}",
     )
     if not has_failed:
@@ -112,7 +92,7 @@ def read_result(reading: Reading, data: dict[str, Any], name: str) -> None:
     folder = text(mapping(facts).get("working_directory"))
     if folder and short(folder, MAX_PATH_CHARS) != reading.now("cwd"):
         reading.set(cwd=short(folder, MAX_PATH_CHARS))
-        reading.add(Lifecycle("cwd", cwd=folder), native_id=f"cwd:{call_id}")
+        reading.add(kinds.Lifecycle("cwd", cwd=folder), native_id=f"cwd:{call_id}")
     reading.extra(data, _FIELDS["result"], "tool_result", native_id=f"result:{call_id}")
 
 
@@ -150,7 +130,7 @@ def _beyond(tool: str, facts: dict[str, Any], body: str) -> Json:
     return rest or None
 
 
-def _media(reading: Reading, data: dict[str, Any]) -> tuple[Part, ...]:
+def _media(reading: Reading, data: dict[str, Any]) -> tuple[kinds.Part, ...]:
     if not data.get("data"):
         return ()
     media_type = text(data.get("mime_type"))
@@ -167,11 +147,11 @@ def _give_edit(reading: Reading, tool: str, path: str, facts: dict[str, Any], ca
     if isinstance(before, str) or isinstance(after, str):
         # An empty side is left out by the producer.
         old, new = text(before), text(after)
-        edit = FileEdit(path, "modify" if old else "create", old or None, new, call_id=call_id)
+        edit = kinds.FileEdit(path, "modify" if old else "create", old or None, new, call_id=call_id)
     else:
-        edit = FileEdit(path, diff=text(facts.get("diff")), call_id=call_id)
+        edit = kinds.FileEdit(path, diff=text(facts.get("diff")), call_id=call_id)
     if path:
-        reading.add(edit, "tool", native_id=f"edit:{call_id}:{path}")
+        reading.add(edit, native_id=f"edit:{call_id}:{path}")
 
 
 # Message rows: a role and a list of parts, rewritten while the model answers.
@@ -198,7 +178,6 @@ class _Message(NamedTuple):
 
 
 def read_message(reading: Reading) -> None:
-    """Emit a message row."""
     row = reading.value
     name = text(row.get("id"))
     reading.native_id = name or None
@@ -220,8 +199,7 @@ def read_message(reading: Reading) -> None:
         ordinal = counts[kind] = counts.get(kind, 0) + 1
         _read_part(reading, part, message, f"{name}/{kind}" if ordinal == 1 else f"{name}/{kind}/{ordinal}")
     routed = {key: row[key] for key in _PRISM if row.get(key) not in (None, "")}
-    if routed:
-        reading.add(Lifecycle("routed", detail=routed), native_id=f"{name}/routed")
+    reading.note("routed", detail=routed, native_id=f"{name}/routed")
     reading.extra(row, _FIELDS["row"], "message")
 
 
@@ -236,7 +214,7 @@ def _see_model(reading: Reading, message: _Message) -> None:
     model = short(message.model)
     if message.role == "assistant" and model and model != reading.now("model"):
         if reading.now("model"):
-            reading.add(Lifecycle("model", model=message.model), native_id=f"{message.name}/model")
+            reading.add(kinds.Lifecycle("model", model=message.model), native_id=f"{message.name}/model")
         reading.set(model=model)
 
 
@@ -265,16 +243,14 @@ def _read_text(reading: Reading, data: dict[str, Any], message: _Message, name: 
     if not said:
         return
     if message.is_summary:
-        reading.add(Compaction(summary=said), "assistant", native_id=native_id)
+        reading.add(kinds.Compaction(summary=said), "assistant", native_id=native_id)
     elif message.role == "user":
         origin: Any = "injected" if data.get("hidden") is True else "human"
-        reading.add(UserMessage(said, origin), "user", native_id=native_id)
+        reading.add(kinds.UserMessage(said, origin), native_id=native_id)
     elif message.role == "assistant":
-        reading.add(
-            AssistantMessage(said, message.model, message.stop_reason, message.name), "assistant", native_id=native_id
-        )
+        reading.add(kinds.AssistantMessage(said, message.model, message.stop_reason, message.name), native_id=native_id)
     elif message.role == "system":
-        reading.add(Instructions(said, source="system"), native_id=native_id)
+        reading.add(kinds.Instructions(said, source="system"), native_id=native_id)
     else:
         reading.kept("text", said, native_id=native_id)
 
@@ -282,12 +258,12 @@ def _read_text(reading: Reading, data: dict[str, Any], message: _Message, name: 
 def _read_reasoning(reading: Reading, data: dict[str, Any], message: _Message, name: str) -> None:
     thought = reading.text(data, "thinking")
     if thought or any(data.get(key) for key in _OPAQUE):
-        reading.add(Thinking(thought, message.name, not thought), "assistant", native_id=name)
+        reading.add(kinds.Thinking(thought, message.name, not thought), native_id=name)
 
 
 def _read_image(reading: Reading, data: dict[str, Any], message: _Message, name: str) -> None:
     url = reading.text(data, "url")
-    part = Part(type="image", url=url)
+    part = kinds.Part(type="image", url=url)
     if url.startswith("data:"):
         head, _, body = url.partition(",")
         part = reading.readable(base64_part("image", head[5:].partition(";")[0], body), "image_url.url")
@@ -303,12 +279,12 @@ def _read_binary(reading: Reading, data: dict[str, Any], message: _Message, name
     _give_media(reading, part, message, name)
 
 
-def _give_media(reading: Reading, part: Part, message: _Message, name: str) -> None:
+def _give_media(reading: Reading, part: kinds.Part, message: _Message, name: str) -> None:
     """Attachments stand beside the text, which is always there: they start no turn of their own."""
     if message.role == "user":
-        reading.add(UserMessage(origin="injected", parts=(part,)), "user", native_id=name)
+        reading.add(kinds.UserMessage(origin="injected", parts=(part,)), native_id=name)
     else:
-        reading.add(AssistantMessage("", message.model, "", message.name, (part,)), "assistant", native_id=name)
+        reading.add(kinds.AssistantMessage("", message.model, "", message.name, (part,)), native_id=name)
 
 
 def _read_call(reading: Reading, data: dict[str, Any], message: _Message, name: str) -> None:
@@ -318,8 +294,9 @@ def _read_call(reading: Reading, data: dict[str, Any], message: _Message, name: 
     path = next((p for key in _PATHS if (p := text(mapping(arguments).get(key)))), "")
     note_call(reading, call_id, tool, path)
     reading.add(
-        ToolCall(call_id, tool, "mcp" if tool.startswith("mcp_") else canonical_tool(tool), arguments, message.name),
-        "assistant",
+        kinds.ToolCall(
+            call_id, tool, "mcp" if tool.startswith("mcp_") else canonical_tool(tool), arguments, message.name
+        ),
         native_id=f"call:{call_id}",
     )
 
@@ -338,21 +315,21 @@ def _read_finish(reading: Reading, data: dict[str, Any], message: _Message, name
     if data.get("time"):
         reading.date(data["time"], "finish.time")
     if message.role == "assistant" and reason == "canceled":
-        reading.add(Lifecycle("interrupted", said), native_id=name)
+        reading.add(kinds.Lifecycle("interrupted", said), native_id=name)
     elif reason in _FAILURES:
         detail = {"reason": reason, "details": details} if details else {"reason": reason}
-        reading.add(Lifecycle("api_error", said or reason, detail), native_id=name)
+        reading.add(kinds.Lifecycle("api_error", said or reason, detail), native_id=name)
     elif said or details:
-        reading.add(Lifecycle("turn_ended", said, {"reason": reason, "details": details}), native_id=name)
+        reading.add(kinds.Lifecycle("turn_ended", said, {"reason": reason, "details": details}), native_id=name)
 
 
 def _read_shell(reading: Reading, data: dict[str, Any], message: _Message, name: str) -> None:
     """A command that the person ran, and what it printed."""
     exit_code = reading.whole(data, "exit_code")
     ok = exit_code == 0 if exit_code is not None else None
-    reading.add(UserMessage(f"!{reading.text(data, 'command')}", "command"), "user", native_id=name)
+    reading.add(kinds.UserMessage(f"!{reading.text(data, 'command')}", "command"), native_id=name)
     reading.add(
-        ToolResult(name, "shell", ok, exit_code, reading.text(data, "output")), "tool", native_id=f"result:{name}"
+        kinds.ToolResult(name, "shell", ok, exit_code, reading.text(data, "output")), native_id=f"result:{name}"
     )
 
 
@@ -379,12 +356,12 @@ def read_session(reading: Reading) -> None:
     reading.date(row.get("created_at"), "created_at")
     parent = reading.text(row, "parent_session_id")
     reading.add(
-        SessionStart(parent_session=parent, agent_name=_agent_of(text(row.get("id")), parent)), native_id="start"
+        kinds.SessionStart(parent_session=parent, agent_name=_agent_of(text(row.get("id")), parent)), native_id="start"
     )
     reading.entitle(reading.text(row, "title"))
     reading.date(row.get("updated_at"), "updated_at")
     _give_todos(reading, row.get("todos"))
-    usage = TokenUsage(
+    usage = kinds.TokenUsage(
         input_tokens=reading.count(row, "prompt_tokens"),
         output_tokens=reading.count(row, "completion_tokens"),
         cost_usd=reading.money(row, "cost"),
@@ -415,7 +392,7 @@ def _give_todos(reading: Reading, todos: Any) -> None:
         name = f"todo:{ordinal}"
         said = text(line.get("content")) if line else text(todo)
         detail = {k: line[k] for k in ("status", "active_form") if line.get(k)}
-        reading.add(Lifecycle("todo", said, detail or None), native_id=name)
+        reading.add(kinds.Lifecycle("todo", said, detail or None), native_id=name)
         reading.extra(line, _FIELDS["todo"], "session.todos", native_id=name)
 
 
@@ -427,7 +404,7 @@ def read_file(reading: Reading) -> None:
     version = reading.whole(row, "version")
     path = reading.text(row, "path")
     reading.add(
-        FileEdit(path, "checkpoint", after=reading.text(row, "content"), backup=f"version {version or 0}"),
+        kinds.FileEdit(path, "checkpoint", after=reading.text(row, "content"), backup=f"version {version or 0}"),
         "tool",
         native_id=name,
     )
@@ -438,11 +415,8 @@ _TABLES: dict[str, Callable[[Reading], None]] = {"messages": read_message, "sess
 
 
 class CrushAdapter(KitAdapter[CrushState]):
-    """The adapter of Crush."""
-
     facts = facts_of("crush")
     state_type = CrushState
 
     def read(self, reading: Reading) -> None:
-        """Emit the events of one row, by the table it is of."""
         read_row(reading, _TABLES)

@@ -3,8 +3,6 @@
 It sorts behind the rows of its messages. Evidence: format notes: Cursor, store A.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Any
 
@@ -23,23 +21,8 @@ from recollect.agents.cursor.state import (
 )
 from recollect.agents.facts import known_fields
 from recollect.agents.kit.content import base64_part, is_opaque
-from recollect.agents.kit.values import items, mapping, number, path_of_address, text, whole
-from recollect.model.payloads import (
-    AssistantMessage,
-    Compaction,
-    FileEdit,
-    Json,
-    Lifecycle,
-    Part,
-    Rewind,
-    SessionStart,
-    Thinking,
-    TokenUsage,
-    ToolCall,
-    ToolResult,
-    Unknown,
-    UserMessage,
-)
+from recollect.agents.kit.values import Json, items, mapping, number, path_of_address, text, whole
+from recollect.model import payloads as kinds
 from recollect.model.text import flatten
 
 # Messages of the editor: one row a bubble. A bubble of the assistant is one step: words, a thought or a tool.
@@ -83,11 +66,8 @@ def read_bubble(step: Step, bubble: dict[str, Any], name: str) -> None:
         return
     # Emit the tokens of a step where they are counted at all; most bubbles say 0.
     counts = step.mapping(bubble, "tokenCount")
-    read, written = step.count(counts, "inputTokens"), step.count(counts, "outputTokens")
-    if read or written:
-        key = f"{step.state.session}:{name}"
-        usage = TokenUsage(_model(bubble), read, written, dedupe_key=key)
-        step.add(usage, "assistant", native_id=f"{name}/usage")
+    spent = step.counts(counts, ("inputTokens", "outputTokens"))
+    step.spend(_model(bubble), spent, f"{step.state.session}:{name}", "assistant", native_id=f"{name}/usage")
     for field in ("conversationSummary", "cachedConversationSummary"):
         give_compaction(step, json_object(bubble.get(field)), f"{name}/compaction")
     _read_alongside(step, bubble, name)
@@ -99,18 +79,18 @@ def _read_user(step: Step, bubble: dict[str, Any], name: str) -> None:
     parts = tuple(_image(step, image) for image in step.items(bubble, "images"))
     if not said and not parts:
         return
-    step.add(UserMessage(said, parts=parts), "user")
+    step.add(kinds.UserMessage(said, parts=parts))
     humans: tuple[Human, ...] = step.now("humans")
     at = step.ts if step.ts_quality == "exact" else None
     step.set(humans=(*humans, Human(name, name, at, step.state.newest))[-MAX_HUMANS:])
 
 
-def _image(step: Step, image: Json) -> Part:
+def _image(step: Step, image: Json) -> kinds.Part:
     facts = mapping(image)
     data = facts.get("data", image)
     path = path_of_address(text(facts.get("path")))
     if not is_opaque("data", data):
-        return Part("image", path=path)
+        return kinds.Part("image", path=path)
     return step.readable(base64_part("image", text(facts.get("mimeType")), data, path=path), "images.data")
 
 
@@ -122,19 +102,18 @@ def _read_assistant(step: Step, bubble: dict[str, Any], name: str) -> None:
         thought = "\n".join(filter(None, (text(b.get("thinking")) or text(b.get("text")) for b in blocks)))
     is_signed = bool(mapping(thinking).get("signature"))
     if thought or is_signed:
-        step.add(Thinking(thought, is_encrypted=not thought), "assistant", native_id=f"{name}/thinking")
+        step.add(kinds.Thinking(thought, is_encrypted=not thought), native_id=f"{name}/thinking")
     said = step.text(bubble, "text")
-    if said:
-        step.add(AssistantMessage(said, model=_model(bubble)), "assistant")
+    step.say(kinds.AssistantMessage(said, model=_model(bubble)))
     tool = step.mapping(bubble, "toolFormerData")
     if tool:
         _read_tool(step, tool, name)
     if bubble.get("errorDetails"):
         error = bubble["errorDetails"]
-        step.add(Lifecycle("api_error", text=flatten(json_object(error) or error)), native_id=f"{name}/error")
+        step.add(kinds.Lifecycle("api_error", text=flatten(json_object(error) or error)), native_id=f"{name}/error")
     duration = whole(bubble.get("turnDurationMs"))
     if duration:
-        step.add(Lifecycle("turn_ended", detail={"duration_ms": duration}), native_id=f"{name}/turn_ended")
+        step.add(kinds.Lifecycle("turn_ended", detail={"duration_ms": duration}), native_id=f"{name}/turn_ended")
 
 
 def _model(bubble: dict[str, Any]) -> str:
@@ -160,7 +139,7 @@ def _read_tool(step: Step, tool: dict[str, Any], name: str) -> None:
         asked: Json = tool["rawArgs"]
     else:
         asked = take_images(arguments, [])
-    step.add(ToolCall(call_id, called, canonical(called), asked), "assistant", native_id=f"call:{key}")
+    step.add(kinds.ToolCall(call_id, called, canonical(called), asked), native_id=f"call:{key}")
     ok = _read_result(step, tool, call_id=call_id, name=called)
     if ok:
         raw = tool.get("rawArgs")
@@ -196,8 +175,7 @@ def _read_result(step: Step, tool: dict[str, Any], *, call_id: str, name: str) -
         structured = {**mapping(structured), "status": "rejected"}
     said = "\n".join(t for t in (body.text, message if message not in body.text else "") if t)
     step.add(
-        ToolResult(call_id, name, ok, body.exit_code, said, structured, parts=body.parts),
-        "tool",
+        kinds.ToolResult(call_id, name, ok, body.exit_code, said, structured, parts=body.parts),
         native_id=f"result:{call_key(call_id)}",
     )
     return ok is True
@@ -216,7 +194,7 @@ def give_compaction(step: Step, summary: dict[str, Any], name: str) -> None:
     if said or until:
         # The composer repeats the summary of its newest bubble: the bubble at which it ends names both.
         step.add(
-            Compaction(summary=said, continues_at=continues_at),
+            kinds.Compaction(summary=said, continues_at=continues_at),
             native_id=f"compaction:{short(until)}" if until else name,
         )
 
@@ -232,7 +210,7 @@ def _read_alongside(step: Step, bubble: dict[str, Any], name: str) -> None:
         found["codeBlocks"] = [b for b in items(blocks) if text(mapping(b).get("content")).strip() not in said]
     rest = pruned(take_images(found, []))
     if rest is not None:
-        step.add(Unknown("attached", flatten(rest)), native_id=f"{name}/attached")
+        step.add(kinds.Unknown("attached", flatten(rest)), native_id=f"{name}/attached")
 
 
 _STATUSES = frozenset(("none", "generating", "completed", "aborted", "error", "cancelled", "idle"))
@@ -254,19 +232,18 @@ def read_composer(step: Step, composer: dict[str, Any]) -> None:
     _date(step, created, "createdAt")
     title, subtitle = step.text(composer, "name"), step.text(composer, "subtitle")
     if title or subtitle:
-        step.add(Lifecycle("title", text=subtitle, title=title), native_id="title")
+        step.add(kinds.Lifecycle("title", text=subtitle, title=title), native_id="title")
     mode = step.text(composer, "unifiedMode") or step.text(composer, "forceMode")
-    if mode:
-        step.add(Lifecycle("mode", text=mode), native_id="mode")
+    step.note("mode", mode, native_id="mode")
     listed = [*step.items(composer, "subagentComposerIds"), *step.items(composer, "subComposerIds")]
     for name in dict.fromkeys(n for n in listed if isinstance(n, str) and n):
-        step.add(Lifecycle("subagent", text=name), native_id=f"subagent:{short(name)}")
+        step.add(kinds.Lifecycle("subagent", text=name), native_id=f"subagent:{short(name)}")
     # Emit the files as they were before the session changed them, where the row holds them whole.
     for address, kept in step.mapping(composer, "originalFileStates").items():
         content = mapping(kept).get("content")
         if isinstance(content, str):
             path = path_of_address(address)
-            step.add(FileEdit(path, "checkpoint", before=content), native_id=f"checkpoint:{digest(path)}")
+            step.add(kinds.FileEdit(path, "checkpoint", before=content), native_id=f"checkpoint:{digest(path)}")
     updated = composer.get("lastUpdatedAt")
     _date(step, created if updated is None else updated, "lastUpdatedAt")
     step.native_id = "composer"
@@ -302,12 +279,12 @@ def _inline(composer: dict[str, Any]) -> list[dict[str, Any]]:
     return [b for b in listed if isinstance(b, dict)]
 
 
-def _start(step: Step, composer: dict[str, Any]) -> SessionStart:
+def _start(step: Step, composer: dict[str, Any]) -> kinds.SessionStart:
     uri = mapping(mapping(composer.get("workspaceIdentifier")).get("uri"))
     info = step.mapping(composer, "subagentInfo")
     model = text(mapping(composer.get("modelConfig")).get("modelName"))
     parent = text(info.get("parentComposerId"))
-    return SessionStart(
+    return kinds.SessionStart(
         cwd=text(uri.get("fsPath")) or text(uri.get("path")) or path_of_address(text(uri.get("external"))),
         git_branch=step.text(composer, "createdOnBranch"),
         model="" if model == "default" else model,
@@ -323,13 +300,13 @@ def _read_totals(step: Step, composer: dict[str, Any]) -> None:
     breakdown = step.mapping(composer, "promptTokenBreakdown")
     used = whole(breakdown.get("totalUsedTokens")) or whole(composer.get("contextTokensUsed")) or 0
     if used > 0:
-        total = TokenUsage(input_tokens=used, dedupe_key=f"{session}:context", is_additive=False)
+        total = kinds.TokenUsage(input_tokens=used, dedupe_key=f"{session}:context", is_additive=False)
         step.add(total, native_id="context/usage")
     for model, cost in step.mapping(composer, "usageData").items():
         cents = number(mapping(cost).get("costInCents"))
         if cents:
             key = f"{session}:cost:{short(model)}"
-            spent = TokenUsage(model, cost_usd=cents / 100, dedupe_key=key, is_additive=False)
+            spent = kinds.TokenUsage(model, cost_usd=cents / 100, dedupe_key=key, is_additive=False)
             step.add(spent, native_id=f"cost:{short(model)}")
 
 
@@ -338,7 +315,7 @@ def _read_status(step: Step, composer: dict[str, Any], listed: list[Any]) -> Non
     step.odd_value("composer.status", status, _STATUSES)
     if status in _STOPPED:
         last = text(mapping(listed[-1] if listed else None).get("bubbleId"))
-        step.add(Lifecycle("interrupted", text=status), native_id=f"interrupted:{short(last)}")
+        step.add(kinds.Lifecycle("interrupted", text=status), native_id=f"interrupted:{short(last)}")
 
 
 def _read_rewinds(step: Step, listed: list[str]) -> None:
@@ -361,7 +338,7 @@ def _read_rewinds(step: Step, listed: list[str]) -> None:
     for back_to, dropped in left.items():
         _, first, at, goes_on = min(dropped, key=lambda d: d[0])
         step.infer(at)
-        rewind, name = Rewind(first.before, len(dropped)), f"rewind:{short(back_to)}"
+        rewind, name = kinds.Rewind(first.before, len(dropped)), f"rewind:{short(back_to)}"
         step.add(rewind, native_id=name, follows=goes_on.before or None)
 
 
@@ -369,13 +346,13 @@ def _read_rest(step: Step, composer: dict[str, Any]) -> None:
     """Emit the tasks, what is attached to the whole session, and what was typed and not sent."""
     todos = pruned(step.items(composer, "todos"))
     if todos:
-        step.add(Lifecycle("todo", text=flatten(todos), detail=todos), native_id="todos")
+        step.add(kinds.Lifecycle("todo", text=flatten(todos), detail=todos), native_id="todos")
     attached = pruned(take_images(composer.get("context"), []))
     if attached is not None:
-        step.add(Unknown("attached", flatten(attached)), native_id="composer/attached")
+        step.add(kinds.Unknown("attached", flatten(attached)), native_id="composer/attached")
     draft = step.text(composer, "text") or rich_text(composer.get("richText"))
     if draft:
-        step.add(Unknown("draft", draft), native_id="composer/draft")
+        step.add(kinds.Unknown("draft", draft), native_id="composer/draft")
 
 
 def read_ide_row(step: Step) -> None:

@@ -5,8 +5,6 @@ that the store gave it. Transcripts write blocks as Anthropic's API does, the st
 Evidence: format notes: Cursor, stores B and C.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from itertools import zip_longest
@@ -30,20 +28,8 @@ from recollect.agents.cursor.state import (
 )
 from recollect.agents.facts import known_fields
 from recollect.agents.kit.content import base64_part, content_parts, content_text, media_part
-from recollect.agents.kit.values import items, mapping, text, whole, word_set
-from recollect.model.payloads import (
-    AssistantMessage,
-    Compaction,
-    FileEdit,
-    Instructions,
-    Json,
-    Lifecycle,
-    Part,
-    Thinking,
-    ToolCall,
-    ToolResult,
-    UserMessage,
-)
+from recollect.agents.kit.values import Json, items, mapping, text, whole, word_set
+from recollect.model import payloads as kinds
 from recollect.model.text import flatten
 from recollect.model.tools import canonical_tool
 
@@ -78,7 +64,7 @@ class Body(NamedTuple):
 
     text: str = ""
     structured: Json = None
-    parts: tuple[Part, ...] = ()
+    parts: tuple[kinds.Part, ...] = ()
     exit_code: int | None = None
 
 
@@ -139,7 +125,7 @@ def give_edits(step: Step, edits: tuple[Edit, ...] | list[Edit], *, result: Json
             name = f"{name}:{len(seen)}"
         seen.add(name)
         step.add(
-            FileEdit(
+            kinds.FileEdit(
                 edit.path,
                 _OPERATIONS.get(edit.operation, "modify"),
                 edit.before if not diff else None,
@@ -148,7 +134,6 @@ def give_edits(step: Step, edits: tuple[Edit, ...] | list[Edit], *, result: Json
                 call_id=call_id,
                 backup=text(facts.get("beforeContentId")),
             ),
-            "tool",
             native_id=name,
         )
 
@@ -168,7 +153,7 @@ def body_of(value: Json) -> Body:
         return Body()
     if isinstance(result, str):
         return Body(result, exit_code=_exit_line(result))
-    parts: list[Part] = []
+    parts: list[kinds.Part] = []
     if isinstance(result, list):
         blocks, _ = content_parts(result)
         return Body(content_text(take_images(result, parts)), parts=(*blocks, *parts))
@@ -243,20 +228,20 @@ def iso_of(spoken: str) -> str:
     return f"{found[3]}-{month:02}-{int(found[2]):02}T{hour:02}:{found[5]}:00{zone}"
 
 
-def give_prompt(step: Step, said: str, parts: tuple[Part, ...] = ()) -> str:
+def give_prompt(step: Step, said: str, parts: tuple[kinds.Part, ...] = ()) -> str:
     """Emit a user text of a store without ids: the harness's part first. Return the person's message's name."""
     prompt = split_prompt(said)
     if prompt.at:
         step.date(iso_of(prompt.at))
     if prompt.injected:
-        step.add(UserMessage(prompt.injected, "injected"), "user", native_id=named(step, "context", prompt.injected))
+        step.add(kinds.UserMessage(prompt.injected, "injected"), native_id=named(step, "context", prompt.injected))
         workspace = _WORKSPACE.search(prompt.injected)
         if workspace:
             give_cwd(step, workspace[1])
     if not prompt.human and not parts:
         return ""
     name = named(step, "ask", prompt.human)
-    step.add(UserMessage(prompt.human, parts=parts), "user", native_id=name)
+    step.add(kinds.UserMessage(prompt.human, parts=parts), native_id=name)
     return name
 
 
@@ -293,7 +278,7 @@ def read_message(step: Step, role: str, content: Json, message: dict[str, Any], 
         step.wrong("content")
     if role == "system":
         said = content_text(content)
-        step.add(Instructions(said, "system"), native_id=named(step, "system", said))
+        step.add(kinds.Instructions(said, "system"), native_id=named(step, "system", said))
         return
     if role == "user":
         _read_user(step, blocks, message)
@@ -313,7 +298,7 @@ def read_message(step: Step, role: str, content: Json, message: dict[str, Any], 
 def _read_user(step: Step, blocks: list[Json], message: dict[str, Any]) -> None:
     """Emit the person's message: all texts of it, and its images."""
     texts: list[str] = []
-    parts: list[Part] = []
+    parts: list[kinds.Part] = []
     for block in blocks:
         kind = text(block.get("type")) if isinstance(block, dict) else ""
         if isinstance(block, str):
@@ -326,7 +311,7 @@ def _read_user(step: Step, blocks: list[Json], message: dict[str, Any]) -> None:
     if not said and not parts:
         return
     if _options(message).get("isSummary") is True:
-        step.add(Compaction(summary=said), native_id=named(step, "compaction", said))
+        step.add(kinds.Compaction(summary=said), native_id=named(step, "compaction", said))
         step.set(is_summed_up=True)
         return
     name = give_prompt(step, said, tuple(parts))
@@ -335,7 +320,7 @@ def _read_user(step: Step, blocks: list[Json], message: dict[str, Any]) -> None:
         step.set(humans=(*humans, Human(step.native_id or name, name, before=step.state.newest))[-MAX_HUMANS:])
 
 
-def _media(step: Step, block: dict[str, Any]) -> Part:
+def _media(step: Step, block: dict[str, Any]) -> kinds.Part:
     if "source" in block:
         return media_part(block)[0]
     kind = text(block.get("type"))
@@ -344,7 +329,7 @@ def _media(step: Step, block: dict[str, Any]) -> Part:
     url = text(data) if text(data).startswith(("http:", "https:")) else text(block.get("url"))
     path = text(block.get("filename"))
     if url or data is None:
-        return Part(kind, media_type=media_type, path=path, url=url)
+        return kinds.Part(kind, media_type=media_type, path=path, url=url)
     written = text(data).partition(";base64,")[2] or data
     return step.readable(base64_part(kind, media_type, written, path=path), "content.data")
 
@@ -362,11 +347,11 @@ def _read_block(step: Step, role: str, block: dict[str, Any], message: dict[str,
     elif kind in _THOUGHTS:
         thought = text(block.get("thinking")) or text(block.get("text"))
         if thought:
-            step.add(Thinking(thought), "assistant", native_id=named(step, "think", thought))
+            step.add(kinds.Thinking(thought), native_id=named(step, "think", thought))
         elif block.get("signature"):
-            step.add(Thinking(is_encrypted=True), "assistant", native_id=named(step, "withheld", ""))
+            step.add(kinds.Thinking(is_encrypted=True), native_id=named(step, "withheld", ""))
     elif kind in _WITHHELD:
-        step.add(Thinking(is_encrypted=True), "assistant", native_id=named(step, "withheld", ""))
+        step.add(kinds.Thinking(is_encrypted=True), native_id=named(step, "withheld", ""))
     elif kind in _CALLS:
         tool = text(block.get("toolName")) or text(block.get("name"))
         arguments = take_images(block.get("args", block.get("input")), [])
@@ -376,7 +361,7 @@ def _read_block(step: Step, role: str, block: dict[str, Any], message: dict[str,
         _read_result(step, block, message)
     elif kind in _MEDIA:
         if role != "user":
-            step.add(AssistantMessage(parts=(_media(step, block),)), "assistant", native_id=named(step, "say", block))
+            step.add(kinds.AssistantMessage(parts=(_media(step, block),)), native_id=named(step, "say", block))
     else:
         clean = take_images(block, [])
         step.unknown(kind or "block", clean, native_id=named(step, "block", block))
@@ -392,9 +377,9 @@ def _give_said(step: Step, said: str, model: str) -> None:
     if is_withheld:
         said = rest.removesuffix(_REDACTED).rstrip()
     if said.strip():
-        step.add(AssistantMessage(said, model=model), "assistant", native_id=named(step, "say", said))
+        step.add(kinds.AssistantMessage(said, model=model), native_id=named(step, "say", said))
     if is_withheld:
-        step.add(Thinking(is_encrypted=True), "assistant", native_id=named(step, "withheld", ""))
+        step.add(kinds.Thinking(is_encrypted=True), native_id=named(step, "withheld", ""))
 
 
 def _options(source: dict[str, Any]) -> dict[str, Any]:
@@ -418,7 +403,7 @@ def give_call(step: Step, tool: str, arguments: Json, call_id: str) -> str:
     name = f"call:{key}" if key else named(step, "use", [tool, arguments])
     key = key or name
     call_id = call_id or name
-    step.add(ToolCall(call_id, tool, canonical(tool), arguments), "assistant", native_id=name)
+    step.add(kinds.ToolCall(call_id, tool, canonical(tool), arguments), native_id=name)
     remember_call(step, key, tool, edits_of(key, tool, arguments))
     return call_id
 
@@ -452,7 +437,7 @@ def _read_result(step: Step, block: dict[str, Any], message: dict[str, Any]) -> 
     duration = next((whole(success[n]) for n in _DURATIONS if n in success), None)
     give_result(
         step,
-        ToolResult(
+        kinds.ToolResult(
             call_id,
             text(block.get("toolName")) or text(block.get("name")),
             ok,
@@ -465,22 +450,20 @@ def _read_result(step: Step, block: dict[str, Any], message: dict[str, Any]) -> 
         success,
     )
     agent = text(success.get("agentId"))
-    if agent:
-        step.add(Lifecycle("subagent", text=agent, call_id=call_id), native_id=f"subagent:{digest(agent)}")
+    step.note("subagent", agent, call_id=call_id, native_id=f"subagent:{digest(agent)}")
 
 
-def give_result(step: Step, result: ToolResult, facts: dict[str, Any]) -> None:
+def give_result(step: Step, result: kinds.ToolResult, facts: dict[str, Any]) -> None:
     """Emit a result and, where it went well, the changes that its call asked for."""
     key = call_key(result.call_id)
     name = f"result:{key}" if key else named(step, "result", result.text)
     tool = result.name or called(step, key)
     step.add(
-        ToolResult(
+        kinds.ToolResult(
             result.call_id, tool, result.ok, result.exit_code, result.text, result.structured, result.duration_ms,
             result.parts,
         ),
-        "tool",
-        native_id=name,
+        native_id=name
     )  # fmt: skip
     edits = take_edits(step, key) if key else ()
     if result.ok is not False:

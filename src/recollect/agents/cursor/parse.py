@@ -4,8 +4,6 @@ The editor is read by `composer`; the command line and transcripts are read here
 What becomes one session and what is told twice is in README.md beside this file.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from itertools import zip_longest
@@ -31,18 +29,8 @@ from recollect.agents.cursor.state import (
 )
 from recollect.agents.facts import facts_of, known_fields
 from recollect.agents.kit.adapter import KitAdapter, first_line_name, read_odd, remember
-from recollect.agents.kit.values import decoded_json, text
-from recollect.model.payloads import (
-    AssistantMessage,
-    Compaction,
-    Json,
-    Lifecycle,
-    Rewind,
-    SessionStart,
-    Thinking,
-    ToolResult,
-    UserMessage,
-)
+from recollect.agents.kit.values import Json, decoded_json, text
+from recollect.model import payloads as kinds
 from recollect.model.records import SourceInfo
 from recollect.model.text import flatten
 
@@ -141,11 +129,10 @@ def _read_root(step: Step, root: Root) -> None:
     if set(left) & set(new) or (new and not any(i in humans for i in new)):
         if not is_told:  # else the message that sums them up says it
             go_on = next((humans[i].event for i in new if i in humans), "")
-            step.add(Compaction(continues_at=go_on), native_id=f"compaction:{digest(list(listed))}")
+            step.add(kinds.Compaction(continues_at=go_on), native_id=f"compaction:{digest(list(listed))}")
         return
     back_to = next((humans[i].event for i in reversed(before[:start]) if i in humans), "")
-    rewind = Rewind(dropped[0].before, len(dropped))
-    step.add(rewind, native_id=f"rewind:{digest([back_to, dropped[0].event])}")
+    step.add(kinds.Rewind(dropped[0].before, len(dropped)), native_id=f"rewind:{digest([back_to, dropped[0].event])}")
 
 
 def read_meta(step: Step) -> None:
@@ -159,14 +146,11 @@ def read_meta(step: Step) -> None:
     created = meta.get("createdAt")
     step.date(created if not isinstance(created, str) or not created.isdigit() else int(created[:18]), "createdAt")
     model = step.text(meta, "lastUsedModel")
-    step.add(SessionStart(model=model, originator="cursor-agent"), native_id="start")
+    step.add(kinds.SessionStart(model=model, originator="cursor-agent"), native_id="start")
     title, mode = step.text(meta, "name"), step.text(meta, "mode")
-    if title:
-        step.add(Lifecycle("title", title=title), native_id="title")
-    if mode:
-        step.add(Lifecycle("mode", text=mode), native_id="mode")
-    if model:
-        step.add(Lifecycle("model", model=model), native_id=f"model:{short(model)}")
+    step.note("title", title=title, native_id="title")
+    step.note("mode", mode, native_id="mode")
+    step.note("model", model=model, native_id=f"model:{short(model)}")
     step.extra(meta, _KNOWN["meta"], "meta", native_id="meta")
 
 
@@ -207,11 +191,11 @@ def read_line(step: Step) -> None:
         step.odd_value("turn_ended.status", status, _ENDS)
         said = error if isinstance(error, str) else flatten(error)
         if _ABORTED.search(said) or status in ("aborted", "cancelled"):
-            step.add(Lifecycle("interrupted", text=said or status))
+            step.add(kinds.Lifecycle("interrupted", text=said or status))
         elif status == "error" or said:
-            step.add(Lifecycle("api_error", text=said or status))
+            step.add(kinds.Lifecycle("api_error", text=said or status))
         else:
-            step.add(Lifecycle("turn_ended", text=status))
+            step.add(kinds.Lifecycle("turn_ended", text=status))
         step.extra(record, _KNOWN["ended"], "turn_ended")
     else:
         kind = record.get("type")
@@ -225,7 +209,7 @@ def _start(step: Step) -> None:
     step.set(is_started=True)
     parent = step.state.parent
     name = f"start:{parent}" if parent else "start"
-    step.add(SessionStart(parent_session=parent), native_id=name)
+    step.add(kinds.SessionStart(parent_session=parent), native_id=name)
 
 
 def read_text(step: Step) -> None:
@@ -261,7 +245,7 @@ def _read_reply(step: Step, body: str) -> None:
             # A thought ends at the first empty line; what follows is said.
             thought, _, words = piece.partition("\n\n")
             if thought.strip():
-                step.add(Thinking(thought.strip()), "assistant", native_id=named(step, "think", thought))
+                step.add(kinds.Thinking(thought.strip()), native_id=named(step, "think", thought))
             _give_words(step, words)
             continue
         inner, words = _indented(rest) if this[1] == "Tool call" else (rest.strip(), "")
@@ -272,13 +256,13 @@ def _read_reply(step: Step, body: str) -> None:
         else:
             at = next((i for i, (name, _) in enumerate(calls) if name == tool), None)
             call_id = calls.pop(at)[1] if at is not None else ""
-            give_result(step, ToolResult(call_id, tool, text=inner), {})
+            give_result(step, kinds.ToolResult(call_id, tool, text=inner), {})
 
 
 def _give_words(step: Step, said: str) -> None:
     said = said.strip()
     if said:
-        step.add(AssistantMessage(said), "assistant", native_id=named(step, "say", said))
+        step.add(kinds.AssistantMessage(said), native_id=named(step, "say", said))
 
 
 def _indented(rest: str) -> tuple[str, str]:
@@ -314,7 +298,7 @@ def _read_prompt(step: Step) -> None:
     if not isinstance(said, str):
         read_odd(step)
     elif said:
-        step.add(UserMessage(said), "user", native_id=named(step, "ask", said))
+        step.add(kinds.UserMessage(said), native_id=named(step, "ask", said))
 
 
 def _row(read: Callable[[Step], None]) -> Callable[[Step], None]:
@@ -339,8 +323,6 @@ _READERS: dict[str, Callable[[Step], None]] = {
 
 
 class CursorAdapter(KitAdapter[CursorState]):
-    """The adapter of Cursor."""
-
     facts = facts_of("cursor")
     state_type = CursorState
 

@@ -1,7 +1,5 @@
 """The parser's state, generated names for records without an id, and column decoding."""
 
-from __future__ import annotations
-
 import binascii
 from collections.abc import Iterator
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Parses messages with Anthropic blocks. The user's role also carries results, reminders and notices."""
 
-from __future__ import annotations
-
 import re
 from typing import Any, Literal
 
@@ -11,24 +9,12 @@ from recollect.agents.kit.calls import Waiting, arrived, edits_of, expect, give_
 from recollect.agents.kit.content import CALL_TYPES, MEDIA_TYPES, block_text, content_parts, content_text, media_part
 from recollect.agents.kit.names import content_name, short
 from recollect.agents.kit.values import decoded_json, mapping, text, whole
-from recollect.model.payloads import (
-    AssistantMessage,
-    Lifecycle,
-    Part,
-    SessionStart,
-    Thinking,
-    TokenUsage,
-    ToolCall,
-    ToolResult,
-    UserMessage,
-)
+from recollect.model import payloads as kinds
 from recollect.model.text import flatten
 from recollect.model.tools import canonical_tool
 
 
 class DroidState(kit.BaseState, frozen=True, gc=False, omit_defaults=True):
-    """State after a record."""
-
     waiting: tuple[Waiting, ...] = ()
     model: str = ""
     cwd: str = ""
@@ -72,8 +58,7 @@ def add_result(reading: Reading, call_id: str, body: str, is_error: object, cont
     parts = reading.readable(content_parts(content), "tool_result.content.source.data")
     native_id = f"result:{short(call_id)}" if call_id else None
     reading.add(
-        ToolResult(call_id, call.name, ok and success is not False, exit_code, body, parts=parts),
-        "tool",
+        kinds.ToolResult(call_id, call.name, ok and success is not False, exit_code, body, parts=parts),
         native_id=native_id,
     )
     if ok and success is not False:
@@ -102,7 +87,6 @@ def stream_session(value: dict[str, Any]) -> str:
 
 
 def read_stream(reading: Reading) -> None:
-    """Emit the events of one record of saved output."""
     value = reading.value
     kind = reading.text(value, "type")
     reading.date(value.get("timestamp"))
@@ -114,13 +98,13 @@ def read_stream(reading: Reading) -> None:
         return
     match kind:
         case "system":
-            start = SessionStart(cwd=reading.text(value, "cwd"), model=reading.text(value, "model"))
+            start = kinds.SessionStart(cwd=reading.text(value, "cwd"), model=reading.text(value, "model"))
             reading.add(start, native_id="start")
             reading.set(model=short(start.model))
         case "message":
             _read_message(reading)
         case "reasoning":
-            reading.add(Thinking(reading.text(value, "text")), "assistant")
+            reading.add(kinds.Thinking(reading.text(value, "text")))
         case "tool_call":
             _read_call(reading)
         case "tool_result":
@@ -128,21 +112,20 @@ def read_stream(reading: Reading) -> None:
         case "completion":
             _read_end(reading)
         case _:
-            reading.add(Lifecycle("api_error", text=reading.text(value, "message")))
+            reading.add(kinds.Lifecycle("api_error", text=reading.text(value, "message")))
     reading.extra(value, _KNOWN["envelope"] | known, kind)
 
 
 def _read_message(reading: Reading) -> None:
     said = reading.text(reading.value, "text")
     if reading.value.get("role") == "assistant":
-        reading.add(AssistantMessage(said, reading.now("model")), "assistant")
+        reading.add(kinds.AssistantMessage(said, reading.now("model")))
         return
     head, mark, rest = said.partition("</system-reminder>")
     if mark and head.startswith("<system-reminder>"):
-        reading.add(UserMessage(head + mark, "injected"), "user", native_id=f"{reading.native_id}/context")
+        reading.add(kinds.UserMessage(head + mark, "injected"), native_id=f"{reading.native_id}/context")
         said = rest.lstrip()
-    if said:
-        reading.add(UserMessage(said), "user")
+    reading.say(kinds.UserMessage(said))
 
 
 def _call_id(reading: Reading) -> str:
@@ -153,7 +136,7 @@ def _read_call(reading: Reading) -> None:
     call_id, name = _call_id(reading), reading.text(reading.value, "toolName")
     arguments = reading.value.get("parameters")
     native_id = f"call:{short(call_id)}" if call_id else None
-    reading.add(ToolCall(call_id, name, canonical_tool(name), arguments), "assistant", native_id=native_id)
+    reading.add(kinds.ToolCall(call_id, name, canonical_tool(name), arguments), native_id=native_id)
     edits = edits_of(arguments, operation_of(name)) if canonical_tool(name) == "edit" else ()
     expect(reading, call_id, name, edits)
 
@@ -171,22 +154,18 @@ def _read_result(reading: Reading) -> None:
     ok = value.get("isError") is not True and not exit_code
     call = arrived(reading, call_id)
     native_id = f"result:{short(call_id)}" if call_id else None
-    reading.add(ToolResult(call_id, call.name, ok, exit_code, body), "tool", native_id=native_id)
+    reading.add(kinds.ToolResult(call_id, call.name, ok, exit_code, body), native_id=native_id)
 
 
 def _read_end(reading: Reading) -> None:
     """Emit the final answer, which no message repeats, and the tokens of the whole run."""
     value = reading.value
     said = reading.text(value, "finalText")
-    if said:
-        reading.add(AssistantMessage(said, reading.now("model")), "assistant")
+    reading.say(kinds.AssistantMessage(said, reading.now("model")))
     usage = reading.mapping(value, "usage")
     names = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
-    put, got, read, written = (reading.count(usage, name) for name in names)
-    if put or got or read or written:
-        key = f"droid:{reading.state.session}:{reading.native_id}"
-        payload = TokenUsage(reading.now("model"), put, got, read, written, dedupe_key=key)
-        reading.add(payload, native_id=f"{reading.native_id}/usage")
+    key, name = f"droid:{reading.state.session}:{reading.native_id}", f"{reading.native_id}/usage"
+    reading.spend(reading.now("model"), reading.counts(usage, names), key, native_id=name)
 
 
 _VISIBILITIES = frozenset(("llm_only", "user_only"))
@@ -196,7 +175,6 @@ _FILE = re.compile(r"Contents of [^\n]{1,1000} \(lines \d+-\d+ of \d+\):\n")
 
 
 def read_message(reading: Reading) -> None:
-    """Emit the events of a message."""
     message = reading.mapping(reading.value, "message")
     role = reading.text(message, "role")
     content = message.get("content")
@@ -222,7 +200,7 @@ def _read_user(reading: Reading, message: dict[str, Any], blocks: list[Any]) -> 
     reading.odd_value("message.visibility", visibility, _VISIBILITIES)
     said: list[str] = []
     injected: list[str] = []
-    parts: list[Part] = []
+    parts: list[kinds.Part] = []
     for number, block in enumerate(blocks, 1):
         kind = text(block.get("type")) if isinstance(block, dict) else ""
         if kind == "tool_result":
@@ -241,14 +219,12 @@ def _read_user(reading: Reading, message: dict[str, Any], blocks: list[Any]) -> 
             reading.unknown(kind or "block", block, native_id=reading.below(f"block/{number}"))
     prompt, context = ("\n".join(filter(None, texts)) for texts in (said, injected))
     if visibility == "user_only":
-        reading.add(Lifecycle("notice", text=prompt or context))
+        reading.add(kinds.Lifecycle("notice", text=prompt or context))
         return
     if visibility:
         prompt, context = "", "\n".join(filter(None, (prompt, context)))
-    if context:
-        reading.add(UserMessage(context, "injected"), "user", native_id=reading.below("context"))
-    if prompt or parts:
-        reading.add(UserMessage(prompt, "human", tuple(parts)), "user")
+    reading.say(kinds.UserMessage(context, "injected"), native_id=reading.below("context"))
+    reading.say(kinds.UserMessage(prompt, "human", tuple(parts)))
 
 
 def _sorted(written: str, *, is_first: bool) -> tuple[str, str]:
@@ -268,7 +244,7 @@ def _read_assistant(reading: Reading, message: dict[str, Any], blocks: list[Any]
     counts: dict[str, int] = {}
     before, now = reading.now("model"), short(model)
     if now and before and now != before:
-        reading.add(Lifecycle("model", model=model), native_id=reading.below("model"))
+        reading.add(kinds.Lifecycle("model", model=model), native_id=reading.below("model"))
     if now:
         reading.set(model=now)
     for number, block in enumerate(blocks, 1):
@@ -276,19 +252,17 @@ def _read_assistant(reading: Reading, message: dict[str, Any], blocks: list[Any]
         if kind == "text" or isinstance(block, str):
             body = block_text(block)
             if body:
-                reading.add(
-                    AssistantMessage(body, model, "", message_id), "assistant", native_id=_next(reading, counts, "")
-                )
+                reading.add(kinds.AssistantMessage(body, model, "", message_id), native_id=_next(reading, counts, ""))
         elif kind in ("thinking", "redacted_thinking"):
             thought = reading.text(block, "thinking") or text(block.get("text"))
             name = _next(reading, counts, "thinking")
-            reading.add(Thinking(thought, message_id, is_encrypted=not thought), "assistant", native_id=name)
+            reading.add(kinds.Thinking(thought, message_id, is_encrypted=not thought), native_id=name)
         elif kind in CALL_TYPES:
             _read_tool_use(reading, block, message_id)
         elif kind in MEDIA_TYPES:
             part, body, _ = media_part(block)
-            payload = AssistantMessage(body, model, "", message_id, (part,))
-            reading.add(payload, "assistant", native_id=_next(reading, counts, "media"))
+            payload = kinds.AssistantMessage(body, model, "", message_id, (part,))
+            reading.add(payload, native_id=_next(reading, counts, "media"))
         else:
             reading.unknown(kind or "block", block, native_id=reading.below(f"block/{number}"))
 
@@ -297,7 +271,7 @@ def _read_tool_use(reading: Reading, block: dict[str, Any], message_id: str) -> 
     call_id, name = reading.text(block, "id"), reading.text(block, "name")
     arguments = block.get("input")
     native_id = f"call:{short(call_id)}" if call_id else None
-    reading.add(ToolCall(call_id, name, canonical_tool(name), arguments, message_id), "assistant", native_id=native_id)
+    reading.add(kinds.ToolCall(call_id, name, canonical_tool(name), arguments, message_id), native_id=native_id)
     edits = edits_of(arguments, operation_of(name)) if canonical_tool(name) == "edit" else ()
     expect(reading, call_id, name, edits)
 

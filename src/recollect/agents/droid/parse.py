@@ -3,8 +3,6 @@
 Messages and saved output are read by `messages`; traps are in README.md.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -14,7 +12,7 @@ from recollect.agents.kit.adapter import KitAdapter, first_line_name
 from recollect.agents.kit.content import without_opaque
 from recollect.agents.kit.names import MAX_PATH_CHARS, short
 from recollect.agents.kit.values import decoded_json, instant, mapping, text
-from recollect.model.payloads import Compaction, Lifecycle, SessionStart, TokenUsage
+from recollect.model.payloads import Compaction, Lifecycle, SessionStart
 from recollect.model.records import SourceInfo
 from recollect.model.text import flatten
 
@@ -33,7 +31,6 @@ _FAILED = ("error", "failed")
 
 
 def read_record(reading: Reading) -> None:
-    """Emit the events of one record of a transcript."""
     value = reading.value
     kind = reading.text(value, "type")
     reading.native_id = short(reading.text(value, "id")) or None
@@ -151,18 +148,9 @@ def read_settings(reading: Reading) -> None:
         reading.add(Lifecycle("settings", detail=without_opaque(rest), model=model), native_id="settings")
     usage = reading.mapping(value, "tokenUsage")
     names = ("inputTokens", "outputTokens", "cacheReadTokens", "cacheCreationTokens", "thinkingTokens")
-    put, got, read, written, thought = (reading.count(usage, name) for name in names)
-    if put or got or read or written:
-        payload = TokenUsage(
-            model=model,
-            input_tokens=put,
-            output_tokens=got,
-            cache_read_tokens=read,
-            cache_write_5m_tokens=written,
-            reasoning_tokens=min(thought, got),
-            dedupe_key=f"droid:{reading.state.session}",
-        )
-        reading.add(payload, native_id="usage")
+    *counts, thought = reading.counts(usage, names)
+    key = f"droid:{reading.state.session}"
+    reading.spend(model, counts, key, native_id="usage", reasoning_tokens=min(thought, counts[1]))
     reading.extra(usage, _KNOWN["usage"], "settings.tokenUsage", native_id="usage")
     reading.extra(value, _KNOWN["parse_record"], "settings", native_id="settings")
 
@@ -172,8 +160,6 @@ _SUFFIX = ".settings"
 
 
 class DroidAdapter(KitAdapter[DroidState]):
-    """The adapter of Factory Droid."""
-
     facts = facts_of("droid")
     state_type = DroidState
     readers: ClassVar = {SETTINGS: read_settings, STREAM: read_stream, "": read_record}

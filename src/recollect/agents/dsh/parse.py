@@ -4,8 +4,6 @@ A record is a header, an event `{type, seq, time, data}`, or a row of packed pie
 Traps are in README.md beside this file.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, ClassVar
 from urllib.parse import unquote
@@ -18,21 +16,8 @@ from recollect.agents.kit.adapter import KitAdapter, first_line_name
 from recollect.agents.kit.calls import Waiting, arrived, edits_of, expect, give_edits
 from recollect.agents.kit.content import without_opaque
 from recollect.agents.kit.names import NamingState, content_name, name_of, numbered, short
-from recollect.agents.kit.values import decoded_json, items, mapping, text, whole
-from recollect.model.payloads import (
-    AssistantMessage,
-    Compaction,
-    Instructions,
-    Json,
-    Lifecycle,
-    Part,
-    SessionStart,
-    Thinking,
-    TokenUsage,
-    ToolCall,
-    ToolResult,
-    UserMessage,
-)
+from recollect.agents.kit.values import Json, decoded_json, items, mapping, text, whole
+from recollect.model import payloads as kinds
 from recollect.model.records import SourceInfo
 from recollect.model.text import flatten
 from recollect.model.tools import canonical_tool
@@ -53,8 +38,6 @@ class Streamed(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
 
 
 class DshState(NamingState, frozen=True, gc=False, omit_defaults=True):
-    """State after a record."""
-
     model: str = ""
     prompt: str = ""
     """A hash of the system prompt that was given last."""
@@ -105,10 +88,9 @@ def give_streamed(reading: Reading) -> None:
     reading.set(streamed=Streamed())
     name = f"streamed:{streamed.key}"
     if streamed.thought:
-        reading.add(Thinking(streamed.thought), "assistant", native_id=f"{name}/thinking")
+        reading.add(kinds.Thinking(streamed.thought), native_id=f"{name}/thinking")
     if streamed.said:
-        message = AssistantMessage(streamed.said, reading.now("model"), "interrupted")
-        reading.add(message, "assistant", native_id=name)
+        reading.add(kinds.AssistantMessage(streamed.said, reading.now("model"), "interrupted"), native_id=name)
 
 
 def text_of_stream(stream: Any) -> str:
@@ -126,12 +108,12 @@ _KNOWN = known_fields("dsh")
 _COUNTS = ("inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens", "reasoningTokens")
 
 
-def content_of(reading: Reading, content: Json, name: str) -> tuple[str, tuple[Part, ...]]:
+def content_of(reading: Reading, content: Json, name: str) -> tuple[str, tuple[kinds.Part, ...]]:
     """Return the text and the attachments of a message; a block of an unknown type is an event of its own."""
     if isinstance(content, str):
         return content, ()
     said: list[str] = []
-    parts: list[Part] = []
+    parts: list[kinds.Part] = []
     for number, block in enumerate(items(content), 1):
         kind = text(mapping(block).get("type"))
         if kind == "text":
@@ -143,12 +125,14 @@ def content_of(reading: Reading, content: Json, name: str) -> tuple[str, tuple[P
     return "\n".join(filter(None, said)), tuple(parts)
 
 
-def _attachment(kind: str, attachment: dict[str, Any]) -> Part:
+def _attachment(kind: str, attachment: dict[str, Any]) -> kinds.Part:
     """Return an attachment, which lies in a store of its own; only its names stand here."""
     media_type = text(attachment.get("mediaType")) or text(attachment.get("mimeType"))
     size = whole(attachment.get("size")) or whole(attachment.get("bytes")) or 0
     path = text(attachment.get("path")) or text(attachment.get("name"))
-    return Part(kind, text(attachment.get("sha256")), media_type, max(0, size), path, text(attachment.get("locator")))
+    return kinds.Part(
+        kind, text(attachment.get("sha256")), media_type, max(0, size), path, text(attachment.get("locator"))
+    )
 
 
 def read_user(reading: Reading, data: dict[str, Any]) -> None:
@@ -157,17 +141,15 @@ def read_user(reading: Reading, data: dict[str, Any]) -> None:
     source = reading.mapping(data, "source")
     said, parts = content_of(reading, data.get("content"), name)
     origin = text(source.get("kind"))
-    payload = UserMessage(said, "human" if origin == "user" else "injected", parts)
-    reading.add(payload, "user", native_id=name)
+    reading.add(kinds.UserMessage(said, "human" if origin == "user" else "injected", parts), native_id=name)
     reading.extra(data, _KNOWN["user"], "user/message", native_id=name)
 
 
 def read_system(reading: Reading, data: dict[str, Any]) -> None:
-    """Emit a system prompt."""
     message = mapping(data.get("message")) or data
     name = short(text(message.get("id"))) or name_of(reading, "system", data)
     said, _ = content_of(reading, message.get("content"), name)
-    reading.add(Instructions(said, text(mapping(message.get("source")).get("kind"))), native_id=name)
+    reading.add(kinds.Instructions(said, text(mapping(message.get("source")).get("kind"))), native_id=name)
 
 
 def read_assistant(reading: Reading, data: dict[str, Any]) -> None:
@@ -181,11 +163,10 @@ def read_assistant(reading: Reading, data: dict[str, Any]) -> None:
     said, parts = content_of(reading, content, name)
     blocks = [mapping(block) for block in items(content)]
     thought = "\n".join(text(b.get("text")) for b in blocks if b.get("type") == "reasoning")
-    if thought:
-        reading.add(Thinking(thought), "assistant", native_id=f"{name}/thinking")
+    reading.say(kinds.Thinking(thought), native_id=f"{name}/thinking")
     if said or parts:
         stop = "interrupted" if data.get("interrupted") is True else ""
-        reading.add(AssistantMessage(said, model, stop, parts=parts), "assistant", native_id=name)
+        reading.add(kinds.AssistantMessage(said, model, stop, parts=parts), native_id=name)
     for block in blocks:
         if block.get("type") == "tool-call":
             _give_call(reading, text(block.get("id")), text(block.get("name")), block.get("arguments"))
@@ -202,13 +183,12 @@ def _usage_in(stream: Json) -> dict[str, Any]:
 
 def read_usage(reading: Reading, usage: dict[str, Any], model: str, *, name: str) -> None:
     """Emit a response's tokens: what is cached is no part of the input, what is thought is part of the output."""
-    put, got, read, written, thought = (reading.count(usage, field) for field in _COUNTS)
-    if put or got or read or written:
-        # A fork repeats records with their times; only messages have ids that no other session has.
-        is_message = not name.startswith(("assistant:", "compaction:"))
-        key = f"dsh:{name}" if is_message else f"dsh:{name}@{whole(reading.value.get('time'))}"
-        payload = TokenUsage(model, put, got, read, written, reasoning_tokens=min(thought, got), dedupe_key=key)
-        reading.add(payload, "assistant", native_id=f"{name}/usage")
+    *counts, thought = reading.counts(usage, _COUNTS)
+    # A fork repeats records with their times; only messages have ids that no other session has.
+    is_message = not name.startswith(("assistant:", "compaction:"))
+    key = f"dsh:{name}" if is_message else f"dsh:{name}@{whole(reading.value.get('time'))}"
+    thought = min(thought, counts[1])
+    reading.spend(model, counts, key, "assistant", native_id=f"{name}/usage", reasoning_tokens=thought)
 
 
 def read_call(reading: Reading, data: dict[str, Any]) -> None:
@@ -226,7 +206,7 @@ def _give_call(reading: Reading, call_id: str, name: str, written: Json) -> None
         except (ValueError, RecursionError):
             reading.wrong("arguments", "bad_arguments")
     native_id = f"call:{short(call_id)}" if call_id else name_of(reading, "call", name, arguments)
-    reading.add(ToolCall(call_id, name, canonical_tool(name), arguments), "assistant", native_id=native_id)
+    reading.add(kinds.ToolCall(call_id, name, canonical_tool(name), arguments), native_id=native_id)
     expect(reading, call_id, name, edits_of(arguments) if canonical_tool(name) == "edit" else ())
 
 
@@ -243,20 +223,19 @@ def read_result(reading: Reading, data: dict[str, Any]) -> None:
     ok = block.get("isError") is not True and not error and not code
     call = arrived(reading, call_id)
     structured = without_opaque({k: v for k, v in (("error", error), ("meta", meta)) if v}) or None
-    payload = ToolResult(call_id, call.name, ok, code, said or flatten(error), structured, parts=parts)
-    reading.add(payload, "tool", native_id=name)
+    payload = kinds.ToolResult(call_id, call.name, ok, code, said or flatten(error), structured, parts=parts)
+    reading.add(payload, native_id=name)
     if ok:
         give_edits(reading, call.edits, short(call_id))
     reading.extra(data, _KNOWN["result"], "tool/result", native_id=name)
 
 
 def see_model(reading: Reading, model: str) -> None:
-    """Emit a change of model."""
     before, now = reading.now("model"), short(model)
     if now and now != before:
         reading.set(model=now)
         name = f"model@{whole(reading.value.get('time'))}"
-        reading.add(Lifecycle("model", model=model), native_id=name)
+        reading.add(kinds.Lifecycle("model", model=model), native_id=name)
 
 
 # The header, and which reader takes which event; what happens around the conversation becomes `lifecycle` events.
@@ -285,7 +264,6 @@ _FAILED = ("error", "failed", "max-steps", "step-limit", "output-limit")
 
 
 def read_record(reading: Reading) -> None:
-    """Emit the events of one record."""
     value = reading.value
     kind = reading.text(value, "type")
     if kind == "session" and "data" not in value:
@@ -316,7 +294,7 @@ def _read_header(reading: Reading) -> None:
     is_subagent = text(value.get("origin")) == "subagent" or bool(whole(value.get("delegationDepth")))
     preset = text(value.get("agentPreset"))
     reading.add(
-        SessionStart(
+        kinds.SessionStart(
             cwd=reading.text(value, "cwd"),
             forked_from="" if is_subagent else parent,
             parent_session=parent if is_subagent else "",
@@ -325,12 +303,8 @@ def _read_header(reading: Reading) -> None:
         native_id="start",
     )
     if preset and not is_subagent:
-        reading.add(Lifecycle("mode", text=preset), native_id="preset")
+        reading.add(kinds.Lifecycle("mode", text=preset), native_id="preset")
     reading.extra(value, _KNOWN["header"], "session", native_id="start")
-
-
-def _read_title(reading: Reading, data: dict[str, Any]) -> None:
-    reading.add(Lifecycle("title", title=reading.text(data, "title")))
 
 
 def _read_turn_end(reading: Reading, data: dict[str, Any]) -> None:
@@ -339,7 +313,7 @@ def _read_turn_end(reading: Reading, data: dict[str, Any]) -> None:
     reason = data.get("reason")
     kind = text(mapping(reason).get("kind"))
     name = "turn_ended" if kind in _ENDED else "turn_aborted" if kind in _FAILED else "interrupted"
-    reading.add(Lifecycle(name, text=kind, detail=without_opaque(mapping(reason)) or None))
+    reading.add(kinds.Lifecycle(name, text=kind, detail=without_opaque(mapping(reason)) or None))
 
 
 def _read_step_end(reading: Reading, data: dict[str, Any]) -> None:
@@ -351,7 +325,7 @@ def _read_attempt(reading: Reading, data: dict[str, Any]) -> None:
     """Emit an attempt of the model that came to nothing, with what it had said."""
     rest = {k: v for k, v in data.items() if k != "stream"}
     said = text_of_stream(data.get("stream"))
-    reading.add(Lifecycle("attempt", text=said, detail=without_opaque(rest) or None))
+    reading.add(kinds.Lifecycle("attempt", text=said, detail=without_opaque(rest) or None))
 
 
 def _read_request(reading: Reading, data: dict[str, Any]) -> None:
@@ -363,7 +337,7 @@ def _read_request(reading: Reading, data: dict[str, Any]) -> None:
     mark = content_name(said) if said else ""
     if said and mark != reading.now("prompt"):
         reading.set(prompt=mark)
-        reading.add(Instructions(said, "system"), native_id=f"system:{mark}")
+        reading.add(kinds.Instructions(said, "system"), native_id=f"system:{mark}")
 
 
 def _read_summary(reading: Reading, data: dict[str, Any]) -> None:
@@ -371,12 +345,8 @@ def _read_summary(reading: Reading, data: dict[str, Any]) -> None:
     name = f"compaction:{short(text(data.get('compactionId'))) or content_name(data)}"
     summary, _ = content_of(reading, data.get("summary"), name)
     before = reading.whole(data, "shadowedTokenCount")
-    reading.add(Compaction(text(data.get("trigger")), summary, before), native_id=name)
+    reading.add(kinds.Compaction(text(data.get("trigger")), summary, before), native_id=name)
     read_usage(reading, mapping(data.get("usage")), text(data.get("model")), name=name)
-
-
-def _read_prune(reading: Reading, data: dict[str, Any]) -> None:
-    reading.add(Compaction("prune", "", reading.whole(data, "shadowedTokenCount")))
 
 
 def _read_lifecycle(reading: Reading, name: str, data: dict[str, Any]) -> None:
@@ -384,7 +354,7 @@ def _read_lifecycle(reading: Reading, name: str, data: dict[str, Any]) -> None:
     rest = {k: v for k, v in data.items() if k not in ("turn", "step") and v not in (None, "", [], {})}
     said = next((rest[k] for k in ("text", "title", "kind", "preset", "mode") if isinstance(rest.get(k), str)), "")
     call_id = text(rest.get("callId"))
-    reading.add(Lifecycle(name, text=said, detail=without_opaque(rest) or None, call_id=call_id))
+    reading.add(kinds.Lifecycle(name, text=said, detail=without_opaque(rest) or None, call_id=call_id))
 
 
 _READERS: dict[str, Callable[[Reading, dict[str, Any]], None]] = {
@@ -395,12 +365,14 @@ _READERS: dict[str, Callable[[Reading, dict[str, Any]], None]] = {
     "assistant/attempt": _read_attempt,
     "tool/call": read_call,
     "tool/result": read_result,
-    "session/title": _read_title,
+    "session/title": lambda reading, data: reading.add(kinds.Lifecycle("title", title=reading.text(data, "title"))),
     "turn/end": _read_turn_end,
     "step/end": _read_step_end,
     "request/header": _read_request,
     "compaction/summary": _read_summary,
-    "compaction/prune": _read_prune,
+    "compaction/prune": lambda reading, data: reading.add(
+        kinds.Compaction("prune", "", reading.whole(data, "shadowedTokenCount"))
+    ),
 }
 _BY_TIME = frozenset((
     *_LIFECYCLE, "session/title", "turn/end", "step/end", "assistant/attempt", "compaction/prune",
@@ -412,8 +384,6 @@ _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 
 
 class DshAdapter(KitAdapter[DshState]):
-    """The adapter of DeepSeek Harness."""
-
     facts = facts_of("dsh")
     state_type = DshState
     readers: ClassVar = {"": read_record}
@@ -430,8 +400,7 @@ class DshAdapter(KitAdapter[DshState]):
     def identify(self, info: SourceInfo, head: bytes) -> str:
         """See `Adapter.identify`: what the header says, else the folder's name, which is the id encoded."""
         told = text(mapping(_header(head)).get("id"))
-        folders = info.path.split("/")[:-1]
-        return told or (unquote(folders[-1]) if folders else "") or first_line_name(head)
+        return told or unquote(info.folder) or first_line_name(head)
 
 
 def _header(head: bytes) -> object:

@@ -1,32 +1,16 @@
 """Forge: parses a row, which is a whole conversation, into events. Pure; never raises on content."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from recollect.agents.facts import facts_of, known_fields
-from recollect.agents.kit.adapter import BaseState, KitAdapter, Reading, read_odd
+from recollect.agents.kit.adapter import BaseState, KitAdapter, Reading
 from recollect.agents.kit.calls import Waiting, edits_of, file_edits
 from recollect.agents.kit.content import base64_part, data_url_part
 from recollect.agents.kit.names import content_name, short_name
-from recollect.agents.kit.values import items, mapping, text
-from recollect.model.payloads import (
-    AssistantMessage,
-    Compaction,
-    FileEdit,
-    Instructions,
-    Json,
-    Lifecycle,
-    Part,
-    SessionStart,
-    Thinking,
-    TokenUsage,
-    ToolCall,
-    ToolResult,
-    UserMessage,
-)
+from recollect.agents.kit.values import Json, items, mapping, text
+from recollect.model import payloads as kinds
 from recollect.model.text import flatten
 from recollect.model.tools import canonical_tool
 
@@ -51,7 +35,7 @@ class Output(NamedTuple):
     """The values of a tool's output."""
 
     texts: list[str]
-    parts: list[Part]
+    parts: list[kinds.Part]
     children: list[str]
     """Conversations of the agents that the tool started."""
     rest: list[Json]
@@ -122,7 +106,7 @@ def _read_value(value: Json, output: Output, depth: int) -> None:
         output.rest.append(value)
 
 
-def document_part(document: dict[str, Any]) -> Part:
+def document_part(document: dict[str, Any]) -> kinds.Part:
     """Return an attached document by its hash."""
     name, media_type = text(document.get("filename")), text(document.get("mime_type"))
     return base64_part("document", media_type, document.get("data"), path=name)[0]
@@ -191,7 +175,7 @@ class Conversation:
         role = body.get("role")
         said = words_of(body.get("content"))
         if role in ("System", "system"):
-            reading.add(Instructions(said, "system"), native_id=name)
+            reading.add(kinds.Instructions(said, "system"), native_id=name)
         elif role in ("User", "user"):
             self._user(body, said, name)
         elif role in ("Assistant", "assistant"):
@@ -203,7 +187,7 @@ class Conversation:
     def _user(self, body: dict[str, Any], said: str, name: str) -> None:
         reading = self._reading
         if said.startswith(_SUMMARY):
-            reading.add(Compaction(summary=said, continues_at=name), native_id=name)
+            reading.add(kinds.Compaction(summary=said, continues_at=name), native_id=name)
             return
         raw = body.get("raw_content")
         event = mapping(raw)
@@ -211,14 +195,14 @@ class Conversation:
         if command:
             words = [f"/{text(command.get('name')).lstrip('/')}", *map(words_of, items(command.get("parameters")))]
             typed = " ".join(w for w in words if w)
-            reading.add(UserMessage(typed, "command"), "user", native_id=name)
+            reading.add(kinds.UserMessage(typed, "command"), native_id=name)
             return
         typed = text(event.get("Text", event.get("text"))) or (raw if isinstance(raw, str) else "")
         found = _PROMPT.search(said)
         if body.get("droppable") is True:
-            reading.add(UserMessage(said, "injected"), "user", native_id=name)
+            reading.add(kinds.UserMessage(said, "injected"), native_id=name)
         else:
-            reading.add(UserMessage(typed or (found[2] if found else said)), "user", native_id=name)
+            reading.add(kinds.UserMessage(typed or (found[2] if found else said)), native_id=name)
 
     def _assistant(self, body: dict[str, Any], said: str, name: str) -> None:
         reading = self._reading
@@ -230,26 +214,24 @@ class Conversation:
             if thought and thought not in thoughts:
                 thoughts.append(thought)
         if thoughts or is_encrypted:
-            thinking = Thinking("\n\n".join(thoughts), is_encrypted=not thoughts)
-            self._reading.add(thinking, "assistant", native_id=f"{name}/thinking")
+            self._reading.add(
+                kinds.Thinking("\n\n".join(thoughts), is_encrypted=not thoughts), native_id=f"{name}/thinking"
+            )
         calls = reading.items(body, "tool_calls")
         if said or not calls:
-            reading.add(AssistantMessage(said, text(body.get("model"))), "assistant", native_id=name)
+            reading.add(kinds.AssistantMessage(said, text(body.get("model"))), native_id=name)
         for number, call in enumerate(calls, 1):
             if isinstance(call, dict):
-                self._call(call, name, number)
+                call_id, tool = text(call.get("call_id")), text(call.get("name"))
+                arguments = call.get("arguments")
+                native_id = f"{name}/call:{short_name(call_id)}" if call_id else f"{name}/call/{number}"
+                self._reading.add(kinds.ToolCall(call_id, tool, canonical(tool), arguments), native_id=native_id)
+                self._reading.extra(call, _KNOWN["call"], "tool_call", native_id=native_id)
+                if call_id:
+                    agent = text(mapping(arguments).get("agent_id"))
+                    self._calls[call_id] = call_of(call_id, tool, arguments), removed_by(tool, arguments), agent
             else:
                 reading.unknown("tool_call", call, native_id=f"{name}/call/{number}")
-
-    def _call(self, call: dict[str, Any], name: str, number: int) -> None:
-        call_id, tool = text(call.get("call_id")), text(call.get("name"))
-        arguments = call.get("arguments")
-        native_id = f"{name}/call:{short_name(call_id)}" if call_id else f"{name}/call/{number}"
-        self._reading.add(ToolCall(call_id, tool, canonical(tool), arguments), "assistant", native_id=native_id)
-        self._reading.extra(call, _KNOWN["call"], "tool_call", native_id=native_id)
-        if call_id:
-            agent = text(mapping(arguments).get("agent_id"))
-            self._calls[call_id] = call_of(call_id, tool, arguments), removed_by(tool, arguments), agent
 
     def _tool(self, body: dict[str, Any], name: str) -> None:
         reading = self._reading
@@ -261,7 +243,7 @@ class Conversation:
         found = _EXIT_CODE.search(said, 0, _WINDOW_CHARS)
         exit_code = int(found[1] or found[2]) if found else None
         ok = written.get("is_error") is not True and exit_code in (None, 0) if "is_error" in written else None
-        result = ToolResult(
+        result = kinds.ToolResult(
             call_id,
             text(body.get("name")),
             ok,
@@ -270,26 +252,26 @@ class Conversation:
             structured_of(output),
             parts=tuple(output.parts),
         )
-        reading.add(result, "tool", native_id=name)
+        reading.add(result, native_id=name)
         reading.extra(body, _KNOWN["result"], "tool", native_id=name)
         call, removed, agent = self._calls.pop(call_id, (Waiting(call_id, ""), "", ""))
         for child in output.children:
             if child:
-                start = SessionStart(parent_session=reading.state.session, agent_name=agent)
+                start = kinds.SessionStart(parent_session=reading.state.session, agent_name=agent)
                 reading.add(start, native_id="parent", session=child)
         if ok is not False:
-            edits = [FileEdit(removed, "delete", call_id=call_id)] if removed else file_edits(call)
+            edits = [kinds.FileEdit(removed, "delete", call_id=call_id)] if removed else file_edits(call)
             for number, edit in enumerate(edits, 1):
-                reading.add(edit, "tool", native_id=f"{name}/edit/{number}")
+                reading.add(edit, native_id=f"{name}/edit/{number}")
 
     def _media(self, body: dict[str, Any], name: str) -> None:
         """Emit an attached image or document: a user's message without words."""
-        part: Part
+        part: kinds.Part
         if "url" in body:
             part = self._reading.readable(data_url_part("image", text(body.get("url"))), "image.url")
         else:
             part = document_part(body)
-        self._reading.add(UserMessage("", "injected", (part,)), "user", native_id=name)
+        self._reading.add(kinds.UserMessage("", "injected", (part,)), native_id=name)
 
     def _usage(self, entry: dict[str, Any], model: str, name: str) -> None:
         reading = self._reading
@@ -300,7 +282,7 @@ class Conversation:
         output, is_output_counted = self._count(usage, "completion_tokens")
         cached, _ = self._count(usage, "cached_tokens")
         reading.add(
-            TokenUsage(
+            kinds.TokenUsage(
                 model=model,
                 input_tokens=max(0, prompt - cached),
                 output_tokens=output,
@@ -325,34 +307,29 @@ class Conversation:
         return 0, False
 
 
-class ForgeAdapter(KitAdapter[BaseState]):
-    """The adapter of Forge."""
+def read_conversation(reading: Reading[BaseState]) -> None:
+    """Emit the session's facts, then its messages in order."""
+    row = reading.value
+    metrics = mapping(row.get("metrics"))
+    reading.date(row.get("created_at") or metrics.get("started_at"), "created_at")
+    context = reading.mapping(row, "context")
+    messages = reading.items(context, "messages")
+    conversation = Conversation(reading)
+    reading.add(kinds.SessionStart(), native_id="start")
+    reading.entitle(reading.text(row, "title"))
+    reading.infer(reading.ts)
+    for entry in messages:
+        conversation.read(entry)
+    facts = {k: metrics[k] for k in ("files_changed", "files_accessed") if metrics.get(k)}
+    reading.note("files", detail=facts, native_id="files")
+    todos = row.get("todos") or metrics.get("todos")
+    reading.note("todo", detail=todos, native_id="todos")
+    reading.extra(row, _KNOWN["row"], "conversations", native_id="start")
+    reading.extra(context, _KNOWN["context"], "context", native_id="context")
+    reading.extra(metrics, _KNOWN["metrics"], "metrics", native_id="files")
 
+
+class ForgeAdapter(KitAdapter[BaseState]):
     facts = facts_of("forge")
     state_type = BaseState
-
-    def read(self, reading: Reading[BaseState]) -> None:
-        """See `KitAdapter.read`: the session's facts, then its messages in order."""
-        row = reading.value
-        if not isinstance(reading.record.value, dict):
-            read_odd(reading)
-            return
-        metrics = mapping(row.get("metrics"))
-        reading.date(row.get("created_at") or metrics.get("started_at"), "created_at")
-        context = reading.mapping(row, "context")
-        messages = reading.items(context, "messages")
-        conversation = Conversation(reading)
-        reading.add(SessionStart(), native_id="start")
-        reading.entitle(reading.text(row, "title"))
-        reading.infer(reading.ts)
-        for entry in messages:
-            conversation.read(entry)
-        facts = {k: metrics[k] for k in ("files_changed", "files_accessed") if metrics.get(k)}
-        if facts:
-            reading.add(Lifecycle("files", detail=facts), native_id="files")
-        todos = row.get("todos") or metrics.get("todos")
-        if todos:
-            reading.add(Lifecycle("todo", detail=todos), native_id="todos")
-        reading.extra(row, _KNOWN["row"], "conversations", native_id="start")
-        reading.extra(context, _KNOWN["context"], "context", native_id="context")
-        reading.extra(metrics, _KNOWN["metrics"], "metrics", native_id="files")
+    readers: ClassVar = {"": read_conversation}

@@ -1,29 +1,102 @@
 """Parses content blocks as a description names them, in addition to those of the AI SDK."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 
 from recollect.agents.formats.language import BlockType, Format, ResultPieces, When, holds, names, paths
 from recollect.agents.kit.adapter import Reading
 from recollect.agents.kit.calls import decoded_arguments, give_call, give_result
-from recollect.agents.kit.content import Speaker, base64_part, content_parts, content_text, read_content, without_opaque
-from recollect.agents.kit.values import items, mapping, text, whole
-from recollect.model.payloads import (
-    AssistantMessage,
-    Instructions,
-    Json,
-    Lifecycle,
-    Part,
-    SessionStart,
-    Thinking,
-    ToolCall,
-    ToolResult,
-    UserMessage,
+from recollect.agents.kit.content import (
+    Speaker,
+    base64_part,
+    content_parts,
+    content_text,
+    data_url_part,
+    read_content,
+    without_opaque,
 )
+from recollect.agents.kit.values import Json, items, mapping, text, whole
+from recollect.model import payloads as kinds
 from recollect.model.text import flatten
 from recollect.model.tools import canonical_tool
+
+# Parses items of the OpenAI Agents SDK for JavaScript: messages, reasoning, calls and results.
+
+_TEXTS = ("text", "input_text", "output_text", "refusal")
+_IMAGES = frozenset(("input_image", "image"))
+_STATUSES = frozenset(("in_progress", "completed", "incomplete"))
+_ALL = frozenset(("id", "type", "providerData", "status"))
+_FIELDS: dict[str, frozenset[str]] = {
+    "message": _ALL | {"role", "content"},
+    "reasoning": _ALL | {"content", "rawContent"},
+    "function_call": _ALL | {"name", "callId", "arguments", "namespace"},
+    "function_call_result": _ALL | {"name", "callId", "output"},
+}
+
+
+def read_item(reading: Reading[Any], model: str, extras: frozenset[str]) -> None:
+    """Emit what one item says. extras: fields that the agent adds."""
+    item = reading.value
+    kind = text(item.get("type"))
+    if kind not in _FIELDS:
+        reading.unknown(kind or "record")
+        return
+    if kind == "message":
+        said, parts = _content(reading, reading.value.get("content"))
+        role = reading.text(reading.value, "role")
+        if role == "user":
+            reading.add(kinds.UserMessage(said, parts=parts))
+        elif role == "assistant":
+            reading.say(kinds.AssistantMessage(said, model, parts=parts))
+        elif role in ("system", "developer"):
+            reading.add(kinds.Instructions(said, role))
+        else:
+            reading.unknown(role or "message")
+    elif kind == "reasoning":
+        pieces = items(item.get("rawContent")) or items(item.get("content"))
+        thought = "\n".join(t for t in (text(mapping(p).get("text")) for p in pieces) if t)
+        reading.say(kinds.Thinking(thought))
+    elif kind == "function_call":
+        name, call_id = reading.text(item, "name"), reading.text(item, "callId")
+        call = kinds.ToolCall(call_id, name, canonical_tool(name), decoded_arguments(item.get("arguments")))
+        give_call(reading, call, reading.native_id)
+    else:
+        _read_result(reading)
+    reading.odd_value(f"{kind}.status", item.get("status"), _STATUSES)
+    reading.extra(item, _FIELDS[kind] | extras, kind)
+
+
+def _content(reading: Reading[Any], content: Json) -> tuple[str, tuple[kinds.Part, ...]]:
+    """Return a message's text and images; text may also be under the name of its type."""
+    if isinstance(content, str):
+        return content, ()
+    texts: list[str] = []
+    parts: list[kinds.Part] = []
+    for block in items(content):
+        given = mapping(block)
+        if text(given.get("type")) in _IMAGES:
+            parts.append(
+                reading.readable(
+                    data_url_part("image", text(given.get("image", given.get("imageUrl")))), "content.image"
+                )
+            )
+            continue
+        found = next((given[k] for k in _TEXTS if isinstance(given.get(k), str)), None)
+        texts.append(found if found is not None else flatten(block))
+    return "\n".join(t for t in texts if t), tuple(parts)
+
+
+def _read_result(reading: Reading[Any]) -> None:
+    """Emit a result. Whether it is one is all that its status says."""
+    item = reading.value
+    output = item.get("output")
+    if isinstance(output, dict) and isinstance(output.get("text"), str):
+        output = output["text"]
+    is_content = isinstance(output, str | list)
+    said, parts = _content(reading, output if is_content else [output] if output else [])
+    ok = False if item.get("status") == "incomplete" else None
+    result = kinds.ToolResult(reading.text(item, "callId"), reading.text(item, "name"), ok, text=said, parts=parts)
+    give_result(reading, result, reading.native_id)
 
 
 def is_any(value: Json, conditions: tuple[When, ...]) -> bool:
@@ -71,7 +144,7 @@ def _read_answer(reading: Reading[Any], content: Json, speaker: Speaker, form: F
     read_content(reading, cut(content), speaker)
     if any(found):
         where = f"{speaker.name}/summary" if speaker.name else None
-        reading.add(Lifecycle("message_summary", text="\n".join(found)), native_id=where)
+        reading.add(kinds.Lifecycle("message_summary", text="\n".join(found)), native_id=where)
 
 
 def _renamed(block: Json, form: Format) -> Json:
@@ -89,10 +162,10 @@ def _is_added(block: Json, form: Format) -> bool:
 def _read_added(reading: Reading[Any], block: dict[str, Any], where: str | None, form: Format) -> None:
     kind = text(block.get("type"))
     if kind not in form.instructions:
-        reading.add(UserMessage(text(block.get("text")), "injected"), "user", native_id=where)
+        reading.add(kinds.UserMessage(text(block.get("text")), "injected"), native_id=where)
         return
     name = text(block.get("name"))
-    reading.add(Instructions(f"{name}\n{flatten(block.get('content'))}", f"{kind}:{name}"), native_id=where)
+    reading.add(kinds.Instructions(f"{name}\n{flatten(block.get('content'))}", f"{kind}:{name}"), native_id=where)
     reading.extra(block, names(form.instructions[kind]), kind, native_id=where)
 
 
@@ -106,7 +179,7 @@ def _read_pieces(reading: Reading[Any], result: dict[str, Any], where: str | Non
     is_failed = result.get("isError") is True or any(codes)
     give_result(
         reading,
-        ToolResult(
+        kinds.ToolResult(
             call_id,
             text(result.get("toolName")),
             False if is_failed else True if "isError" in result or codes else None,
@@ -120,15 +193,14 @@ def _read_pieces(reading: Reading[Any], result: dict[str, Any], where: str | Non
     for piece in given:
         found = re.search(form.child, text(piece.get("text")))
         if found:
-            reading.add(Lifecycle("subagent", detail={"session": found[1]}, call_id=call_id))
-            reading.add(SessionStart(parent_session=reading.state.session), native_id="parent", session=found[1])
+            reading.add(kinds.Lifecycle("subagent", detail={"session": found[1]}, call_id=call_id))
+            reading.add(kinds.SessionStart(parent_session=reading.state.session), native_id="parent", session=found[1])
     reading.extra(result, names(form.fields), "tool-result", native_id=where)
 
 
 def _give_added(reading: Reading[Any], pieces: list[dict[str, Any]], where: str | None) -> None:
     added = "\n".join(text(piece.get("text")) for piece in pieces)
-    if added:
-        reading.add(UserMessage(added, "injected"), "user", native_id=f"{where}/added" if where else None)
+    reading.say(kinds.UserMessage(added, "injected"), native_id=f"{where}/added" if where else None)
 
 
 class OwnBlocks:
@@ -161,7 +233,7 @@ class OwnBlocks:
     def _say(self, blocks: list[Any], role: str, source: str) -> None:
         reading = self._reading
         texts: list[str] = []
-        parts: list[Part] = []
+        parts: list[kinds.Part] = []
         for block in filter(self._is_said, blocks):
             known = self._type(block)
             if known is not None and known.kind == "text":
@@ -173,20 +245,20 @@ class OwnBlocks:
         if not said and not parts:
             return
         if role == "user":
-            message = UserMessage(said, "injected" if self._is_hint else "human", tuple(parts))
-            reading.add(message, "user", native_id=self._name)
+            reading.add(
+                kinds.UserMessage(said, "injected" if self._is_hint else "human", tuple(parts)), native_id=self._name
+            )
         elif role == "assistant":
-            answer = AssistantMessage(said, message_id=self._name, parts=tuple(parts))
-            reading.add(answer, "assistant", native_id=self._name)
+            reading.add(kinds.AssistantMessage(said, message_id=self._name, parts=tuple(parts)), native_id=self._name)
         else:
-            reading.add(Instructions(said, source), native_id=self._name)
+            reading.add(kinds.Instructions(said, source), native_id=self._name)
 
-    def _part(self, block: dict[str, Any]) -> Part:
+    def _part(self, block: dict[str, Any]) -> kinds.Part:
         kind = text(block.get("type"))
         source = self._reading.mapping(block, "source")
         media_type, path = text(source.get("media_type")), text(block.get("filename"))
         if source.get("type") != "base64":
-            return Part(type=kind, media_type=media_type, path=path, url=text(source.get("url")))
+            return kinds.Part(type=kind, media_type=media_type, path=path, url=text(source.get("url")))
         return self._reading.readable(base64_part(kind, media_type, source.get("data"), path=path), f"{kind}.source")
 
     def _read(self, block: Json, where: str) -> None:
@@ -197,25 +269,21 @@ class OwnBlocks:
             return
         given = reading.mapping(block, known.inside) if known.inside else block
         if known.kind == "text" and is_any(block, self._form.injected):
-            reading.add(UserMessage(text(block.get(known.text)), "injected"), "user", native_id=where)
+            reading.add(kinds.UserMessage(text(block.get(known.text)), "injected"), native_id=where)
         elif known.kind == "thinking":
             thought = reading.text(given, known.text)
-            if thought:
-                reading.add(Thinking(thought), "assistant", native_id=where)
+            reading.say(kinds.Thinking(thought), native_id=where)
         elif known.kind == "call":
-            self._call(given, known, where)
+            found = [given.get(path) for path in paths(known.arguments)]
+            arguments = next((one for one in found if one not in (None, {})), found[0])
+            name, call_id = self._reading.text(given, known.name), self._reading.text(given, known.id)
+            asked = decoded_arguments(arguments) if known.decoded else arguments
+            give_call(self._reading, kinds.ToolCall(call_id, name, canonical_tool(name), asked), where)
         elif known.kind == "result":
             self._result(given, known, where)
         if known.inside:
             reading.extra(given, names(known.inner), kind, native_id=where)
         reading.extra(block, names(known.fields), kind, native_id=where)
-
-    def _call(self, given: dict[str, Any], known: BlockType, where: str) -> None:
-        found = [given.get(path) for path in paths(known.arguments)]
-        arguments = next((one for one in found if one not in (None, {})), found[0])
-        name, call_id = self._reading.text(given, known.name), self._reading.text(given, known.id)
-        asked = decoded_arguments(arguments) if known.decoded else arguments
-        give_call(self._reading, ToolCall(call_id, name, canonical_tool(name), asked), where)
 
     def _result(self, given: dict[str, Any], known: BlockType, where: str) -> None:
         """Emit a result, without what the harness added to it."""
@@ -232,7 +300,7 @@ class OwnBlocks:
         code = re.match(known.exit_code, said) if known.exit_code else None
         if code or (known.failed and re.match(known.failed, said)):
             ok = False
-        result = ToolResult(
+        result = kinds.ToolResult(
             reading.text(given, known.id),
             reading.text(given, known.name),
             ok,
@@ -243,7 +311,7 @@ class OwnBlocks:
         give_result(reading, result, where)
         _give_added(reading, added, where)
 
-    def _parts(self, content: Json) -> tuple[Part, ...]:
+    def _parts(self, content: Json) -> tuple[kinds.Part, ...]:
         if any(block.kind == "media" for block in self._form.blocks.values()):
             media = [p for p in items(content) if (known := self._type(p)) is not None and known.kind == "media"]
             return tuple(map(self._part, media))

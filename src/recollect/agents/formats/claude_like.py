@@ -6,8 +6,6 @@ calls; a call has one name wherever it stands.
 Evidence: format notes: other agents, iFlow and Qoder; a synthetic transcript of iFlow 1.0.
 """
 
-from __future__ import annotations
-
 from typing import Any, TypeVar
 
 from recollect.agents.kit.adapter import MAX_NAME_CHARS, BaseState, Reading
@@ -21,24 +19,10 @@ from recollect.agents.kit.content import (
     media_part,
     without_opaque,
 )
-from recollect.agents.kit.google_parts import display_of, edit_of, is_edit_display, response_failed, response_text
+from recollect.agents.kit.google_chat import display_of, edit_of, is_edit_display, response_failed, response_text
 from recollect.agents.kit.names import content_sha256, short_name
-from recollect.agents.kit.values import items, mapping, text, whole
-from recollect.model.payloads import (
-    AssistantMessage,
-    Compaction,
-    FileEdit,
-    Json,
-    Lifecycle,
-    Origin,
-    Part,
-    SessionStart,
-    Thinking,
-    TokenUsage,
-    ToolCall,
-    ToolResult,
-    UserMessage,
-)
+from recollect.agents.kit.values import Json, items, mapping, text, whole
+from recollect.model import payloads as kinds
 from recollect.model.tools import canonical_tool
 
 RECORD_FIELDS = frozenset(
@@ -116,7 +100,7 @@ def _see_place(reading: Reading[S]) -> None:
         parent = reading.state.parent
         reading.set(is_started=True)
         reading.add(
-            SessionStart(
+            kinds.SessionStart(
                 cwd=cwd,
                 git_branch=branch,
                 tool_version=reading.text(value, "version"),
@@ -128,9 +112,9 @@ def _see_place(reading: Reading[S]) -> None:
         )
     else:
         if cwd and cwd != reading.now("cwd"):
-            reading.add(Lifecycle("cwd", cwd=cwd), native_id=reading.below("cwd"))
+            reading.add(kinds.Lifecycle("cwd", cwd=cwd), native_id=reading.below("cwd"))
         if branch and branch != reading.now("branch"):
-            reading.add(Lifecycle("branch", branch=branch), native_id=reading.below("branch"))
+            reading.add(kinds.Lifecycle("branch", branch=branch), native_id=reading.below("branch"))
     reading.set(
         cwd=cwd if cwd and cwd.isprintable() else reading.now("cwd"),
         branch=branch if branch and branch.isprintable() else reading.now("branch"),
@@ -142,7 +126,7 @@ def _read_user(reading: Reading[S]) -> None:
     message = reading.mapping(value, "message")
     content = message.get("content")
     if value.get("isCompactSummary") is True:
-        reading.add(Compaction(summary=content_text(content), continues_at=reading.native_id or ""))
+        reading.add(kinds.Compaction(summary=content_text(content), continues_at=reading.native_id or ""))
         return
     blocks = items(content)
     results = [b for b in blocks if mapping(b).get("type") == "tool_result"]
@@ -152,13 +136,13 @@ def _read_user(reading: Reading[S]) -> None:
     said = content_text(rest)
     parts = reading.readable(content_parts(rest), "message.content.source.data")
     if said.lstrip().startswith(_INTERRUPTED):
-        reading.add(Lifecycle("interrupted", text=said))
+        reading.add(kinds.Lifecycle("interrupted", text=said))
     elif said or parts or not results:
-        reading.add(UserMessage(said, _origin(value, said), parts), "user")
+        reading.add(kinds.UserMessage(said, _origin(value, said), parts))
     reading.extra(message, _MESSAGE_FIELDS, "message")
 
 
-def _origin(value: dict[str, Any], said: str) -> Origin:
+def _origin(value: dict[str, Any], said: str) -> kinds.Origin:
     start = said.lstrip("\ufeff \n\t")
     if value.get("isMeta") is True or start.startswith(_INJECTED):
         return "injected"
@@ -171,7 +155,7 @@ def _read_assistant(reading: Reading[S]) -> None:
     content = message.get("content")
     blocks = content if isinstance(content, list) else [content] if content is not None else []
     said: list[str] = []
-    media: list[Part] = []
+    media: list[kinds.Part] = []
     thoughts = 0
     for i, block in enumerate(blocks, 1):
         kind = block.get("type") if isinstance(block, dict) else None
@@ -180,8 +164,8 @@ def _read_assistant(reading: Reading[S]) -> None:
         elif kind == "thinking" and isinstance(block, dict):
             thoughts += 1
             body = reading.text(block, "thinking")
-            thought = Thinking(body, message_id, is_encrypted=not body and bool(block.get("signature")))
-            reading.add(thought, "assistant", native_id=reading.below(f"thinking/{thoughts}"))
+            thought = kinds.Thinking(body, message_id, is_encrypted=not body and bool(block.get("signature")))
+            reading.add(thought, native_id=reading.below(f"thinking/{thoughts}"))
         elif isinstance(kind, str) and kind in CALL_TYPES and isinstance(block, dict):
             _read_call(reading, block, message_id)
         elif isinstance(kind, str) and kind in MEDIA_TYPES and isinstance(block, dict):
@@ -190,10 +174,10 @@ def _read_assistant(reading: Reading[S]) -> None:
             reading.unknown(text(kind) or "block", block, native_id=reading.below(f"block/{i}"))
     body = "\n".join(t for t in said if t)
     if reading.value.get("isApiErrorMessage") is True:
-        reading.add(Lifecycle("api_error", text=body))
+        reading.add(kinds.Lifecycle("api_error", text=body))
     elif body or media:
         stop_reason = reading.text(message, "stop_reason")
-        reading.add(AssistantMessage(body, model, stop_reason, message_id, tuple(media)), "assistant")
+        reading.add(kinds.AssistantMessage(body, model, stop_reason, message_id, tuple(media)))
     _see_model(reading, model)
     _read_usage(reading, message, model, message_id=message_id)
     reading.extra(message, _MESSAGE_FIELDS, "message")
@@ -205,7 +189,7 @@ def _read_call(reading: Reading[S], block: dict[str, Any], message_id: str) -> N
     native_id = f"call:{short_name(call_id)}" if call_id else reading.below(f"call/{content_sha256(block)}")
     if message_id.startswith(_LINE_ID):
         message_id = ""
-    reading.add(ToolCall(call_id, name, canonical_tool(name), arguments, message_id), "assistant", native_id=native_id)
+    reading.add(kinds.ToolCall(call_id, name, canonical_tool(name), arguments, message_id), native_id=native_id)
     waiting: tuple[Waiting, ...] = reading.now("waiting")
     if not any(call.call_id == call_id for call in waiting):
         expect(reading, call_id, name, edits_asked(name, arguments))
@@ -243,21 +227,20 @@ def _read_result(reading: Reading[S], block: dict[str, Any], extra: Json) -> Non
         }
         structured = rest or None
     reading.add(
-        ToolResult(call_id, name, ok and not exit_code, exit_code, said or shown, structured, parts=parts),
-        "tool",
+        kinds.ToolResult(call_id, name, ok and not exit_code, exit_code, said or shown, structured, parts=parts),
         native_id=f"result:{short}",
     )
     if agent:
         reading.add(
-            Lifecycle("subagent", text=agent, detail={"agent_id": agent}, call_id=call_id),
+            kinds.Lifecycle("subagent", text=agent, detail={"agent_id": agent}, call_id=call_id),
             native_id=f"subagent:{short}",
         )
     if ok and not exit_code:
         for i, edit in enumerate(_edits(call, display, facts, call_id=call_id), 1):
-            reading.add(edit, "tool", native_id=f"edit:{short}" if i == 1 else f"edit:{short}/{i}")
+            reading.add(edit, native_id=f"edit:{short}" if i == 1 else f"edit:{short}/{i}")
 
 
-def _edits(call: Waiting | None, display: Json, facts: dict[str, Any], *, call_id: str) -> list[FileEdit]:
+def _edits(call: Waiting | None, display: Json, facts: dict[str, Any], *, call_id: str) -> list[kinds.FileEdit]:
     """Return the applied edits: as shown, as in the structured result, else as requested."""
     asked = file_edits(call) if call is not None else []
     if is_edit_display(display):
@@ -265,7 +248,7 @@ def _edits(call: Waiting | None, display: Json, facts: dict[str, Any], *, call_i
         return [shown] if shown is not None else asked
     path, before, after = (facts.get(k) for k in ("filePath", "oldString", "newString"))
     if isinstance(path, str) and isinstance(before, str) and isinstance(after, str):
-        return [FileEdit(path, "modify", before, after, call_id=call_id)]
+        return [kinds.FileEdit(path, "modify", before, after, call_id=call_id)]
     return asked
 
 
@@ -276,9 +259,9 @@ def _read_system(reading: Reading[S]) -> None:
     if subtype == "compact_boundary":
         facts = reading.mapping(value, "compactMetadata")
         before = whole(facts.get("preTokens"))
-        reading.add(Compaction(trigger=text(facts.get("trigger")), summary="", tokens_before=before))
+        reading.add(kinds.Compaction(trigger=text(facts.get("trigger")), summary="", tokens_before=before))
         return
-    reading.add(Lifecycle(subtype or "system", text=said))
+    reading.add(kinds.Lifecycle(subtype or "system", text=said))
 
 
 def _see_model(reading: Reading[S], model: str) -> None:
@@ -286,7 +269,7 @@ def _see_model(reading: Reading[S], model: str) -> None:
     if not model or len(model) > MAX_NAME_CHARS or not model.isprintable():
         return
     if before and before != model:
-        reading.add(Lifecycle("model", model=model), native_id=reading.below("model"))
+        reading.add(kinds.Lifecycle("model", model=model), native_id=reading.below("model"))
     reading.set(model=model)
 
 
@@ -294,18 +277,6 @@ def _read_usage(reading: Reading[S], message: dict[str, Any], model: str, *, mes
     """Emit a response's tokens, under the response's own id: the lines of one response repeat them."""
     usage = reading.mapping(message, "usage")
     names = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
-    put, got, read, written = (reading.count(usage, name) for name in names)
-    if put or got or read or written:
-        reading.add(
-            TokenUsage(
-                model=model,
-                input_tokens=put,
-                output_tokens=got,
-                cache_read_tokens=read,
-                cache_write_5m_tokens=written,
-                dedupe_key=message_id or text(reading.value.get("uuid")),
-            ),
-            "assistant",
-            native_id=reading.below("usage"),
-        )
+    key = message_id or text(reading.value.get("uuid"))
+    reading.spend(model, reading.counts(usage, names), key, "assistant", native_id=reading.below("usage"))
     reading.extra(usage, _USAGE_FIELDS, "usage")

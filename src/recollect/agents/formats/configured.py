@@ -1,7 +1,5 @@
 """Turns a description in the configuration into an agent's facts."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Mapping

@@ -3,38 +3,91 @@
 What no path names is kept, so that nobody has to know all of a format: a file in this package lists what it knows.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
 from recollect.agents.base import Adapter
 from recollect.agents.formats.configured import described, facts_of
 from recollect.agents.formats.language import at_path
-from recollect.agents.formats.texts import Speakers, turns_of
 from recollect.agents.kit.adapter import MAX_NAME_CHARS, KitAdapter, Reading, first_line_name, read_odd
 from recollect.agents.kit.calls import TurnState, arrived, edits_asked, expect, file_edits
 from recollect.agents.kit.content import chat_content, without_opaque
 from recollect.agents.kit.names import MAX_PATH_CHARS, Marks, content_name, count_name, is_storable, numbered, short
-from recollect.agents.kit.values import decoded_json, text
+from recollect.agents.kit.values import Json, decoded_json, group_in, text
 from recollect.config import FormatConfig
-from recollect.model.payloads import (
-    AssistantMessage,
-    Instructions,
-    Json,
-    Lifecycle,
-    Part,
-    SessionStart,
-    Thinking,
-    ToolCall,
-    ToolResult,
-    UserMessage,
-)
+from recollect.model import payloads as kinds
 from recollect.model.records import SourceInfo
 from recollect.model.tools import canonical_tool
+
+# Finds the speaker: by the role, or in text files by the lines that begin a turn.
+
+_FENCE = re.compile(r"\s{0,3}(`{3,}|~{3,})")
+
+
+class Turn(NamedTuple):
+    """A piece of a text: its speaker ("" before the first turn), the word that marks it, and the words."""
+
+    speaker: str
+    word: str
+    said: str
+
+
+class Speakers:
+    """Tells who speaks by the words of a description, in any case."""
+
+    def __init__(self, format_: FormatConfig) -> None:
+        self._who = {
+            word.lower(): speaker
+            for speaker, words in (
+                ("user", format_.user_roles),
+                ("assistant", format_.assistant_roles),
+                ("system", format_.system_roles),
+                ("tool", format_.tool_roles),
+            )
+            for word in words
+        }
+        words = "|".join(sorted((re.escape(word) for word in self._who if word), key=len, reverse=True)) or "(?!)"
+        # `User: text`, `**User:** text`, or a heading `## User`.
+        self.line = re.compile(
+            rf"(?:\#{{1,6}}[ \t]+(?P<heading>{words})[ \t]*:?[ \t]*|"
+            rf"(?:\*\*|__)?(?P<word>{words})(?:\*\*|__)?:(?:\*\*|__)?(?:[ \t]+(?P<rest>.*))?)",
+            re.IGNORECASE,
+        )
+
+    def who(self, role: str) -> str:
+        """Return user, assistant, system or tool; "" for a word that the description doesn't have."""
+        return self._who.get(role.lower(), "")
+
+
+def turns_of(text: str, speakers: Speakers) -> Iterator[Turn]:
+    """Yield the turns of a text in order. A line in a fenced block begins none."""
+    word = ""
+    lines: list[str] = []
+    fence = ""
+    for line in text.splitlines():
+        opened = _FENCE.match(line)
+        if opened and not fence:
+            fence = opened[1]
+        elif opened and opened[1].startswith(fence):
+            fence = ""
+        begun = None if fence or opened else speakers.line.fullmatch(line)
+        if begun is None:
+            lines.append(line)
+            continue
+        yield from _turn(speakers, word, lines)
+        word = begun["heading"] or begun["word"]
+        lines = [begun["rest"]] if begun["rest"] else []
+    yield from _turn(speakers, word, lines)
+
+
+def _turn(speakers: Speakers, word: str, lines: list[str]) -> Iterator[Turn]:
+    said = "\n".join(lines).strip()
+    if word or said:
+        yield Turn(speakers.who(word), word, said)
+
 
 _MAX_SESSIONS = 32
 """Sessions of one file whose folder and model are remembered; one that was forgotten begins again."""
@@ -145,8 +198,7 @@ class FlatAdapter(KitAdapter[FlatState]):
                     return name[:MAX_NAME_CHARS]
             return ""
         key = re.escape(msgspec.json.encode(path.rpartition(".")[2]))
-        found = re.search(rb"%s\s*:\s*\"([^\"\\]{1,%d})\"" % (key, MAX_NAME_CHARS), head)
-        return found[1].decode("utf-8", "replace") if found else ""
+        return group_in(re.compile(rb"%s\s*:\s*\"([^\"\\]{1,%d})\"" % (key, MAX_NAME_CHARS)), head)
 
     def _read_text(self, reading: Reading[FlatState], text: str) -> None:
         """Parse the turns of a text file; text before the first one is kept."""
@@ -155,13 +207,13 @@ class FlatAdapter(KitAdapter[FlatState]):
             name, marks = count_name(marks, content_name(word.lower(), said))
             match speaker:
                 case "user":
-                    reading.add(UserMessage(said), "user", native_id=name)
+                    reading.add(kinds.UserMessage(said), native_id=name)
                 case "assistant":
-                    reading.add(AssistantMessage(said), "assistant", native_id=name)
+                    reading.add(kinds.AssistantMessage(said), native_id=name)
                 case "system":
-                    reading.add(Instructions(said, source=word), native_id=name)
+                    reading.add(kinds.Instructions(said, source=word), native_id=name)
                 case "tool":
-                    reading.add(ToolResult(name=word, text=said), "tool", native_id=name)
+                    reading.add(kinds.ToolResult(name=word, text=said), native_id=name)
                 case _:
                     reading.kept("text", said, native_id=name)
 
@@ -177,7 +229,6 @@ class _Message:
         self._session: str | None = None
 
     def read(self) -> None:
-        """Give everything that the record says."""
         reading, fields = self._reading, self._fields
         session = fields.text(self._format.session)
         self._session = session[:MAX_NAME_CHARS] if session and session != reading.state.session else None
@@ -213,29 +264,28 @@ class _Message:
         elif self._format.container != "jsonl":
             reading.native_id = numbered(reading, content_name(reading.value))
 
-    def _add(self, payload: Any, role: Any, what: str = "") -> None:
+    def _add(self, payload: Any, what: str = "") -> None:
         reading = self._reading
         name = f"{reading.native_id}/{what}" if what and reading.native_id else None
-        reading.add(payload, role, native_id=name)
+        reading.add(payload, native_id=name)
 
     def _say(self, speaker: str, role: str, is_tools: bool) -> None:
-        """Emit thoughts and text."""
         fields = self._fields
         thought = fields.value(self._format.thinking)
         if thought not in (None, "", []):
-            self._add(Thinking(_said(thought)[0]), "assistant", "thinking")
+            self._add(kinds.Thinking(_said(thought)[0]), "thinking")
         if speaker not in ("user", "assistant", "system"):
             return
         said, parts = _said(fields.value(self._format.text))
         if not said and not parts and (is_tools or thought):
             return
         if speaker == "user":
-            self._add(UserMessage(said, parts=parts), "user")
+            self._add(kinds.UserMessage(said, parts=parts))
         elif speaker == "assistant":
             model = text(at_path(self._reading.value, self._format.model))
-            self._add(AssistantMessage(said, model=model, parts=parts), "assistant")
+            self._add(kinds.AssistantMessage(said, model=model, parts=parts))
         else:
-            self._add(Instructions(said, source=role), "system")
+            self._add(kinds.Instructions(said, source=role))
 
     def _tool(self, speaker: str, name: str, result: Json) -> None:
         """Emit a call, a result, or both of one record; an edit where a call of an editor ended well."""
@@ -245,18 +295,18 @@ class _Message:
         arguments = _arguments(fields.value(self._format.tool_arguments))
         if name and (not is_result or arguments is not None):
             canonical = canonical_tool(name)
-            self._add(ToolCall(call_id, name, canonical, arguments), "assistant", "call")
+            self._add(kinds.ToolCall(call_id, name, canonical, arguments), "call")
             expect(reading, call_id, name, edits_asked(name, arguments))
         if not is_result:
             return
         ok, code = self._outcome()
         text, parts = _said(fields.value(self._format.text) if result is None else result)
         call = arrived(reading, call_id)
-        done = ToolResult(call_id, name or (call.name if call else ""), ok, code, text, parts=parts)
-        self._add(done, "tool", "result")
+        done = kinds.ToolResult(call_id, name or (call.name if call else ""), ok, code, text, parts=parts)
+        self._add(done, "result")
         if call is not None and ok is not False and self._format.tool_call:
             for number, edit in enumerate(file_edits(call)):
-                self._add(edit, "tool", f"edit/{number}")
+                self._add(edit, f"edit/{number}")
 
     def _outcome(self) -> tuple[bool | None, int | None]:
         written = self._fields.value(self._format.tool_ok)
@@ -293,16 +343,16 @@ def tell_session(reading: Reading[FlatState], adapter: FlatAdapter, fields: Fiel
         return
     own = reading.native_id
     if before is None:
-        reading.add(SessionStart(cwd=cwd, model=model), native_id="start")
+        reading.add(kinds.SessionStart(cwd=cwd, model=model), native_id="start")
     else:
         if now.cwd != before.cwd:
-            reading.add(Lifecycle("cwd", cwd=cwd), native_id=f"{own}/cwd" if own else None)
+            reading.add(kinds.Lifecycle("cwd", cwd=cwd), native_id=f"{own}/cwd" if own else None)
         if now.model != before.model:
-            reading.add(Lifecycle("model", model=model), native_id=f"{own}/model" if own else None)
+            reading.add(kinds.Lifecycle("model", model=model), native_id=f"{own}/model" if own else None)
     reading.set(sessions=(*(one for one in known if one.name != name), now)[-_MAX_SESSIONS:])
 
 
-def _said(content: Json) -> tuple[str, tuple[Part, ...]]:
+def _said(content: Json) -> tuple[str, tuple[kinds.Part, ...]]:
     """Return the text and images of any content."""
     text, parts, _ = chat_content(without_opaque(content) if isinstance(content, dict) else content)
     return text, parts

@@ -5,8 +5,6 @@ Names of fields stand in one text with blanks between them. A condition names pa
 stand there, a text is a regular expression that is searched in the text.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from functools import cache

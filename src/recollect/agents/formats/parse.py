@@ -1,16 +1,13 @@
 """The adapter of agents that are described by data. Pure; never raises on content."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 
 import msgspec
 
 from recollect.agents.facts import facts_of, format_table
-from recollect.agents.formats.blocks import OwnBlocks, read_aisdk
+from recollect.agents.formats.blocks import OwnBlocks, read_aisdk, read_item
 from recollect.agents.formats.claude_like import RelativeState, read_record
-from recollect.agents.formats.items import read_item
 from recollect.agents.formats.language import (
     Format,
     HeadTest,
@@ -46,8 +43,6 @@ Reading = kit.Reading[FormatState]
 
 
 class FormatAdapter(KitAdapter[FormatState]):
-    """The adapter of one described agent."""
-
     state_type = FormatState
 
     def __init__(self, slug: str) -> None:
@@ -62,10 +57,10 @@ class FormatAdapter(KitAdapter[FormatState]):
         found = text(at_path(_first_line(head), named.field)) if named.field else ""
         if 0 < len(found) <= kit.MAX_NAME_CHARS and found.isprintable():
             return found
-        folder = info.path.rpartition("/")[0].rpartition("/")[2] if named.is_folder else ""
+        folder = info.folder if named.is_folder else ""
         stem = info.document or folder or info.stem.removesuffix(named.strip)
         if stem and named.without:
-            return ":".join((*(f for f in info.path.split("/")[:-1] if f not in names(named.without)), stem))
+            return ":".join((*(f for f in info.folders if f not in names(named.without)), stem))
         stem, parent = stem or first_line_name(head), self._parent(info)
         return f"{parent}{named.joint}{stem}" if parent else stem
 

@@ -3,8 +3,6 @@
 Evidence: format notes: goose, "content_json"; the agent's published types.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -16,19 +14,8 @@ from recollect.agents.kit import adapter as kit
 from recollect.agents.kit.calls import Waiting, arrived, edits_of, expect, file_edits
 from recollect.agents.kit.content import base64_part, without_opaque
 from recollect.agents.kit.names import content_name, short_name
-from recollect.agents.kit.values import items, mapping, text, whole
-from recollect.model.payloads import (
-    AssistantMessage,
-    Compaction,
-    FileEdit,
-    Json,
-    Lifecycle,
-    Part,
-    Thinking,
-    ToolCall,
-    ToolResult,
-    UserMessage,
-)
+from recollect.agents.kit.values import Json, items, mapping, text, whole
+from recollect.model import payloads as kinds
 from recollect.model.text import flatten
 from recollect.model.tools import canonical_tool
 
@@ -56,8 +43,6 @@ class Named(msgspec.Struct, frozen=True, gc=False, array_like=True):
 
 
 class GooseState(kit.BaseState, frozen=True):
-    """The memory between records; bounded whatever comes."""
-
     named: tuple[Named, ...] = ()
     """The newest names of messages, the last at the end."""
     waiting: tuple[Waiting, ...] = ()
@@ -107,7 +92,7 @@ class Answer(NamedTuple):
     ok: bool | None
     exit_code: int | None = None
     structured: Json = None
-    parts: tuple[Part, ...] = ()
+    parts: tuple[kinds.Part, ...] = ()
     is_readable: bool = True
 
 
@@ -117,8 +102,7 @@ def canonical(name: str) -> str:
     return canonical_tool(name if own is None else name.removeprefix(own))
 
 
-def edits_asked_by(name: str, arguments: Json) -> tuple[FileEdit, ...]:
-    """Return the edits that a call asks for."""
+def edits_asked_by(name: str, arguments: Json) -> tuple[kinds.FileEdit, ...]:
     given = mapping(arguments)
     tool = name.rpartition("__")[2]
     if tool == "text_editor" and text(given.get("command")) not in _WRITES:
@@ -147,10 +131,10 @@ def answer_of(result: dict[str, Any]) -> Answer:
     return Answer("\n".join(texts), ok, exit_code, _beyond(structured, texts), parts, is_readable)
 
 
-def _contents(content: Json) -> tuple[list[str], tuple[Part, ...], bool]:
+def _contents(content: Json) -> tuple[list[str], tuple[kinds.Part, ...], bool]:
     """Return texts, images, and whether these could be read. What is said to user and model alike comes once."""
     texts: list[str] = []
-    parts: list[Part] = []
+    parts: list[kinds.Part] = []
     is_readable = True
     for item in [content] if isinstance(content, str) else items(content):
         block = mapping(item)
@@ -161,7 +145,7 @@ def _contents(content: Json) -> tuple[list[str], tuple[Part, ...], bool]:
             parts.append(part)
             is_readable = is_readable and is_fine
         elif kind == "resource_link":
-            parts.append(Part(type=kind, media_type=text(block.get("mimeType")), url=text(block.get("uri"))))
+            parts.append(kinds.Part(type=kind, media_type=text(block.get("mimeType")), url=text(block.get("uri"))))
         elif kind == "resource":
             said = _resource(mapping(block.get("resource")), parts)
         elif kind == "text" or (not kind and "text" in block):
@@ -173,14 +157,14 @@ def _contents(content: Json) -> tuple[list[str], tuple[Part, ...], bool]:
     return texts, tuple(parts), is_readable
 
 
-def _resource(resource: dict[str, Any], parts: list[Part]) -> str:
+def _resource(resource: dict[str, Any], parts: list[kinds.Part]) -> str:
     """Return the text of an embedded resource; its bytes become a part."""
     uri, media_type = text(resource.get("uri")), text(resource.get("mimeType"))
     if "blob" in resource:
         part, _ = base64_part("resource", media_type, resource.get("blob"), path=uri)
         parts.append(part)
         return ""
-    parts.append(Part(type="resource", media_type=media_type, url=uri))
+    parts.append(kinds.Part(type="resource", media_type=media_type, url=uri))
     return text(resource.get("text"))
 
 
@@ -254,19 +238,33 @@ def read_content(reading: Reading, role: str, content: Json, seen: Visibility, m
         if not is_said and text(mapping(block).get("type")) in ("text", "image"):
             is_said = True
             said, parts = _said(reading, blocks)
-            _add_said(reading, role, said, parts, seen, mid)
+            # Emit the text: a person's, the model's, the harness's, or the summary of what was put away.
+            if not seen.is_seen_by_user:
+                if reading.now("put_away") and said:
+                    reading.set(put_away=False)
+                    reading.add(kinds.Compaction(summary=said, continues_at=mid), native_id=f"{mid}/compaction")
+                elif role == "user":
+                    reading.add(kinds.UserMessage(said, "injected", parts), native_id=mid)
+                else:
+                    reading.add(kinds.Lifecycle("context", text=said), native_id=mid)
+            elif role == "user":
+                reading.add(kinds.UserMessage(said, "human", parts), native_id=mid)
+            elif _INTERRUPTED.match(said):
+                reading.add(kinds.Lifecycle("interrupted", text=said), native_id=mid)
+            else:
+                reading.add(kinds.AssistantMessage(said, parts=parts), native_id=mid)
         _read_block(reading, block, f"{mid}/{number}", mid)
     if not blocks and role == "assistant":
-        reading.add(AssistantMessage(), "assistant", native_id=mid)
+        reading.add(kinds.AssistantMessage(), native_id=mid)
     is_talk = any(text(mapping(b).get("type")) in ("text", "toolRequest", "toolResponse") for b in blocks)
     if is_talk and seen.is_seen_by_user and not seen.is_seen_by_agent:
         reading.set(put_away=True)
 
 
-def _said(reading: Reading, blocks: list[Any]) -> tuple[str, tuple[Part, ...]]:
+def _said(reading: Reading, blocks: list[Any]) -> tuple[str, tuple[kinds.Part, ...]]:
     """Return all texts and images of a message."""
     texts: list[str] = []
-    parts: list[Part] = []
+    parts: list[kinds.Part] = []
     for block in blocks:
         kind = text(mapping(block).get("type"))
         if kind == "text":
@@ -276,24 +274,6 @@ def _said(reading: Reading, blocks: list[Any]) -> tuple[str, tuple[Part, ...]]:
                 reading.readable(base64_part("image", text(block.get("mimeType")), block.get("data")), "image.data")
             )
     return "\n".join(t for t in texts if t), tuple(parts)
-
-
-def _add_said(reading: Reading, role: str, said: str, parts: tuple[Part, ...], seen: Visibility, mid: str) -> None:
-    """Emit a message's text: a person's, the model's, the harness's, or the summary of what was put away."""
-    if not seen.is_seen_by_user:
-        if reading.now("put_away") and said:
-            reading.set(put_away=False)
-            reading.add(Compaction(summary=said, continues_at=mid), native_id=f"{mid}/compaction")
-        elif role == "user":
-            reading.add(UserMessage(said, "injected", parts), "user", native_id=mid)
-        else:
-            reading.add(Lifecycle("context", text=said), native_id=mid)
-    elif role == "user":
-        reading.add(UserMessage(said, "human", parts), "user", native_id=mid)
-    elif _INTERRUPTED.match(said):
-        reading.add(Lifecycle("interrupted", text=said), native_id=mid)
-    else:
-        reading.add(AssistantMessage(said, parts=parts), "assistant", native_id=mid)
 
 
 def _read_block(reading: Reading, block: Json, name: str, mid: str) -> None:
@@ -311,8 +291,7 @@ def _read_block(reading: Reading, block: Json, name: str, mid: str) -> None:
 def _read_thinking(reading: Reading, block: dict[str, Any], name: str) -> None:
     thought = text(block.get("thinking")) or text(block.get("text"))
     is_encrypted = not thought and bool(block.get("signature") or block.get("data"))
-    if thought or is_encrypted:
-        reading.add(Thinking(thought, is_encrypted=is_encrypted), "assistant", native_id=f"{name}/thinking")
+    reading.say(kinds.Thinking(thought, is_encrypted=is_encrypted), native_id=f"{name}/thinking")
 
 
 def _read_request(reading: Reading, block: dict[str, Any], mid: str) -> None:
@@ -324,15 +303,14 @@ def _read_request(reading: Reading, block: dict[str, Any], mid: str) -> None:
     if not value:
         error = asked.get("error")
         words = error if isinstance(error, str) else flatten(error)
-        reading.add(Lifecycle("invalid_tool_call", text=words, call_id=call_id), native_id=native_id)
+        reading.add(kinds.Lifecycle("invalid_tool_call", text=words, call_id=call_id), native_id=native_id)
         return
     name = reading.text(value, "name")
     arguments = value.get("arguments")
-    reading.add(ToolCall(call_id, name, canonical(name), arguments), "assistant", native_id=native_id)
+    reading.add(kinds.ToolCall(call_id, name, canonical(name), arguments), native_id=native_id)
     expect(reading, call_id, name, edits_asked_by(name, arguments))
     title = text(mapping(block.get("_meta")).get("goose.toolSummary.title"))
-    if title:
-        reading.add(Lifecycle("tool_title", text=title, call_id=call_id), native_id=f"{native_id}/title")
+    reading.note("tool_title", title, call_id=call_id, native_id=f"{native_id}/title")
 
 
 def _read_response(reading: Reading, block: dict[str, Any], mid: str) -> None:
@@ -343,20 +321,24 @@ def _read_response(reading: Reading, block: dict[str, Any], mid: str) -> None:
     if not answer.is_readable:
         reading.wrong("toolResult.content.data", "bad_base64")
     name = call.name if call is not None else ""
-    result = ToolResult(call_id, name, answer.ok, answer.exit_code, answer.text, answer.structured, parts=answer.parts)
-    reading.add(result, "tool", native_id=native_id)
+    result = kinds.ToolResult(
+        call_id, name, answer.ok, answer.exit_code, answer.text, answer.structured, parts=answer.parts
+    )
+    reading.add(result, native_id=native_id)
     if answer.ok is False and answer.text.startswith(_INTERRUPTED_CALL):
-        reading.add(Lifecycle("interrupted", text=answer.text, call_id=call_id), native_id=f"{native_id}/interrupted")
+        reading.add(
+            kinds.Lifecycle("interrupted", text=answer.text, call_id=call_id), native_id=f"{native_id}/interrupted"
+        )
     if call is not None and answer.ok is not False:
         for number, edit in enumerate(file_edits(call), 1):
-            reading.add(edit, "tool", native_id=f"{native_id}/edit/{number}")
+            reading.add(edit, native_id=f"{native_id}/edit/{number}")
 
 
 def _read_confirmation(reading: Reading, block: dict[str, Any], name: str) -> None:
     asked = {"tool": block.get("toolName"), "arguments": block.get("arguments")}
     prompt = text(block.get("prompt"))
     call_id = text(block.get("id"))
-    reading.add(Lifecycle("permission", text=prompt, detail=asked, call_id=call_id), native_id=name)
+    reading.add(kinds.Lifecycle("permission", text=prompt, detail=asked, call_id=call_id), native_id=name)
 
 
 def _read_action(reading: Reading, block: dict[str, Any], name: str) -> None:
@@ -369,7 +351,7 @@ def _read_action(reading: Reading, block: dict[str, Any], name: str) -> None:
     words = text(data.get("message"))
     rest = {k: v for k, v in data.items() if k not in ("actionType", "id", "message")}
     kind = "answer" if action == "elicitationResponse" else "question" if action == "elicitation" else "action"
-    reading.add(Lifecycle(kind, text=words, detail=rest or None), native_id=name)
+    reading.add(kinds.Lifecycle(kind, text=words, detail=rest or None), native_id=name)
 
 
 def _read_notification(reading: Reading, block: dict[str, Any], name: str) -> None:
@@ -377,18 +359,18 @@ def _read_notification(reading: Reading, block: dict[str, Any], name: str) -> No
     reading.odd_value("systemNotification.notificationType", kind, _NOTIFICATIONS)
     detail = {"type": kind, "data": block.get("data")}
     shown = {k: v for k, v in detail.items() if v is not None}
-    reading.add(Lifecycle("notification", text=text(block.get("msg")), detail=shown or None), native_id=name)
+    reading.add(kinds.Lifecycle("notification", text=text(block.get("msg")), detail=shown or None), native_id=name)
 
 
 def _read_compacted(reading: Reading, block: dict[str, Any], name: str) -> None:
     """Emit the mark of older versions; it says in a sentence that there was a compaction."""
     reading.set(put_away=False)
-    reading.add(Compaction(summary=text(block.get("msg"))), native_id=name)
+    reading.add(kinds.Compaction(summary=text(block.get("msg"))), native_id=name)
 
 
 def _read_message(reading: Reading, block: dict[str, Any], name: str) -> None:
     kind = "api_error" if block.get("type") == "contextLengthExceeded" else "compaction_requested"
-    reading.add(Lifecycle(kind, text=text(block.get("msg"))), native_id=name)
+    reading.add(kinds.Lifecycle(kind, text=text(block.get("msg"))), native_id=name)
 
 
 _CALLS = frozenset(("toolRequest", "frontendToolRequest", "toolResponse"))

@@ -1,7 +1,5 @@
 """goose: parses a row or line into events. Pure; never raises on content."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from recollect.agents.facts import facts_of, known_fields
@@ -56,8 +54,7 @@ def read_session(reading: Reading) -> None:
     if title and title not in _NO_TITLES:
         reading.add(Lifecycle("title", title=title), native_id="title")
     facts = {k: row[k] for k in ("provider_name", "goose_mode", "schedule_id", "project_id", "thread_id") if row.get(k)}
-    if facts:
-        reading.add(Lifecycle("session_facts", detail=facts), native_id="facts")
+    reading.note("session_facts", detail=facts, native_id="facts")
     _read_recipe(reading, mapping(row.get("recipe_json")))
     add_totals(reading, row, model)
     reading.extra(row, SESSION_FIELDS, "sessions", native_id="start")
@@ -67,8 +64,7 @@ def _read_recipe(reading: Reading, recipe: dict[str, Any]) -> None:
     """Emit what a recipe tells the model; its prompt comes as the first message too."""
     words = [text(recipe.get(k)) for k in ("title", "description", "instructions", "prompt")]
     said = "\n\n".join(w for w in words if w)
-    if said:
-        reading.add(Instructions(said, "recipe"), native_id="recipe")
+    reading.say(Instructions(said, "recipe"), native_id="recipe")
 
 
 def read_ledger(reading: Reading) -> None:
@@ -91,8 +87,7 @@ def read_ledger(reading: Reading) -> None:
     name = f"usage:{number}" if number is not None else f"usage:{ledger.rows}"
     cost = reading.money(row, "cost")
     key = f"goose:{reading.state.session}:{name}"
-    usage = _usage(counts, reading.text(row, "model"), key, cost=cost, is_additive=True)
-    reading.add(usage, native_id=name)
+    reading.add(_usage(counts, reading.text(row, "model"), key, cost=cost, is_additive=True), native_id=name)
     if row.get("is_compaction") in (1, True):
         reading.add(Lifecycle("compaction_usage", detail={"usage": name}), native_id=f"{name}/compaction")
     reading.extra(row, _LEDGER_FIELDS, "usage_ledger", native_id=name)
@@ -149,8 +144,6 @@ _ROLES = ("user", "assistant")
 
 
 class GooseAdapter(KitAdapter[GooseState]):
-    """The adapter of goose."""
-
     facts = facts_of("goose")
     state_type = GooseState
 
@@ -190,8 +183,7 @@ class GooseAdapter(KitAdapter[GooseState]):
                 return
             reading.date(facts.get("created_at"), "created_at")
             parent = reading.text(facts, "parent_session_id")
-            start = SessionStart(cwd=reading.text(facts, "working_dir"), forked_from=parent)
-            reading.add(start, native_id="start")
+            reading.add(SessionStart(cwd=reading.text(facts, "working_dir"), forked_from=parent), native_id="start")
             reading.entitle(reading.text(facts, "description"))
             add_totals(reading, facts, "")
             reading.extra(facts, SESSION_FIELDS, "session", native_id="start")

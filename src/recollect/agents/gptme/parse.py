@@ -1,9 +1,4 @@
-"""gptme: parses a message into events. Pure; never raises on content.
-
-Traps are in README.md beside this file.
-"""
-
-from __future__ import annotations
+"""gptme: parses a message into events; README.md has its traps. Pure; never raises on content."""
 
 import json
 import re
@@ -16,29 +11,13 @@ from recollect.agents.kit import adapter as kit
 from recollect.agents.kit.adapter import KitAdapter, first_line_name
 from recollect.agents.kit.calls import Waiting, arrived, expect, give_edits
 from recollect.agents.kit.names import NamingState, name_of, short
-from recollect.agents.kit.values import decoded_json, instant, mapping, text
-from recollect.model.payloads import (
-    AssistantMessage,
-    FileEdit,
-    Instructions,
-    Json,
-    Lifecycle,
-    Origin,
-    Part,
-    SessionStart,
-    Thinking,
-    TokenUsage,
-    ToolCall,
-    ToolResult,
-    UserMessage,
-)
+from recollect.agents.kit.values import Json, decoded_json, instant, mapping, text
+from recollect.model import payloads as kinds
 from recollect.model.records import SourceInfo
 from recollect.model.tools import canonical_tool
 
 
 class GptmeState(NamingState, frozen=True, gc=False, omit_defaults=True):
-    """State after a record."""
-
     branch_of: str = ""
     """Of a branch: the conversation it left."""
     has_prompt: bool = False
@@ -226,7 +205,7 @@ def arguments_of(call: Call) -> Json:
     return {"args": call.args, "code": call.body} if call.args else {"code": call.body}
 
 
-def edits_of_call(call: Call) -> tuple[FileEdit, ...]:
+def edits_of_call(call: Call) -> tuple[kinds.FileEdit, ...]:
     """Return what a call will have changed if it goes well. Whether `save` makes a new file is not said."""
     if call.tool not in _WRITERS:
         return ()
@@ -235,10 +214,12 @@ def edits_of_call(call: Call) -> tuple[FileEdit, ...]:
     body = call.body or text(given.get("patch")) or text(given.get("content"))
     if call.tool == "patch":
         found = _CONFLICT.findall(body)
-        return tuple(FileEdit(path, "modify", before, after) for before, after in found) or (FileEdit(path, diff=body),)
+        return tuple(kinds.FileEdit(path, "modify", before, after) for before, after in found) or (
+            kinds.FileEdit(path, diff=body),
+        )
     if call.tool == "save":
-        return (FileEdit(path, "modify", after=body),)
-    return (FileEdit(path, diff="\n".join("+" + line for line in body.split("\n"))),)
+        return (kinds.FileEdit(path, "modify", after=body),)
+    return (kinds.FileEdit(path, diff="\n".join("+" + line for line in body.split("\n"))),)
 
 
 def exit_code_of(result: str) -> int | None:
@@ -259,13 +240,6 @@ def has_failed(result: str) -> bool:
 _KNOWN = known_fields("gptme")
 _COUNTS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_creation_tokens", "reasoning_tokens")
 _USAGE_FIELDS = frozenset(_COUNTS)
-_METADATA_FIELDS = frozenset((
-    *_COUNTS, "model", "resolved_model", "served_model", "cost", "usage", "input_log_messages", "input_log_digest",
-    "input_log_model", "compaction_reminder_view", "compaction_checkpoint_view", "compaction_checkpoint_failed_view",
-    "compaction_checkpoint_needs_continuation", "result_stubs", "max_steps_stop", "reasoning_effort", "timings",
-    "voice_call", "artifacts", "panel_hints", "tool", "prompt_generation", "compaction_artifact",
-    "skill_invocation_id", "degeneration", "resume_key", "anthropic_compaction_block",
-))  # fmt: skip
 _ZONED = re.compile(r"(?:Z|[+-]\d\d:?\d\d)$")
 _COMMAND = re.compile(r"/[a-z][\w-]*(?: [^\n]*)?")
 _INTERRUPTED = "Interrupted by user"
@@ -273,7 +247,6 @@ _MAX_POSSIBLE = 8
 
 
 def read_message(reading: Reading) -> None:
-    """Emit the events of one message."""
     value = reading.value
     role = reading.text(value, "role")
     said = reading.text(value, "content")
@@ -287,15 +260,15 @@ def read_message(reading: Reading) -> None:
     if not reading.now("is_started"):
         reading.set(is_started=True)
         if reading.state.branch_of:
-            reading.add(SessionStart(forked_from=reading.state.branch_of), native_id="start")
+            reading.add(kinds.SessionStart(forked_from=reading.state.branch_of), native_id="start")
         else:
-            reading.add(SessionStart(), native_id="start")
+            reading.add(kinds.SessionStart(), native_id="start")
     metadata = reading.mapping(value, "metadata")
     if role == "user":
         is_harness = any(k in metadata for k in ("compaction_checkpoint_view", "skill_invocation_id"))
         if not is_harness:
             reading.set(has_prompt=True, waiting=(), possible=())
-        reading.add(UserMessage(said, _origin(said, is_harness=is_harness), _files(reading)), "user")
+        reading.add(kinds.UserMessage(said, _origin(said, is_harness=is_harness), _files(reading)))
     elif role == "assistant":
         _read_assistant(reading, said, metadata)
     elif role in ("system", "tool"):
@@ -304,18 +277,19 @@ def read_message(reading: Reading) -> None:
         reading.unknown(role or text(value.get("type")) or "row")
         return
     reading.extra(value, _KNOWN["record"], role)
-    reading.extra(metadata, _METADATA_FIELDS, f"{role}.metadata")
+    reading.extra(metadata, _KNOWN["metadata"], f"{role}.metadata")
 
 
-def _files(reading: Reading) -> tuple[Part, ...]:
+def _files(reading: Reading) -> tuple[kinds.Part, ...]:
     hashes = reading.mapping(reading.value, "file_hashes")
     names = [name for name in reading.items(reading.value, "files") if isinstance(name, str)]
     return tuple(
-        Part("file", url=name) if "://" in name else Part("file", text(hashes.get(name)), path=name) for name in names
+        kinds.Part("file", url=name) if "://" in name else kinds.Part("file", text(hashes.get(name)), path=name)
+        for name in names
     )
 
 
-def _origin(said: str, *, is_harness: bool) -> Origin:
+def _origin(said: str, *, is_harness: bool) -> kinds.Origin:
     if is_harness:
         return "injected"
     return "command" if _COMMAND.fullmatch(said) else "human"
@@ -325,20 +299,20 @@ def _read_assistant(reading: Reading, said: str, metadata: dict[str, Any]) -> No
     model = text(metadata.get("served_model")) or text(metadata.get("model"))
     before, now = reading.now("model"), short(text(metadata.get("model")))
     if before and now and before != now:
-        reading.add(Lifecycle("model", model=now), native_id=f"{reading.native_id}/model")
+        reading.add(kinds.Lifecycle("model", model=now), native_id=f"{reading.native_id}/model")
     pieces = pieces_of(said)
     if pieces.thoughts or pieces.is_sealed:
-        thought = Thinking(pieces.thoughts, is_encrypted=not pieces.thoughts)
-        reading.add(thought, "assistant", native_id=f"{reading.native_id}/thinking")
+        thought = kinds.Thinking(pieces.thoughts, is_encrypted=not pieces.thoughts)
+        reading.add(thought, native_id=f"{reading.native_id}/thinking")
     parts = _files(reading)
     if pieces.said or parts:
-        reading.add(AssistantMessage(pieces.said, model, parts=parts), "assistant")
+        reading.add(kinds.AssistantMessage(pieces.said, model, parts=parts))
     reading.set(waiting=(), possible=(), **({"model": now} if now else {}))
     for number, call in enumerate(pieces.calls, 1):
         if call.is_certain:
             call_id = _call_id(reading, call, number)
-            payload = ToolCall(call_id, call.tool, canonical_tool(call.tool), arguments_of(call))
-            reading.add(payload, "assistant", native_id=f"call:{call_id}")
+            payload = kinds.ToolCall(call_id, call.tool, canonical_tool(call.tool), arguments_of(call))
+            reading.add(payload, native_id=f"call:{call_id}")
             expect(reading, call_id, call.tool, edits_of_call(call))
         else:
             # Remember a block that may be run: its call is given when something answers it.
@@ -355,21 +329,22 @@ def _read_system(reading: Reading, said: str, metadata: dict[str, Any]) -> None:
     """Emit what was said in the system's role: instructions, a tool's result, or a notice."""
     value = reading.value
     if said.strip() == _INTERRUPTED:
-        reading.add(Lifecycle("interrupted", text=said))
+        reading.add(kinds.Lifecycle("interrupted", text=said))
         return
     call = _answered(reading, value, metadata) if not value.get("ui_only") else None
     if call is not None:
         code = exit_code_of(said)
         ok = not code and not has_failed(said)
         native_id = f"result:{call.call_id}" if call.call_id else reading.native_id
-        payload = ToolResult(call.call_id, call.name, ok, code, said, parts=_files(reading))
-        reading.add(payload, "tool", native_id=native_id)
+        reading.add(
+            kinds.ToolResult(call.call_id, call.name, ok, code, said, parts=_files(reading)), native_id=native_id
+        )
         if ok:
             give_edits(reading, call.edits, call.call_id)
     elif not reading.now("has_prompt") or value.get("pinned") is True:
-        reading.add(Instructions(said, "system"))
+        reading.add(kinds.Instructions(said, "system"))
     else:
-        reading.add(UserMessage(said, "injected", _files(reading)), "user")
+        reading.add(kinds.UserMessage(said, "injected", _files(reading)))
 
 
 def _answered(reading: Reading, value: dict[str, Any], metadata: dict[str, Any]) -> Waiting | None:
@@ -384,8 +359,9 @@ def _answered(reading: Reading, value: dict[str, Any], metadata: dict[str, Any])
     if possible:
         call, *rest = possible
         reading.set(possible=tuple(rest))
-        payload = ToolCall(call.call_id, call.name, canonical_tool(call.name))
-        reading.add(payload, "assistant", native_id=f"call:{call.call_id}")
+        reading.add(
+            kinds.ToolCall(call.call_id, call.name, canonical_tool(call.name)), native_id=f"call:{call.call_id}"
+        )
         return call
     tool = short(text(metadata.get("tool")))
     is_result = bool(tool) or value.get("role") == "tool"
@@ -396,19 +372,10 @@ def _read_usage(reading: Reading, metadata: dict[str, Any], model: str) -> None:
     """Emit a response's tokens; the oldest logs have them without a `usage` around."""
     nested = mapping(metadata.get("usage"))
     usage = nested or metadata
-    put, got, read, written, thought = (reading.count(usage, name) for name in _COUNTS)
-    if put or got or read or written:
-        payload = TokenUsage(
-            model=model,
-            input_tokens=put,
-            output_tokens=got,
-            cache_read_tokens=read,
-            cache_write_5m_tokens=written,
-            reasoning_tokens=min(thought, got),
-            cost_usd=reading.money(metadata, "cost"),
-            dedupe_key=f"gptme:{reading.state.branch_of or reading.state.session}:{reading.native_id}",
-        )
-        reading.add(payload, "assistant", native_id=f"{reading.native_id}/usage")
+    *counts, thought = reading.counts(usage, _COUNTS)
+    more = {"reasoning_tokens": min(thought, counts[1]), "cost_usd": reading.money(metadata, "cost")}
+    key = f"gptme:{reading.state.branch_of or reading.state.session}:{reading.native_id}"
+    reading.spend(model, counts, key, "assistant", native_id=f"{reading.native_id}/usage", **more)
     reading.extra(nested, _USAGE_FIELDS, "metadata.usage")
 
 
@@ -420,8 +387,6 @@ _ROLES = ("system", "user", "assistant", "tool")
 
 
 class GptmeAdapter(KitAdapter[GptmeState]):
-    """The adapter of gptme."""
-
     facts = facts_of("gptme")
     state_type = GptmeState
     readers: ClassVar = {"": read_message}
@@ -436,10 +401,10 @@ class GptmeAdapter(KitAdapter[GptmeState]):
 
     def identify(self, info: SourceInfo, head: bytes) -> str:
         """See `Adapter.identify`: the folder's name; a branch is a session of its own, below it."""
-        folders = info.path.split("/")[:-1]
+        folders = info.folders
         if info.role == BRANCH and len(folders) > 1:
             return f"{folders[-2]}/{info.stem}"
-        return (folders[-1] if folders else "") or first_line_name(head)
+        return info.folder or first_line_name(head)
 
     def begin(self, info: SourceInfo) -> GptmeState:
         parent = info.session.rpartition("/")[0] if info.role == BRANCH else ""

@@ -4,8 +4,6 @@ What each kind becomes is in `updates` (the stream, with `turns`) and `sidecars`
 traps are in README.md beside this file.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -15,7 +13,7 @@ from recollect.agents.facts import facts_of
 from recollect.agents.grok.sidecars import READERS, give_instructions
 from recollect.agents.grok.turns import GrokState, Reading
 from recollect.agents.kit.adapter import KitAdapter, first_line_name, read_odd
-from recollect.agents.kit.values import decoded_json, mapping, text
+from recollect.agents.kit.values import HEAD_SESSION, decoded_json, group_in, mapping, text
 from recollect.model.payloads import SessionStart
 from recollect.model.records import SourceInfo
 
@@ -29,7 +27,6 @@ _CHAT_TYPES = frozenset(("system", "user", "assistant", "tool_result", "reasonin
 _FOREIGN_KEYS = frozenset(("uuid", "parentUuid", "sessionId", "message", "timestamp", "payload", "parentId", "jsonrpc"))
 _EVENT_MARKS = frozenset(("session_relationship", "conversation_message_count", "schema_version"))
 _HISTORY_KEYS = frozenset(("timestamp", "session_id", "prompt", "is_bash"))
-_CUT_SESSION = re.compile(rb'"sessionId" ?: ?"([^"\\]{1,200})"')
 _CUT_UPDATE = re.compile(rb'\s*\{"timestamp":\d+,"method":"(?:session|_x\.ai/session)/update","params":\{')
 _CUT_SYSTEM = re.compile(rb'\s*\{"type":"system","content":"You are Grok\b')
 _ABSOLUTE = re.compile(r"/|[A-Za-z]:[\\/]|\\\\")
@@ -103,8 +100,6 @@ def _values(head: bytes) -> Iterator[dict[str, Any]]:
 
 
 class GrokAdapter(KitAdapter[GrokState]):
-    """The adapter of Grok Build."""
-
     facts = facts_of("grok")
     state_type = GrokState
 
@@ -137,14 +132,12 @@ class GrokAdapter(KitAdapter[GrokState]):
             )
             if found:
                 return found
-        cut = _CUT_SESSION.search(head)
-        return cut[1].decode("utf-8", "replace") if cut is not None else first_line_name(head)
+        return group_in(HEAD_SESSION, head) or first_line_name(head)
 
     def told_by(self, info: SourceInfo) -> dict[str, Any]:
         return {"document": parent_of(info) if info.role == "updates" else "", "cwd": folder_of(info)}
 
     def read(self, reading: Reading) -> None:
-        """Emit the events of one record."""
         state = reading.state
         said = reading.record.value
         if state.role == "system_prompt" and isinstance(said, str):

@@ -3,8 +3,6 @@
 Evidence: format notes: Grok Build, sections 1, 5 and 6.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
@@ -14,19 +12,8 @@ from recollect.agents.grok.updates import close_call, give_call, give_edits, rea
 from recollect.agents.kit.adapter import MAX_NAME_CHARS
 from recollect.agents.kit.content import arguments_of, chat_content, content_text, data_url_part
 from recollect.agents.kit.names import content_sha256, count_name, short, spaceless
-from recollect.agents.kit.values import items, mapping, text, whole, word_set
-from recollect.model.payloads import (
-    AssistantMessage,
-    FileEdit,
-    Instructions,
-    Json,
-    Lifecycle,
-    Part,
-    SessionStart,
-    Thinking,
-    ToolResult,
-    UserMessage,
-)
+from recollect.agents.kit.values import Json, items, mapping, text, whole, word_set
+from recollect.model import payloads as kinds
 from recollect.model.text import flatten
 
 # The model's history, `chat_history.jsonl`: a cache that is written again after a rewind or a compaction; no times.
@@ -43,7 +30,6 @@ _KNOWN = known_fields("grok")
 
 
 def read_item(reading: Reading) -> None:
-    """Emit the events of one line of the model's history."""
     value = reading.value
     kind = value.get("type")
     if not isinstance(kind, str):
@@ -64,19 +50,15 @@ def give_instructions(reading: Reading, said: str, source: str) -> None:
     """Emit a system prompt or a loaded file, the same one only once in a session."""
     if said:
         name = f"instructions:{content_sha256(reading.state.session, spaceless(said))}"
-        reading.add(Instructions(said, source), native_id=name)
+        reading.add(kinds.Instructions(said, source), native_id=name)
 
 
-def _content(reading: Reading, content: Json) -> tuple[str, tuple[Part, ...]]:
+def _content(reading: Reading, content: Json) -> tuple[str, tuple[kinds.Part, ...]]:
     """Return the text and the images of a content."""
     said, parts, is_readable = chat_content(content)
     if not is_readable:
         reading.wrong("content.url", "bad_base64")
     return said, parts
-
-
-def _read_system(reading: Reading, value: dict[str, Any]) -> None:
-    give_instructions(reading, _content(reading, value.get("content"))[0], "system_prompt")
 
 
 def _read_user(reading: Reading, value: dict[str, Any]) -> None:
@@ -103,15 +85,15 @@ def _read_user(reading: Reading, value: dict[str, Any]) -> None:
             reading.set(top=index)
             begin_prompt(reading, str(index))
             name = name_message(reading, "user")
-        reading.add(UserMessage(human, HUMAN_REASONS.get(reason, "human"), parts), "user", native_id=name)
+        reading.add(kinds.UserMessage(human, HUMAN_REASONS.get(reason, "human"), parts), native_id=name)
 
 
-def _give_aside(reading: Reading, said: str, parts: tuple[Part, ...] = ()) -> None:
+def _give_aside(reading: Reading, said: str, parts: tuple[kinds.Part, ...] = ()) -> None:
     if said or parts:
         counted, seen = count_name(reading.now("seen"), content_sha256(reading.state.session, "aside", spaceless(said)))
         reading.set(seen=seen)
         name = f"aside:{counted}"
-        reading.add(UserMessage(said, "injected", parts), "user", native_id=name)
+        reading.add(kinds.UserMessage(said, "injected", parts), native_id=name)
 
 
 def _read_assistant(reading: Reading, value: dict[str, Any]) -> None:
@@ -126,7 +108,7 @@ def _read_assistant(reading: Reading, value: dict[str, Any]) -> None:
         said = flatten(value["raw_output"])
     if (said or parts) and reading.now("mark"):
         name = name_message(reading, "agent")
-        reading.add(AssistantMessage(said, model, parts=parts), "assistant", native_id=name)
+        reading.add(kinds.AssistantMessage(said, model, parts=parts), native_id=name)
     for call in reading.items(value, "tool_calls"):
         if isinstance(call, dict):
             _read_call(reading, call)
@@ -154,7 +136,7 @@ def _read_result(reading: Reading, value: dict[str, Any]) -> None:
     known = close_call(reading, call_id)
     name = known.call.name if known is not None else text(value.get("name"))
     native_id = f"result:{call_id}" if call_id else f"result:{content_sha256(value)}"
-    reading.add(ToolResult(call_id, name, text=said, parts=parts), "tool", native_id=native_id)
+    reading.add(kinds.ToolResult(call_id, name, text=said, parts=parts), native_id=native_id)
     give_edits(reading, call_id, known, [])
 
 
@@ -166,12 +148,12 @@ def _read_reasoning(reading: Reading, value: dict[str, Any]) -> None:
         _give_thought(reading, said)
     elif value.get("encrypted_content"):
         name = text(value.get("id")) or content_sha256(value)
-        reading.add(Thinking(is_encrypted=True), "assistant", native_id=f"thought:{name}")
+        reading.add(kinds.Thinking(is_encrypted=True), native_id=f"thought:{name}")
 
 
 def _give_thought(reading: Reading, said: str) -> None:
     if reading.now("mark"):
-        reading.add(Thinking(said), "assistant", native_id=name_message(reading, "thought"))
+        reading.add(kinds.Thinking(said), native_id=name_message(reading, "thought"))
 
 
 def _read_backend_call(reading: Reading, value: dict[str, Any]) -> None:
@@ -186,13 +168,15 @@ def _read_backend_call(reading: Reading, value: dict[str, Any]) -> None:
     status = reading.text(kind, "status")
     if status in ("completed", "failed"):
         close_call(reading, call_id)
-        result = ToolResult(call_id, tool, status == "completed", text=flatten(mapping(kind).get("results")))
-        reading.add(result, "tool", native_id=f"result:{call_id}")
+        result = kinds.ToolResult(call_id, tool, status == "completed", text=flatten(mapping(kind).get("results")))
+        reading.add(result, native_id=f"result:{call_id}")
     reading.extra(kind, _KNOWN["backend"], "backend_tool_call.kind", native_id=f"call:{call_id}")
 
 
 _READERS: dict[str, Callable[[Reading, dict[str, Any]], None]] = {
-    "system": _read_system,
+    "system": lambda reading, value: give_instructions(
+        reading, _content(reading, value.get("content"))[0], "system_prompt"
+    ),
     "user": _read_user,
     "assistant": _read_assistant,
     "tool_result": _read_result,
@@ -237,7 +221,7 @@ def _read_summary(reading: Reading) -> None:
     is_subagent = kind.startswith("subagent")
     remotes = [r for r in reading.items(value, "git_remotes") if isinstance(r, str)]
     reading.add(
-        SessionStart(
+        kinds.SessionStart(
             cwd=text(info.get("cwd")),
             repo_root=reading.text(value, "git_root_dir"),
             git_branch=reading.text(value, "head_branch"),
@@ -251,21 +235,18 @@ def _read_summary(reading: Reading) -> None:
         native_id="summary/start",
     )
     first = text(value.get("firstPrompt"))
-    if first:
-        reading.add(UserMessage(first), "user", native_id="summary/prompt")
+    reading.say(kinds.UserMessage(first), native_id="summary/prompt")
     reading.infer(reading.ts)
     reading.entitle(
         next((t for t in (text(value.get(k)) for k in ("generated_title", "session_summary", "title")) if t), ""),
         "summary/title",
     )
     recap = text(value.get("last_turn_summary"))
-    if recap:
-        reading.add(Lifecycle("last_turn_summary", recap), native_id="summary/recap")
+    reading.note("last_turn_summary", recap, native_id="summary/recap")
     settings = {k: v for k, v in value.items() if k in _SETTINGS and v not in (None, "", [], {}, False)}
     if len(remotes) > 1:
         settings["git_remotes"] = remotes
-    if settings:
-        reading.add(Lifecycle("session_info", detail=settings), native_id="summary/info")
+    reading.note("session_info", detail=settings, native_id="summary/info")
     reading.extra(value, _GIVEN | _SETTINGS | _COUNTERS, "summary", native_id="summary")
 
 
@@ -287,16 +268,16 @@ def _read_event(reading: Reading) -> None:
     if name == "permission":
         rest["event"] = kind
     kept = {k: v for k, v in rest.items() if v not in (None, "", [], {})}
-    reading.add(Lifecycle(name, detail=kept or None, call_id=text(value.get("tool_call_id"))))
+    reading.add(kinds.Lifecycle(name, detail=kept or None, call_id=text(value.get("tool_call_id"))))
 
 
 def _see_model(reading: Reading, model: str) -> None:
     if not model or len(model) > MAX_NAME_CHARS or model == reading.now("model"):
         return
     if not reading.now("model"):
-        reading.add(SessionStart(cwd=reading.state.cwd, model=model), native_id="events/start")
+        reading.add(kinds.SessionStart(cwd=reading.state.cwd, model=model), native_id="events/start")
     else:
-        reading.add(Lifecycle("model", model=model))
+        reading.add(kinds.Lifecycle("model", model=model))
     reading.set(model=short(model))
 
 
@@ -310,9 +291,9 @@ def _read_prompt_history(reading: Reading) -> None:
     if not session or not said:
         reading.kept("prompt_history")
     elif value.get("is_bash") is True:
-        reading.add(UserMessage(f"!{said}", "command"), "user", session=session)
+        reading.add(kinds.UserMessage(f"!{said}", "command"), session=session)
     else:
-        reading.add(UserMessage(said), "user", session=session)
+        reading.add(kinds.UserMessage(said), session=session)
 
 
 def _read_rewind_point(reading: Reading) -> None:
@@ -322,7 +303,7 @@ def _read_rewind_point(reading: Reading) -> None:
     before, after = reading.mapping(value, "file_snapshots"), reading.mapping(value, "after_snapshots")
     point = f"point:{whole(value.get('prompt_index'))}:{content_sha256(value.get('created_at'))}"
     for path in dict.fromkeys((*before, *after)):
-        edit = FileEdit(
+        edit = kinds.FileEdit(
             _path(before.get(path)) or _path(after.get(path)) or path,
             "checkpoint",
             _file_content(before.get(path)),
@@ -330,7 +311,7 @@ def _read_rewind_point(reading: Reading) -> None:
         )
         reading.add(edit, native_id=f"{point}:{path}")
     rest = {k: v for k, v in value.items() if k in ("prompt_index",)}
-    reading.add(Lifecycle("checkpoint", detail=rest or None), native_id=point)
+    reading.add(kinds.Lifecycle("checkpoint", detail=rest or None), native_id=point)
     reading.extra(value, _KNOWN["point"], "rewind_point", native_id=point)
 
 
@@ -355,7 +336,7 @@ def _read_checkpoint(reading: Reading) -> None:
         k: v for k, v in value.items() if k in _KNOWN["checkpoint"] and k not in ("compacted_history", "created_at")
     }
     detail = {k: v for k, v in rest.items() if v not in (None, "", [], {})}
-    reading.add(Lifecycle("checkpoint", said, detail or None), native_id=name)
+    reading.add(kinds.Lifecycle("checkpoint", said, detail or None), native_id=name)
     reading.extra(value, _KNOWN["checkpoint"], "compaction_checkpoint", native_id=name)
 
 
@@ -363,8 +344,7 @@ def _read_prompt_context(reading: Reading) -> None:
     """Emit the instruction files that were loaded, wherever in the document they stand, and the rest."""
     rest = {k: _without_files(reading, v) for k, v in reading.value.items()}
     detail = {k: v for k, v in rest.items() if v not in (None, "", [], {})}
-    if detail:
-        reading.add(Lifecycle("prompt_context", detail=detail), native_id="prompt_context")
+    reading.note("prompt_context", detail=detail, native_id="prompt_context")
 
 
 def _without_files(reading: Reading, value: Any) -> Any:
@@ -388,7 +368,7 @@ def _read_state(reading: Reading) -> None:
     entries = items(reading.value.get("entries")) or items(reading.value.get("todos"))
     kind = "todo" if name == "plan" and entries else "goal" if name == "state" else name
     detail = {k: v for k, v in reading.value.items() if v not in (None, "", [], {}, 0, False)}
-    reading.add(Lifecycle(kind, detail=detail or None), native_id=f"state:{name}")
+    reading.add(kinds.Lifecycle(kind, detail=detail or None), native_id=f"state:{name}")
 
 
 def _read_subagent_meta(reading: Reading) -> None:
@@ -396,7 +376,7 @@ def _read_subagent_meta(reading: Reading) -> None:
     reading.date(value.get("started_at", value.get("created_at")), "started_at")
     said = text(value.get("prompt")) or text(value.get("description"))
     rest = {k: v for k, v in value.items() if v not in (None, "", [], {}) and v != said}
-    reading.add(Lifecycle("subagent", said, rest or None), native_id=f"subagent_meta:{content_sha256(value)}")
+    reading.add(kinds.Lifecycle("subagent", said, rest or None), native_id=f"subagent_meta:{content_sha256(value)}")
 
 
 def _read_feedback(reading: Reading) -> None:
@@ -404,7 +384,7 @@ def _read_feedback(reading: Reading) -> None:
     reading.date(value.get("timestamp", value.get("created_at")))
     said = text(value.get("text")) or text(value.get("feedback")) or text(value.get("comment"))
     rest = {k: v for k, v in value.items() if v not in (None, "", [], {}) and v != said}
-    reading.add(Lifecycle("feedback", said, rest or None))
+    reading.add(kinds.Lifecycle("feedback", said, rest or None))
 
 
 READERS: dict[str, Callable[[Reading], None]] = {

@@ -3,8 +3,6 @@
 Evidence: format notes: Grok Build, section 3 (xAI kinds, usage), traps 2, 6 and 7.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import msgspec
@@ -16,20 +14,8 @@ from recollect.agents.kit.calls import Waiting
 from recollect.agents.kit.content import base64_part
 from recollect.agents.kit.names import Marks, content_sha256, count_name, short, spaceless
 from recollect.agents.kit.values import mapping, text, whole, word_set
-from recollect.model.events import Role, TsQuality
-from recollect.model.payloads import (
-    AssistantMessage,
-    Compaction,
-    Lifecycle,
-    Origin,
-    Part,
-    Payload,
-    Rewind,
-    SessionStart,
-    Thinking,
-    TokenUsage,
-    UserMessage,
-)
+from recollect.model import payloads as kinds
+from recollect.model.events import TsQuality
 from recollect.model.text import flatten
 
 # Who wrote a text in the user's role: what the harness put around a prompt is taken off it.
@@ -40,7 +26,7 @@ _TAGS = ("user_info", "git_status", "system-reminder", "agent_skills", "mcp_serv
 _QUERY, _END_OF_QUERY = "<user_query>", "</user_query>"
 _MAX_BLOCKS = 32
 
-HUMAN_REASONS: dict[str, Origin] = {"interjection": "queued"}
+HUMAN_REASONS: dict[str, kinds.Origin] = {"interjection": "queued"}
 """Synthetic reasons behind which a person stands: typed while the agent worked."""
 REASONS = word_set("""
     compaction_meta system_reminder project_instructions auto_continue auto_recovery interjection agent_message
@@ -102,8 +88,8 @@ class Speech(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
 
     kind: str
     text: str = ""
-    parts: tuple[Part, ...] = ()
-    origin: Origin = "human"
+    parts: tuple[kinds.Part, ...] = ()
+    origin: kinds.Origin = "human"
     prompt: str = ""
     index: int | None = None
     ts: int | None = None
@@ -247,7 +233,7 @@ def settle(reading: Reading) -> None:
     reading.set(speech=None)
 
 
-def read_content(reading: Reading, block: dict[str, Any]) -> tuple[str, Part | None]:
+def read_content(reading: Reading, block: dict[str, Any]) -> tuple[str, kinds.Part | None]:
     """Return the text of a content block of the protocol, and the part that it is if it is no text."""
     kind = text(block.get("type")) or "text"
     if kind == "text":
@@ -271,10 +257,10 @@ def read_content(reading: Reading, block: dict[str, Any]) -> tuple[str, Part | N
     return "", None
 
 
-def _link(kind: str, block: dict[str, Any]) -> Part:
+def _link(kind: str, block: dict[str, Any]) -> kinds.Part:
     uri = short(text(block.get("uri")), _MAX_LINK_CHARS)
     path = uri.removeprefix("file://") if uri.startswith("file://") else short(text(block.get("name")), _MAX_LINK_CHARS)
-    return Part(type=kind, media_type=short(text(block.get("mimeType"))), path=path, url=uri)
+    return kinds.Part(type=kind, media_type=short(text(block.get("mimeType"))), path=path, url=uri)
 
 
 def _goes_on(speech: Speech, kind: str, prompt: str, index: int | None) -> bool:
@@ -283,7 +269,7 @@ def _goes_on(speech: Speech, kind: str, prompt: str, index: int | None) -> bool:
 
 
 def _begin(reading: Reading, kind: str, prompt: str, index: int | None, *, is_command: bool) -> Speech:
-    origin: Origin = "command" if is_command else "injected" if kind == "host" else "human"
+    origin: kinds.Origin = "command" if is_command else "injected" if kind == "host" else "human"
     if kind == "user" and not _begin_turn(reading, index, is_command=is_command) and not is_command:
         origin = "queued"
     return Speech(
@@ -320,18 +306,17 @@ def _give(reading: Reading, speech: Speech) -> Speech:
     """Emit the message as far as it is known, in the place of what was given of it before."""
     if not speech.text and not speech.parts:
         return speech
-    payload: Payload
-    role: Role = "user"
+    payload: kinds.Payload
     if speech.kind in ("user", "host"):
-        payload = UserMessage(speech.text, speech.origin, speech.parts)
+        payload = kinds.UserMessage(speech.text, speech.origin, speech.parts)
     elif speech.kind == "thought":
-        payload, role = Thinking(speech.text), "assistant"
+        payload = kinds.Thinking(speech.text)
     else:
-        payload, role = AssistantMessage(speech.text, reading.now("model"), parts=speech.parts), "assistant"
+        payload = kinds.AssistantMessage(speech.text, reading.now("model"), parts=speech.parts)
     ts, quality = reading.ts, reading.ts_quality
     reading.ts, reading.ts_quality = speech.ts, speech.ts_quality
     # Also told by `replaces`: such an event holds text of records before its own.
-    reading.add(payload, role, native_id=speech.name, replaces=(speech.name, 0) if speech.versions else None)
+    reading.add(payload, native_id=speech.name, replaces=(speech.name, 0) if speech.versions else None)
     reading.ts, reading.ts_quality = ts, quality
     reading.set(last=speech.name)
     return msgspec.structs.replace(speech, given=len(speech.text), versions=speech.versions + 1)
@@ -340,7 +325,7 @@ def _give(reading: Reading, speech: Speech) -> Speech:
 def _give_aside(reading: Reading, said: str) -> None:
     counted, seen = count_name(reading.now("seen"), content_sha256(reading.state.session, "aside", spaceless(said)))
     reading.set(seen=seen)
-    reading.add(UserMessage(said, "injected"), "user", native_id=f"aside:{counted}")
+    reading.add(kinds.UserMessage(said, "injected"), native_id=f"aside:{counted}")
 
 
 def _is_storable(said: str) -> bool:
@@ -370,7 +355,7 @@ def read_turn_end(reading: Reading, update: dict[str, Any]) -> None:
     detail |= {k: usage[k] for k in _SAID if usage.get(k) not in (None, 0, False)}
     result = update.get("agent_result")
     reading.add(
-        Lifecycle(
+        kinds.Lifecycle(
             "interrupted" if reason in _ABORTED else "turn_ended",
             result if isinstance(result, str) else "",
             detail if isinstance(result, str | None) else {**detail, "agent_result": result},
@@ -392,7 +377,7 @@ def _read_usage(reading: Reading, usage: dict[str, Any], prompt: str) -> None:
         _give_usage(reading, own, prompt, model)
     if not any("costUsdTicks" in own for own in models.values()) and "costUsdTicks" in usage:
         key = f"{prompt}:cost"
-        reading.add(TokenUsage(cost_usd=_cost(usage), dedupe_key=key), native_id=f"usage:{key}")
+        reading.add(kinds.TokenUsage(cost_usd=_cost(usage), dedupe_key=key), native_id=f"usage:{key}")
 
 
 def _give_usage(reading: Reading, usage: dict[str, Any], prompt: str, model: str) -> None:
@@ -401,7 +386,7 @@ def _give_usage(reading: Reading, usage: dict[str, Any], prompt: str, model: str
     written = reading.count(usage, "cacheCreationTokens")
     key = f"{prompt}:{model}"
     reading.add(
-        TokenUsage(
+        kinds.TokenUsage(
             model=model,
             input_tokens=max(0, reading.count(usage, "inputTokens") - cached - written),
             output_tokens=reading.count(usage, "outputTokens"),
@@ -432,7 +417,7 @@ def read_rewind(reading: Reading, update: dict[str, Any]) -> None:
     kept = tuple(p for p in prompts if p.index < target)
     dropped = prompts[len(kept) :]
     to_event = dropped[0].before if dropped else reading.now("last")
-    reading.add(Rewind(to_event, len(dropped) or None))
+    reading.add(kinds.Rewind(to_event, len(dropped) or None))
     reading.set(prompts=kept, last=to_event)
 
 
@@ -477,7 +462,7 @@ def read_compaction_end(reading: Reading, update: dict[str, Any]) -> None:
 
 def _give_shrink(reading: Reading, shrink: Shrink, summary: str = "") -> None:
     reading.add(
-        Compaction(
+        kinds.Compaction(
             shrink.trigger, summary or shrink.summary, shrink.tokens_before, shrink.tokens_after, reading.now("last")
         ),
         native_id=shrink.name,
@@ -490,11 +475,11 @@ def read_subagent_start(reading: Reading, update: dict[str, Any]) -> None:
     child = reading.text(update, "child_session_id") or reading.text(update, "subagent_id")
     parent = reading.text(update, "parent_session_id") or reading.state.session
     reading.add(
-        Lifecycle("subagent", reading.text(update, "description"), _rest(update, ("description",)), call_id=""),
+        kinds.Lifecycle("subagent", reading.text(update, "description"), _rest(update, ("description",)), call_id=""),
         native_id=f"subagent:{child}" if child else None,
     )
     if child and child != parent:
-        start = SessionStart(
+        start = kinds.SessionStart(
             model=text(update.get("model")), parent_session=parent, agent_name=reading.text(update, "subagent_type")
         )
         reading.add(start, native_id="start/spawn", session=child)
@@ -504,11 +489,11 @@ def read_subagent_end(reading: Reading, update: dict[str, Any]) -> None:
     """Emit the end of a subagent with its output."""
     output = update.get("output")
     said = output if isinstance(output, str) else ""
-    reading.add(Lifecycle("subagent", said, _rest(update, ("output",) if said else ())))
+    reading.add(kinds.Lifecycle("subagent", said, _rest(update, ("output",) if said else ())))
 
 
 def _give_kept(reading: Reading, name: str, update: dict[str, Any]) -> None:
-    reading.add(Lifecycle(name, detail=_rest(update)))
+    reading.add(kinds.Lifecycle(name, detail=_rest(update)))
 
 
 def _rest(update: dict[str, Any], left_out: tuple[str, ...] = ()) -> dict[str, Any] | None:

@@ -4,8 +4,6 @@ The set of kinds is open. Those around the conversation become lifecycle events 
 are kept and counted. Evidence: format notes: Grok Build, section 3.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
@@ -63,7 +61,7 @@ def canonical_of(name: str, arguments: object) -> str:
 def give_call(reading: Reading, call_id: str, name: str, arguments: Json) -> None:
     """Emit a call and remember it until it ends."""
     native_id = f"call:{call_id}" if call_id else None
-    reading.add(ToolCall(call_id, name, canonical_of(name, arguments), arguments), "assistant", native_id=native_id)
+    reading.add(ToolCall(call_id, name, canonical_of(name, arguments), arguments), native_id=native_id)
     if native_id is not None and is_storable(call_id):
         reading.set(last=native_id)
     remembered = with_call((), call_id, name, edits_asked(name, arguments))
@@ -139,7 +137,7 @@ def _go_on(reading: Reading, update: dict[str, Any]) -> None:
         return
     shown, structured, exit_code = _output(said, raw)
     result = ToolResult(call_id, known.call.name if known else "", None, exit_code, shown, structured, parts=parts)
-    reading.add(result, "tool", native_id=f"result:{call_id}" if call_id else None)
+    reading.add(result, native_id=f"result:{call_id}" if call_id else None)
     if known is not None:
         is_long = len(shown) > MAX_OUTPUT_CHARS or not is_storable(shown[:1]) or not is_encodable(shown)
         kept = "" if is_long else shown
@@ -160,7 +158,7 @@ def _end(
             native_id = f"{native_id}/end"
     ok = is_ok and not exit_code and not _says_error(update.get("rawOutput"))
     name = known.call.name if known is not None else ""
-    reading.add(ToolResult(call_id, name, ok, exit_code, shown, structured, parts=parts), "tool", native_id=native_id)
+    reading.add(ToolResult(call_id, name, ok, exit_code, shown, structured, parts=parts), native_id=native_id)
     if call_id and is_storable(call_id):
         reading.set(last=f"result:{call_id}")
     if ok:
@@ -178,7 +176,6 @@ def give_edits(reading: Reading, call_id: str, known: Open | None, diffs: list[F
         is_new = has_diff and edit.before is None and edit.after is not None
         reading.add(
             msgspec.structs.replace(edit, operation="create" if is_new else edit.operation, call_id=call_id),
-            "tool",
             native_id=f"edit:{call_id}:{edit.path}{number}" if call_id else None,
         )
 

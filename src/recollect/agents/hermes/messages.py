@@ -4,8 +4,6 @@ The name of a message is made of its content and its time: a compaction copies r
 database renumbers them, and both leave content and time alone.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Any, Literal, NamedTuple
 
@@ -14,27 +12,13 @@ from recollect.agents.kit import adapter as kit
 from recollect.agents.kit.calls import Waiting, arrived, edits_asked, expect, file_edits
 from recollect.agents.kit.content import arguments_of, chat_content
 from recollect.agents.kit.names import NamingState, content_name, short_name
-from recollect.agents.kit.values import decoded_json, items, mapping, text, whole, word_set
-from recollect.model.payloads import (
-    AssistantMessage,
-    Compaction,
-    FileEdit,
-    Instructions,
-    Json,
-    Lifecycle,
-    Part,
-    Thinking,
-    ToolCall,
-    ToolResult,
-    UserMessage,
-)
+from recollect.agents.kit.values import Json, decoded_json, items, mapping, text, whole
+from recollect.model import payloads as kinds
 from recollect.model.text import flatten
 from recollect.model.tools import canonical_tool
 
 
 class HermesState(NamingState, frozen=True):
-    """The memory between records; bounded whatever comes."""
-
     waiting: tuple[Waiting, ...] = ()
     """Calls without a result yet."""
     kept: str = ""
@@ -69,18 +53,12 @@ _BUNDLE_WORDS = "\nUser instruction: "
 _SKILL_ENDS = ("\n\n[Runtime note:", "\n\n[Loaded as part of the ")
 
 _HARNESS = (
-    "Review the conversation above and ",
-    "Continue from the compressed conversation context above.",
-    "You just executed tool calls but returned an empty response.",
-    "[ASYNC DELEGATION COMPLETE ",
-    "[ASYNC DELEGATION BATCH COMPLETE ",
-    "[IMPORTANT: Background process ",
-    "[IMPORTANT: Background task ",
-    "[IMPORTANT: The user has invoked the ",
-    "[System note:",
-    "[System: ",
+    "Review the conversation above and ", "Continue from the compressed conversation context above.",
+    "You just executed tool calls but returned an empty response.", "[ASYNC DELEGATION COMPLETE ",
+    "[ASYNC DELEGATION BATCH COMPLETE ", "[IMPORTANT: Background process ", "[IMPORTANT: Background task ",
+    "[IMPORTANT: The user has invoked the ", "[System note:", "[System: ",
     "[Your active task list was preserved across context compression]",
-)
+)  # fmt: skip
 """Openings of texts that the harness puts into the user's role."""
 
 INTERRUPTED = "Operation interrupted: "
@@ -160,10 +138,10 @@ def read_result(reading: Reading, row: dict[str, Any], content: Json, mid: str) 
     disposition = text(row.get("effect_disposition"))
     if disposition:
         structured = {**structured, "effect_disposition": disposition}
-    reading.add(ToolResult(call_id, name, ok, exit_code, body, structured or None, parts=parts), "tool", native_id=mid)
+    reading.add(kinds.ToolResult(call_id, name, ok, exit_code, body, structured or None, parts=parts), native_id=mid)
     if ok is not False:
         for number, edit in enumerate(_edits(call, envelope), 1):
-            reading.add(edit, "tool", native_id=f"{mid}/edit/{number}")
+            reading.add(edit, native_id=f"{mid}/edit/{number}")
 
 
 def _split(envelope: dict[str, Any], written: str) -> tuple[str, dict[str, Any]]:
@@ -193,7 +171,7 @@ def _ok(envelope: dict[str, Any], exit_code: int | None, finish_reason: str) -> 
     return True if envelope.get("success") is True or "error" in envelope else None
 
 
-def _edits(call: Waiting | None, envelope: dict[str, Any]) -> list[FileEdit]:
+def _edits(call: Waiting | None, envelope: dict[str, Any]) -> list[kinds.FileEdit]:
     """Return the edits of a call that went well: as the result's diff where it has one, else as the call asked."""
     if call is None or canonical_tool(call.name) != "edit":
         return []
@@ -204,15 +182,10 @@ def _edits(call: Waiting | None, envelope: dict[str, Any]) -> list[FileEdit]:
     if call.edits and call.edits[0].before is not None:
         return file_edits(call)
     path = call.edits[0].path if call.edits else flatten(paths[0]) if paths else ""
-    return [FileEdit(path, diff=diff, call_id=call.call_id)]
+    return [kinds.FileEdit(path, diff=diff, call_id=call.call_id)]
 
 
-KNOWN_FIELDS = word_set("""
-    id session_id role content tool_call_id tool_calls tool_name name effect_disposition timestamp token_count
-    finish_reason reasoning reasoning_content reasoning_details codex_reasoning_items codex_message_items
-    platform_message_id message_id observed _compressed_summary _compressed_summary_has_user_turn _db_persisted active
-    compacted api_content display_kind display_metadata display_identity display_order model
-""")
+KNOWN_FIELDS = known_fields("hermes")["message"]
 _KNOWN = known_fields("hermes")
 _JSON_PREFIX = "\x00json:"
 """Before content that is no text in the database; a NUL stands in no text."""
@@ -251,7 +224,7 @@ def read_message(reading: Reading, row: dict[str, Any], mid: str) -> bool:
     return is_turn
 
 
-def _content(reading: Reading, content: Json) -> tuple[str, tuple[Part, ...]]:
+def _content(reading: Reading, content: Json) -> tuple[str, tuple[kinds.Part, ...]]:
     if content is not None and not isinstance(content, str | list):
         reading.wrong("content")
     said, parts, is_readable = chat_content(content)
@@ -269,12 +242,12 @@ def _read_user(reading: Reading, row: dict[str, Any], content: Json, mid: str) -
             return False
         said = summary.rest
     elif row.get("display_kind") or row.get("observed"):
-        reading.add(UserMessage(said, "injected", parts), "user", native_id=mid)
+        reading.add(kinds.UserMessage(said, "injected", parts), native_id=mid)
         return False
     wrote = who_wrote(said)
     if wrote.scaffold:
-        reading.add(UserMessage(wrote.scaffold, "injected"), "user", native_id=f"{mid}/scaffold")
-    reading.add(UserMessage(wrote.text, wrote.origin, parts), "user", native_id=mid)
+        reading.add(kinds.UserMessage(wrote.scaffold, "injected"), native_id=f"{mid}/scaffold")
+    reading.add(kinds.UserMessage(wrote.text, wrote.origin, parts), native_id=mid)
     return wrote.origin != "injected"
 
 
@@ -282,17 +255,17 @@ def _read_system(reading: Reading, row: dict[str, Any], content: Json, mid: str)
     said, _ = _content(reading, content)
     summary = summary_in(said, is_marked=bool(row.get("_compressed_summary")))
     if summary is None:
-        reading.add(Instructions(said, "system"), native_id=mid)
+        reading.add(kinds.Instructions(said, "system"), native_id=mid)
         return
     _add_compaction(reading, summary.text, mid)
     if summary.rest:
-        reading.add(Instructions(summary.rest, "system"), native_id=mid)
+        reading.add(kinds.Instructions(summary.rest, "system"), native_id=mid)
 
 
 def _add_compaction(reading: Reading, summary: str, mid: str) -> None:
     """Emit the summary that replaces what was said before; the session continues at the message that holds it."""
     trigger = "compacted" if reading.now("has_compacted") else ""
-    reading.add(Compaction(trigger, summary, continues_at=mid), native_id=f"{mid}/compaction")
+    reading.add(kinds.Compaction(trigger, summary, continues_at=mid), native_id=f"{mid}/compaction")
 
 
 def _read_assistant(reading: Reading, row: dict[str, Any], content: Json, mid: str) -> None:
@@ -302,27 +275,7 @@ def _read_assistant(reading: Reading, row: dict[str, Any], content: Json, mid: s
         _add_compaction(reading, summary.text, mid)
         said = summary.rest
     before = len(reading.events)
-    _read_thinking(reading, row, mid)
-    said = said or _codex_text(row)
-    if said.startswith(INTERRUPTED) and not row.get("tool_calls"):
-        reading.add(Lifecycle("interrupted", text=said), native_id=mid)
-        return
-    calls = reading.items(row, "tool_calls")
-    if said or parts or (not calls and summary is None and len(reading.events) == before):
-        message = AssistantMessage(said, text(row.get("model")), reading.text(row, "finish_reason"), parts=parts)
-        reading.add(message, "assistant", native_id=mid)
-    for number, call in enumerate(calls, 1):
-        _read_call(reading, call, mid, number)
-
-
-def _codex_text(row: dict[str, Any]) -> str:
-    """Return what the items of the Responses API say, for a row whose own content is empty."""
-    texts = [chat_content(mapping(item).get("content"))[0] for item in items(row.get("codex_message_items"))]
-    return "\n".join(t for t in texts if t)
-
-
-def _read_thinking(reading: Reading, row: dict[str, Any], mid: str) -> None:
-    """Emit the reasoning once: it stands in up to four columns, as text, as blocks and encrypted."""
+    # Emit the reasoning once: it stands in up to four columns, as text, as blocks and encrypted.
     thoughts: list[str] = []
     for column in ("reasoning", "reasoning_content"):
         thought = reading.text(row, column).strip()
@@ -336,8 +289,23 @@ def _read_thinking(reading: Reading, row: dict[str, Any], mid: str) -> None:
             if thought and not any(thought in known for known in thoughts):
                 thoughts.append(thought)
     if thoughts or is_encrypted:
-        thinking = Thinking("\n\n".join(thoughts), is_encrypted=not thoughts)
-        reading.add(thinking, "assistant", native_id=f"{mid}/thinking")
+        reading.add(kinds.Thinking("\n\n".join(thoughts), is_encrypted=not thoughts), native_id=f"{mid}/thinking")
+    said = said or _codex_text(row)
+    if said.startswith(INTERRUPTED) and not row.get("tool_calls"):
+        reading.add(kinds.Lifecycle("interrupted", text=said), native_id=mid)
+        return
+    calls = reading.items(row, "tool_calls")
+    if said or parts or (not calls and summary is None and len(reading.events) == before):
+        message = kinds.AssistantMessage(said, text(row.get("model")), reading.text(row, "finish_reason"), parts=parts)
+        reading.add(message, native_id=mid)
+    for number, call in enumerate(calls, 1):
+        _read_call(reading, call, mid, number)
+
+
+def _codex_text(row: dict[str, Any]) -> str:
+    """Return what the items of the Responses API say, for a row whose own content is empty."""
+    texts = [chat_content(mapping(item).get("content"))[0] for item in items(row.get("codex_message_items"))]
+    return "\n".join(t for t in texts if t)
 
 
 def _thought(item: dict[str, Any]) -> str:
@@ -357,7 +325,7 @@ def _read_call(reading: Reading, call: Json, mid: str, number: int) -> None:
     name = reading.text(function, "name")
     arguments = arguments_of(reading, function.get("arguments"), "tool_calls.arguments", empty=None)
     native_id = f"{mid}/call:{short_name(call_id)}" if call_id else f"{mid}/call/{number}"
-    reading.add(ToolCall(call_id, name, canonical_tool(name), arguments), "assistant", native_id=native_id)
+    reading.add(kinds.ToolCall(call_id, name, canonical_tool(name), arguments), native_id=native_id)
     expect(reading, call_id, name, edits_asked(name, arguments))
     reading.extra(call, _KNOWN["call"], "tool_call", native_id=native_id)
 

@@ -1,7 +1,5 @@
 """Hermes Agent: parses a row, document member or line into events. Pure; never raises on content."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from typing import Any
@@ -10,23 +8,8 @@ from recollect.agents.facts import facts_of, known_fields
 from recollect.agents.hermes.messages import HermesState, Reading, identity_of, name_of, read_message
 from recollect.agents.kit.adapter import KitAdapter, first_line_name, read_odd
 from recollect.agents.kit.names import content_name, content_sha256, numbered
-from recollect.agents.kit.values import decoded_json, instant, mapping, number, text, word_set
-from recollect.model.payloads import (
-    AssistantMessage,
-    Compaction,
-    Instructions,
-    Json,
-    Lifecycle,
-    Payload,
-    Rewind,
-    SessionEnd,
-    SessionStart,
-    Thinking,
-    TokenUsage,
-    ToolCall,
-    ToolResult,
-    UserMessage,
-)
+from recollect.agents.kit.values import Json, decoded_json, group_in, instant, mapping, number, text
+from recollect.model import payloads as kinds
 from recollect.model.records import SourceInfo
 from recollect.model.text import flatten
 from recollect.model.tools import canonical_tool
@@ -79,17 +62,15 @@ def _read_header(reading: Reading, value: dict[str, Any]) -> None:
     cwd = reading.text(value, "cwd") or text(mapping(value.get("model_config")).get("cwd"))
     if not reading.now("is_started"):
         reading.set(is_started=True)
-        start = SessionStart(cwd=cwd, model=model, originator=reading.text(value, "platform"))
-        reading.add(start, native_id="start")
+        reading.add(
+            kinds.SessionStart(cwd=cwd, model=model, originator=reading.text(value, "platform")), native_id="start"
+        )
     elif cwd:
-        reading.add(Lifecycle("cwd", cwd=cwd), native_id="cwd")
+        reading.add(kinds.Lifecycle("cwd", cwd=cwd), native_id="cwd")
     reading.entitle(reading.text(value, "title"))
     prompt = reading.text(value, "system_prompt")
-    if prompt:
-        reading.add(Instructions(prompt, "system_prompt"), native_id="system-prompt")
-    tags = value.get("conversation_tags")
-    if tags:
-        reading.add(Lifecycle("tag", detail=tags), native_id="tags")
+    reading.say(kinds.Instructions(prompt, "system_prompt"), native_id="system-prompt")
+    reading.note("tag", detail=value.get("conversation_tags"), native_id="tags")
 
 
 def read_line(reading: Reading) -> None:
@@ -103,13 +84,11 @@ def read_line(reading: Reading) -> None:
     if not reading.now("is_started"):
         reading.set(is_started=True)
         model, platform = reading.text(value, "model"), reading.text(value, "platform")
-        start = SessionStart(cwd=text(value.get("cwd")), model=model, originator=platform)
-        reading.add(start, native_id="start")
+        reading.add(kinds.SessionStart(cwd=text(value.get("cwd")), model=model, originator=platform), native_id="start")
     elif value.get("model"):
-        reading.add(Lifecycle("model", model=reading.text(value, "model")), native_id=f"model/{reading.index}")
+        reading.add(kinds.Lifecycle("model", model=reading.text(value, "model")), native_id=f"model/{reading.index}")
     prompt = reading.text(value, "system_prompt")
-    if prompt:
-        reading.add(Instructions(prompt, "system_prompt"), native_id="system-prompt")
+    reading.say(kinds.Instructions(prompt, "system_prompt"), native_id="system-prompt")
     reading.extra(value, _KNOWN["line"], "session_meta", native_id=f"meta/{reading.index}")
 
 
@@ -133,12 +112,12 @@ def read_trajectory(reading: Reading) -> None:
     take_local_time(reading, value.get("timestamp"))
     session = f"{reading.state.session}/{value['prompt_index']}-" if _is_number(value) else f"{reading.state.session}/"
     into = _Trajectory(reading, f"{session}{content_sha256(value)}")
-    into.add(SessionStart(model=reading.text(value, "model"), originator="batch"), "start")
+    into.add(kinds.SessionStart(model=reading.text(value, "model"), originator="batch"), "start")
     for position, turn in enumerate(turns, 1):
         into.turn(turn, f"t{position}")
     facts = {k: v for k, v in value.items() if k not in ("conversations", "timestamp", "model") and v is not None}
     if facts:
-        into.add(Lifecycle("trajectory", detail=facts), "facts")
+        into.add(kinds.Lifecycle("trajectory", detail=facts), "facts")
     reading.drift += [d for d in _unknown_fields(reading, value) if d]
 
 
@@ -164,8 +143,8 @@ class _Trajectory:
         self._reading = reading
         self._session = session
 
-    def add(self, payload: Payload, native_id: str, role: Any = "system") -> None:
-        self._reading.add(payload, role, native_id=native_id, session=self._session)
+    def add(self, payload: kinds.Payload, native_id: str) -> None:
+        self._reading.add(payload, native_id=native_id, session=self._session)
 
     def turn(self, turn: Json, name: str) -> None:
         if not isinstance(turn, dict):
@@ -175,46 +154,44 @@ class _Trajectory:
         words = said if isinstance(said, str) else flatten(said)
         match turn.get("from"):
             case "system":
-                self.add(Instructions(words, "system"), name)
+                self.add(kinds.Instructions(words, "system"), name)
             case "human":
-                self.add(UserMessage(words), name, "user")
+                self.add(kinds.UserMessage(words), name)
             case "gpt":
                 self._reply(words, name)
             case "tool":
-                self._responses(words, name)
+                responses = _RESPONSE.findall(words) or [words]
+                for position, written in enumerate(responses, 1):
+                    answer = mapping(_decoded(written))
+                    content = answer.get("content") if answer else written.strip()
+                    structured = None if content is None or isinstance(content, str) else content
+                    result = kinds.ToolResult(
+                        text(answer.get("tool_call_id")),
+                        text(answer.get("name")),
+                        text=content if isinstance(content, str) else "",
+                        structured=structured,
+                    )
+                    self.add(result, f"{name}/result/{position}")
             case other:
                 self._reading.odd_value("trajectory.from", other, frozenset())
-                self.add(Lifecycle("turn", text=words, detail={"from": other}), name)
+                self.add(kinds.Lifecycle("turn", text=words, detail={"from": other}), name)
 
     def _reply(self, words: str, name: str) -> None:
         for position, thought in enumerate(_THINK.findall(words), 1):
             if thought.strip():
-                self.add(Thinking(thought.strip()), f"{name}/thinking/{position}", "assistant")
+                self.add(kinds.Thinking(thought.strip()), f"{name}/thinking/{position}")
         words = _THINK.sub("", words)
         rest = _CALL.sub("", words).strip()
         calls = _CALL.findall(words)
         if rest or not calls:
-            self.add(AssistantMessage(rest), name, "assistant")
+            self.add(kinds.AssistantMessage(rest), name)
         for position, written in enumerate(calls, 1):
             call = mapping(_decoded(written))
             tool = text(call.get("name"))
             arguments = call.get("arguments") if call else written.strip()
-            asked = ToolCall(text(call.get("id")), tool, canonical_tool(tool), arguments)
-            self.add(asked, f"{name}/call/{position}", "assistant")
-
-    def _responses(self, words: str, name: str) -> None:
-        responses = _RESPONSE.findall(words) or [words]
-        for position, written in enumerate(responses, 1):
-            answer = mapping(_decoded(written))
-            content = answer.get("content") if answer else written.strip()
-            structured = None if content is None or isinstance(content, str) else content
-            result = ToolResult(
-                text(answer.get("tool_call_id")),
-                text(answer.get("name")),
-                text=content if isinstance(content, str) else "",
-                structured=structured,
+            self.add(
+                kinds.ToolCall(text(call.get("id")), tool, canonical_tool(tool), arguments), f"{name}/call/{position}"
             )
-            self.add(result, f"{name}/result/{position}", "tool")
 
 
 def _decoded(written: str) -> Json:
@@ -225,17 +202,7 @@ def _decoded(written: str) -> Json:
 #
 # Evidence: format notes: Hermes Agent, "state.db" and "lineage kinds"; the agent's published schema.
 
-SESSION_FIELDS = word_set("""
-    id source created_source user_id session_key chat_id chat_type thread_id display_name origin_json expiry_finalized
-    model model_config system_prompt system_prompt_hash parent_session_id started_at ended_at end_reason message_count
-    tool_call_count input_tokens output_tokens cache_read_tokens cache_write_tokens reasoning_tokens cwd git_branch
-    git_repo_root git_metadata_generation billing_provider billing_base_url billing_mode estimated_cost_usd
-    actual_cost_usd cost_status cost_source pricing_version title title_source last_activity_at
-    last_activity_description last_activity_provenance api_call_count handoff_state handoff_platform handoff_error
-    compression_failure_cooldown_until compression_failure_error compression_fallback_streak
-    compression_ineffective_count compression_recovery_deadline compression_overload_streak profile_name
-    transport_profile rewind_count archived pinned hidden last_read_at tool_names
-""")
+SESSION_FIELDS = known_fields("hermes")["session"]
 _KEY_OF_USAGE = ("model", "billing_provider", "billing_base_url", "billing_mode", "task")
 _SUBAGENT_SOURCES = ("tool", "subagent")
 _MAX_PROMPT_CHARS = 200_000
@@ -262,7 +229,7 @@ def read_session(reading: Reading) -> None:
     kind = _kind_of_child(config, parent, text(row.get("source")))
     take_time(reading, row.get("started_at"), "started_at")
     reading.add(
-        SessionStart(
+        kinds.SessionStart(
             cwd=reading.text(row, "cwd"),
             repo_root=reading.text(row, "git_repo_root"),
             git_branch=reading.text(row, "git_branch"),
@@ -275,14 +242,13 @@ def read_session(reading: Reading) -> None:
         native_id="start",
     )
     if kind == "reset":
-        reading.add(Lifecycle("reset", detail={"previous_session": parent}), native_id="reset")
+        reading.add(kinds.Lifecycle("reset", detail={"previous_session": parent}), native_id="reset")
     reading.entitle(reading.text(row, "title"))
     prompt = reading.text(row, "system_prompt")
-    if prompt:
-        reading.add(Instructions(prompt, "system_prompt"), native_id="system-prompt")
+    reading.say(kinds.Instructions(prompt, "system_prompt"), native_id="system-prompt")
     rewinds = reading.count(row, "rewind_count")
     if rewinds:
-        reading.add(Lifecycle("rewinds", detail={"rewind_count": rewinds}), native_id="rewinds")
+        reading.add(kinds.Lifecycle("rewinds", detail={"rewind_count": rewinds}), native_id="rewinds")
     # Emit the session's own counters; they count only where no row per model says the same.
     usage = _usage(reading, row, f"hermes:{reading.state.session}", is_additive=not reading.now("usage_rows"))
     if usage.input_tokens or usage.output_tokens or usage.cache_read_tokens or usage.cache_write_5m_tokens:
@@ -293,8 +259,8 @@ def read_session(reading: Reading) -> None:
         return
     take_time(reading, row.get("ended_at"), "ended_at")
     if reason == "compression":
-        reading.add(Compaction(reason), native_id="compaction")
-    reading.add(SessionEnd(reason), native_id="end")
+        reading.add(kinds.Compaction(reason), native_id="compaction")
+    reading.add(kinds.SessionEnd(reason), native_id="end")
 
 
 def _kind_of_child(config: dict[str, Any], parent: str, source: str) -> str:
@@ -321,8 +287,8 @@ def read_model_usage(reading: Reading) -> None:
     reading.extra(row, _KNOWN["usage"], "session_model_usage", native_id=f"usage:{key}")
 
 
-def _usage(reading: Reading, row: dict[str, Any], key: str, *, is_additive: bool) -> TokenUsage:
-    return TokenUsage(
+def _usage(reading: Reading, row: dict[str, Any], key: str, *, is_additive: bool) -> kinds.TokenUsage:
+    return kinds.TokenUsage(
         model=reading.text(row, "model"),
         input_tokens=reading.count(row, "input_tokens"),
         output_tokens=reading.count(row, "output_tokens"),
@@ -352,8 +318,9 @@ def read_prompted_session(reading: Reading) -> None:
     session = reading.text(row, "id")
     name = reading.text(row, "system_prompt_hash")
     if session and name and name == reading.now("prompt_hash"):
-        prompt = Instructions(reading.now("prompt"), "system_prompt")
-        reading.add(prompt, native_id="system-prompt", session=session)
+        reading.add(
+            kinds.Instructions(reading.now("prompt"), "system_prompt"), native_id="system-prompt", session=session
+        )
 
 
 _MAX_NAME_CHARS = 200
@@ -366,8 +333,6 @@ _OF_THE_DOCUMENT = (b'"session_start"', b'"platform"', b'"messages"')
 
 
 class HermesAdapter(KitAdapter[HermesState]):
-    """The adapter of Hermes Agent."""
-
     facts = facts_of("hermes")
     state_type = HermesState
 
@@ -387,8 +352,7 @@ class HermesAdapter(KitAdapter[HermesState]):
         if info.document:
             return info.document
         if info.role == "file":
-            found = _SESSION_ID.search(head)
-            name = found[1].decode("utf-8", "replace") if found else info.stem.removeprefix("session_")
+            name = group_in(_SESSION_ID, head) or info.stem.removeprefix("session_")
             return name or first_line_name(head)
         return info.stem or first_line_name(head)
 
@@ -420,15 +384,16 @@ def _read_row(reading: Reading) -> None:
         # Emit the rewind that ends at this message: the messages before it were taken back.
         first = reading.now("rewound")
         if first:
-            rewind = Rewind(reading.now("kept"), reading.now("rewound_turns") or None)
-            reading.add(rewind, native_id=f"{first}/rewind")
+            reading.add(
+                kinds.Rewind(reading.now("kept"), reading.now("rewound_turns") or None), native_id=f"{first}/rewind"
+            )
             reading.set(rewound="", rewound_turns=0)
     is_turn = read_message(reading, row, name)
     if is_active or is_compacted:
         return
     if not reading.now("rewound"):
         reading.set(rewound=name, kept=reading.state.newest)
-        reading.add(Lifecycle("rewound", detail={"from": name}), native_id=f"{name}/rewound")
+        reading.add(kinds.Lifecycle("rewound", detail={"from": name}), native_id=f"{name}/rewound")
     reading.set(rewound_turns=min(reading.now("rewound_turns") + is_turn, _MANY_TURNS))
 
 

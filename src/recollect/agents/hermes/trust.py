@@ -1,7 +1,5 @@
 """Checks whether Hermes may run a hook."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The contract of a set-up: what an agent declares, the commands it runs, and the list of supported agents."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, NamedTuple

@@ -10,7 +10,7 @@ import json
 import re
 from typing import Any, NamedTuple
 
-from recollect.agents.install.values import AppendItem, Edit, SetKey, Undo, index_of_item, is_still_ours
+from recollect.agents.install.values import AppendItem, Edit, SetKey, Undo, index_of_item, is_still_ours, nested
 from recollect.errors import SettingsInvalid
 
 # A scanner of JSON with places: where every key, value, comma and comment of a document stands.
@@ -76,7 +76,8 @@ class _Scanner:
 
     def skip(self, at: int) -> int:
         while True:
-            at = _end(_SPACE, self._text, at)
+            found = _SPACE.match(self._text, at)
+            at = found.end() if found else at
             if not self._text.startswith(("//", "/*"), at):
                 return at
             if not self._comments:
@@ -143,11 +144,6 @@ class _Scanner:
         return Member(at, json.loads(self._text[at:end]), self.value(self.skip(colon + 1), depth + 1))
 
 
-def _end(pattern: re.Pattern[str], text: str, at: int) -> int:
-    found = pattern.match(text, at)
-    return found.end() if found else at
-
-
 _SAME_LINE = re.compile(r"[ \t]*(?://[^\r\n]*|/\*.*?\*/)", re.DOTALL)
 _DEFAULT_INDENT = "  "
 _INLINE_CHARACTERS = 100
@@ -198,7 +194,7 @@ def insert(text: str, edit: Edit, *, comments: bool) -> str:
         member = _find(node, key)
         is_last = depth == len(edit.path) - 1
         if member is None or (member.node.value is None and (not is_last or isinstance(edit, AppendItem))):
-            rest = _nested(edit, depth)
+            rest = nested(edit, depth)
             if member is not None:
                 return _replaced(text, member.node, rest)
             return _with_member(text, node, rest, key=key)
@@ -236,14 +232,6 @@ def remove(text: str, undo: Undo, *, comments: bool) -> str:
 
 def _find(node: Node, key: str) -> Member | None:
     return next((m for m in node.members if m.key == key), None)
-
-
-def _nested(edit: Edit, depth: int) -> Any:
-    """Return the value of a missing key at a depth of the path."""
-    value = [edit.value] if isinstance(edit, AppendItem) else edit.value
-    for key in reversed(edit.path[depth + 1 :]):
-        value = {key: value}
-    return value
 
 
 def _with_member(text: str, node: Node, value: Any, *, key: str | None = None) -> str:

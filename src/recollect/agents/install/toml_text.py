@@ -162,7 +162,20 @@ def insert(text: str, edit: Edit) -> str:
         if new is not None and _says(new, wanted):
             return new
     document = _document(text)
-    _put(document, edit)
+    import tomlkit
+
+    here: Any = document
+    for key in edit.path[:-1]:
+        if key not in here:
+            here[key] = tomlkit.table()
+        here = here[key]
+    last = edit.path[-1]
+    if isinstance(edit, SetKey):
+        here[last] = _inline_item(edit.value) if isinstance(edit.value, Mapping) else edit.value
+    elif last in here:
+        here[last].append(_inline_item(edit.value) if isinstance(edit.value, Mapping) else edit.value)
+    else:
+        here[last] = [edit.value]
     return _dumped(text, document)
 
 
@@ -280,23 +293,6 @@ def _dumped(text: str, document: TOMLDocument) -> str:
     import tomlkit
 
     return (BOM if text.startswith(BOM) else "") + tomlkit.dumps(document)
-
-
-def _put(document: TOMLDocument, edit: Edit) -> None:
-    import tomlkit
-
-    here: Any = document
-    for key in edit.path[:-1]:
-        if key not in here:
-            here[key] = tomlkit.table()
-        here = here[key]
-    last = edit.path[-1]
-    if isinstance(edit, SetKey):
-        here[last] = _inline_item(edit.value) if isinstance(edit.value, Mapping) else edit.value
-    elif last in here:
-        here[last].append(_inline_item(edit.value) if isinstance(edit.value, Mapping) else edit.value)
-    else:
-        here[last] = [edit.value]
 
 
 def _take(document: TOMLDocument, undo: Undo) -> None:

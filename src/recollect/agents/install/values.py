@@ -1,7 +1,5 @@
 """Edits of a configuration file: the requested value, the present one, and the expected result."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
@@ -233,3 +231,11 @@ def _texts(value: Any) -> list[str]:
     if isinstance(value, list):
         return [text for inner in value for text in _texts(inner)]
     return []
+
+
+def nested(edit: Edit, depth: int) -> Any:
+    """Return the value of a missing key at a depth of the path."""
+    value = [edit.value] if isinstance(edit, AppendItem) else edit.value
+    for key in reversed(edit.path[depth + 1 :]):
+        value = {key: value}
+    return value

@@ -3,14 +3,12 @@
 Written is the plainest YAML: block mappings and lists, texts in double quotes as JSON writes them.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping
 from typing import Any
 
-from recollect.agents.install.values import AppendItem, Edit, SetKey, Undo, index_of_item, is_still_ours
+from recollect.agents.install.values import AppendItem, Edit, SetKey, Undo, index_of_item, is_still_ours, nested
 from recollect.errors import SettingsInvalid, SettingsRefused
 
 BOM = "\ufeff"
@@ -52,7 +50,7 @@ def insert(text: str, edit: Edit) -> str:
         is_leaf = depth == len(edit.path) - 1
         if is_leaf and isinstance(edit, SetKey):
             return _replaced(text, found[1], edit.value)
-        if _is_null(found[1]) or (is_leaf and not found[1].value):
+        if found[1].tag.endswith(":null") or (is_leaf and not found[1].value):
             return _into_empty(text, found, (edit, depth))
         header, node = found
     if node.flow_style:
@@ -124,10 +122,6 @@ def _find(node: Any, key: str) -> tuple[Any, Any] | None:
     return next(((k, v) for k, v in node.value if k.value == key), None)
 
 
-def _is_null(node: Any) -> bool:
-    return bool(node.tag.endswith(":null"))
-
-
 def _into_mapping(text: str, node: Any, header: Any, what: tuple[Edit, int]) -> str:
     """Put an entry into a mapping: on the line after its name, or at the end of the document."""
     lines = _nested_lines(*what)
@@ -135,7 +129,7 @@ def _into_mapping(text: str, node: Any, header: Any, what: tuple[Edit, int]) -> 
         if header is None:
             raise SettingsRefused("this YAML document is one flow mapping; write it as a block to have it changed")
         edit, depth = what
-        made = f"{json.dumps(edit.path[depth])}: {json.dumps(_nested_value(edit, depth), ensure_ascii=False)}"
+        made = f"{json.dumps(edit.path[depth])}: {json.dumps(nested(edit, depth), ensure_ascii=False)}"
         if node.value:
             at = node.value[-1][1].end_mark.index
             return text[:at] + ", " + made + text[at:]
@@ -150,7 +144,7 @@ def _into_empty(text: str, found: tuple[Any, Any], what: tuple[Edit, int]) -> st
     """Insert a key's value where nothing, `{}` or `[]` is written."""
     key, value = found
     edit, depth = what
-    lines = _value_lines(_nested_value(edit, depth))
+    lines = _value_lines(nested(edit, depth))
     indent = key.start_mark.column + _STEP
     start, end = value.start_mark.index, value.end_mark.index
     cut = text[:start].rstrip(" ") + text[end:] if end > start else text
@@ -204,15 +198,8 @@ def _indented(lines: list[str], columns: int) -> list[str]:
     return [" " * columns + line for line in lines]
 
 
-def _nested_value(edit: Edit, depth: int) -> Any:
-    value = [edit.value] if isinstance(edit, AppendItem) else edit.value
-    for key in reversed(edit.path[depth + 1 :]):
-        value = {key: value}
-    return value
-
-
 def _nested_lines(edit: Edit, depth: int) -> list[str]:
-    return _lines(edit.path[depth], _nested_value(edit, depth))
+    return _lines(edit.path[depth], nested(edit, depth))
 
 
 def _lines(key: str, value: Any) -> list[str]:

@@ -1,7 +1,5 @@
 """Kimi: parses a record into events. `wire` reads kimi-cli's stream."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from typing import Any
@@ -30,17 +28,7 @@ from recollect.agents.kit.adapter import KitAdapter, first_line_name, read_odd
 from recollect.agents.kit.content import arguments_of, without_opaque
 from recollect.agents.kit.names import content_sha256, is_storable
 from recollect.agents.kit.values import decoded_json, mapping, text, word_set
-from recollect.model.payloads import (
-    AssistantMessage,
-    Compaction,
-    Instructions,
-    Lifecycle,
-    Origin,
-    SessionStart,
-    Thinking,
-    TokenUsage,
-    UserMessage,
-)
+from recollect.model import payloads as kinds
 from recollect.model.records import SourceInfo
 from recollect.model.text import flatten
 
@@ -49,16 +37,6 @@ from recollect.model.text import flatten
 # Evidence: format notes: Kimi CLI, "wire.jsonl v2"; fixtures of protocol 1.4.
 
 _KNOWN = known_fields("kimi")
-_CONFIG = _KNOWN["envelope"] | {
-    "profileName", "systemPrompt", "subagentNames", "modelAlias", "thinkingEffort", "cwd", "environmentDisclosure",
-    "agentsMdPaths", "activeToolNames", "disallowedTools", "subagents",
-}  # fmt: skip
-_TURN = _KNOWN["envelope"] | {"input", "origin"}
-_CALL = _KNOWN["loop"] | {"toolCallId", "name", "args", "description", "display"}
-_USAGE_RECORD = _KNOWN["envelope"] | {"model", "usage", "usageScope"}
-_COMPACTION = _KNOWN["envelope"] | {
-    "summary", "contextSummary", "compactedCount", "tokensBefore", "tokensAfter", "keptUserMessageCount",
-}  # fmt: skip
 _ORIGINS = frozenset(("user", "system_trigger", "injection"))
 _SCOPES = frozenset(("turn", "session"))
 _ASIDES = {
@@ -81,7 +59,6 @@ _ASIDES = {
 
 
 def read_code(reading: KimiReading) -> None:
-    """Emit the events of one record of the second generation's wire."""
     value = reading.value
     reading.date(value.get("timestamp") or value.get("time") or value.get("created_at"), "time")
     start(reading)
@@ -92,13 +69,9 @@ def read_code(reading: KimiReading) -> None:
     elif kind in _ASIDES:
         rest = {k: v for k, v in value.items() if k not in _KNOWN["envelope"] and v not in (None, "", [], {})}
         said = kind if _ASIDES[kind] in ("mode", "compaction_ended") else ""
-        reading.add(Lifecycle(_ASIDES[kind], text=said, detail=without_opaque(rest) or None))
+        reading.add(kinds.Lifecycle(_ASIDES[kind], text=said, detail=without_opaque(rest) or None))
     else:
         reading.unknown(kind, without_opaque({k: v for k, v in value.items() if k not in _KNOWN["envelope"]}))
-
-
-def _metadata(reading: KimiReading) -> None:
-    reading.extra(reading.value, _KNOWN["envelope"] | {"protocol_version"}, "metadata")
 
 
 def _config(reading: KimiReading) -> None:
@@ -107,24 +80,21 @@ def _config(reading: KimiReading) -> None:
     add_system_prompt(reading, value.get("systemPrompt"))
     model = reading.text(value, "modelAlias")
     if model and model != state.model:
-        reading.add(Lifecycle("model", model=model))
+        reading.add(kinds.Lifecycle("model", model=model))
         if is_storable(model):
             reading.set(model=model)
     cwd = text(value.get("cwd")) or text(mapping(value.get("environmentDisclosure")).get("cwd"))
-    if cwd:
-        reading.add(Lifecycle("cwd", cwd=cwd))
+    reading.note("cwd", cwd=cwd)
     effort = flatten(value.get("thinkingEffort"))
     if effort:
-        reading.add(Lifecycle("mode", text=f"thinking {effort}"))
+        reading.add(kinds.Lifecycle("mode", text=f"thinking {effort}"))
     profile = text(value.get("profileName"))
     if profile and state.parent_session:
-        about = SessionStart(parent_session=state.parent_session, agent_name=profile)
+        about = kinds.SessionStart(parent_session=state.parent_session, agent_name=profile)
         reading.add(about, native_id=f"start:{content_sha256(profile)}")
     names = ("subagentNames", "subagents", "agentsMdPaths", "activeToolNames", "disallowedTools")
-    rest = {k: value[k] for k in names if value.get(k)}
-    if rest:
-        reading.add(Lifecycle("configuration", detail=rest))
-    reading.extra(value, _CONFIG, "config.update")
+    reading.note("configuration", detail={k: value[k] for k in names if value.get(k)})
+    reading.extra(value, _KNOWN["config"], "config.update")
 
 
 def _prompt(reading: KimiReading) -> None:
@@ -134,12 +104,12 @@ def _prompt(reading: KimiReading) -> None:
     if said or parts:
         is_steer = value.get("type") == "turn.steer"
         origin = "queued" if is_steer else _origin(reading, value.get("origin"), said)
-        reading.add(UserMessage(said, origin, parts), "user", native_id=named_text(reading, "user", said))
+        reading.add(kinds.UserMessage(said, origin, parts), native_id=named_text(reading, "user", said))
         reading.set(pending=(*reading.state.pending, content_sha256(said))[-MAX_PENDING:])
-    reading.extra(value, _TURN, text(value.get("type")))
+    reading.extra(value, _KNOWN["turn"], text(value.get("type")))
 
 
-def _origin(reading: KimiReading, written: Any, said: str) -> Origin:
+def _origin(reading: KimiReading, written: Any, said: str) -> kinds.Origin:
     kind = text(mapping(written).get("kind"))
     reading.odd_value("origin.kind", kind, _ORIGINS)
     if kind == "system_trigger" and reading.state.parent_session:
@@ -162,17 +132,16 @@ def _message(reading: KimiReading) -> None:
         return
     if role == "user":
         origin = _origin(reading, message.get("origin"), said)
-        reading.add(UserMessage(said, origin, parts), "user", native_id=named_text(reading, "user", said))
+        reading.add(kinds.UserMessage(said, origin, parts), native_id=named_text(reading, "user", said))
     elif role == "assistant":
-        reading.add(AssistantMessage(said, parts=parts), "assistant", native_id=named_text(reading, "said", said))
+        reading.add(kinds.AssistantMessage(said, parts=parts), native_id=named_text(reading, "said", said))
     elif role in ("system", "developer"):
-        reading.add(Instructions(said, role), native_id=f"system:{said_sha256}")
+        reading.add(kinds.Instructions(said, role), native_id=f"system:{said_sha256}")
     else:
         reading.unknown(f"context.append_message/{role}", without_opaque(message))
 
 
 def _loop(reading: KimiReading) -> None:
-    """Emit the event of the agent's loop."""
     event = reading.mapping(reading.value, "event")
     kind = text(event.get("type"))
     uuid = text(event.get("uuid"))
@@ -181,7 +150,7 @@ def _loop(reading: KimiReading) -> None:
     elif kind == "tool.call":
         call_id = reading.text(event, "toolCallId") or uuid
         add_call(reading, call_id, reading.text(event, "name"), event.get("args"))
-        reading.extra(event, _CALL, kind)
+        reading.extra(event, _KNOWN["loop_call"], kind)
     elif kind == "tool.result":
         result = reading.mapping(event, "result")
         call_id = reading.text(event, "toolCallId") or text(event.get("parentUuid"))
@@ -193,7 +162,9 @@ def _loop(reading: KimiReading) -> None:
     elif kind in ("step.begin", "llm.request"):
         rest = {k: v for k, v in event.items() if k not in ("type", "uuid")}
         name = "step_started" if kind == "step.begin" else "llm_request"
-        reading.add(Lifecycle(name, detail=without_opaque(rest) or None), native_id=f"{kind}:{uuid}" if uuid else None)
+        reading.add(
+            kinds.Lifecycle(name, detail=without_opaque(rest) or None), native_id=f"{kind}:{uuid}" if uuid else None
+        )
     else:
         reading.unknown(f"loop/{kind}", without_opaque(event))
 
@@ -203,16 +174,18 @@ def _part(reading: KimiReading, event: dict[str, Any], uuid: str) -> None:
     kind = text(part.get("type"))
     name = named(reading, "part", uuid) if uuid else None
     if kind == "text":
-        said = AssistantMessage(reading.text(part, "text"), reading.state.model, message_id=text(event.get("stepUuid")))
-        reading.add(said, "assistant", native_id=name)
+        said = kinds.AssistantMessage(
+            reading.text(part, "text"), reading.state.model, message_id=text(event.get("stepUuid"))
+        )
+        reading.add(said, native_id=name)
         reading.extra(part, frozenset(("type", "text")), "part.text")
     elif kind == "think":
         thought = text(part.get("think")) or text(part.get("text"))
         is_sealed = not thought and bool(part.get("encrypted"))
-        reading.add(Thinking(thought, text(event.get("stepUuid")), is_sealed), "assistant", native_id=name)
+        reading.add(kinds.Thinking(thought, text(event.get("stepUuid")), is_sealed), native_id=name)
         reading.extra(part, frozenset(("type", "think", "text", "encrypted", "signature")), "part.think")
     elif kind.endswith("_url"):
-        reading.add(AssistantMessage(parts=(media_of(reading, part, kind),)), "assistant", native_id=name)
+        reading.add(kinds.AssistantMessage(parts=(media_of(reading, part, kind),)), native_id=name)
     else:
         reading.unknown(f"part/{kind}", without_opaque(part), native_id=name)
     reading.extra(event, _KNOWN["loop"] | {"part"}, "content.part")
@@ -221,7 +194,7 @@ def _part(reading: KimiReading, event: dict[str, Any], uuid: str) -> None:
 def _step_end(reading: KimiReading, event: dict[str, Any], uuid: str) -> None:
     rest = {k: v for k, v in event.items() if k not in _KNOWN["loop"] and k not in ("usage", "model")}
     name = f"step.end:{uuid}" if uuid else None
-    reading.add(Lifecycle("step_ended", detail=without_opaque(rest) or None), native_id=name)
+    reading.add(kinds.Lifecycle("step_ended", detail=without_opaque(rest) or None), native_id=name)
     usage = reading.mapping(event, "usage")
     key = text(event.get("messageId")) or uuid or f"{reading.state.session}:{reading.value.get('time')}"
     model = text(event.get("model")) or reading.state.model
@@ -245,7 +218,7 @@ def _usage_record(reading: KimiReading) -> None:
         key = f"{reading.state.session}:{flatten(value.get('time'))}:{counts}"
         _spend(reading, usage, Spent(f"usage:{key}", key, model or reading.state.model), is_additive=scope != "session")
         reading.set(spent=Spent())
-    reading.extra(value, _USAGE_RECORD, "usage.record")
+    reading.extra(value, _KNOWN["usage_record"], "usage.record")
 
 
 def _counts(reading: KimiReading, usage: dict[str, Any]) -> tuple[int, ...]:
@@ -258,7 +231,7 @@ def _spend(reading: KimiReading, usage: dict[str, Any], spent: Spent, *, is_addi
     if not any(counts):
         return
     other, output, read, written = counts
-    payload = TokenUsage(spent.model, other, output, read, written, dedupe_key=spent.key, is_additive=is_additive)
+    payload = kinds.TokenUsage(spent.model, other, output, read, written, dedupe_key=spent.key, is_additive=is_additive)
     reading.add(payload, "assistant", native_id=spent.name)
     if is_storable(spent.key) and is_storable(spent.model):
         reading.set(spent=Spent(spent.name, spent.key, spent.model, counts))
@@ -271,17 +244,17 @@ def _permission(reading: KimiReading) -> None:
     said = "\n".join(filter(None, (text(value.get("action")), text(result.get("decision")))))
     rest = {k: v for k, v in value.items() if k not in _KNOWN["envelope"] and k not in ("action", "toolCallId")}
     call_id = text(value.get("toolCallId"))
-    reading.add(Lifecycle("permission", text=said, detail=without_opaque(rest) or None, call_id=call_id))
+    reading.add(kinds.Lifecycle("permission", text=said, detail=without_opaque(rest) or None, call_id=call_id))
     feedback = text(result.get("feedback"))
     if feedback:
-        reading.add(UserMessage(feedback, "queued"), "user", native_id=named_text(reading, "user", feedback))
+        reading.add(kinds.UserMessage(feedback, "queued"), native_id=named_text(reading, "user", feedback))
 
 
 def _compaction_started(reading: KimiReading) -> None:
     source = text(reading.value.get("source"))
     if is_storable(source):
         reading.set(trigger=source)
-    reading.add(Lifecycle("compaction_started", text=source))
+    reading.add(kinds.Lifecycle("compaction_started", text=source))
     reading.extra(reading.value, _KNOWN["envelope"] | {"source"}, "full_compaction.begin")
 
 
@@ -289,16 +262,16 @@ def _compacted(reading: KimiReading) -> None:
     value = reading.value
     summary = reading.text(value, "summary")
     before, after = reading.whole(value, "tokensBefore"), reading.whole(value, "tokensAfter")
-    reading.add(Compaction(reading.state.trigger, summary, before, after))
+    reading.add(kinds.Compaction(reading.state.trigger, summary, before, after))
     reading.set(trigger="")
     context = text(value.get("contextSummary"))
     if context and context != summary:
-        reading.add(UserMessage(context, "injected"), "user", native_id=named_text(reading, "user", context))
-    reading.extra(value, _COMPACTION, "context.apply_compaction")
+        reading.add(kinds.UserMessage(context, "injected"), native_id=named_text(reading, "user", context))
+    reading.extra(value, _KNOWN["compaction"], "context.apply_compaction")
 
 
 _READERS: dict[str, Callable[[KimiReading], None]] = {
-    "metadata": _metadata,
+    "metadata": lambda reading: reading.extra(reading.value, _KNOWN["envelope"] | {"protocol_version"}, "metadata"),
     "config.update": _config,
     "profile.bind": _config,
     "turn.prompt": _prompt,
@@ -319,21 +292,19 @@ _READERS: dict[str, Callable[[KimiReading], None]] = {
 
 
 def read_context(reading: KimiReading) -> None:
-    """Emit the events of one row of a context."""
     value, state = reading.value, reading.state
     role = text(value.get("role"))
     if state.role == "old_context" and not state.is_started:
         reading.set(is_started=True)
-        begun = SessionStart(parent_session=state.parent_session, agent_name=state.agent)
-        reading.add(begun, native_id="start")
+        reading.add(kinds.SessionStart(parent_session=state.parent_session, agent_name=state.agent), native_id="start")
     if role == "_checkpoint":
         number = reading.whole(value, "id")
-        reading.add(Lifecycle("checkpoint", detail={"id": number}), native_id=f"checkpoint:{number}")
+        reading.add(kinds.Lifecycle("checkpoint", detail={"id": number}), native_id=f"checkpoint:{number}")
         reading.extra(value, frozenset(("role", "id")), role)
     elif role == "_usage":
         # The size of the context, not what a response cost.
         count = reading.whole(value, "token_count")
-        reading.add(Lifecycle("context_size", detail={"tokens": count}))
+        reading.add(kinds.Lifecycle("context_size", detail={"tokens": count}))
         reading.extra(value, frozenset(("role", "token_count")), role)
     elif role == "_system_prompt":
         add_system_prompt(reading, value.get("content"))
@@ -354,24 +325,24 @@ def _read_context_message(reading: KimiReading, role: str) -> None:
         return
     said, parts = content_of(reading, content)
     if role == "user":
-        reading.add(UserMessage(said, origin_of(said), parts), "user", native_id=named_text(reading, "user", said))
+        reading.add(kinds.UserMessage(said, origin_of(said), parts), native_id=named_text(reading, "user", said))
     elif role == "assistant":
         _assistant(reading, content)
         for call in reading.items(value, "tool_calls"):
             _call(reading, call)
     else:
-        reading.add(Instructions(said, role), native_id=named_text(reading, "system", said))
+        reading.add(kinds.Instructions(said, role), native_id=named_text(reading, "system", said))
 
 
 def _assistant(reading: KimiReading, content: Any) -> None:
     for thought in thoughts_of(content):
         body = text(thought.get("think"))
         is_sealed = not body and bool(thought.get("encrypted"))
-        reading.add(Thinking(body, "", is_sealed), "assistant", native_id=named_text(reading, "thought", body))
+        reading.add(kinds.Thinking(body, "", is_sealed), native_id=named_text(reading, "thought", body))
     for part in content if isinstance(content, list) else [content]:
         said, media = content_of(reading, [part] if isinstance(part, dict) else part)
         if said or media:
-            reading.add(AssistantMessage(said, parts=media), "assistant", native_id=named_text(reading, "said", said))
+            reading.add(kinds.AssistantMessage(said, parts=media), native_id=named_text(reading, "said", said))
 
 
 def _call(reading: KimiReading, call: Any) -> None:
@@ -397,8 +368,7 @@ def read_state(reading: KimiReading) -> None:
     reading.date(value.get("createdAt"), "createdAt")
     reading.entitle(text(value.get("custom_title")) or reading.text(value, "title"), "state/title")
     cwd = reading.text(value, "workDir")
-    if cwd:
-        reading.add(Lifecycle("cwd", cwd=cwd), native_id="state/cwd")
+    reading.note("cwd", cwd=cwd, native_id="state/cwd")
     settings = {k: value[k] for k in _SETTINGS if value.get(k)}
     if settings:
         reading.kept("state", settings, native_id="state/settings")
@@ -407,7 +377,7 @@ def read_state(reading: KimiReading) -> None:
 
 def _add_folder(reading: KimiReading, session: str, path: str) -> None:
     if session and path:
-        reading.add(Lifecycle("cwd", cwd=path), native_id="folder", session=session)
+        reading.add(kinds.Lifecycle("cwd", cwd=path), native_id="folder", session=session)
 
 
 _FILES = frozenset(("wire.jsonl", "context.jsonl", "state.json", "kimi.json"))
@@ -423,8 +393,6 @@ _MAX_LINES = 8
 
 
 class KimiAdapter(KitAdapter[KimiState]):
-    """The adapter of Kimi CLI, Kimi Code and Kimi Work."""
-
     facts = facts_of("kimi")
     state_type = KimiState
 
@@ -455,7 +423,6 @@ class KimiAdapter(KitAdapter[KimiState]):
         )
 
     def read(self, reading: KimiReading) -> None:
-        """Emit the events of one record."""
         if not isinstance(reading.record.value, dict):
             read_odd(reading)
             return

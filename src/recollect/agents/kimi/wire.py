@@ -3,8 +3,6 @@
 Evidence: format notes: Kimi CLI, "wire.jsonl v1"; kimi_cli/wire/types.py.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -17,21 +15,7 @@ from recollect.agents.kit.calls import Waiting, arrived, edits_asked, expect, fi
 from recollect.agents.kit.content import arguments_of, base64_part, without_opaque
 from recollect.agents.kit.names import NamingState, content_sha256, is_encodable, is_storable, numbered
 from recollect.agents.kit.values import items, mapping, text, whole
-from recollect.model.payloads import (
-    AssistantMessage,
-    Compaction,
-    FileEdit,
-    Instructions,
-    Lifecycle,
-    Origin,
-    Part,
-    SessionStart,
-    Thinking,
-    TokenUsage,
-    ToolCall,
-    ToolResult,
-    UserMessage,
-)
+from recollect.model import payloads as kinds
 from recollect.model.text import flatten
 from recollect.model.tools import canonical_tool
 
@@ -110,7 +94,7 @@ _TAIL_CHARS = 200
 _KNOWN = known_fields("kimi")
 
 
-def content_of(reading: KimiReading, content: Any) -> tuple[str, tuple[Part, ...]]:
+def content_of(reading: KimiReading, content: Any) -> tuple[str, tuple[kinds.Part, ...]]:
     """Return text and media of a content: text, or a list of parts."""
     if isinstance(content, str):
         return content, ()
@@ -119,7 +103,7 @@ def content_of(reading: KimiReading, content: Any) -> tuple[str, tuple[Part, ...
             reading.wrong("content")
         return flatten(content) if content is not None else "", ()
     texts: list[str] = []
-    parts: list[Part] = []
+    parts: list[kinds.Part] = []
     for item in content:
         kind = text(item.get("type")) if isinstance(item, dict) else ""
         if kind.endswith("_url"):
@@ -133,14 +117,14 @@ def content_of(reading: KimiReading, content: Any) -> tuple[str, tuple[Part, ...
     return "\n".join(filter(None, texts)), tuple(parts)
 
 
-def media_of(reading: KimiReading, item: dict[str, Any], kind: str) -> Part:
+def media_of(reading: KimiReading, item: dict[str, Any], kind: str) -> kinds.Part:
     """Return an `image_url`, `audio_url` or `video_url` part; the bytes of a data URL become a hash."""
     name = kind.removesuffix("_url")
     written = item.get(kind)
     url = text(written) or text(mapping(written).get("url"))
     found = _DATA_URL.match(url)
     if found is None:
-        return Part(type=name, url=url)
+        return kinds.Part(type=name, url=url)
     return reading.readable(base64_part(name, found[1], url[found.end() :]), kind)
 
 
@@ -149,7 +133,7 @@ def thoughts_of(content: Any) -> list[dict[str, Any]]:
     return [item for item in items(content) if isinstance(item, dict) and item.get("type") == "think"]
 
 
-def origin_of(said: str) -> Origin:
+def origin_of(said: str) -> kinds.Origin:
     """Say who wrote a text in the user's role, by the forms that Kimi itself puts there."""
     if said.lstrip().startswith(_INJECTED):
         return "injected"
@@ -160,8 +144,7 @@ def add_call(reading: KimiReading, call_id: str, tool: str, arguments: Any, mess
     """Emit a tool call and remember it until its result comes; return the name it was given under."""
     name = named(reading, "call", call_id)
     expect(reading, call_id, tool, edits_asked(tool, arguments))
-    call = ToolCall(call_id, tool, canonical_tool(tool), arguments, message_id)
-    reading.add(call, "assistant", native_id=name)
+    reading.add(kinds.ToolCall(call_id, tool, canonical_tool(tool), arguments, message_id), native_id=name)
     return name
 
 
@@ -182,13 +165,13 @@ def add_result(reading: KimiReading, call_id: str, told: dict[str, Any], *, ok: 
         rest["display"] = shown
     tool = call.name if call else ""
     name = named(reading, "result", call_id)
-    result = ToolResult(
+    result = kinds.ToolResult(
         call_id, tool, ok, exit_code(tool, body, ok=ok), body, without_opaque(rest) or None, parts=parts
     )
-    reading.add(result, "tool", native_id=name)
+    reading.add(result, native_id=name)
     if ok is not False:
         for i, edit in enumerate(_edits(reading, call, call_id, diffs)):
-            reading.add(edit, "tool", native_id=f"{name.replace('result:', 'edit:', 1)}:{i}")
+            reading.add(edit, native_id=f"{name.replace('result:', 'edit:', 1)}:{i}")
 
 
 def split_note(content: Any) -> tuple[str, Any]:
@@ -216,11 +199,12 @@ def exit_code(tool: str, body: str, *, ok: bool | None) -> int | None:
 def add_system_prompt(reading: KimiReading, prompt: object) -> None:
     """Emit a system prompt; every repetition of the same one is the same event."""
     said = text(prompt)
-    if said:
-        reading.add(Instructions(said, "system"), native_id=f"system:{content_sha256(said)}")
+    reading.say(kinds.Instructions(said, "system"), native_id=f"system:{content_sha256(said)}")
 
 
-def _edits(reading: KimiReading, call: Waiting | None, call_id: str, diffs: list[dict[str, Any]]) -> list[FileEdit]:
+def _edits(
+    reading: KimiReading, call: Waiting | None, call_id: str, diffs: list[dict[str, Any]]
+) -> list[kinds.FileEdit]:
     """Return the edits that the result shows, else those that the call asked for."""
     for block in diffs:
         reading.extra(block, _KNOWN["display"], "display.diff")
@@ -231,7 +215,7 @@ def _edits(reading: KimiReading, call: Waiting | None, call_id: str, diffs: list
     if call and call.edits and is_whole and all(whole(block.get("is_summary")) for block in diffs):
         return [edit for edit in file_edits(call) if edit.path in paths or not edit.path]
     return [
-        FileEdit(
+        kinds.FileEdit(
             text(block.get("path")),
             "modify" if text(block.get("old_text")) else "create",
             text(block.get("old_text")) or None,
@@ -268,7 +252,7 @@ def start(reading: KimiReading) -> None:
     state = reading.state
     reading.set(is_started=True)
     version = text(reading.value.get("protocol_version"))
-    begun = SessionStart(
+    begun = kinds.SessionStart(
         tool_version=f"wire {version}" if version else "",
         parent_session=state.parent_session,
         agent_name=state.agent if state.parent_session else "",
@@ -277,7 +261,6 @@ def start(reading: KimiReading) -> None:
 
 
 def read_wire(reading: KimiReading) -> None:
-    """Emit the events of one record of the first generation's wire."""
     value = reading.value
     reading.date(value.get("timestamp"))
     start(reading)
@@ -292,7 +275,7 @@ def read_wire(reading: KimiReading) -> None:
     elif kind in _ASIDES:
         detail = without_opaque(payload)
         call_id = text(payload.get("tool_call_id"))
-        reading.add(Lifecycle(_ASIDES[kind], text=_words(payload), detail=detail or None, call_id=call_id))
+        reading.add(kinds.Lifecycle(_ASIDES[kind], text=_words(payload), detail=detail or None, call_id=call_id))
     else:
         reading.unknown(kind or "wire", without_opaque(payload or value))
     reading.extra(value, _KNOWN["record"], "wire")
@@ -305,14 +288,14 @@ def _words(payload: dict[str, Any]) -> str:
 def _turn(reading: KimiReading, payload: dict[str, Any]) -> None:
     said, parts = content_of(reading, payload.get("user_input"))
     name = named_text(reading, "user", said)
-    reading.add(UserMessage(said, origin_of(said), parts), "user", native_id=name)
+    reading.add(kinds.UserMessage(said, origin_of(said), parts), native_id=name)
     reading.extra(payload, frozenset(("user_input",)), "TurnBegin")
 
 
 def _steer(reading: KimiReading, payload: dict[str, Any]) -> None:
     """Emit what the person typed while the agent worked."""
     said, parts = content_of(reading, payload.get("user_input"))
-    reading.add(UserMessage(said, "queued", parts), "user", native_id=named_text(reading, "user", said))
+    reading.add(kinds.UserMessage(said, "queued", parts), native_id=named_text(reading, "user", said))
     reading.extra(payload, frozenset(("user_input",)), "SteerInput")
 
 
@@ -320,16 +303,16 @@ def _part(reading: KimiReading, payload: dict[str, Any]) -> None:
     kind = text(payload.get("type"))
     if kind == "text":
         said = reading.text(payload, "text")
-        reading.add(AssistantMessage(said), "assistant", native_id=named_text(reading, "said", said))
+        reading.add(kinds.AssistantMessage(said), native_id=named_text(reading, "said", said))
         reading.extra(payload, _KNOWN["text"], "ContentPart.text")
     elif kind == "think":
         thought = reading.text(payload, "think")
         is_sealed = not thought and bool(payload.get("encrypted"))
-        reading.add(Thinking(thought, "", is_sealed), "assistant", native_id=named_text(reading, "thought", thought))
+        reading.add(kinds.Thinking(thought, "", is_sealed), native_id=named_text(reading, "thought", thought))
         reading.extra(payload, _KNOWN["think"], "ContentPart.think")
     elif kind.endswith("_url"):
         part = media_of(reading, payload, kind)
-        reading.add(AssistantMessage(parts=(part,)), "assistant")
+        reading.add(kinds.AssistantMessage(parts=(part,)))
     else:
         reading.unknown(f"ContentPart/{kind}", without_opaque(payload))
 
@@ -356,8 +339,9 @@ def _call_part(reading: KimiReading, payload: dict[str, Any]) -> None:
         return
     reading.set(open_call=OpenCall(before.name, before.call_id, before.tool, raw))
     arguments = arguments_of(reading, raw)
-    call = ToolCall(before.call_id, before.tool, canonical_tool(before.tool), arguments)
-    reading.add(call, "assistant", native_id=before.name)
+    reading.add(
+        kinds.ToolCall(before.call_id, before.tool, canonical_tool(before.tool), arguments), native_id=before.name
+    )
 
 
 def _result(reading: KimiReading, payload: dict[str, Any]) -> None:
@@ -374,21 +358,15 @@ def _status(reading: KimiReading, payload: dict[str, Any]) -> None:
     if usage:
         # Without a message id the record's own time and place in the session stand in.
         key = message_id or f"{reading.state.session}:{reading.value.get('timestamp')}"
-        counts = [
-            reading.count(usage, n) for n in ("input_other", "output", "input_cache_read", "input_cache_creation")
-        ]
-        if any(counts):
-            other, output, read, written = counts
-            spent = TokenUsage("", other, output, read, written, dedupe_key=key)
-            reading.add(spent, "assistant", native_id=f"usage:{key}")
+        names = ("input_other", "output", "input_cache_read", "input_cache_creation")
+        reading.spend("", reading.counts(usage, names), key, "assistant", native_id=f"usage:{key}")
         reading.extra(usage, _KNOWN["wire_usage"], "token_usage")
     facts = {
         k: v
         for k, v in payload.items()
         if k in _KNOWN["status"] and k not in ("token_usage", "message_id") and v is not None
     }
-    if facts:
-        reading.add(Lifecycle("status", detail=facts))
+    reading.note("status", detail=facts)
     reading.extra(payload, _KNOWN["status"], "StatusUpdate")
 
 
@@ -396,22 +374,24 @@ def _request(reading: KimiReading, payload: dict[str, Any]) -> None:
     said = "\n".join(filter(None, (text(payload.get("action")), text(payload.get("description")))))
     rest = {k: v for k, v in payload.items() if k not in ("action", "description", "display", "tool_call_id") and v}
     call_id = text(payload.get("tool_call_id"))
-    reading.add(Lifecycle("permission", text=said, detail=without_opaque(rest) or None, call_id=call_id))
+    reading.add(kinds.Lifecycle("permission", text=said, detail=without_opaque(rest) or None, call_id=call_id))
 
 
 def _response(reading: KimiReading, payload: dict[str, Any]) -> None:
     """Emit a decision; what the person told the model with it is a message of theirs."""
     rest = {k: v for k, v in payload.items() if k not in ("response", "feedback") and v}
-    reading.add(Lifecycle("permission", text=flatten(payload.get("response")), detail=without_opaque(rest) or None))
+    reading.add(
+        kinds.Lifecycle("permission", text=flatten(payload.get("response")), detail=without_opaque(rest) or None)
+    )
     feedback = text(payload.get("feedback"))
     if feedback:
-        reading.add(UserMessage(feedback, "queued"), "user", native_id=named_text(reading, "user", feedback))
+        reading.add(kinds.UserMessage(feedback, "queued"), native_id=named_text(reading, "user", feedback))
 
 
 def _question(reading: KimiReading, payload: dict[str, Any]) -> None:
     body = flatten(without_opaque(payload.get("questions") or payload.get("answers") or payload))
     name = "answer" if "answers" in payload else "question"
-    reading.add(Lifecycle(name, text=body, call_id=text(payload.get("tool_call_id"))))
+    reading.add(kinds.Lifecycle(name, text=body, call_id=text(payload.get("tool_call_id"))))
 
 
 def _subagent(reading: KimiReading, payload: dict[str, Any]) -> None:
@@ -421,22 +401,18 @@ def _subagent(reading: KimiReading, payload: dict[str, Any]) -> None:
     if text(event.get("type")) != "TurnBegin":
         return
     agent = {k: payload[k] for k in ("agent_id", "subagent_type") if text(payload.get(k))}
-    reading.add(Lifecycle("subagent", detail=agent or None, call_id=call_id))
+    reading.add(kinds.Lifecycle("subagent", detail=agent or None, call_id=call_id))
 
 
 def _notification(reading: KimiReading, payload: dict[str, Any]) -> None:
     said = "\n".join(filter(None, (text(payload.get("title")), text(payload.get("body")))))
     rest = {k: v for k, v in payload.items() if k not in ("title", "body") and v not in (None, "", {})}
-    reading.add(Lifecycle("notice", text=said, detail=without_opaque(rest) or None))
+    reading.add(kinds.Lifecycle("notice", text=said, detail=without_opaque(rest) or None))
 
 
 def _plan(reading: KimiReading, payload: dict[str, Any]) -> None:
     path = text(payload.get("file_path"))
-    reading.add(Lifecycle("plan", text=reading.text(payload, "content"), detail={"path": path} if path else None))
-
-
-def _compacted(reading: KimiReading, payload: dict[str, Any]) -> None:
-    reading.add(Compaction(summary=flatten(without_opaque(payload))))
+    reading.add(kinds.Lifecycle("plan", text=reading.text(payload, "content"), detail={"path": path} if path else None))
 
 
 _READERS: dict[str, Callable[[KimiReading, dict[str, Any]], None]] = {
@@ -455,5 +431,5 @@ _READERS: dict[str, Callable[[KimiReading, dict[str, Any]], None]] = {
     "SubagentEvent": _subagent,
     "Notification": _notification,
     "PlanDisplay": _plan,
-    "CompactionEnd": _compacted,
+    "CompactionEnd": lambda reading, payload: reading.add(kinds.Compaction(summary=flatten(without_opaque(payload)))),
 }

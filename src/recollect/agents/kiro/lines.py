@@ -3,8 +3,6 @@
 Evidence: format notes: Kiro; synthetic files of other readers.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from recollect.agents.facts import known_by_type, known_fields
@@ -12,21 +10,8 @@ from recollect.agents.kit.adapter import Reading, read_odd
 from recollect.agents.kit.calls import Waiting, arrived, edits_of, expect, give_edits, insertion_of
 from recollect.agents.kit.content import base64_part, without_opaque
 from recollect.agents.kit.names import NamingState, content_name, is_storable, name_of, numbered
-from recollect.agents.kit.values import items, mapping, number, text, whole
-from recollect.model.payloads import (
-    AssistantMessage,
-    Compaction,
-    FileEdit,
-    Json,
-    Lifecycle,
-    Part,
-    SessionStart,
-    Thinking,
-    TokenUsage,
-    ToolCall,
-    ToolResult,
-    UserMessage,
-)
+from recollect.agents.kit.values import Json, items, mapping, number, text, whole
+from recollect.model import payloads as kinds
 from recollect.model.text import flatten
 from recollect.model.tools import canonical_tool
 
@@ -56,14 +41,12 @@ _EXIT = ("exit_status", "exitStatus", "exit_code", "exitCode")
 
 def give_call(reading: KiroReading, call_id: str, name: str, arguments: Json, message_id: str) -> None:
     """Emit a tool call, and remember it until its result comes."""
-    call = ToolCall(call_id, name, "mcp" if name.startswith("@") else canonical_tool(name), arguments, message_id)
-    reading.add(
-        call, "assistant", native_id=f"call:{call_id}" if call_id else name_of(reading, "call", name, arguments)
-    )
+    call = kinds.ToolCall(call_id, name, "mcp" if name.startswith("@") else canonical_tool(name), arguments, message_id)
+    reading.add(call, native_id=f"call:{call_id}" if call_id else name_of(reading, "call", name, arguments))
     expect(reading, call_id, name, _asked_edits(name, arguments))
 
 
-def _asked_edits(name: str, arguments: Json) -> tuple[FileEdit, ...]:
+def _asked_edits(name: str, arguments: Json) -> tuple[kinds.FileEdit, ...]:
     key = name.lower()
     if key not in _EDITORS:
         return ()
@@ -85,7 +68,7 @@ def give_result(reading: KiroReading, value: dict[str, Any], tool: Json = None) 
     body = "\n".join(filter(None, map(_block_text, blocks)))
     native_id = f"result:{call_id}" if call_id else name_of(reading, "result", value)
     structured = {"tool": without_opaque(tool)} if tool else None
-    reading.add(ToolResult(call_id, call.name, ok, exit_code, body, structured), "tool", native_id=native_id)
+    reading.add(kinds.ToolResult(call_id, call.name, ok, exit_code, body, structured), native_id=native_id)
     if ok is not False:
         give_edits(reading, call.edits, call_id)
 
@@ -126,7 +109,6 @@ _KNOWN = known_fields("kiro")
 
 
 def read_row(reading: KiroReading) -> None:
-    """Emit the events of a conversation."""
     row = reading.value
     value = row.get("value")
     if not isinstance(value, dict):
@@ -142,7 +124,7 @@ def read_row(reading: KiroReading) -> None:
     model = text(mapping(value.get("model_info")).get("model_id")) or text(value.get("model"))
     reading.set(cwd=cwd if is_storable(cwd) else "")
     reading.date(row.get("created_at"), "created_at")
-    reading.add(SessionStart(cwd=cwd, model=model), native_id="start")
+    reading.add(kinds.SessionStart(cwd=cwd, model=model), native_id="start")
     _read_history(reading, value)
     next_message = mapping(value.get("next_message"))
     if next_message:
@@ -150,7 +132,7 @@ def read_row(reading: KiroReading) -> None:
     summary = value.get("latest_summary")
     said = text(summary) or text(next(iter(items(summary)), None))
     if said:
-        reading.add(Compaction("summary", said), native_id=f"compaction:{content_name(said)}")
+        reading.add(kinds.Compaction("summary", said), native_id=f"compaction:{content_name(said)}")
     reading.extra(row, _KNOWN["row"], "conversations", native_id="row")
     reading.extra(without_opaque(value), _KNOWN["value"], "conversation", native_id="conversation")
     # Emit the events to the conversation that the value names: a row of the old table is overwritten by the next.
@@ -178,7 +160,7 @@ def _read_history(reading: KiroReading, value: dict[str, Any]) -> None:
         if model and model != reading.now("model") and is_storable(model):
             reading.set(model=model)
             name = numbered(reading, f"model:{model}")
-            reading.add(Lifecycle("model", model=model), native_id=name)
+            reading.add(kinds.Lifecycle("model", model=model), native_id=name)
         reading.date(request.get("stream_end_timestamp_ms"), "stream_end_timestamp_ms")
         _read_answer(reading, mapping(entry.get("assistant")))
         reading.extra(entry, _KNOWN["entry"], "history", native_id=name_of(reading, "entry", sorted(entry)))
@@ -190,10 +172,10 @@ def _read_user(reading: KiroReading, user: dict[str, Any]) -> None:
     cwd = text(mapping(mapping(user.get("env_context")).get("env_state")).get("current_working_directory"))
     if cwd and cwd != reading.now("cwd") and is_storable(cwd):
         reading.set(cwd=cwd)
-        reading.add(Lifecycle("cwd", cwd=cwd), native_id=numbered(reading, f"cwd:{cwd}"))
+        reading.add(kinds.Lifecycle("cwd", cwd=cwd), native_id=numbered(reading, f"cwd:{cwd}"))
     context = reading.text(user, "additional_context")
     if context:
-        reading.add(UserMessage(context, "injected"), "user", native_id=name_of(reading, "context", context))
+        reading.add(kinds.UserMessage(context, "injected"), native_id=name_of(reading, "context", context))
     for kind, written in content.items():
         said = mapping(written)
         if kind not in ("Prompt", "ToolUseResults", "CancelledToolUses"):
@@ -204,7 +186,7 @@ def _read_user(reading: KiroReading, user: dict[str, Any]) -> None:
             give_result(reading, result)
         if kind == "CancelledToolUses":
             mark = content_name([result.get("tool_use_id") for result in results])
-            reading.add(Lifecycle("interrupted"), native_id=numbered(reading, f"interrupted:{mark}"))
+            reading.add(kinds.Lifecycle("interrupted"), native_id=numbered(reading, f"interrupted:{mark}"))
         _give_prompt(reading, user, text(said.get("prompt")))
     reading.extra(without_opaque(user), _KNOWN["user"], "user", native_id=name_of(reading, "fields", sorted(user)))
 
@@ -213,7 +195,7 @@ def _give_prompt(reading: KiroReading, user: dict[str, Any], said: str) -> None:
     parts = tuple(_image(mapping(image)) for image in items(user.get("images")))
     if said or parts:
         name = name_of(reading, "user", said, user.get("timestamp"))
-        reading.add(UserMessage(said, parts=parts), "user", native_id=name)
+        reading.add(kinds.UserMessage(said, parts=parts), native_id=name)
 
 
 def _read_answer(reading: KiroReading, assistant: dict[str, Any]) -> None:
@@ -228,18 +210,16 @@ def _read_answer(reading: KiroReading, assistant: dict[str, Any]) -> None:
         name = numbered(reading, message_id) if message_id else name_of(reading, "said", said)
         thought = text(mapping(answer.get("thinking")).get("text")) or text(answer.get("thinking"))
         if answer.get("thinking"):
-            thinking = Thinking(thought, message_id, not thought)
-            reading.add(thinking, "assistant", native_id=f"{name}/thinking")
+            reading.add(kinds.Thinking(thought, message_id, not thought), native_id=f"{name}/thinking")
         if said.strip():
-            payload = AssistantMessage(said, reading.now("model"), message_id=message_id)
-            reading.add(payload, "assistant", native_id=name)
+            reading.add(kinds.AssistantMessage(said, reading.now("model"), message_id=message_id), native_id=name)
         for use in map(mapping, reading.items(answer, "tool_uses")):
             give_call(reading, text(use.get("id")), text(use.get("name")), use.get("args"), message_id)
             reading.extra(use, _KNOWN["use"], "tool_use", native_id=f"use:{text(use.get('id'))}")
         reading.extra(answer, _KNOWN["answer"], kind, native_id=name)
 
 
-def _image(image: dict[str, Any]) -> Part:
+def _image(image: dict[str, Any]) -> kinds.Part:
     form = text(image.get("format")).lower()
     source = image.get("source")
     data = source if isinstance(source, str) else next(iter(mapping(source).values()), None)
@@ -248,17 +228,13 @@ def _image(image: dict[str, Any]) -> Part:
 
 _DATA = known_by_type("kiro", "data")
 _TURN_TOKENS = (
-    "input_token_count",
-    "output_token_count",
-    "cache_read_input_token_count",
-    "cache_write_input_token_count",
-)
+    "input_token_count", "output_token_count", "cache_read_input_token_count", "cache_write_input_token_count",
+)  # fmt: skip
 _TURN_DETAILS = ("metering_usage", "context_usage_percentage", "model")
 _USER_MARKS = ("--- USER MESSAGE BEGIN ---\n", "--- USER MESSAGE END ---")
 
 
 def read_line(reading: KiroReading) -> None:
-    """Emit the events of one line."""
     line = reading.value
     kind = line.get("kind")
     data = mapping(line.get("data"))
@@ -271,7 +247,7 @@ def read_line(reading: KiroReading) -> None:
     if not reading.state.is_started:
         reading.set(is_started=True)
         _date(reading, data)
-        reading.add(SessionStart(), native_id="start")
+        reading.add(kinds.SessionStart(), native_id="start")
     message_id = text(data.get("message_id"))
     reading.native_id = message_id or None
     _date(reading, data)
@@ -284,7 +260,7 @@ def read_line(reading: KiroReading) -> None:
     elif kind == "Compaction":
         summary = reading.text(data, "summary")
         name = f"compaction:{content_name(summary)}"
-        reading.add(Compaction(text(data.get("strategy")), summary), native_id=name)
+        reading.add(kinds.Compaction(text(data.get("strategy")), summary), native_id=name)
     else:
         reading.unknown(kind, without_opaque(line))
         return
@@ -306,7 +282,7 @@ def _date(reading: KiroReading, data: dict[str, Any]) -> None:
 
 def _read_prompt(reading: KiroReading, data: dict[str, Any], message_id: str) -> None:
     said: list[str] = []
-    parts: list[Part] = []
+    parts: list[kinds.Part] = []
     for index, block in enumerate(reading.items(data, "content")):
         value = mapping(block)
         kind, content = value.get("kind"), value.get("data")
@@ -319,7 +295,7 @@ def _read_prompt(reading: KiroReading, data: dict[str, Any], message_id: str) ->
         else:
             reading.unknown(f"Prompt/{kind}", without_opaque(block), native_id=_inner(message_id, index))
     if said or parts:
-        reading.add(UserMessage("\n".join(said), parts=tuple(parts)), "user")
+        reading.add(kinds.UserMessage("\n".join(said), parts=tuple(parts)))
 
 
 def _read_line_answer(reading: KiroReading, data: dict[str, Any], message_id: str) -> None:
@@ -331,13 +307,13 @@ def _read_line_answer(reading: KiroReading, data: dict[str, Any], message_id: st
             if content.strip():
                 texts += 1
                 name = message_id if texts == 1 else f"{message_id}/text/{texts}"
-                answer = AssistantMessage(content, reading.now("model"), message_id=message_id)
-                reading.add(answer, "assistant", native_id=name if message_id else None)
+                answer = kinds.AssistantMessage(content, reading.now("model"), message_id=message_id)
+                reading.add(answer, native_id=name if message_id else None)
         elif kind == "thinking":
             thoughts += 1
             name = f"{message_id}/thinking" if thoughts == 1 else f"{message_id}/thinking/{thoughts}"
             thought = text(mapping(content).get("text")) or text(content)
-            reading.add(Thinking(thought, message_id, not thought), "assistant", native_id=name if message_id else None)
+            reading.add(kinds.Thinking(thought, message_id, not thought), native_id=name if message_id else None)
         elif kind == "toolUse":
             call = mapping(content)
             model = text(call.get("modelId"))
@@ -359,7 +335,7 @@ def _read_results(reading: KiroReading, data: dict[str, Any], message_id: str) -
             give_result(reading, result, kind.get("Mcp"))
         elif value.get("kind") == "text":
             said = text(value.get("data"))
-            reading.add(UserMessage(said, "injected"), "user", native_id=_inner(message_id, index))
+            reading.add(kinds.UserMessage(said, "injected"), native_id=_inner(message_id, index))
         else:
             reading.unknown(
                 f"ToolResults/{value.get('kind')}", without_opaque(block), native_id=_inner(message_id, index)
@@ -377,7 +353,7 @@ def _unwrapped(written: str) -> str:
     return rest.rpartition(end)[0] or rest if found else written
 
 
-def _line_image(data: dict[str, Any]) -> Part:
+def _line_image(data: dict[str, Any]) -> kinds.Part:
     form = text(data.get("format"))
     media_type = f"image/{form}" if form else ""
     source = data.get("source")
@@ -396,14 +372,16 @@ def read_sidecar(reading: KiroReading) -> None:
     parent = reading.text(value, "parent_session_id")
     agent = text(state.get("agent_name"))
     reading.date(value.get("created_at"), "created_at")
-    start = SessionStart(
+    start = kinds.SessionStart(
         cwd=reading.text(value, "cwd"), model=model, parent_session=parent, agent_name=agent if parent else ""
     )
     reading.add(start, native_id="sidecar/start")
     reading.entitle(reading.text(value, "title"), "sidecar/title")
     detail = {"agent": agent, "reason": text(value.get("session_created_reason"))}
     if any(detail.values()):
-        reading.add(Lifecycle("session", detail={k: v for k, v in detail.items() if v}), native_id="sidecar/session")
+        reading.add(
+            kinds.Lifecycle("session", detail={k: v for k, v in detail.items() if v}), native_id="sidecar/session"
+        )
     turns = reading.mapping(state, "conversation_metadata").get("user_turn_metadatas")
     for index, turn in enumerate(turns if isinstance(turns, list) else ()):
         _read_turn(reading, mapping(turn), index, model)
@@ -415,13 +393,9 @@ def _read_turn(reading: KiroReading, turn: dict[str, Any], index: int, model: st
     loop = turn.get("loop_id")
     name = f"turn:{content_name(loop)}" if loop else f"turn:{index}"
     reading.date(turn.get("end_timestamp"), "end_timestamp")
-    fresh, answer, read, written = (reading.count(turn, key) for key in _TURN_TOKENS)
-    if fresh or answer or read or written:
-        usage = TokenUsage(
-            text(turn.get("model")) or model, fresh, answer, read, written, dedupe_key=f"{reading.state.session}:{name}"
-        )
-        reading.add(usage, native_id=f"{name}/usage")
+    counts, key = reading.counts(turn, _TURN_TOKENS), f"{reading.state.session}:{name}"
+    reading.spend(text(turn.get("model")) or model, counts, key, native_id=f"{name}/usage")
     detail: dict[str, Json] = {key: turn[key] for key in _TURN_DETAILS if turn.get(key) not in (None, "", [])}
     credits_spent = [number(mapping(item).get("value")) for item in reading.items(turn, "metering_usage")]
     if detail and any(value is not None for value in credits_spent):
-        reading.add(Lifecycle("credits", detail=detail), native_id=f"{name}/credits")
+        reading.add(kinds.Lifecycle("credits", detail=detail), native_id=f"{name}/credits")

@@ -1,7 +1,5 @@
 """Kiro: parses a record into events. Pure; never raises on content."""
 
-from __future__ import annotations
-
 import binascii
 import re
 from typing import Any, ClassVar
@@ -11,17 +9,8 @@ from recollect.agents.kiro.lines import KiroReading, KiroState, read_line, read_
 from recollect.agents.kit.adapter import KitAdapter, first_line_name, read_odd
 from recollect.agents.kit.content import base64_part, content_text, without_opaque
 from recollect.agents.kit.names import content_name, name_of, numbered
-from recollect.agents.kit.values import mapping, text, whole
-from recollect.model.payloads import (
-    AssistantMessage,
-    Instructions,
-    Json,
-    Lifecycle,
-    Part,
-    SessionStart,
-    ToolResult,
-    UserMessage,
-)
+from recollect.agents.kit.values import HEAD_SESSION, Json, group_in, mapping, text, whole
+from recollect.model import payloads as kinds
 from recollect.model.records import SourceInfo
 from recollect.model.text import flatten
 
@@ -54,13 +43,13 @@ def read_item(reading: KiroReading) -> None:
     _read_message(reading, role, message.get("content"))
     for number, context in enumerate(reading.items(item, "contextItems")):
         value = mapping(context)
-        part = Part("file", path=text(value.get("description")) or text(value.get("name")))
+        part = kinds.Part("file", path=text(value.get("description")) or text(value.get("name")))
         reading.add(
-            UserMessage(text(value.get("content")), "injected", (part,)), "user", native_id=f"{base}/context/{number}"
+            kinds.UserMessage(text(value.get("content")), "injected", (part,)), native_id=f"{base}/context/{number}"
         )
     execution = text(item.get("executionId")) or text(message.get("executionId"))
     if execution:
-        reading.add(Lifecycle("execution", detail={"id": execution}), native_id=f"{base}/execution")
+        reading.add(kinds.Lifecycle("execution", detail={"id": execution}), native_id=f"{base}/execution")
     reading.extra(item, _KNOWN["item"], "item", native_id=base)
     reading.extra(message, _KNOWN["message"], "message", native_id=base)
 
@@ -82,7 +71,7 @@ def _read_message(reading: KiroReading, role: Json, content: Json) -> None:
     if role in ("user", "human"):
         # Give text in the user's role: instructions that the IDE puts there, or what the person wrote.
         plain = said.strip()
-        found: list[Part] = []
+        found: list[kinds.Part] = []
         for part in content if isinstance(content, list) else ():
             value = mapping(part)
             url = text(mapping(value.get("imageUrl")).get("url"))
@@ -91,24 +80,23 @@ def _read_message(reading: KiroReading, role: Json, content: Json) -> None:
                 image = reading.readable(base64_part("image", media_type[:100], data), "imageUrl")
                 found.append(image)
             elif url:
-                found.append(Part("image", url=url[:4096]))
+                found.append(kinds.Part("image", url=url[:4096]))
         parts = tuple(found)
         if plain.startswith(_SYSTEM):
-            reading.add(Instructions(said, "system_prompt"))
+            reading.add(kinds.Instructions(said, "system_prompt"))
             return
         if plain.startswith(_WRAP[0]):
             plain = plain.removeprefix(_WRAP[0]).removesuffix(_WRAP[1]).strip()
-        if plain or parts:
-            reading.add(UserMessage(plain, parts=parts), "user")
+        reading.say(kinds.UserMessage(plain, parts=parts))
     elif role in ("assistant", "bot"):
         if said.strip() == _ACKNOWLEDGED:
-            reading.add(Lifecycle("notice", text=said))
+            reading.add(kinds.Lifecycle("notice", text=said))
         elif said:
-            reading.add(AssistantMessage(said, reading.now("model")), "assistant")
+            reading.add(kinds.AssistantMessage(said, reading.now("model")))
     elif role == "tool":
-        reading.add(ToolResult(text=said), "tool")
+        reading.add(kinds.ToolResult(text=said))
     elif role == "system":
-        reading.add(Instructions(said, "system"))
+        reading.add(kinds.Instructions(said, "system"))
     else:
         reading.unknown(f"message/{role}" if isinstance(role, str) else "message", without_opaque(content))
 
@@ -134,12 +122,12 @@ def read_session(reading: KiroReading) -> None:
         return
     cwd = reading.text(value, "workspaceDirectory")
     if cwd or "sessionId" in value:
-        reading.add(SessionStart(cwd=cwd or folder_in(reading.state.folder)), native_id="start")
+        reading.add(kinds.SessionStart(cwd=cwd or folder_in(reading.state.folder)), native_id="start")
     _give_title(reading, value, None)
     model = text(value.get("selectedModel")) or text(value.get("defaultModelTitle"))
     if model:
         reading.set(model=model[:200])
-        reading.add(Lifecycle("model", model=model), native_id="model")
+        reading.add(kinds.Lifecycle("model", model=model), native_id="model")
     reading.extra(value, _KNOWN["session"], "session", native_id="session")
 
 
@@ -156,8 +144,9 @@ def read_index(reading: KiroReading) -> None:
     written = entry.get("dateCreated")
     created = whole(written)
     reading.date(written if created is None else created, "dateCreated")
-    start = SessionStart(cwd=reading.text(entry, "workspaceDirectory"))
-    reading.add(start, native_id="index/start", session=session)
+    reading.add(
+        kinds.SessionStart(cwd=reading.text(entry, "workspaceDirectory")), native_id="index/start", session=session
+    )
     _give_title(reading, entry, session)
     reading.extra(entry, _KNOWN["index"], "sessions", native_id=f"entry:{session}")
 
@@ -166,7 +155,7 @@ def _give_title(reading: KiroReading, value: dict[str, Any], session: str | None
     title = reading.text(value, "title")
     if title and title not in _NO_TITLES:
         name = "index/title" if session else "title"
-        reading.add(Lifecycle("title", title=title), native_id=name, session=session)
+        reading.add(kinds.Lifecycle("title", title=title), native_id=name, session=session)
 
 
 def read_execution(reading: KiroReading) -> None:
@@ -180,13 +169,12 @@ def read_execution(reading: KiroReading) -> None:
         reading.date(metadata.get("startTime"), "startTime")
         model = text(metadata.get("modelId"))
         reading.set(model=model[:200])
-        reading.add(SessionStart(model=model), native_id="start")
+        reading.add(kinds.SessionStart(model=model), native_id="start")
         reading.date(metadata.get("endTime"), "endTime")
         detail = {key: metadata[key] for key in ("workflow", "workflowId") if metadata.get(key)}
-        reading.add(Lifecycle("turn_ended", detail=detail or None), native_id="ended")
+        reading.add(kinds.Lifecycle("turn_ended", detail=detail or None), native_id="ended")
     ids = {key: value[key] for key in ("executionId", "actionId") if value.get(key)}
-    if ids:
-        reading.add(Lifecycle("execution", detail=ids), native_id="execution")
+    reading.note("execution", detail=ids, native_id="execution")
     for name in ("context", "validations"):
         if value.get(name):
             reading.kept(name, without_opaque(value[name]), native_id=f"{name}:{content_name(value[name])}")
@@ -209,12 +197,9 @@ _LINE = re.compile(
 _IS_CHAT = re.compile(rb'"chat" ?: ?\[\s*\{\s*"role" ?: ?"(?:human|bot)"')
 _CONVERSATION = re.compile(rb'conversation_id\\*" ?: ?\\*"([0-9A-Za-z-]{1,100})')
 _UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
-_HEAD_SESSION = re.compile(rb'"sessionId" ?: ?"([^"\\]{1,200})"')
 
 
 class KiroAdapter(KitAdapter[KiroState]):
-    """The adapter of Kiro, CLI and IDE."""
-
     facts = facts_of("kiro")
     state_type = KiroState
     readers: ClassVar = {
@@ -235,21 +220,18 @@ class KiroAdapter(KitAdapter[KiroState]):
         return "ide" if is_ide and b'"history"' in head else None
 
     def identify(self, info: SourceInfo, head: bytes) -> str:
-        folder = info.path.split("/")[-2] if "/" in info.path else ""
+        folder = info.folder
         if info.role == "conversation" and not _UUID.fullmatch(info.document):
             # The old table names a conversation by its folder only; the id stands in the value.
-            found = _CONVERSATION.search(head)
-            return found[1].decode("ascii", "replace") if found else info.document or first_line_name(head)
+            return group_in(_CONVERSATION, head) or info.document or first_line_name(head)
         if info.role == "chat":
             stem = info.name.removesuffix(".chat")
             return f"{folder}:{stem}" if folder else stem
         if info.role == "ide_index":
             return f"sessions:{folder}" if folder else "sessions"
         if info.role == "ide" and not folder:
-            named = _HEAD_SESSION.search(head)
-            return named[1].decode("utf-8", "replace") if named else info.stem or first_line_name(head)
+            return group_in(HEAD_SESSION, head) or info.stem or first_line_name(head)
         return info.document or info.stem or first_line_name(head)
 
     def told_by(self, info: SourceInfo) -> dict[str, Any]:
-        segments = info.path.split("/")
-        return {"folder": segments[-2][:4096] if len(segments) > 1 else ""}
+        return {"folder": info.folder[:4096]}

@@ -1,17 +1,15 @@
 """The base adapter: a new one adds its facts, its state and its reading of one record."""
 
-from __future__ import annotations
-
 import hashlib
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Callable, Iterable, Mapping, Set
 from typing import Any, ClassVar, Generic, TypeVar
 
 import msgspec
 
 from recollect.agents.kit.values import instant, number, whole
+from recollect.model import payloads as kinds
 from recollect.model.capabilities import AgentFacts
 from recollect.model.events import Draft, Role, TsQuality
-from recollect.model.payloads import Lifecycle, Payload, Unknown
 from recollect.model.records import Defect, Drift, Parsed, Record, SourceInfo
 from recollect.model.text import flatten
 
@@ -39,6 +37,23 @@ class BaseState(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     newest: str = ""
 
 
+_ROLES: dict[type[kinds.Payload], Role] = {
+    kinds.UserMessage: "user",
+    kinds.AssistantMessage: "assistant",
+    kinds.Thinking: "assistant",
+    kinds.ToolCall: "assistant",
+    kinds.ToolResult: "tool",
+    kinds.FileEdit: "tool",
+}
+
+
+def role_of(payload: kinds.Payload) -> Role:
+    """Return who speaks in an event. What none of them says is the system's, as are copies of files that it keeps."""
+    role = _ROLES.get(type(payload), "system")
+    return "system" if role == "tool" and getattr(payload, "operation", "") == "checkpoint" else role
+
+
+Said = kinds.UserMessage | kinds.AssistantMessage | kinds.Thinking | kinds.Instructions
 S = TypeVar("S", bound=BaseState)
 T = TypeVar("T")
 
@@ -150,19 +165,22 @@ class Reading(FieldReader, Generic[S]):
 
     def add(
         self,
-        payload: Payload,
-        role: Role = "system",
+        payload: kinds.Payload,
+        role: Role | None = None,
         *,
         native_id: str | None = None,
         session: str | None = None,
         replaces: tuple[str, int] | None = None,
         follows: str | None = None,
     ) -> None:
-        """Emit one more event, at the record's time. native_id: names this event alone, see `native_id`."""
+        """Emit one more event, at the record's time.
+
+        role: else the one that speaks in such an event. native_id: names this event alone, see `native_id`.
+        """
         self.events.append(
             Draft(
                 payload,
-                role,
+                role or role_of(payload),
                 self.ts,
                 self.ts_quality,
                 native_id or self.native_id,
@@ -178,21 +196,56 @@ class Reading(FieldReader, Generic[S]):
         """Return a second event name of the record, below its own name, None without one."""
         return f"{self.native_id}/{name}" if self.native_id else None
 
+    def say(self, payload: Said, *, native_id: str | None = None, session: str | None = None) -> None:
+        """Emit words, if there are any, or what stands for them."""
+        if payload.text or getattr(payload, "parts", None) or getattr(payload, "is_encrypted", False):
+            self.add(payload, native_id=native_id, session=session)
+
+    def note(
+        self, name: str, text: str = "", *, native_id: str | None = None, session: str | None = None, **more: Any
+    ) -> None:
+        """Emit a `lifecycle` event, if there is anything to say. more: its other fields."""
+        if text or any(value for field, value in more.items() if field != "call_id"):
+            self.add(kinds.Lifecycle(name, text, **more), native_id=native_id, session=session)
+
+    def counts(self, source: dict[str, Any], names: Iterable[str]) -> list[int]:
+        """Return several numbers of things."""
+        return [self.count(source, name) for name in names]
+
+    def spend(
+        self,
+        model: str,
+        counts: Iterable[int],
+        key: str,
+        role: Role | None = None,
+        *,
+        native_id: str | None,
+        **more: Any,
+    ) -> None:
+        """Emit the tokens of a response, unless all of them are 0.
+
+        counts: what went in and was not cached, what came out, what was read from the cache and written to it.
+        more: other fields of `TokenUsage`.
+        """
+        put, got, read, written = (*counts, 0, 0)[:4]
+        if put or got or read or written:
+            spent = kinds.TokenUsage(model, put, got, read, written, dedupe_key=key, **more)
+            self.add(spent, role, native_id=native_id)
+
     def entitle(self, title: str, native_id: str = "title", session: str | None = None) -> None:
         """Emit the session's title, if there is one."""
-        if title:
-            self.add(Lifecycle("title", title=title), native_id=native_id, session=session)
+        self.note("title", title=title, native_id=native_id, session=session)
 
     def unknown(self, kind: str, value: Any = None, *, native_id: str | None = None) -> None:
         """Emit a record or block of a type that this version does not know: searchable, and counted as drift."""
         note_type(self.drift, kind)
         body = self.record.value if value is None else value
-        self.add(Unknown(kind, body if isinstance(body, str) else flatten(body)), native_id=native_id)
+        self.add(kinds.Unknown(kind, body if isinstance(body, str) else flatten(body)), native_id=native_id)
 
     def kept(self, kind: str, value: Any = None, *, native_id: str | None = None) -> None:
         """Emit a record that is known but has no kind of its own: searchable as `unknown`, no drift."""
         body = self.record.value if value is None else value
-        self.add(Unknown(kind, body if isinstance(body, str) else flatten(body)), native_id=native_id)
+        self.add(kinds.Unknown(kind, body if isinstance(body, str) else flatten(body)), native_id=native_id)
 
     def extra(self, value: dict[str, Any], known: Set[str], where: str, *, native_id: str | None = None) -> None:
         """Emit the fields of an object that this version does not know, if they say anything; counted as drift.
@@ -202,7 +255,7 @@ class Reading(FieldReader, Generic[S]):
         found = note_fields(self.drift, value, known, where)
         if found:
             name = native_id or self.native_id
-            self.add(Unknown("fields", flatten(found)), native_id=f"{name}/{where}/fields" if name else None)
+            self.add(kinds.Unknown("fields", flatten(found)), native_id=f"{name}/{where}/fields" if name else None)
 
     def odd_value(self, where: str, value: object, known: Set[str]) -> None:
         """Count as drift a value outside the list that this version knows. where: as in `extra`, with its field."""
@@ -216,7 +269,13 @@ class Reading(FieldReader, Generic[S]):
         """Return the name of the newest event so far, which the next one follows. "" without one."""
         if not self.events:
             return self.state.newest
-        return _named(self.events, self.state.newest)
+        # The name of the last of some events in the session itself, `before` without one.
+        before = self.state.newest
+        for draft in reversed(self.events):
+            if draft.session is None:
+                name = draft.native_id or ""
+                return name if len(name) <= MAX_NAME_CHARS and name.isprintable() else ""
+        return before
 
     def set(self, **changes: Any) -> None:
         """Change fields of the state that the next record will see; `now` reads them back."""
@@ -236,15 +295,6 @@ class Reading(FieldReader, Generic[S]):
             changes["newest"] = newest
         state = msgspec.structs.replace(self.state, **changes) if changes else self.state
         return Parsed(state, tuple(self.events), tuple(self.defects), tuple(self.drift))
-
-
-def _named(events: list[Draft], before: str) -> str:
-    """Return the name of the last of some events in the session itself, `before` without one."""
-    for draft in reversed(events):
-        if draft.session is None:
-            name = draft.native_id or ""
-            return name if len(name) <= MAX_NAME_CHARS and name.isprintable() else ""
-    return before
 
 
 def remember(known: tuple[str, ...], name: str, limit: int = 64) -> tuple[str, ...]:
@@ -336,7 +386,7 @@ def read_odd(reading: Reading[Any]) -> None:
     """Emit a record that is not what its source should hold: the type of its value and all its text."""
     value = reading.record.value
     reading.wrong("record")
-    reading.add(Unknown(type(value).__name__, value if isinstance(value, str) else flatten(value)))
+    reading.add(kinds.Unknown(type(value).__name__, value if isinstance(value, str) else flatten(value)))
 
 
 def read_row(reading: Reading[S], readers: Mapping[str, Callable[[Reading[S]], None]]) -> None:

@@ -4,8 +4,6 @@ An edit is told by the result, so that a denied or failed one is none; what it c
 bodies of long edits are let go: the call's own arguments keep them.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from typing import Any, Literal
@@ -128,6 +126,12 @@ def _first(given: dict[str, Any], keys: tuple[str, ...]) -> str:
     return next((given[key] for key in keys if isinstance(given.get(key), str) and given[key]), "")
 
 
+def canonical_editor(name: str, arguments: Json) -> str:
+    """Return the canonical name of a tool; a file editor that also shows files reads then."""
+    found = canonical_tool(name)
+    return "read" if found == "edit" and mapping(arguments).get("command") == "view" else found
+
+
 def insertion_of(arguments: Json) -> tuple[FileEdit, ...]:
     """Return an edit that puts text between the lines of a file, as added lines without a place."""
     given = mapping(arguments)
@@ -173,8 +177,7 @@ def give_edits(reading: Reading[Any], edits: Iterable[FileEdit], call_id: str) -
     for edit in edits:
         count = counts[edit.path] = counts.get(edit.path, 0) + 1
         name = f"edit:{call_id}:{edit.path}"
-        payload = msgspec.structs.replace(edit, call_id=call_id)
-        reading.add(payload, "tool", native_id=f"{name}/{count}" if count > 1 else name)
+        reading.add(msgspec.structs.replace(edit, call_id=call_id), native_id=f"{name}/{count}" if count > 1 else name)
 
 
 def file_edits(call: Waiting, diff: str = "") -> list[FileEdit]:
@@ -262,7 +265,7 @@ def give_call(
     reading: Reading[Any], call: ToolCall, where: str | None, edits: Iterable[FileEdit] | None = None
 ) -> None:
     """Emit a call and remember it. where: names it if it has no id. edits: else those that its arguments ask for."""
-    reading.add(call, "assistant", native_id=_name("call", call.call_id, where))
+    reading.add(call, native_id=_name("call", call.call_id, where))
     asked = edits if edits is not None else edits_of(call.arguments) if call.canonical == "edit" else ()
     expect(reading, call.call_id, call.name, asked)
 
@@ -274,7 +277,7 @@ def give_result(
     call = arrived(reading, result.call_id)
     if not result.name and call.name:
         result = msgspec.structs.replace(result, name=call.name)
-    reading.add(result, "tool", native_id=_name("result", result.call_id, where))
+    reading.add(result, native_id=_name("result", result.call_id, where))
     if result.ok is not False:
         give_edits(reading, call.edits if edits is None else edits, result.call_id)
 

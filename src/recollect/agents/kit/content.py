@@ -3,8 +3,6 @@
 Tolerant: any decoded JSON. Evidence: the AI SDK's published types, versions 4 to 6.
 """
 
-from __future__ import annotations
-
 import binascii
 import hashlib
 from collections.abc import Callable
@@ -14,19 +12,8 @@ import msgspec
 
 from recollect.agents.kit.adapter import Reading
 from recollect.agents.kit.calls import give_call, give_result
-from recollect.agents.kit.values import items, mapping, text
-from recollect.model.payloads import (
-    AssistantMessage,
-    Instructions,
-    Json,
-    Lifecycle,
-    Origin,
-    Part,
-    Thinking,
-    ToolCall,
-    ToolResult,
-    UserMessage,
-)
+from recollect.agents.kit.values import Json, items, mapping, text
+from recollect.model import payloads as kinds
 from recollect.model.text import flatten
 from recollect.model.tools import canonical_tool
 
@@ -45,7 +32,7 @@ _OPAQUE_CHARS = 64
 """Shorter values of these keys are words."""
 
 
-def media_part(block: dict[str, Any]) -> tuple[Part, str, bool]:
+def media_part(block: dict[str, Any]) -> tuple[kinds.Part, str, bool]:
     """Return an image or document block as (part, text, is_readable).
 
     The text is that of a document given as plain text, else "". is_readable is False where the block says base64 and
@@ -58,25 +45,25 @@ def media_part(block: dict[str, Any]) -> tuple[Part, str, bool]:
     how = source.get("type")
     data = source.get("data")
     if how == "text":
-        return Part(type=kind, media_type=media_type, path=title), text(data), True
+        return kinds.Part(type=kind, media_type=media_type, path=title), text(data), True
     if how == "url":
-        return Part(type=kind, media_type=media_type, path=title, url=text(source.get("url"))), "", True
+        return kinds.Part(type=kind, media_type=media_type, path=title, url=text(source.get("url"))), "", True
     if how == "file":
-        return Part(type=kind, media_type=media_type, path=text(source.get("file_id")) or title), "", True
+        return kinds.Part(type=kind, media_type=media_type, path=text(source.get("file_id")) or title), "", True
     part, is_readable = base64_part(kind, media_type, data, path=title)
     return part, "", is_readable
 
 
-def base64_part(kind: str, media_type: str, data: object, *, path: str = "") -> tuple[Part, bool]:
+def base64_part(kind: str, media_type: str, data: object, *, path: str = "") -> tuple[kinds.Part, bool]:
     """Return a part with hash and size of base64 `data`; (part without them, False) where it can't be decoded."""
     if not isinstance(data, str):
-        return Part(type=kind, media_type=media_type, path=path), False
+        return kinds.Part(type=kind, media_type=media_type, path=path), False
     try:
         decoded = binascii.a2b_base64(data)
     except ValueError:
-        return Part(type=kind, media_type=media_type, path=path), False
+        return kinds.Part(type=kind, media_type=media_type, path=path), False
     sha256 = hashlib.sha256(decoded).hexdigest()
-    return Part(type=kind, sha256=sha256, media_type=media_type, bytes=len(decoded), path=path), True
+    return kinds.Part(type=kind, sha256=sha256, media_type=media_type, bytes=len(decoded), path=path), True
 
 
 def is_opaque(key: str, value: Json) -> bool:
@@ -131,9 +118,9 @@ def content_text(content: Json) -> str:
     return block_text(content) if content is not None else ""
 
 
-def content_parts(content: Json) -> tuple[tuple[Part, ...], bool]:
+def content_parts(content: Json) -> tuple[tuple[kinds.Part, ...], bool]:
     """Return the images and documents of a list of blocks, and whether all could be read."""
-    parts: list[Part] = []
+    parts: list[kinds.Part] = []
     are_readable = True
     for block in items(content):
         kind = block.get("type") if isinstance(block, dict) else None
@@ -151,24 +138,24 @@ _IMAGES = frozenset(("image_url", "input_image", "image"))
 _BASE64 = ";base64"
 
 
-def data_url_part(kind: str, url: str) -> tuple[Part, bool]:
+def data_url_part(kind: str, url: str) -> tuple[kinds.Part, bool]:
     """Return a part for a URL and whether it could be read: bytes of a `data:` URL become a hash."""
     if not url.startswith("data:"):
-        return Part(type=kind, url=url), True
+        return kinds.Part(type=kind, url=url), True
     head, _, data = url.removeprefix("data:").partition(",")
     if not head.endswith(_BASE64):
-        return Part(type=kind, media_type=head), False
+        return kinds.Part(type=kind, media_type=head), False
     return base64_part(kind, head.removesuffix(_BASE64), data)
 
 
-def chat_content(content: Json) -> tuple[str, tuple[Part, ...], bool]:
+def chat_content(content: Json) -> tuple[str, tuple[kinds.Part, ...], bool]:
     """Return the text and the images of a message's content, and whether all images could be read."""
     if isinstance(content, str):
         return content, (), True
     if not isinstance(content, list):
         return ("" if content is None else flatten(content)), (), True
     texts: list[str] = []
-    parts: list[Part] = []
+    parts: list[kinds.Part] = []
     is_readable = True
     for block in content:
         kind = text(mapping(block).get("type"))
@@ -183,13 +170,13 @@ def chat_content(content: Json) -> tuple[str, tuple[Part, ...], bool]:
     return "\n".join(t for t in texts if t), tuple(parts), is_readable
 
 
-def _image(block: dict[str, Any]) -> tuple[Part, bool]:
+def _image(block: dict[str, Any]) -> tuple[kinds.Part, bool]:
     source = block.get("image_url", block.get("source", block.get("url")))
     if isinstance(source, dict):
         if "data" in source:
             return base64_part("image", text(source.get("media_type")), source.get("data"))
         source = source.get("url")
-    return data_url_part("image", source) if isinstance(source, str) else (Part(type="image"), False)
+    return data_url_part("image", source) if isinstance(source, str) else (kinds.Part(type="image"), False)
 
 
 _NONE: dict[str, Any] = {}
@@ -236,7 +223,7 @@ class Speaker(NamedTuple):
     name: str | None
     """The message's id, which names what is in it; None: its record's hash does."""
     model: str = ""
-    origin: Origin = "human"
+    origin: kinds.Origin = "human"
     fields: frozenset[str] = frozenset()
     others: frozenset[str] = frozenset()
     """Types of blocks that the caller reads itself."""
@@ -288,7 +275,7 @@ def output_of(block: dict[str, Any]) -> tuple[str, bool | None, Json]:
 
 def _say(reading: Reading[Any], blocks: list[Any], speaker: Speaker) -> None:
     texts: list[str] = []
-    parts: list[Part] = []
+    parts: list[kinds.Part] = []
     for block in map(mapping, blocks):
         kind = block.get("type")
         if kind == "text":
@@ -299,18 +286,18 @@ def _say(reading: Reading[Any], blocks: list[Any], speaker: Speaker) -> None:
     if not said and not parts:
         return
     if speaker.role == "user":
-        reading.add(UserMessage(said, speaker.origin, tuple(parts)), "user", native_id=speaker.name)
+        reading.add(kinds.UserMessage(said, speaker.origin, tuple(parts)), native_id=speaker.name)
     elif speaker.role == "assistant":
         message_id = speaker.name or ""
-        message = AssistantMessage(said, speaker.model, message_id=message_id, parts=tuple(parts))
-        reading.add(message, "assistant", native_id=speaker.name)
+        message = kinds.AssistantMessage(said, speaker.model, message_id=message_id, parts=tuple(parts))
+        reading.add(message, native_id=speaker.name)
     elif speaker.role == "system":
-        reading.add(Instructions(said, "system"), native_id=speaker.name)
+        reading.add(kinds.Instructions(said, "system"), native_id=speaker.name)
     else:
-        reading.add(Lifecycle("message", text=said, detail={"role": speaker.role}), native_id=speaker.name)
+        reading.add(kinds.Lifecycle("message", text=said, detail={"role": speaker.role}), native_id=speaker.name)
 
 
-def _part(reading: Reading[Any], block: dict[str, Any], kind: str) -> Part:
+def _part(reading: Reading[Any], block: dict[str, Any], kind: str) -> kinds.Part:
     data = block.get("image", block.get("data"))
     media_type = text(block.get("mediaType")) or text(block.get("mimeType"))
     path = text(block.get("filename"))
@@ -342,14 +329,14 @@ def _read_reasoning(reading: Reading[Any], block: dict[str, Any], where: str | N
     is_encrypted = not thought and bool(block.get("signature") or block.get("data"))
     if thought or is_encrypted:
         message_id = speaker.name or ""
-        reading.add(Thinking(thought, message_id, is_encrypted), "assistant", native_id=where)
+        reading.add(kinds.Thinking(thought, message_id, is_encrypted), native_id=where)
 
 
 def _read_call(reading: Reading[Any], block: dict[str, Any], where: str | None, speaker: Speaker) -> None:
     name = reading.text(block, "toolName")
     call_id = reading.text(block, "toolCallId")
     arguments = block.get("input", block.get("args"))
-    give_call(reading, ToolCall(call_id, name, canonical_tool(name), arguments, speaker.name or ""), where)
+    give_call(reading, kinds.ToolCall(call_id, name, canonical_tool(name), arguments, speaker.name or ""), where)
 
 
 def _read_result(reading: Reading[Any], block: dict[str, Any], where: str | None, speaker: Speaker) -> None:
@@ -361,7 +348,7 @@ def _read_result(reading: Reading[Any], block: dict[str, Any], where: str | None
     )
     name = reading.text(block, "toolName")
     call_id = reading.text(block, "toolCallId")
-    give_result(reading, ToolResult(call_id, name, ok, text=said, structured=structured, parts=parts), where)
+    give_result(reading, kinds.ToolResult(call_id, name, ok, text=said, structured=structured, parts=parts), where)
 
 
 _READERS: dict[str, Callable[[Reading[Any], dict[str, Any], str | None, Speaker], None]] = {

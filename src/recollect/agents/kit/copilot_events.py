@@ -5,8 +5,6 @@ to 1.119. The set of types is open: what is known to exist but says nothing of t
 named after its type, what is not known an `unknown` one.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable
@@ -16,35 +14,14 @@ from typing import Any, TypeVar
 import msgspec
 
 from recollect.agents.facts import known_fields
+from recollect.agents.kit import copilot_session
 from recollect.agents.kit import copilot_session as session
 from recollect.agents.kit.adapter import Reading, read_odd, remember
 from recollect.agents.kit.calls import edits_of, edits_of_patch, path_of
 from recollect.agents.kit.content import base64_part, without_opaque
-from recollect.agents.kit.copilot_session import (
-    MAX_REASONINGS,
-    Call,
-    CopilotState,
-    Turn,
-    call_named,
-    storable,
-    with_call,
-)
 from recollect.agents.kit.names import content_sha256
-from recollect.agents.kit.values import items, mapping, text, whole, word_set
-from recollect.model.payloads import (
-    AssistantMessage,
-    FileEdit,
-    Instructions,
-    Json,
-    Lifecycle,
-    Origin,
-    Part,
-    Thinking,
-    TokenUsage,
-    ToolCall,
-    ToolResult,
-    UserMessage,
-)
+from recollect.agents.kit.values import Json, items, mapping, text, whole, word_set
+from recollect.model import payloads as kinds
 from recollect.model.tools import canonical_tool
 
 # The edits that a Copilot tool call makes, told from its arguments.
@@ -66,12 +43,12 @@ def arguments_of(value: Json) -> Json:
     return value
 
 
-def edits_of_call(name: str, arguments: Json, call_id: str) -> tuple[FileEdit, ...]:
+def edits_of_call(name: str, arguments: Json, call_id: str) -> tuple[kinds.FileEdit, ...]:
     """Return the edits that a call makes if it succeeds; none for tools that change no file by themselves."""
     return tuple(msgspec.structs.replace(e, call_id=call_id) for e in _edits(name.lower(), arguments))
 
 
-def _edits(tool: str, arguments: Json) -> tuple[FileEdit, ...]:
+def _edits(tool: str, arguments: Json) -> tuple[kinds.FileEdit, ...]:
     told = mapping(arguments)
     if tool == "apply_patch":
         patch = arguments if isinstance(arguments, str) else text(told.get("input")) or text(told.get("patch"))
@@ -86,7 +63,7 @@ def _edits(tool: str, arguments: Json) -> tuple[FileEdit, ...]:
         return edits_of(told)
     if tool in _CODE and path_of(told):
         code = told.get("code", told.get("newCode"))
-        return (FileEdit(path_of(told), after=code if isinstance(code, str) else None),)
+        return (kinds.FileEdit(path_of(told), after=code if isinstance(code, str) else None),)
     return ()
 
 
@@ -94,7 +71,7 @@ def _edits(tool: str, arguments: Json) -> tuple[FileEdit, ...]:
 #
 # A call is written twice, in the model's message and when it starts; the first sighting gives the event.
 
-S = TypeVar("S", bound=CopilotState)
+S = TypeVar("S", bound=copilot_session.CopilotState)
 
 _EXIT = re.compile(r"(?:exited|completed) with (?:exit )?code:? (-?\d{1,9})\b|^exit code: (-?\d{1,9})\b", re.M)
 _TAIL_CHARS = 300
@@ -109,23 +86,23 @@ def read_call(
     call_id = reading.text(request, "toolCallId")
     name = reading.text(request, "toolName" if is_start else "name") or reading.text(request, "name")
     is_mcp = bool(text(request.get("mcpServerName")))
-    known = call_named(reading.now("calls"), call_id)
+    known = copilot_session.call_named(reading.now("calls"), call_id)
     if known is not None and (not is_mcp or known.is_mcp):
         return
     arguments = arguments_of(request.get("arguments"))
     message_id = message_id or (known.message_id if known is not None else "")
     canonical = "mcp" if is_mcp else canonical_tool(name)
-    payload = ToolCall(call_id, name, canonical, arguments, message_id)
-    reading.add(payload, "assistant", native_id=f"call:{call_id}" if call_id else None, session=session)
-    call = Call(
+    payload = kinds.ToolCall(call_id, name, canonical, arguments, message_id)
+    reading.add(payload, native_id=f"call:{call_id}" if call_id else None, session=session)
+    call = copilot_session.Call(
         call_id,
-        storable(name),
-        storable(message_id),
+        copilot_session.storable(name),
+        copilot_session.storable(message_id),
         is_mcp,
         prompt=text(mapping(arguments).get("prompt")) if canonical == "task" else "",
         edits=edits_of_call(name, arguments, call_id),
     )
-    reading.set(calls=with_call(reading.now("calls"), call))
+    reading.set(calls=copilot_session.with_call(reading.now("calls"), call))
     if not is_start:
         reading.extra(request, _FIELDS["request"], "toolRequest", native_id=f"call:{call_id}" if call_id else None)
 
@@ -139,7 +116,7 @@ def read_start(reading: Reading[S], data: dict[str, Any], session: str | None) -
 def read_complete(reading: Reading[S], data: dict[str, Any], session: str | None) -> None:
     """Emit a tool's result, and the edits of its call if it succeeded."""
     call_id = reading.text(data, "toolCallId")
-    call = call_named(reading.now("calls"), call_id)
+    call = copilot_session.call_named(reading.now("calls"), call_id)
     name = call.name if call is not None else text(data.get("toolName"))
     result = data.get("result")
     found = {"content": result} if isinstance(result, str) else reading.mapping(data, "result")
@@ -153,15 +130,15 @@ def read_complete(reading: Reading[S], data: dict[str, Any], session: str | None
     is_ok = _is_ok(reading, data, found, exit_code)
     edits = call.edits if call is not None and is_ok else ()
     structured = _structured(found, error, detailed if detailed not in body and not edits else "", rest)
-    payload = ToolResult(
+    payload = kinds.ToolResult(
         call_id, name, is_ok, exit_code, body, structured, _duration(data) or _duration(found), tuple(parts)
     )
-    reading.add(payload, "tool", native_id=f"result:{call_id}" if call_id else None, session=session)
+    reading.add(payload, native_id=f"result:{call_id}" if call_id else None, session=session)
     for i, edit in enumerate(edits):
         shown = edit
         if not edit.diff and edit.before is None and edit.after is None and len(edits) == 1:
             shown = msgspec.structs.replace(edit, diff=detailed)
-        reading.add(shown, "tool", native_id=f"edit:{call_id}:{i}", session=session)
+        reading.add(shown, native_id=f"edit:{call_id}:{i}", session=session)
     reading.extra(data, _FIELDS["end"], "tool.execution_complete")
     reading.extra(found, _FIELDS["result"], "tool.execution_complete.result")
 
@@ -192,9 +169,9 @@ def _exit_code(body: str, data: dict[str, Any]) -> int | None:
     return int(ends[-1][1] or ends[-1][2]) if ends else None
 
 
-def _contents(reading: Reading[S], found: dict[str, Any]) -> tuple[list[Part], int | None, list[Json]]:
+def _contents(reading: Reading[S], found: dict[str, Any]) -> tuple[list[kinds.Part], int | None, list[Json]]:
     """Return the images, the exit code and anything else in the blocks of a result in its native form."""
-    parts: list[Part] = []
+    parts: list[kinds.Part] = []
     exit_code: int | None = None
     rest: list[Json] = []
     for block in items(found.get("contents")):
@@ -248,18 +225,19 @@ def read_user(reading: Reading[S], data: dict[str, Any], session: str | None) ->
     origin = _origin(reading, data, said)
     parts = tuple(_attachments(reading, data))
     if session is None or not _is_told(reading, data, said):
-        reading.add(UserMessage(said, origin, parts), "user", session=session)
+        reading.add(kinds.UserMessage(said, origin, parts), session=session)
     sent = reading.text(data, "transformedContent")
     if sent and sent != said:
-        context = UserMessage(sent, "injected")
-        reading.add(context, "user", native_id=reading.below("context"), session=session)
+        reading.add(kinds.UserMessage(sent, "injected"), native_id=reading.below("context"), session=session)
     if origin != "injected" and session is None and reading.native_id:
-        turn = Turn(storable(reading.native_id), reading.now("count"), reading.state.newest)
+        turn = copilot_session.Turn(
+            copilot_session.storable(reading.native_id), reading.now("count"), reading.state.newest
+        )
         reading.set(turns=(*reading.now("turns"), turn)[-_MAX_TURNS:])
     reading.extra(data, _FIELDS["user"], "user.message")
 
 
-def _origin(reading: Reading[S], data: dict[str, Any], said: str) -> Origin:
+def _origin(reading: Reading[S], data: dict[str, Any], said: str) -> kinds.Origin:
     source = reading.text(data, "source")
     if said.lstrip().startswith(_SKILL) or source not in ("", "user", "human", "cli"):
         return "command" if source.startswith("command") else "injected"
@@ -272,8 +250,8 @@ def _is_told(reading: Reading[S], data: dict[str, Any], said: str) -> bool:
     return any(c.prompt == said and (not parent or c.call_id == parent) for c in reading.now("calls") if c.prompt)
 
 
-def _attachments(reading: Reading[S], data: dict[str, Any]) -> list[Part]:
-    parts: list[Part] = []
+def _attachments(reading: Reading[S], data: dict[str, Any]) -> list[kinds.Part]:
+    parts: list[kinds.Part] = []
     for i, found in enumerate(reading.items(data, "attachments")):
         one = mapping(found)
         kind = text(one.get("type")) or "attachment"
@@ -282,7 +260,7 @@ def _attachments(reading: Reading[S], data: dict[str, Any]) -> list[Part]:
         if "data" in one:
             parts.append(reading.readable(base64_part(kind, media_type, one["data"], path=path), "attachments.data"))
         else:
-            parts.append(Part(kind, media_type=media_type, path=path, url=text(one.get("url"))))
+            parts.append(kinds.Part(kind, media_type=media_type, path=path, url=text(one.get("url"))))
         if text(one.get("text")):
             reading.kept(f"attachment/{kind}", one["text"], native_id=reading.below(f"attachment/{i}"))
     return parts
@@ -294,19 +272,19 @@ def read_assistant(reading: Reading[S], data: dict[str, Any], session: str | Non
     model = reading.text(data, "model") or ("" if session is not None else reading.now("model"))
     thought = reading.text(data, "reasoningText")
     if thought and content_sha256(thought) not in reading.now("reasonings"):
-        reading.add(Thinking(thought, message_id), "assistant", native_id=reading.below("thinking"), session=session)
+        reading.add(kinds.Thinking(thought, message_id), native_id=reading.below("thinking"), session=session)
     elif not thought and (data.get("reasoningOpaque") or data.get("encryptedContent")):
-        secret = Thinking("", message_id, is_encrypted=True)
-        reading.add(secret, "assistant", native_id=reading.below("thinking"), session=session)
+        reading.add(
+            kinds.Thinking("", message_id, is_encrypted=True), native_id=reading.below("thinking"), session=session
+        )
     said = reading.text(data, "content")
-    if said:
-        reading.add(AssistantMessage(said, model, message_id=message_id), "assistant", session=session)
+    reading.say(kinds.AssistantMessage(said, model, message_id=message_id), session=session)
     for request in reading.items(data, "toolRequests"):
         read_call(reading, mapping(request), message_id=message_id, session=session)
     output = reading.count(data, "outputTokens")
     if output:
         name = f"message:{message_id or reading.native_id or reading.index}"
-        usage = TokenUsage(model, output_tokens=output, dedupe_key=name, is_additive=False)
+        usage = kinds.TokenUsage(model, output_tokens=output, dedupe_key=name, is_additive=False)
         reading.add(usage, "assistant", native_id=reading.below("usage"), session=session)
     reading.extra(data, _FIELDS["assistant"], "assistant.message")
 
@@ -315,33 +293,31 @@ def read_reasoning(reading: Reading[S], data: dict[str, Any], session: str | Non
     """Emit separate reasoning; its message will repeat it."""
     thought = reading.text(data, "content")
     if thought:
-        reading.set(reasonings=remember(reading.now("reasonings"), content_sha256(thought), MAX_REASONINGS))
-    reading.add(Thinking(thought, reading.text(data, "reasoningId")), "assistant", session=session)
+        reading.set(
+            reasonings=remember(reading.now("reasonings"), content_sha256(thought), copilot_session.MAX_REASONINGS)
+        )
+    reading.add(kinds.Thinking(thought, reading.text(data, "reasoningId")), session=session)
 
 
 def read_system(reading: Reading[S], data: dict[str, Any], session: str | None) -> None:
-    """Emit a system or developer prompt."""
     role = text(data.get("role")) or "system"
-    reading.add(Instructions(reading.text(data, "content"), f"{role} message"), session=session)
+    reading.add(kinds.Instructions(reading.text(data, "content"), f"{role} message"), session=session)
 
 
 def read_notification(reading: Reading[S], data: dict[str, Any], session: str | None) -> None:
     """Emit what the harness told the model in the user's role: a background task ended, an agent is done."""
-    reading.add(UserMessage(reading.text(data, "content"), "injected"), "user", session=session)
-    kind = data.get("kind")
-    if kind:
-        note = Lifecycle("notification", detail=kind)
-        reading.add(note, native_id=reading.below("kind"), session=session)
+    reading.add(kinds.UserMessage(reading.text(data, "content"), "injected"), session=session)
+    reading.note("notification", detail=data.get("kind"), native_id=reading.below("kind"), session=session)
 
 
 def read_skill(reading: Reading[S], data: dict[str, Any], session: str | None) -> None:
     """Emit the use of a skill, and its text as instructions."""
     rest = {k: v for k, v in data.items() if k not in ("content", "name") and v not in (None, "", [])}
-    reading.add(Lifecycle("skill", text=text(data.get("name")), detail=rest or None), session=session)
+    reading.add(kinds.Lifecycle("skill", text=text(data.get("name")), detail=rest or None), session=session)
     body = reading.text(data, "content")
     if body:
         source = text(data.get("path")) or text(data.get("name"))
-        reading.add(Instructions(body, source), native_id=reading.below("content"), session=session)
+        reading.add(kinds.Instructions(body, source), native_id=reading.below("content"), session=session)
 
 
 Handler = Callable[[Reading[Any], dict[str, Any], str | None], None]
@@ -435,10 +411,10 @@ def read_event(reading: Reading[S], without: frozenset[str] = frozenset()) -> No
     else:
         name = _NAMED.get(kind) or kind.replace(".", "_")
         call = text(data.get("toolCallId"))
-        reading.add(Lifecycle(name, detail=without_opaque(data) or None, call_id=call), session=child)
+        reading.add(kinds.Lifecycle(name, detail=without_opaque(data) or None, call_id=call), session=child)
     if not reading.events:  # the start of a call that the message told of, a message without words
         name = kind.replace(".", "_")
-        reading.add(Lifecycle(name, call_id=text(data.get("toolCallId"))), session=child)
+        reading.add(kinds.Lifecycle(name, call_id=text(data.get("toolCallId"))), session=child)
     reading.extra(value, _FIELDS["envelope"], "event")
     reading.set(count=reading.now("count") + 1)
 

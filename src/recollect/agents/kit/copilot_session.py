@@ -3,8 +3,6 @@
 Copilot CLI and the Copilot extension of VS Code write the same stream: one envelope, an open set of types.
 """
 
-from __future__ import annotations
-
 from typing import Any, TypeVar
 
 import msgspec
@@ -13,16 +11,7 @@ from recollect.agents.facts import known_fields
 from recollect.agents.kit.adapter import MAX_NAME_CHARS, BaseState, Reading
 from recollect.agents.kit.names import is_storable
 from recollect.agents.kit.values import items, mapping, number, text
-from recollect.model.payloads import (
-    Compaction,
-    FileEdit,
-    Lifecycle,
-    Rewind,
-    SessionEnd,
-    SessionStart,
-    TokenUsage,
-    UserMessage,
-)
+from recollect.model import payloads as kinds
 
 # What is carried from event to event of a Copilot session, and its limits.
 
@@ -47,7 +36,7 @@ class Call(msgspec.Struct, frozen=True, gc=False):
     message_id: str = ""
     is_mcp: bool = False
     prompt: str = ""
-    edits: tuple[FileEdit, ...] = ()
+    edits: tuple[kinds.FileEdit, ...] = ()
 
 
 class Turn(msgspec.Struct, frozen=True, gc=False):
@@ -119,7 +108,7 @@ def with_call(calls: tuple[Call, ...], call: Call) -> tuple[Call, ...]:
         return calls
     if size_of(call) > MAX_PENDING_BYTES:
         paths = dict.fromkeys(e.path for e in call.edits if is_storable(e.path))
-        edits = tuple(FileEdit(p, call_id=call.call_id) for p in list(paths)[:MAX_PATHS])
+        edits = tuple(kinds.FileEdit(p, call_id=call.call_id) for p in list(paths)[:MAX_PATHS])
         call = msgspec.structs.replace(call, prompt="", edits=edits)
     return (*(c for c in calls if c.call_id != call.call_id), call)[-MAX_CALLS:]
 
@@ -168,7 +157,7 @@ def _spent(reading: Reading[S], model: str, usage: dict[str, Any]) -> Spent:
     )
 
 
-def _since(now: Spent, before: Spent | None, model: str, key: str) -> TokenUsage | None:
+def _since(now: Spent, before: Spent | None, model: str, key: str) -> kinds.TokenUsage | None:
     """Return the difference of two counters; `inputTokens` holds both classes of cached tokens."""
     if before is None or any(
         a < b
@@ -185,7 +174,7 @@ def _since(now: Spent, before: Spent | None, model: str, key: str) -> TokenUsage
     output = now.output_tokens - before.output_tokens
     if not (fresh or output or read or written):
         return None
-    return TokenUsage(
+    return kinds.TokenUsage(
         model, fresh, output, read, written, reasoning_tokens=max(0, now.reasoning - before.reasoning), dedupe_key=key
     )
 
@@ -206,7 +195,7 @@ def read_start(reading: Reading[S], data: dict[str, Any], session: str | None) -
     model = reading.text(data, "selectedModel")
     cwd, branch = reading.text(context, "cwd"), reading.text(context, "branch")
     reading.add(
-        SessionStart(
+        kinds.SessionStart(
             cwd=cwd,
             repo_root=text(context.get("gitRoot")),
             git_branch=branch,
@@ -220,8 +209,9 @@ def read_start(reading: Reading[S], data: dict[str, Any], session: str | None) -
     )
     if is_resumed:
         rest = {k: data[k] for k in ("eventCount", "resumeTime") if data.get(k) is not None}
-        resumed = Lifecycle("resumed", detail=rest or None)
-        reading.add(resumed, native_id=reading.below("resumed"), session=session)
+        reading.add(
+            kinds.Lifecycle("resumed", detail=rest or None), native_id=reading.below("resumed"), session=session
+        )
     changes: dict[str, Any] = {"is_started": True, "spent": ()}
     for name, value in (("cwd", cwd), ("branch", branch), ("model", model)):
         if value:
@@ -237,10 +227,9 @@ def _remote(context: dict[str, Any]) -> str:
 
 
 def read_model_change(reading: Reading[S], data: dict[str, Any], session: str | None) -> None:
-    """Emit a change of the model."""
     model = reading.text(data, "newModel")
     rest = {k: v for k, v in data.items() if k != "newModel" and v not in (None, "")}
-    reading.add(Lifecycle("model", model=model, detail=rest or None), session=session)
+    reading.add(kinds.Lifecycle("model", model=model, detail=rest or None), session=session)
     if session is None and model:
         reading.set(model=storable(model))
 
@@ -251,17 +240,16 @@ def read_context(reading: Reading[S], data: dict[str, Any], session: str | None)
     cwd, branch = reading.text(found, "cwd"), reading.text(found, "branch")
     if cwd and cwd != reading.now("cwd"):
         reading.set(cwd=storable(cwd))
-        reading.add(Lifecycle("cwd", cwd=cwd), native_id=reading.below("cwd"), session=session)
+        reading.add(kinds.Lifecycle("cwd", cwd=cwd), native_id=reading.below("cwd"), session=session)
     if branch and branch != reading.now("branch"):
         reading.set(branch=storable(branch))
-        reading.add(Lifecycle("branch", branch=branch), native_id=reading.below("branch"), session=session)
+        reading.add(kinds.Lifecycle("branch", branch=branch), native_id=reading.below("branch"), session=session)
     if not reading.events:
-        reading.add(Lifecycle("context", detail=data or None), session=session)
+        reading.add(kinds.Lifecycle("context", detail=data or None), session=session)
 
 
 def read_title(reading: Reading[S], data: dict[str, Any], session: str | None) -> None:
-    """Emit the session's title."""
-    reading.add(Lifecycle("title", title=reading.text(data, "title")), session=session)
+    reading.add(kinds.Lifecycle("title", title=reading.text(data, "title")), session=session)
 
 
 def read_notice(name: str, reading: Reading[S], data: dict[str, Any], session: str | None) -> None:
@@ -269,37 +257,37 @@ def read_notice(name: str, reading: Reading[S], data: dict[str, Any], session: s
     if name == "error" and "statusCode" in data:
         name = "api_error"
     rest = {k: v for k, v in data.items() if k != "message" and v not in (None, "")}
-    reading.add(Lifecycle(name, text=reading.text(data, "message"), detail=rest or None), session=session)
+    reading.add(kinds.Lifecycle(name, text=reading.text(data, "message"), detail=rest or None), session=session)
 
 
 def read_abort(reading: Reading[S], data: dict[str, Any], session: str | None) -> None:
     """Emit the interruption of a turn."""
-    reading.add(Lifecycle("interrupted", text=reading.text(data, "reason")), session=session)
+    reading.add(kinds.Lifecycle("interrupted", text=reading.text(data, "reason")), session=session)
 
 
 def read_truncation(reading: Reading[S], data: dict[str, Any], session: str | None) -> None:
     """Emit a context that was cut to fit, with everything that is said of it."""
     before = reading.whole(data, "preTruncationTokensInMessages")
     after = reading.whole(data, "postTruncationTokensInMessages")
-    reading.add(Compaction("truncation", tokens_before=before, tokens_after=after), session=session)
-    reading.add(Lifecycle("truncation", detail=data or None), native_id=reading.below("detail"), session=session)
+    reading.add(kinds.Compaction("truncation", tokens_before=before, tokens_after=after), session=session)
+    reading.add(kinds.Lifecycle("truncation", detail=data or None), native_id=reading.below("detail"), session=session)
 
 
 def read_compaction_start(reading: Reading[S], data: dict[str, Any], session: str | None) -> None:
     """Emit the beginning of a compaction, and remember why it began."""
     reading.set(trigger=storable(reading.text(data, "trigger")))
-    reading.add(Lifecycle("compaction_started", detail=data or None), session=session)
+    reading.add(kinds.Lifecycle("compaction_started", detail=data or None), session=session)
 
 
 def read_compaction(reading: Reading[S], data: dict[str, Any], session: str | None) -> None:
     """Emit a compaction that was made; one that failed is written the same way."""
     rest = {k: v for k, v in data.items() if k not in _COMPACTION_FIELDS and v not in (None, "")}
     if data.get("success") is False:
-        failed = Lifecycle("compaction_failed", text=reading.text(data, "error"), detail=rest or None)
+        failed = kinds.Lifecycle("compaction_failed", text=reading.text(data, "error"), detail=rest or None)
         reading.add(failed, session=session)
         return
     reading.add(
-        Compaction(
+        kinds.Compaction(
             reading.text(data, "trigger") or reading.now("trigger"),
             reading.text(data, "summaryContent"),
             reading.whole(data, "preCompactionTokens"),
@@ -308,16 +296,13 @@ def read_compaction(reading: Reading[S], data: dict[str, Any], session: str | No
         session=session,
     )
     reading.set(trigger="")
-    if rest:
-        checkpoint = Lifecycle("checkpoint", detail=rest)
-        reading.add(checkpoint, native_id=reading.below("checkpoint"), session=session)
+    reading.note("checkpoint", detail=rest, native_id=reading.below("checkpoint"), session=session)
 
 
 def read_cleared(reading: Reading[S], data: dict[str, Any], session: str | None) -> None:
     """Emit a context that the user emptied."""
-    reading.add(Compaction("cleared"), session=session)
-    if data:
-        reading.add(Lifecycle("context_cleared", detail=data), native_id=reading.below("detail"), session=session)
+    reading.add(kinds.Compaction("cleared"), session=session)
+    reading.note("context_cleared", detail=data, native_id=reading.below("detail"), session=session)
 
 
 def read_rewind(reading: Reading[S], data: dict[str, Any], session: str | None) -> None:
@@ -341,8 +326,8 @@ def read_rewind(reading: Reading[S], data: dict[str, Any], session: str | None) 
             kept = tuple(t for t in turns if t.ordinal < named.ordinal or (is_kept and t is named))
     dropped = len(turns) - len(kept)
     is_end = bool(dropped) and kept == turns[: len(kept)] and session is None
-    reading.add(Rewind(turns[len(kept)].before, dropped) if is_end else Rewind(), session=session)
-    reading.add(Lifecycle("rewound", detail=data or None), native_id=reading.below("detail"), session=session)
+    reading.add(kinds.Rewind(turns[len(kept)].before, dropped) if is_end else kinds.Rewind(), session=session)
+    reading.add(kinds.Lifecycle("rewound", detail=data or None), native_id=reading.below("detail"), session=session)
     reading.set(turns=kept)
 
 
@@ -350,12 +335,10 @@ def read_shutdown(reading: Reading[S], data: dict[str, Any], session: str | None
     """Emit the session's end, and the tokens that were spent since the last one of this segment."""
     read_metrics(reading, data, session)
     rest = {k: v for k, v in data.items() if k not in _SHUTDOWN_FIELDS and v not in (None, "", [], {})}
-    if rest:
-        totals = Lifecycle("totals", detail=rest)
-        reading.add(totals, native_id=reading.below("totals"), session=session)
+    reading.note("totals", detail=rest, native_id=reading.below("totals"), session=session)
     reason = reading.text(data, "shutdownType")
     error = reading.text(data, "errorReason")
-    reading.add(SessionEnd(f"{reason}: {error}" if error else reason), session=session)
+    reading.add(kinds.SessionEnd(f"{reason}: {error}" if error else reason), session=session)
 
 
 def read_subagent_start(reading: Reading[S], data: dict[str, Any], session: str | None) -> None:
@@ -364,13 +347,15 @@ def read_subagent_start(reading: Reading[S], data: dict[str, Any], session: str 
     name = reading.text(data, "agentName") or reading.text(data, "agentDisplayName")
     agent = text(reading.value.get("agentId"))
     child = child_session(reading, agent, call_id)
-    reading.add(Lifecycle("subagent", text=name, detail=data or None, call_id=call_id), native_id=reading.native_id)
+    reading.add(
+        kinds.Lifecycle("subagent", text=name, detail=data or None, call_id=call_id), native_id=reading.native_id
+    )
     if not child:
         return
     if agent and call_id:
         known = reading.now("agents")
         reading.set(agents=(*known, (storable(agent), storable(call_id)))[-MAX_AGENTS:])
-    started = SessionStart(
+    started = kinds.SessionStart(
         cwd=reading.now("cwd"),
         git_branch=reading.now("branch"),
         model=text(data.get("model")) or reading.now("model"),
@@ -380,14 +365,16 @@ def read_subagent_start(reading: Reading[S], data: dict[str, Any], session: str 
     reading.add(started, native_id="start", session=child)
     call = call_named(reading.now("calls"), call_id)
     if call is not None and call.prompt:
-        reading.add(UserMessage(call.prompt), "user", native_id="task", session=child)
+        reading.add(kinds.UserMessage(call.prompt), native_id="task", session=child)
 
 
 def read_subagent(name: str, reading: Reading[S], data: dict[str, Any], session: str | None) -> None:
     """Emit a later event of a subagent's life, in the session that started it."""
     call_id = text(data.get("toolCallId"))
     detail = {"state": name, **data}
-    reading.add(Lifecycle("subagent", text=f"{text(data.get('agentName'))} {name}", detail=detail, call_id=call_id))
+    reading.add(
+        kinds.Lifecycle("subagent", text=f"{text(data.get('agentName'))} {name}", detail=detail, call_id=call_id)
+    )
 
 
 def child_session(reading: Reading[S], agent: str, call_id: str) -> str:

@@ -1,7 +1,5 @@
 """Reads conversation exports: the first conversation, its record, its times and branches."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -222,8 +220,7 @@ class Branches:
         if len(self._reading.events) > events:
             dropped = self._turns_so_far() - turns
             self._reading.infer(self._reading.last_ts)
-            rewind = Rewind(to_event=before, turns_dropped=dropped or None)
-            self._reading.add(rewind, native_id=f"rewind:{left.begin}")
+            self._reading.add(Rewind(to_event=before, turns_dropped=dropped or None), native_id=f"rewind:{left.begin}")
 
     def _turns_so_far(self) -> int:
         for draft in self._reading.events[self._counted :]:

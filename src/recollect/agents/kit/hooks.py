@@ -5,8 +5,6 @@ are made of the agent's own ids where it has some (`call:<id>`, `prompt:<id>:<te
 names the same event; else of the drop. A change here needs a higher `DERIVATION`.
 """
 
-from __future__ import annotations
-
 from typing import Any, Literal
 
 import msgspec
@@ -14,21 +12,10 @@ import msgspec
 from recollect.agents.kit.adapter import Reading, first_line_name, read_odd
 from recollect.agents.kit.content import content_text, without_opaque
 from recollect.agents.kit.names import NamingState, content_sha256, numbered, short_name
-from recollect.agents.kit.values import decoded_json, mapping, text, whole
+from recollect.agents.kit.values import Json, decoded_json, mapping, text, whole
+from recollect.model import payloads as kinds
 from recollect.model.capabilities import AgentFacts, HookFacts
 from recollect.model.ids import OWN_CALL_ID
-from recollect.model.payloads import (
-    AssistantMessage,
-    Compaction,
-    Json,
-    Lifecycle,
-    Origin,
-    SessionEnd,
-    SessionStart,
-    ToolCall,
-    ToolResult,
-    UserMessage,
-)
 from recollect.model.records import Parsed, Record, SourceInfo
 from recollect.model.text import flatten
 from recollect.model.tools import canonical_tool
@@ -201,8 +188,6 @@ Step = Reading[HookState]
 
 
 class HookReader:
-    """The adapter of an agent's payloads."""
-
     state_type = HookState
 
     def __init__(self, facts: AgentFacts, hooks: HookFacts) -> None:
@@ -258,7 +243,7 @@ class HookReader:
             return
         session = self._hooks.subagent.format(session=step.state.session, agent=short_name(agent))
         step.events[:] = [
-            draft if isinstance(draft.payload, SessionStart) else msgspec.structs.replace(draft, session=session)
+            draft if isinstance(draft.payload, kinds.SessionStart) else msgspec.structs.replace(draft, session=session)
             for draft in step.events
         ]
 
@@ -267,7 +252,7 @@ class HookReader:
         if step.now("is_started"):
             return
         step.set(is_started=True)
-        begun = SessionStart(
+        begun = kinds.SessionStart(
             cwd=cwd_of(payload), model=first_text(payload, MODEL), parent_session=text(payload.get("parent_session_id"))
         )
         step.add(begun, native_id="start")
@@ -279,20 +264,20 @@ class HookReader:
             return  # that it began is said already
         detail = {"source": source} if source else None
         cwd, model = cwd_of(payload), first_text(payload, MODEL)
-        begun = Lifecycle("hook", text=f"session start: {source}", detail=detail, cwd=cwd, model=model)
+        begun = kinds.Lifecycle("hook", text=f"session start: {source}", detail=detail, cwd=cwd, model=model)
         step.add(begun, native_id=f"begin:{drop}")
 
     @staticmethod
     def _end(step: Step, payload: dict[str, Any], drop: str) -> None:
-        step.add(SessionEnd(text(payload.get("reason"))), native_id=f"end:{drop}")
+        step.add(kinds.SessionEnd(text(payload.get("reason"))), native_id=f"end:{drop}")
 
     def _prompt(self, step: Step, payload: dict[str, Any], drop: str) -> None:
         said = first_text(payload, PROMPT)
         named = first_text(payload, PROMPT_ID)
         name = f"prompt:{short_name(named)}:{content_sha256(said)}" if named else f"prompt:{drop}"
         is_persons = not self._hooks.has_other_prompts or bool(text(payload.get("submitted_prompt")))
-        origin: Origin = "injected" if not is_persons else "command" if said.startswith("/") else "human"
-        step.add(UserMessage(said, origin), "user", native_id=name)
+        origin: kinds.Origin = "injected" if not is_persons else "command" if said.startswith("/") else "human"
+        step.add(kinds.UserMessage(said, origin), native_id=name)
 
     def _call(self, step: Step, payload: dict[str, Any], drop: str) -> None:
         self._give_call(step, payload, is_after=False)
@@ -308,8 +293,9 @@ class HookReader:
             said = error if isinstance(error, str) else flatten(error)
         ok = False if is_failed or kind_of(payload) == "failure" else True if response is not None else None
         took = whole(payload.get("duration_ms"))
-        result = ToolResult(call_id, tool, ok, code, said, duration_ms=took)
-        step.add(result, "tool", native_id=f"result:{short_name(call_id)}")
+        step.add(
+            kinds.ToolResult(call_id, tool, ok, code, said, duration_ms=took), native_id=f"result:{short_name(call_id)}"
+        )
 
     def _give_call(self, step: Step, payload: dict[str, Any], *, is_after: bool) -> tuple[str, str]:
         """Emit the call of a payload before or after it, under one name for both; return its id and tool."""
@@ -324,20 +310,21 @@ class HookReader:
             content = given or content_sha256(tool, arguments)
             count = numbered(step, f"{'after' if is_after else 'before'}:{content}").partition("/")[2]
             call_id = f"{OWN_CALL_ID}{content_sha256(step.state.name)}:{short_name(content)}:{count or 1}"
-        call = ToolCall(call_id, tool, canonical_tool(tool), arguments)
-        step.add(call, "assistant", native_id=f"call:{short_name(call_id)}")
+        step.add(
+            kinds.ToolCall(call_id, tool, canonical_tool(tool), arguments), native_id=f"call:{short_name(call_id)}"
+        )
         return call_id, tool
 
     @staticmethod
     def _reply(step: Step, payload: dict[str, Any], drop: str) -> None:
         said = first_text(payload, REPLY)
         if said:
-            reply = AssistantMessage(said, model=first_text(payload, MODEL))
+            reply = kinds.AssistantMessage(said, model=first_text(payload, MODEL))
             turn = first_text(payload, PROMPT_ID)
             name = f"reply:{short_name(turn)}:{content_sha256(said)}" if turn else f"reply:{drop}"
-            step.add(reply, "assistant", native_id=name)
+            step.add(reply, native_id=name)
         else:
-            step.add(Lifecycle("turn_ended"), native_id=f"stop:{drop}")
+            step.add(kinds.Lifecycle("turn_ended"), native_id=f"stop:{drop}")
 
     @staticmethod
     def _subagent(step: Step, payload: dict[str, Any], drop: str) -> None:
@@ -345,18 +332,18 @@ class HookReader:
         detail = {name: payload[name] for name in fields if isinstance(payload.get(name), str)}
         said = first_text(payload, ("last_assistant_message", "result_preview", "prompt_preview"))
         told = f"{event_of(payload)}: {said}" if said else event_of(payload)
-        step.add(Lifecycle("subagent", text=told, detail=detail or None), native_id=f"subagent:{drop}")
+        step.add(kinds.Lifecycle("subagent", text=told, detail=detail or None), native_id=f"subagent:{drop}")
 
     @staticmethod
     def _compaction(step: Step, payload: dict[str, Any], drop: str) -> None:
         name = f"compaction:{drop}"
-        step.add(Compaction(trigger=text(payload.get("trigger"))), native_id=name)
+        step.add(kinds.Compaction(trigger=text(payload.get("trigger"))), native_id=name)
         step.set(compaction=short_name(name))
 
     @staticmethod
     def _compacted(step: Step, payload: dict[str, Any], drop: str) -> None:
         """The end of a compaction is the same event as its beginning, now with the summary."""
-        done = Compaction(
+        done = kinds.Compaction(
             trigger=text(payload.get("trigger")), summary=text(payload.get("compact_summary") or payload.get("summary"))
         )
         step.add(done, native_id=step.now("compaction") or f"compaction:{drop}")
@@ -366,4 +353,4 @@ class HookReader:
     def _notice(step: Step, payload: dict[str, Any], drop: str) -> None:
         told = first_text(payload, ("message", "title", "error", "reason", "text"))
         name = event_of(payload)
-        step.add(Lifecycle("hook", text=f"{name}: {told}" if told else name), native_id=f"notice:{drop}")
+        step.add(kinds.Lifecycle("hook", text=f"{name}: {told}" if told else name), native_id=f"notice:{drop}")

@@ -5,8 +5,6 @@ another file or after a cut it has the same name. Equal ones are told apart by c
 was counted is remembered as a bounded list of marks in the parser's state.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from typing import Any

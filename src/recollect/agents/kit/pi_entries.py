@@ -1,27 +1,15 @@
 """The adapter of pi and its relatives: file recognition, the header and the entries between messages."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 
 import msgspec
 
 from recollect.agents.facts import entries, known_fields
+from recollect.agents.kit import pi_messages
 from recollect.agents.kit.adapter import KitAdapter, first_line_name, read_odd
 from recollect.agents.kit.content import without_opaque
-from recollect.agents.kit.pi_messages import (
-    ASIDE,
-    MESSAGE,
-    TURN,
-    PiReading,
-    PiState,
-    follow,
-    read_custom,
-    read_message,
-    usage_of,
-)
-from recollect.agents.kit.values import decoded_json, mapping, text, word_set
+from recollect.agents.kit.values import decoded_json, group_in, mapping, text, word_set
 from recollect.model.payloads import Compaction, Lifecycle, Rewind, SessionStart
 from recollect.model.records import Parsed, Record, SourceInfo
 from recollect.model.text import flatten
@@ -31,23 +19,11 @@ from recollect.model.text import flatten
 # Evidence: format notes: pi, "Entries"; packages/coding-agent/docs/session.md.
 
 _KNOWN = known_fields("pi")
-_HEADER = _KNOWN["entry"] | {
-    "version", "cwd", "parentSession", "branchedFrom", "provider", "modelId", "thinkingLevel", "title", "agentName",
-}  # fmt: skip
-_MODEL = _KNOWN["entry"] | {"provider", "modelId", "model", "role"}
-_COMPACTION = _KNOWN["entry"] | {
-    "summary", "firstKeptEntryId", "firstKeptEntryIndex", "tokensBefore", "details", "fromHook",
-}  # fmt: skip
-_BRANCH = _KNOWN["entry"] | {"fromId", "summary", "details", "fromHook"}
-_LABEL = _KNOWN["entry"] | {"targetId", "label"}
-_CUSTOM_MESSAGE = _KNOWN["entry"] | {"customType", "content", "display", "details"}
-_CHILD = _KNOWN["entry"] | {"targetId", "messageId", "entryId", "usage"}
 _SESSION_OF_NAME = re.compile(r"(?:\A|[/\\])(?:[^/\\_]*T[^/\\_]*_)?([^/\\]+?)(?:\.jsonl)?\Z")
 _TARGETS = ("targetId", "entryId", "messageId", "parentId")
 
 
-def read_entry(reading: PiReading) -> None:
-    """Emit the events of one entry."""
+def read_entry(reading: pi_messages.PiReading) -> None:
     value = reading.value
     if not isinstance(reading.record.value, dict):
         read_odd(reading)
@@ -62,7 +38,7 @@ def read_entry(reading: PiReading) -> None:
     if kind == "message":
         _message(reading)
         return
-    follow(reading, ASIDE)
+    pi_messages.follow(reading, pi_messages.ASIDE)
     reader = _READERS.get(kind)
     if reader is None:
         reading.unknown(
@@ -78,7 +54,7 @@ def session_of_path(path: str) -> str:
     return found[1] if found else ""
 
 
-def _header(reading: PiReading) -> None:
+def _header(reading: pi_messages.PiReading) -> None:
     value = reading.value
     source = text(value.get("parentSession")) or text(value.get("branchedFrom"))
     other = session_of_path(source) if source else ""
@@ -96,50 +72,50 @@ def _header(reading: PiReading) -> None:
     )
     reading.add(start, native_id="start")
     reading.entitle(reading.text(value, "title"), "start/title")
-    reading.extra(value, _HEADER, "session", native_id="start")
+    reading.extra(value, _KNOWN["header"], "session", native_id="start")
 
 
-def _message(reading: PiReading) -> None:
+def _message(reading: pi_messages.PiReading) -> None:
     message = reading.mapping(reading.value, "message")
-    follow(reading, TURN if message.get("role") == "user" else MESSAGE)
+    pi_messages.follow(reading, pi_messages.TURN if message.get("role") == "user" else pi_messages.MESSAGE)
     if message:
-        read_message(reading, message)
+        pi_messages.read_message(reading, message)
     else:
         reading.unknown("message")
     reading.extra(reading.value, _KNOWN["entry"] | {"message"}, "message")
 
 
-def _model(reading: PiReading) -> None:
+def _model(reading: pi_messages.PiReading) -> None:
     value = reading.value
     model = reading.text(value, "modelId") or reading.text(value, "model").rpartition("/")[2]
     provider = reading.text(value, "provider") or reading.text(value, "model").rpartition("/")[0]
     reading.give(Lifecycle("model", text=provider, model=model))
-    reading.extra(value, _MODEL, "model_change")
+    reading.extra(value, _KNOWN["model"], "model_change")
 
 
-def _thinking_level(reading: PiReading) -> None:
+def _thinking_level(reading: pi_messages.PiReading) -> None:
     reading.give(Lifecycle("mode", text=f"thinking {flatten(reading.value.get('thinkingLevel'))}"))
     reading.extra(reading.value, _KNOWN["entry"] | {"thinkingLevel"}, "thinking_level_change")
 
 
-def _compaction(reading: PiReading) -> None:
+def _compaction(reading: pi_messages.PiReading) -> None:
     value = reading.value
     trigger = "hook" if value.get("fromHook") is True else ""
     summary = reading.text(value, "summary")
     goes_on = reading.text(value, "firstKeptEntryId")
     reading.give(Compaction(trigger, summary, reading.whole(value, "tokensBefore"), continues_at=goes_on))
     _details(reading, "compaction")
-    reading.extra(value, _COMPACTION, "compaction")
+    reading.extra(value, _KNOWN["compaction"], "compaction")
 
 
-def _details(reading: PiReading, kind: str) -> None:
+def _details(reading: pi_messages.PiReading, kind: str) -> None:
     """Keep what a compaction or a branch says of the files it touched."""
     said = flatten(without_opaque(reading.value.get("details")))
     if said:
         reading.kept(f"{kind}/details", said, native_id=f"{reading.native_id}/details")
 
 
-def _branch_summary(reading: PiReading) -> None:
+def _branch_summary(reading: pi_messages.PiReading) -> None:
     """Emit the summary of a branch that was left; that it was left is a rewind, also where no jump shows it."""
     value = reading.value
     if not reading.events and text(value.get("fromId")):
@@ -147,35 +123,35 @@ def _branch_summary(reading: PiReading) -> None:
     detail = {"from": value["fromId"]} if text(value.get("fromId")) else None
     reading.give(Lifecycle("branch_summary", text=reading.text(value, "summary"), detail=detail))
     _details(reading, "branch_summary")
-    reading.extra(value, _BRANCH, "branch_summary")
+    reading.extra(value, _KNOWN["branch"], "branch_summary")
 
 
-def _custom(reading: PiReading) -> None:
+def _custom(reading: pi_messages.PiReading) -> None:
     """Keep what an extension stored for itself; the model never sees it."""
     value = reading.value
     reading.kept(f"custom/{text(value.get('customType'))}", without_opaque(value.get("data")) or "")
     reading.extra(value, _KNOWN["entry"] | {"customType", "data"}, "custom")
 
 
-def _custom_message(reading: PiReading) -> None:
-    read_custom(reading, reading.value)
-    reading.extra(reading.value, _CUSTOM_MESSAGE, "custom_message")
+def _custom_message(reading: pi_messages.PiReading) -> None:
+    pi_messages.read_custom(reading, reading.value)
+    reading.extra(reading.value, _KNOWN["custom_message"], "custom_message")
 
 
-def _label(reading: PiReading) -> None:
+def _label(reading: pi_messages.PiReading) -> None:
     value = reading.value
     target = text(value.get("targetId"))
     reading.give(Lifecycle("tag", text=reading.text(value, "label"), detail={"entry": target} if target else None))
-    reading.extra(value, _LABEL, "label")
+    reading.extra(value, _KNOWN["label"], "label")
 
 
-def _session_info(reading: PiReading) -> None:
+def _session_info(reading: pi_messages.PiReading) -> None:
     name = reading.text(reading.value, "name")
     reading.give(Lifecycle("title", title=name))
     reading.extra(reading.value, _KNOWN["entry"] | {"name"}, "session_info")
 
 
-def _child_usage(reading: PiReading) -> None:
+def _child_usage(reading: pi_messages.PiReading) -> None:
     """Emit the usage of a message again, now with what its subagents spent: the last one counts.
 
     It takes the name and the key of the message's own usage, whose place it takes.
@@ -184,15 +160,15 @@ def _child_usage(reading: PiReading) -> None:
     target = next((text(value.get(name)) for name in _TARGETS if text(value.get(name))), "")
     usage = reading.mapping(value, "usage")
     key = dict(reading.state.usages).get(target, f"child:{target}")
-    spent = usage_of(reading, usage, text(usage.get("model")), key)
+    spent = pi_messages.usage_of(reading, usage, text(usage.get("model")), key)
     if spent is None or not target:
         reading.kept("child_usage_attributed", without_opaque(value))
         return
     reading.add(spent, "assistant", native_id=f"{target}/usage")
-    reading.extra(value, _CHILD, "child_usage_attributed")
+    reading.extra(value, _KNOWN["child"], "child_usage_attributed")
 
 
-def _aside(reading: PiReading) -> None:
+def _aside(reading: pi_messages.PiReading) -> None:
     value = reading.value
     body: Any = without_opaque({k: v for k, v in value.items() if k not in _KNOWN["entry"]})
     reading.kept(text(value.get("type")), body or "")
@@ -239,10 +215,10 @@ class PiMember(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return not any(n in self.foreign_names for n in stands) and (not self.names or bool(stands))
 
 
-class PiFamilyAdapter(KitAdapter[PiState]):
+class PiFamilyAdapter(KitAdapter[pi_messages.PiState]):
     """Reads the session files of pi and its relatives."""
 
-    state_type = PiState
+    state_type = pi_messages.PiState
 
     def __init__(self, slug: str) -> None:
         entry = entries()[slug]
@@ -262,17 +238,16 @@ class PiFamilyAdapter(KitAdapter[PiState]):
     def identify(self, info: SourceInfo, head: bytes) -> str:
         """See `Adapter.identify`: the header's id, else what the file is called after."""
         header = mapping(decoded_json(head.lstrip().partition(b"\n")[0]))
-        found = _HEAD_ID.match(head) if not header else None
-        named = text(header.get("id")) or (found[1].decode("utf-8", "replace") if found else "")
+        named = text(header.get("id")) or ("" if header else group_in(_HEAD_ID, head))
         named = named or session_of_path(info.name) or first_line_name(head)
         parent = parent_of(info)
         return f"{parent}/{info.stem}" if parent == named else named
 
-    def begin(self, info: SourceInfo) -> PiState:
-        return PiState(session=info.session, role=info.role, name=info.name, parent_session=parent_of(info))
+    def begin(self, info: SourceInfo) -> pi_messages.PiState:
+        return pi_messages.PiState(session=info.session, role=info.role, name=info.name, parent_session=parent_of(info))
 
-    def parse(self, record: Record, state: PiState) -> Parsed[PiState]:
-        reading = PiReading(record, state)
+    def parse(self, record: Record, state: pi_messages.PiState) -> Parsed[pi_messages.PiState]:
+        reading = pi_messages.PiReading(record, state)
         read_entry(reading)
         return reading.finish()
 
@@ -284,7 +259,7 @@ def parent_of(info: SourceInfo) -> str:
     """
     if info.role != SUBAGENT:
         return ""
-    folders = info.path.split("/")[:-1]
+    folders = info.folders
     if "session-artifacts" in folders:
         rest = [f for f in folders[folders.index("session-artifacts") + 1 :] if not f.startswith("sub-")]
         return session_of_path(rest[-1]) if rest else ""

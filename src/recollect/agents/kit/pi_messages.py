@@ -3,8 +3,6 @@
 Evidence: format notes: pi, "AgentMessage roles"; packages/coding-agent/docs/session.md.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Any
 
@@ -16,21 +14,8 @@ from recollect.agents.kit.calls import Waiting, arrived, edits_asked, expect, fi
 from recollect.agents.kit.content import base64_part, without_opaque
 from recollect.agents.kit.names import content_sha256, is_storable
 from recollect.agents.kit.values import text
+from recollect.model import payloads as kinds
 from recollect.model.events import Role
-from recollect.model.payloads import (
-    AssistantMessage,
-    Compaction,
-    Instructions,
-    Lifecycle,
-    Part,
-    Payload,
-    Rewind,
-    Thinking,
-    TokenUsage,
-    ToolCall,
-    ToolResult,
-    UserMessage,
-)
 from recollect.model.records import Record
 from recollect.model.text import flatten
 from recollect.model.tools import canonical_tool
@@ -81,7 +66,7 @@ class PiReading(Reading[PiState]):
         self.native_id = None if is_header else own or self.former
         self.parent_id = text(self.value.get("parentId")) or None
 
-    def give(self, payload: Payload, role: Role = "system", suffix: str = "") -> None:
+    def give(self, payload: kinds.Payload, role: Role = "system", suffix: str = "") -> None:
         """Emit an event of the entry, named by its id and a suffix.
 
         Old files are rewritten with ids when pi opens them: their events replace those named by a hash.
@@ -121,7 +106,7 @@ def follow(reading: PiReading, weight: int) -> None:
             left = _left_behind(known, leaf, parent)
             if any(entry.weight for entry in left):
                 dropped = sum(entry.weight == TURN for entry in left)
-                reading.give(Rewind(left[-1].before or parent, dropped), suffix="/rewind")
+                reading.give(kinds.Rewind(left[-1].before or parent, dropped), suffix="/rewind")
     reading.set(leaf=name, entries=(*entries, Entry(name, parent, weight, reading.newest()))[-MAX_ENTRIES:])
 
 
@@ -158,7 +143,7 @@ def read_message(reading: PiReading, message: dict[str, Any]) -> None:
     reader(reading, message)
 
 
-def content_of(reading: PiReading, content: Any) -> tuple[str, tuple[Part, ...]]:
+def content_of(reading: PiReading, content: Any) -> tuple[str, tuple[kinds.Part, ...]]:
     """Return text and images of a content that is text or a list of blocks."""
     if isinstance(content, str):
         return content, ()
@@ -167,7 +152,7 @@ def content_of(reading: PiReading, content: Any) -> tuple[str, tuple[Part, ...]]
             reading.wrong("content")
         return flatten(content) if content is not None else "", ()
     texts: list[str] = []
-    parts: list[Part] = []
+    parts: list[kinds.Part] = []
     for block in content:
         kind = block.get("type") if isinstance(block, dict) else None
         if kind == "image":
@@ -180,7 +165,7 @@ def content_of(reading: PiReading, content: Any) -> tuple[str, tuple[Part, ...]]
     return "\n".join(filter(None, texts)), tuple(parts)
 
 
-def _image(reading: PiReading, block: dict[str, Any]) -> Part:
+def _image(reading: PiReading, block: dict[str, Any]) -> kinds.Part:
     return reading.readable(base64_part("image", text(block.get("mimeType")), block.get("data")), "content.data")
 
 
@@ -195,7 +180,7 @@ def _user(reading: PiReading, message: dict[str, Any]) -> None:
                 path=text(attachment.get("fileName")),
             )
             parts = (*parts, part)
-    reading.give(UserMessage(said, "human", parts), "user")
+    reading.give(kinds.UserMessage(said, "human", parts), "user")
     reading.extra(message, _KNOWN["user"], "user")
 
 
@@ -213,27 +198,27 @@ def _assistant(reading: PiReading, message: dict[str, Any]) -> None:
         nth = f"/{number}" if number > 1 else ""
         if kind == "text":
             reading.give(
-                AssistantMessage(reading.text(block, "text"), model, stop_reason, response_id), "assistant", nth
+                kinds.AssistantMessage(reading.text(block, "text"), model, stop_reason, response_id), "assistant", nth
             )
             reading.extra(block, _KNOWN["text"], "text")
         elif kind == "thinking":
             thought = reading.text(block, "thinking")
             is_sealed = not thought and bool(block.get("thinkingSignature"))
-            reading.give(Thinking(thought, response_id, is_sealed), "assistant", f"/thinking{nth}")
+            reading.give(kinds.Thinking(thought, response_id, is_sealed), "assistant", f"/thinking{nth}")
             reading.extra(block, _KNOWN["thinking"], "thinking")
         elif kind == "toolCall":
             _call(reading, block, response_id, nth)
         elif kind == "image":
-            said = AssistantMessage("", model, stop_reason, response_id, (_image(reading, block),))
+            said = kinds.AssistantMessage("", model, stop_reason, response_id, (_image(reading, block),))
             reading.give(said, "assistant", f"/image{nth}")
         else:
             where = f"{reading.native_id}/block{nth}"
             reading.unknown(f"assistant/{kind}", without_opaque(block), native_id=where)
     error = reading.text(message, "errorMessage")
     if stop_reason == "aborted":
-        reading.give(Lifecycle("interrupted", text=error), suffix="/stop")
+        reading.give(kinds.Lifecycle("interrupted", text=error), suffix="/stop")
     elif stop_reason == "error" or error:
-        reading.give(Lifecycle("api_error", text=error), suffix="/stop")
+        reading.give(kinds.Lifecycle("api_error", text=error), suffix="/stop")
     usage = reading.mapping(message, "usage")
     if usage:
         _usage(reading, usage, model, message)
@@ -247,7 +232,7 @@ def _call(reading: PiReading, block: dict[str, Any], response_id: str, nth: str)
     if not arguments and text(block.get("partialJson")):
         arguments = block["partialJson"]
     expect(reading, call_id, name, edits_asked(name, arguments))
-    call = ToolCall(call_id, name, canonical_tool(name), arguments, response_id)
+    call = kinds.ToolCall(call_id, name, canonical_tool(name), arguments, response_id)
     reading.give(call, "assistant", f"/call:{call_id or nth}")
     reading.extra(block, _KNOWN["call"], "toolCall")
 
@@ -267,14 +252,14 @@ def _usage(reading: PiReading, usage: dict[str, Any], model: str, message: dict[
     reading.extra(usage, _KNOWN["usage"], "usage")
 
 
-def usage_of(reading: PiReading, usage: dict[str, Any], model: str, key: str) -> TokenUsage | None:
+def usage_of(reading: PiReading, usage: dict[str, Any], model: str, key: str) -> kinds.TokenUsage | None:
     """Return a usage of pi as a payload, or None where it counts nothing."""
     cost = reading.mapping(usage, "cost")
     counts = [reading.count(usage, name) for name in ("input", "output", "cacheRead", "cacheWrite")]
     total = reading.money(cost, "total")
     if not any(counts) and not total:
         return None
-    return TokenUsage(model, counts[0], counts[1], counts[2], counts[3], cost_usd=total, dedupe_key=key)
+    return kinds.TokenUsage(model, counts[0], counts[1], counts[2], counts[3], cost_usd=total, dedupe_key=key)
 
 
 def _response_key(reading: PiReading, model: str, message: dict[str, Any]) -> str:
@@ -298,7 +283,7 @@ def _result(reading: PiReading, message: dict[str, Any]) -> None:
     diff = text(details.get("diff")) if isinstance(details, dict) else ""
     structured = {k: v for k, v in details.items() if k != "diff" and v} if isinstance(details, dict) else details
     code = _EXIT_CODE.search(said[-_TAIL_CHARS:]) if canonical_tool(name) == "shell" else None
-    result = ToolResult(
+    result = kinds.ToolResult(
         call_id,
         name or (call.name if call else ""),
         ok,
@@ -318,14 +303,14 @@ def _bash(reading: PiReading, message: dict[str, Any]) -> None:
     """Emit a command that the person ran with `!`: what they typed, the call and its output."""
     command = reading.text(message, "command")
     call_id = f"bash:{reading.native_id}"
-    reading.give(UserMessage(f"!{command}", "command"), "user")
-    reading.give(ToolCall(call_id, "bash", "shell", {"command": command}), "user", "/call")
+    reading.give(kinds.UserMessage(f"!{command}", "command"), "user")
+    reading.give(kinds.ToolCall(call_id, "bash", "shell", {"command": command}), "user", "/call")
     code = reading.whole(message, "exitCode")
     is_cancelled = message.get("cancelled") is True
     names = ("truncated", "cancelled", "fullOutputPath", "excludeFromContext")
     facts = {k: message[k] for k in names if message.get(k)}
     ok = False if is_cancelled else None if code is None else code == 0
-    result = ToolResult(call_id, "bash", ok, code, reading.text(message, "output"), facts or None)
+    result = kinds.ToolResult(call_id, "bash", ok, code, reading.text(message, "output"), facts or None)
     reading.give(result, "tool", "/result")
     reading.extra(message, _KNOWN["bash"], "bashExecution")
 
@@ -333,7 +318,7 @@ def _bash(reading: PiReading, message: dict[str, Any]) -> None:
 def read_custom(reading: PiReading, message: dict[str, Any]) -> None:
     """Emit a message that an extension put into the context."""
     said, parts = content_of(reading, message.get("content"))
-    reading.give(UserMessage(said, "injected", parts), "user")
+    reading.give(kinds.UserMessage(said, "injected", parts), "user")
     details = message.get("details")
     if details:
         kind = f"custom/{text(message.get('customType'))}"
@@ -347,18 +332,18 @@ def _custom(reading: PiReading, message: dict[str, Any]) -> None:
 
 def _system(reading: PiReading, message: dict[str, Any]) -> None:
     said, _ = content_of(reading, message.get("content"))
-    reading.give(Instructions(said, text(message.get("role"))))
+    reading.give(kinds.Instructions(said, text(message.get("role"))))
     reading.extra(message, _KNOWN["user"], "system")
 
 
 def _compaction_summary(reading: PiReading, message: dict[str, Any]) -> None:
-    reading.give(Compaction("", reading.text(message, "summary"), reading.whole(message, "tokensBefore")))
+    reading.give(kinds.Compaction("", reading.text(message, "summary"), reading.whole(message, "tokensBefore")))
     reading.extra(message, _KNOWN["summary"], "compactionSummary")
 
 
 def _branch_summary(reading: PiReading, message: dict[str, Any]) -> None:
     detail = {"from": message["fromId"]} if text(message.get("fromId")) else None
-    reading.give(Lifecycle("branch_summary", text=reading.text(message, "summary"), detail=detail))
+    reading.give(kinds.Lifecycle("branch_summary", text=reading.text(message, "summary"), detail=detail))
     reading.extra(message, _KNOWN["summary"], "branchSummary")
 
 

@@ -1,7 +1,5 @@
 """Reads decoded JSON tolerantly: types, times, file addresses."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -11,6 +9,7 @@ from urllib.parse import unquote
 
 import msgspec
 
+from recollect.model.payloads import Json as Json  # noqa: PLC0414 - given on to parsers, which need it with the rest
 from recollect.model.time import parse_any
 
 # Tolerant typed access to decoded JSON: a wrong type reads as empty, never as an error.
@@ -45,6 +44,16 @@ def head_objects(head: bytes, most: int) -> Iterator[dict[str, Any]]:
             yield value
 
 
+HEAD_SESSION = re.compile(rb'"sessionId" ?: ?"([^"\\]{1,200})"')
+"""Where the beginning of a file, which may be cut, names the session."""
+
+
+def group_in(pattern: re.Pattern[bytes], head: bytes) -> str:
+    """Return the first group of a pattern in the beginning of a file, "" where it is not found."""
+    found = pattern.search(head)
+    return found[1].decode("utf-8", "replace") if found else ""
+
+
 def text(value: object) -> str:
     """Return `value` if it is text, else ""."""
     return value if isinstance(value, str) else ""
@@ -69,7 +78,17 @@ def whole(value: object) -> int | None:
     if type(value) is int:
         return value if _MIN_INT64 <= value <= _MAX_INT64 else None
     if isinstance(value, str):
-        return _whole_of_text(value)
+        stripped = value.strip()
+        if not stripped or len(stripped) > _MAX_DIGITS or not stripped.isascii() or "_" in stripped:
+            return None
+        try:
+            number = int(stripped)
+        except ValueError:
+            try:
+                return _whole_of_float(float(stripped))
+            except ValueError:
+                return None
+        return number if _MIN_INT64 <= number <= _MAX_INT64 else None
     if isinstance(value, float):
         return _whole_of_float(value)
     return None
@@ -84,20 +103,6 @@ def number(value: object) -> float | None:
     except OverflowError:
         return None
     return converted if isfinite(converted) else None
-
-
-def _whole_of_text(value: str) -> int | None:
-    stripped = value.strip()
-    if not stripped or len(stripped) > _MAX_DIGITS or not stripped.isascii() or "_" in stripped:
-        return None
-    try:
-        number = int(stripped)
-    except ValueError:
-        try:
-            return _whole_of_float(float(stripped))
-        except ValueError:
-            return None
-    return number if _MIN_INT64 <= number <= _MAX_INT64 else None
 
 
 def _whole_of_float(value: float) -> int | None:

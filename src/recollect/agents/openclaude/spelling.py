@@ -1,7 +1,5 @@
 """Where OpenClaude's spelling differs from Claude Code, whose parser reads its transcripts."""
 
-from __future__ import annotations
-
 import msgspec
 
 from recollect.agents.kit.values import mapping

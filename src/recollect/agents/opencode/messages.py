@@ -1,11 +1,9 @@
 """Parses message rows: role, model and how the message ended. The parts that follow hold the content."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
-from recollect.agents.facts import known_fields
+from recollect.agents.facts import known_by_type, known_fields
 from recollect.agents.kit.names import MAX_PATH_CHARS, short
 from recollect.agents.kit.values import items, mapping, text, word_set
 from recollect.agents.opencode.tools import (
@@ -19,15 +17,7 @@ from recollect.agents.opencode.tools import (
     said_marks,
     usage_of,
 )
-from recollect.model.payloads import (
-    AssistantMessage,
-    Compaction,
-    FileEdit,
-    Instructions,
-    Lifecycle,
-    Thinking,
-    UserMessage,
-)
+from recollect.model import payloads as kinds
 from recollect.model.text import flatten
 
 # The oldest files: messages that hold their parts, written in the present form so that one reader serves both.
@@ -98,21 +88,7 @@ def _call_of(part: dict[str, Any], calls: dict[str, Any]) -> dict[str, Any]:
 
 _FIELDS = known_fields("opencode")
 _BASE = frozenset(("id", "messageID", "sessionID", "type", "time"))
-_KNOWN = {
-    "text": _BASE | {"text", "synthetic", "ignored", "metadata"},
-    "reasoning": _BASE | {"text", "metadata"},
-    "file": _BASE | {"mime", "filename", "url", "source", "path"},
-    "tool": _BASE | {"callID", "tool", "state", "metadata"},
-    "step-start": _BASE | {"snapshot"},
-    "step-finish": _BASE | {"reason", "snapshot", "cost", "tokens"},
-    "snapshot": _BASE | {"snapshot"},
-    "patch": _BASE | {"hash", "files"},
-    "agent": _BASE | {"name", "source"},
-    "retry": _BASE | {"attempt", "error"},
-    "compaction": _BASE | {"auto", "overflow", "tail_start_id"},
-    "subtask": _BASE | {"prompt", "description", "agent", "model", "command"},
-    "source-url": _BASE | {"sourceId", "url", "title", "providerMetadata"},
-}
+_KNOWN = {kind: _BASE | fields for kind, fields in known_by_type("opencode", "part").items()}
 _PROVIDERS = frozenset(("openai", "anthropic", "google", "openrouter", "bedrock", "vertex", "azure", "copilot", "xai"))
 
 
@@ -186,13 +162,11 @@ def _read_text(reading: Reading, data: dict[str, Any], name: str) -> None:
     elif reading.now("is_summary"):
         trigger, continues_at = reading.now("compacting")
         reading.set(compacting=("", ""))
-        reading.add(Compaction(trigger, said, continues_at=continues_at), "assistant")
+        reading.add(kinds.Compaction(trigger, said, continues_at=continues_at), "assistant")
     elif data.get("synthetic") is True:
-        reading.add(Lifecycle("synthetic", said))
+        reading.add(kinds.Lifecycle("synthetic", said))
     else:
-        reading.add(
-            AssistantMessage(said, reading.now("model"), reading.now("finish"), reading.now("message")), "assistant"
-        )
+        reading.add(kinds.AssistantMessage(said, reading.now("model"), reading.now("finish"), reading.now("message")))
     read_metadata(reading, data, name)
 
 
@@ -202,13 +176,12 @@ def _read_prompt(reading: Reading, data: dict[str, Any], said: str, name: str) -
     Text that never goes to the model (`ignored`) is a notice that a plugin put there.
     """
     if data.get("synthetic") is True or data.get("ignored") is True:
-        if said:
-            reading.add(UserMessage(said, "injected"), "user")
+        reading.say(kinds.UserMessage(said, "injected"))
     elif not said:
         reading.set(was_blank=True)
     else:
         is_first = not reading.now("has_spoken")
-        reading.add(UserMessage(said), "user", native_id=reading.now("message") if is_first else name)
+        reading.add(kinds.UserMessage(said), native_id=reading.now("message") if is_first else name)
         reading.set(has_spoken=True)
 
 
@@ -216,7 +189,7 @@ def _read_reasoning(reading: Reading, data: dict[str, Any], name: str) -> None:
     thought = reading.text(data, "text")
     if thought or data.get("metadata"):
         is_encrypted = not thought
-        reading.add(Thinking(thought, reading.now("message"), is_encrypted), "assistant")
+        reading.add(kinds.Thinking(thought, reading.now("message"), is_encrypted))
     read_metadata(reading, data, name)
 
 
@@ -224,16 +197,12 @@ def _read_file(reading: Reading, data: dict[str, Any], name: str) -> None:
     """Files of a prompt stand beside its text and start no turn of their own, unless there is no text."""
     part = file_part(reading, data)
     if reading.now("speaker") != "user":
-        reading.add(AssistantMessage("", reading.now("model"), "", reading.now("message"), (part,)), "assistant")
+        reading.add(kinds.AssistantMessage("", reading.now("model"), "", reading.now("message"), (part,)))
     elif reading.now("was_blank") and not reading.now("has_spoken"):
-        reading.add(UserMessage(parts=(part,)), "user", native_id=reading.now("message"))
+        reading.add(kinds.UserMessage(parts=(part,)), native_id=reading.now("message"))
         reading.set(has_spoken=True)
     else:
-        reading.add(UserMessage(origin="injected", parts=(part,)), "user")
-
-
-def _read_step_start(reading: Reading, data: dict[str, Any], name: str) -> None:
-    _see_snapshot(reading, data, name)
+        reading.add(kinds.UserMessage(origin="injected", parts=(part,)))
 
 
 def _read_step_finish(reading: Reading, data: dict[str, Any], name: str) -> None:
@@ -251,10 +220,10 @@ def _see_snapshot(reading: Reading, data: dict[str, Any], name: str) -> None:
     if snapshot is None or snapshot == "":
         return
     if not isinstance(snapshot, str):
-        reading.add(Lifecycle("checkpoint", detail={"snapshot": snapshot}), native_id=f"{name}/snapshot")
+        reading.add(kinds.Lifecycle("checkpoint", detail={"snapshot": snapshot}), native_id=f"{name}/snapshot")
     elif short(snapshot) != reading.now("snapshot"):
         reading.set(snapshot=short(snapshot))
-        reading.add(Lifecycle("checkpoint", detail={"snapshot": snapshot}), native_id=f"{name}/snapshot")
+        reading.add(kinds.Lifecycle("checkpoint", detail={"snapshot": snapshot}), native_id=f"{name}/snapshot")
 
 
 def _read_patch(reading: Reading, data: dict[str, Any], name: str) -> None:
@@ -264,15 +233,15 @@ def _read_patch(reading: Reading, data: dict[str, Any], name: str) -> None:
         if not isinstance(path, str):
             reading.wrong("files")
         elif not any(path == known or path.endswith("/" + known) for known in edited):
-            reading.add(FileEdit(path), "tool", native_id=f"{name}/{path}")
-    reading.add(Lifecycle("checkpoint", detail={k: data.get(k) for k in ("hash", "files")}))
+            reading.add(kinds.FileEdit(path), native_id=f"{name}/{path}")
+    reading.add(kinds.Lifecycle("checkpoint", detail={k: data.get(k) for k in ("hash", "files")}))
 
 
 def _read_retry(reading: Reading, data: dict[str, Any], name: str) -> None:
     error = mapping(data.get("error"))
     said = text(mapping(error.get("data")).get("message")) or text(error.get("message"))
     detail = {k: data.get(k) for k in ("attempt", "error")}
-    reading.add(Lifecycle("retry", said, detail))
+    reading.add(kinds.Lifecycle("retry", said, detail))
 
 
 def _read_compaction(reading: Reading, data: dict[str, Any], name: str) -> None:
@@ -284,12 +253,12 @@ def _read_compaction(reading: Reading, data: dict[str, Any], name: str) -> None:
     continues_at = reading.text(data, "tail_start_id")
     reading.set(compacting=(trigger, short(continues_at)))
     detail = {"continues_at": continues_at} if continues_at else None
-    reading.add(Lifecycle("compacting", trigger, detail))
+    reading.add(kinds.Lifecycle("compacting", trigger, detail))
 
 
 def _read_subtask(reading: Reading, data: dict[str, Any], name: str) -> None:
     detail = {k: data[k] for k in ("prompt", "agent", "model", "command") if data.get(k)}
-    reading.add(Lifecycle("task", reading.text(data, "description"), detail))
+    reading.add(kinds.Lifecycle("task", reading.text(data, "description"), detail))
 
 
 def _keep(reading: Reading, data: dict[str, Any], name: str) -> None:
@@ -302,7 +271,7 @@ _READERS: dict[str, Callable[[Reading, dict[str, Any], str], None]] = {
     "reasoning": _read_reasoning,
     "file": _read_file,
     "tool": read_tool,
-    "step-start": _read_step_start,
+    "step-start": _see_snapshot,
     "step-finish": _read_step_finish,
     "snapshot": _keep,
     "patch": _read_patch,
@@ -343,15 +312,13 @@ def read_message(reading: Reading) -> None:
     speaker = reading.text(data, "role")
     if speaker == "user":
         system = reading.text(data, "system")
-        if system:
-            reading.add(Instructions(system, source="system"), native_id=f"{name}/system")
+        reading.say(kinds.Instructions(system, source="system"), native_id=f"{name}/system")
         _see_agent(reading, data, name)
         summary = data.get("summary")
         if isinstance(summary, dict):
             _read_summary(reading, summary, name)
         options = {key: data[key] for key in ("tools", "format", "fallbackModels") if data.get(key)}
-        if options:
-            reading.add(Lifecycle("prompt_options", detail=options), native_id=f"{name}/options")
+        reading.note("prompt_options", detail=options, native_id=f"{name}/options")
     elif speaker == "assistant":
         _read_assistant(reading, data, name)
     else:
@@ -415,7 +382,7 @@ def _read_summary(reading: Reading, summary: dict[str, Any], name: str) -> None:
     said = title if body in ("", title) else f"{title}\n{body}".strip()
     if said or changes:
         detail = {"changes": changes} if changes else None
-        reading.add(Lifecycle("turn_summary", said, detail), native_id=f"{name}/summary")
+        reading.add(kinds.Lifecycle("turn_summary", said, detail), native_id=f"{name}/summary")
     reading.extra(summary, _FIELDS["summary"], "message.summary", native_id=name)
 
 
@@ -424,7 +391,7 @@ def _see_agent(reading: Reading, data: dict[str, Any], name: str) -> None:
     agent = short(reading.text(data, "agent"))
     if agent and agent != reading.now("agent"):
         if reading.now("agent"):
-            reading.add(Lifecycle("mode", agent), native_id=f"{name}/mode")
+            reading.add(kinds.Lifecycle("mode", agent), native_id=f"{name}/mode")
         reading.set(agent=agent)
 
 
@@ -433,7 +400,7 @@ def _read_assistant(reading: Reading, data: dict[str, Any], name: str) -> None:
     model: str = reading.now("model")
     if model and model != reading.now("last_model"):
         if reading.now("last_model"):
-            reading.add(Lifecycle("model", model=model), native_id=f"{name}/model")
+            reading.add(kinds.Lifecycle("model", model=model), native_id=f"{name}/model")
         reading.set(last_model=model)
     # Emit the folder the model works in, when it is another than before.
     path = data.get("path")
@@ -442,13 +409,13 @@ def _read_assistant(reading: Reading, data: dict[str, Any], name: str) -> None:
     if cwd and short(cwd, MAX_PATH_CHARS) != reading.now("cwd"):
         root = text(place.get("root"))
         detail = {"root": root} if root not in ("", "/", cwd) else None
-        reading.add(Lifecycle("cwd", detail=detail, cwd=cwd), native_id=f"{name}/cwd")
+        reading.add(kinds.Lifecycle("cwd", detail=detail, cwd=cwd), native_id=f"{name}/cwd")
         reading.set(cwd=short(cwd, MAX_PATH_CHARS))
     reading.extra(place, frozenset(("cwd", "root")), "message.path", native_id=name)
     system = data.get("system")
     if system:
         prompts = system if isinstance(system, str) else "\n".join(filter(None, map(text, items(system))))
-        reading.add(Instructions(prompts, source="system"), native_id=f"{name}/system")
+        reading.add(kinds.Instructions(prompts, source="system"), native_id=f"{name}/system")
     if isinstance(data.get("summary"), dict):
         _read_summary(reading, data["summary"], name)
     if data.get("structured") is not None:
@@ -473,6 +440,7 @@ def read_error(reading: Reading, error: Any, name: str, ended: Any = None) -> No
     if ended is not None:
         reading.date(ended, "time.completed")
     reading.add(
-        Lifecycle("interrupted" if is_abort else "api_error", said or flatten(error), detail), native_id=f"{name}/error"
+        kinds.Lifecycle("interrupted" if is_abort else "api_error", said or flatten(error), detail),
+        native_id=f"{name}/error",
     )
     reading.ts, reading.ts_quality, reading.last_ts = before

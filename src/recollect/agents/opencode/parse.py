@@ -3,13 +3,11 @@
 Messages and parts are read by `messages` and `tools`; traps are in README.md beside this.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from typing import Any
 
-from recollect.agents.facts import facts_of, known_fields
+from recollect.agents.facts import facts_of, known_by_type, known_fields
 from recollect.agents.kit.adapter import KitAdapter, read_row
 from recollect.agents.kit.names import short
 from recollect.agents.kit.values import items, mapping, text, word_set
@@ -29,21 +27,7 @@ from recollect.agents.opencode.tools import (
     said_marks,
     usage_of,
 )
-from recollect.model.payloads import (
-    AssistantMessage,
-    Compaction,
-    FileEdit,
-    Instructions,
-    Lifecycle,
-    Part,
-    Rewind,
-    SessionEnd,
-    SessionStart,
-    Thinking,
-    TokenUsage,
-    ToolResult,
-    UserMessage,
-)
+from recollect.model import payloads as kinds
 from recollect.model.text import flatten
 
 TRANSCRIPT = "transcript"
@@ -59,23 +43,7 @@ TREE = "tree"
 _FIELDS = known_fields("opencode")
 _BASE = frozenset(("id", "sessionID", "type", "metadata", "time"))
 _NATIVE = frozenset(("native", "providerState", "state"))
-_KNOWN = {
-    "user": _BASE | {"text", "files", "agents", "skills", "references", "source"},
-    "synthetic": _BASE | {"text", "description"},
-    "system": _BASE | {"text", "description"},
-    "skill": _BASE | {"skill", "name", "text"},
-    "shell": _BASE | {"shellID", "callID", "command", "status", "exit", "output", "error"},
-    "assistant": _BASE
-    | {"agent", "model", "content", "snapshot", "finish", "rawFinish", "cost", "tokens", "error", "retry"}
-    | {"native", "providerState"},
-    "compaction": _BASE
-    | {"status", "reason", "summary", "recent", "model", "cost", "tokens", "error", "auto", "overflow"}
-    | {"native", "providerState", "providerContext", "include"},
-    "agent-switched": _BASE | {"agent", "previous"},
-    "model-switched": _BASE | {"model", "previous"},
-    "location-switched": _BASE | {"location", "projectID", "subpath", "previous"},
-    "idle": _BASE | {"outcome"},
-}
+_KNOWN = {kind: _BASE | fields for kind, fields in known_by_type("opencode", "projected").items()}
 _TEXT = frozenset(("type", "id", "text", "ignored", "synthetic", "metadata")) | _NATIVE
 _REASONING = frozenset(("type", "id", "reasoningID", "text", "time", "providerMetadata")) | _NATIVE
 _CONVERSATION = frozenset(("user", "synthetic", "assistant", "shell", "compaction"))
@@ -135,29 +103,21 @@ def _is_repeat(reading: Reading, kind: str, data: dict[str, Any], name: str, cre
 
 def _read_user(reading: Reading, data: dict[str, Any], name: str) -> None:
     files = tuple(file_part(reading, f) for f in reading.items(data, "files") if isinstance(f, dict))
-    reading.add(UserMessage(reading.text(data, "text"), parts=files), "user")
+    reading.add(kinds.UserMessage(reading.text(data, "text"), parts=files))
     named = {k: data[k] for k in ("agents", "skills", "references") if data.get(k)}
     if named:
         reading.kept("mentions", named, native_id=f"{name}/mentions")
 
 
-def _read_synthetic(reading: Reading, data: dict[str, Any], name: str) -> None:
-    reading.add(UserMessage(reading.text(data, "text"), "injected"), "user")
-
-
-def _read_system(reading: Reading, data: dict[str, Any], name: str) -> None:
-    reading.add(Instructions(reading.text(data, "text"), source=reading.text(data, "description") or "context"))
-
-
 def _read_skill(reading: Reading, data: dict[str, Any], name: str) -> None:
     skill = reading.text(data, "name") or reading.text(data, "skill")
-    reading.add(Instructions(reading.text(data, "text"), source=f"skill {skill}"))
+    reading.add(kinds.Instructions(reading.text(data, "text"), source=f"skill {skill}"))
 
 
 def _read_shell(reading: Reading, data: dict[str, Any], name: str) -> None:
     """A command that the person ran, and what it printed."""
     call_id = text(data.get("shellID")) or text(data.get("callID")) or name
-    reading.add(UserMessage(f"!{reading.text(data, 'command')}", "command"), "user")
+    reading.add(kinds.UserMessage(f"!{reading.text(data, 'command')}", "command"))
     status = reading.text(data, "status")
     if status == "running" or (not status and reading.mapping(data, "time").get("completed") is None):
         return
@@ -169,14 +129,13 @@ def _read_shell(reading: Reading, data: dict[str, Any], name: str) -> None:
     output = data.get("output")
     said = text(mapping(output).get("output")) or text(mapping(output).get("text"))
     reading.add(
-        ToolResult(
+        kinds.ToolResult(
             call_id,
             "shell",
             not has_failed if status or exit_code is not None else None,
             exit_code,
             output if isinstance(output, str) else said or flatten(output),
         ),
-        "tool",
         native_id=f"result:{call_id}",
     )
     if data.get("error"):
@@ -210,12 +169,12 @@ def _read_block(reading: Reading, block: Any, name: str, spoken: tuple[str, str]
     message = reading.now("message")
     if kind == "text":
         if reading.text(block, "text"):
-            reading.add(AssistantMessage(block["text"], model, finish, message), "assistant", native_id=name)
+            reading.add(kinds.AssistantMessage(block["text"], model, finish, message), native_id=name)
         reading.extra(block, _TEXT, "content.text", native_id=name)
     elif kind == "reasoning":
         thought = reading.text(block, "text")
         if thought or any(block.get(key) for key in _NATIVE):
-            reading.add(Thinking(thought, message, not thought), "assistant", native_id=name)
+            reading.add(kinds.Thinking(thought, message, not thought), native_id=name)
         reading.extra(block, _REASONING, "content.reasoning", native_id=name)
     elif kind == "tool":
         _read_tool(reading, block, name)
@@ -248,10 +207,10 @@ def _read_tool(reading: Reading, block: dict[str, Any], name: str) -> None:
     reading.extra(state, _FIELDS["state"], "content.tool.state", native_id=name)
 
 
-def _content_of(reading: Reading, state: dict[str, Any]) -> tuple[str, tuple[Part, ...]]:
+def _content_of(reading: Reading, state: dict[str, Any]) -> tuple[str, tuple[kinds.Part, ...]]:
     """Return what a tool gave back: its texts, and its files."""
     said: list[str] = []
-    files: list[Part] = []
+    files: list[kinds.Part] = []
     for item in (*reading.items(state, "content"), *reading.items(state, "attachments")):
         if not isinstance(item, dict):
             said.append(flatten(item))
@@ -271,8 +230,8 @@ def _read_snapshot(reading: Reading, snapshot: Any, name: str) -> None:
     edited = reading.now("edited")
     for path in items(snapshot.get("files")):
         if isinstance(path, str) and not any(k == path or k.endswith("/" + path) for k in edited):
-            reading.add(FileEdit(path), "tool", native_id=f"{name}/{path}")
-    reading.add(Lifecycle("checkpoint", detail=snapshot), native_id=f"{name}/snapshot")
+            reading.add(kinds.FileEdit(path), native_id=f"{name}/{path}")
+    reading.add(kinds.Lifecycle("checkpoint", detail=snapshot), native_id=f"{name}/snapshot")
 
 
 def _read_compaction(reading: Reading, data: dict[str, Any], name: str) -> None:
@@ -282,35 +241,31 @@ def _read_compaction(reading: Reading, data: dict[str, Any], name: str) -> None:
     if not trigger and isinstance(data.get("auto"), bool):
         trigger = "auto" if data["auto"] else "manual"
     if status == "failed":
-        reading.add(Lifecycle("compaction_failed", flatten(data.get("error")), {"reason": trigger}))
+        reading.add(kinds.Lifecycle("compaction_failed", flatten(data.get("error")), {"reason": trigger}))
     else:
-        reading.add(Compaction(trigger, reading.text(data, "summary")))
+        reading.add(kinds.Compaction(trigger, reading.text(data, "summary")))
     model = _model_name(data.get("model"))
     usage = usage_of(reading, data, model, reading.now("created"), name)
     if usage is not None:
         reading.add(usage, "assistant", native_id=f"{name}/usage")
 
 
-def _read_agent(reading: Reading, data: dict[str, Any], name: str) -> None:
-    reading.add(Lifecycle("mode", reading.text(data, "agent")))
-
-
 def _read_model(reading: Reading, data: dict[str, Any], name: str) -> None:
     model = data.get("model")
     variant = text(mapping(model).get("variant"))
-    reading.add(Lifecycle("model", detail={"variant": variant} if variant else None, model=_model_name(model)))
+    reading.add(kinds.Lifecycle("model", detail={"variant": variant} if variant else None, model=_model_name(model)))
 
 
 def _read_location(reading: Reading, data: dict[str, Any], name: str) -> None:
     location = data.get("location")
     place = location if isinstance(location, str) else text(mapping(location).get("directory"))
-    reading.add(Lifecycle("cwd", detail={k: data[k] for k in ("projectID", "subpath") if data.get(k)}, cwd=place))
+    reading.add(kinds.Lifecycle("cwd", detail={k: data[k] for k in ("projectID", "subpath") if data.get(k)}, cwd=place))
 
 
 def _read_idle(reading: Reading, data: dict[str, Any], name: str) -> None:
     outcome = reading.text(data, "outcome")
     reading.odd_value("session_message.idle.outcome", outcome, _OUTCOMES)
-    reading.add(Lifecycle("turn_aborted" if outcome == "interrupted" else "turn_ended", outcome))
+    reading.add(kinds.Lifecycle("turn_aborted" if outcome == "interrupted" else "turn_ended", outcome))
 
 
 def _model_name(model: Any) -> str:
@@ -319,13 +274,15 @@ def _model_name(model: Any) -> str:
 
 _READERS: dict[str, Callable[[Reading, dict[str, Any], str], None]] = {
     "user": _read_user,
-    "synthetic": _read_synthetic,
-    "system": _read_system,
+    "synthetic": lambda reading, data, _: reading.add(kinds.UserMessage(reading.text(data, "text"), "injected")),
+    "system": lambda reading, data, _: reading.add(
+        kinds.Instructions(reading.text(data, "text"), source=reading.text(data, "description") or "context")
+    ),
     "skill": _read_skill,
     "shell": _read_shell,
     "assistant": _read_assistant,
     "compaction": _read_compaction,
-    "agent-switched": _read_agent,
+    "agent-switched": lambda reading, data, _: reading.add(kinds.Lifecycle("mode", reading.text(data, "agent"))),
     "model-switched": _read_model,
     "location-switched": _read_location,
     "idle": _read_idle,
@@ -361,7 +318,7 @@ def read_session(reading: Reading) -> None:
     agent = reading.text(row, "agent")
     model = row.get("model")
     reading.add(
-        SessionStart(
+        kinds.SessionStart(
             cwd=reading.text(row, "directory"),
             model=model if isinstance(model, str) else text(mapping(model).get("id")),
             tool_version=reading.text(row, "version"),
@@ -373,24 +330,22 @@ def read_session(reading: Reading) -> None:
     )
     title = reading.text(row, "title")
     if title.startswith(_PLACEHOLDERS):
-        reading.add(Lifecycle("title", title), native_id="title")
+        reading.add(kinds.Lifecycle("title", title), native_id="title")
     elif title:
-        reading.add(Lifecycle("title", title=title), native_id="title")
+        reading.add(kinds.Lifecycle("title", title=title), native_id="title")
     facts = {key: row[key] for key in _FACTS if row.get(key) not in (None, "", {}, [])}
-    if facts:
-        reading.add(Lifecycle("session_facts", detail=facts), native_id="facts")
-    if reading.text(row, "share_url"):
-        reading.add(Lifecycle("share", reading.text(row, "share_url")), native_id="share")
+    reading.note("session_facts", detail=facts, native_id="facts")
+    reading.note("share", reading.text(row, "share_url"), native_id="share")
     reading.date(row.get("time_updated"), "time_updated")
     _give_totals(reading, row)
     if row.get("revert"):
         _give_revert(reading, row["revert"])
     if row.get("time_compacting"):
         reading.date(row["time_compacting"], "time_compacting")
-        reading.add(Lifecycle("compacting"), native_id="compacting")
+        reading.add(kinds.Lifecycle("compacting"), native_id="compacting")
     if row.get("time_archived"):
         reading.date(row["time_archived"], "time_archived")
-        reading.add(SessionEnd("archived"), native_id="archived")
+        reading.add(kinds.SessionEnd("archived"), native_id="archived")
     if reading.state.role == TREE:
         # The messages of a tree come after its session: what has no time of its own is not newer than they are.
         reading.ts, reading.ts_quality, reading.last_ts = began, quality, began
@@ -424,11 +379,9 @@ def _columns_of(value: dict[str, Any]) -> dict[str, Any]:
 
 def _give_totals(reading: Reading, row: dict[str, Any]) -> None:
     """Emit the session's counters. They repeat what the messages say, so they are never added up."""
-    counts = {key: n for key in _COUNTS if (n := reading.whole(row, key))}
-    if counts:
-        reading.add(Lifecycle("changes", detail=counts), native_id="changes")
+    reading.note("changes", detail={key: n for key in _COUNTS if (n := reading.whole(row, key))}, native_id="changes")
     thought = reading.count(row, "tokens_reasoning")
-    usage = TokenUsage(
+    usage = kinds.TokenUsage(
         input_tokens=reading.count(row, "tokens_input"),
         output_tokens=reading.count(row, "tokens_output") + thought,
         cache_read_tokens=reading.count(row, "tokens_cache_read"),
@@ -451,7 +404,7 @@ def read_undo(reading: Reading) -> None:
     revert = reading.value.get("revert")
     first = text(mapping(revert).get("partID")) or text(mapping(revert).get("messageID"))
     if first:
-        reading.add(Rewind(before_of(reading, first)), native_id=f"undo:{first}")
+        reading.add(kinds.Rewind(before_of(reading, first)), native_id=f"undo:{first}")
 
 
 def _give_revert(reading: Reading, revert: Any) -> None:
@@ -463,10 +416,9 @@ def _give_revert(reading: Reading, revert: Any) -> None:
     message, part = reading.text(revert, "messageID"), reading.text(revert, "partID")
     name = f"revert:{part or message}"
     if reading.state.role == TREE:
-        reading.add(Rewind(), native_id=name)  # the messages of a tree come behind its session: not known yet
+        reading.add(kinds.Rewind(), native_id=name)  # the messages of a tree come behind its session: not known yet
     detail = {k: revert[k] for k in ("snapshot", "diff", "files", "planContent") if revert.get(k)}
-    if detail:
-        reading.add(Lifecycle("checkpoint", detail=detail), native_id=f"{name}/checkpoint")
+    reading.note("checkpoint", detail=detail, native_id=f"{name}/checkpoint")
     reading.extra(revert, _FIELDS["revert"], "session.revert", native_id=name)
 
 
@@ -478,7 +430,7 @@ def read_todo(reading: Reading) -> None:
     stamp = row.get("time_updated")
     reading.date(row.get("time_created") if stamp is None else stamp, "time_updated")
     detail = {k: row[k] for k in ("status", "priority", "position") if row.get(k) is not None}
-    reading.add(Lifecycle("todo", reading.text(row, "content"), detail), native_id=name)
+    reading.add(kinds.Lifecycle("todo", reading.text(row, "content"), detail), native_id=name)
     reading.extra(row, _FIELDS["todo"], "todo", native_id=name)
 
 
@@ -494,13 +446,10 @@ _SESSIONS = ("session", "session_v2")
 
 
 class OpencodeAdapter(KitAdapter[OpencodeState]):
-    """The adapter of opencode, Kilo and MiMo Code."""
-
     facts = facts_of("opencode")
     state_type = OpencodeState
 
     def read(self, reading: Reading) -> None:
-        """Emit the events of one row, by the table it is of."""
         if reading.state.role != TRANSCRIPT:
             read_row(reading, _TABLES)
         elif reading.at in _SESSIONS:

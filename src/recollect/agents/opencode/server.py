@@ -1,7 +1,5 @@
 """Writes our MCP server entry for opencode 1 and 2. opencode 2 reads both forms."""
 
-from __future__ import annotations
-
 from recollect.agents.install.contract import InstallContext
 from recollect.agents.install.values import Edit, SetKey
 from recollect.model.own import SERVER

@@ -4,8 +4,6 @@ A command that failed is still `completed`: its exit code is in the metadata. A 
 one of the tool `invalid`, which succeeds. What the metadata repeat of the output, the call or an edit is left out.
 """
 
-from __future__ import annotations
-
 import hashlib
 from typing import Any, Literal, NamedTuple, TypeAlias
 from urllib.parse import unquote_to_bytes
@@ -76,7 +74,6 @@ def note(reading: Reading, field: str, *marks: bytes) -> None:
 
 
 def has_mark(known: bytes, mark: bytes) -> bool:
-    """Say whether a mark is remembered."""
     at = known.find(mark)
     while at >= 0 and at % _MARK_BYTES:
         at = known.find(mark, at + 1)
@@ -250,7 +247,6 @@ def give_call(reading: Reading, call: Call) -> None:
     message = reading.now("message")
     reading.add(
         ToolCall(call.call_id, call.name, canonical_tool(wanted), call.arguments, message),
-        "assistant",
         native_id=f"call:{call.call_id}",
     )
     child = next((v for k in _CHILD if isinstance(v := call.facts.get(k), str) and v), "")
@@ -265,7 +261,7 @@ def give_call(reading: Reading, call: Call) -> None:
     if call.end is not None:
         reading.date(call.end, "time.end")
     result = _result_of(call)
-    reading.add(result, "tool", native_id=f"result:{call.call_id}")
+    reading.add(result, native_id=f"result:{call.call_id}")
     if result.ok:
         edits: dict[str, FileEdit] = {}
         if call.name in _EDITORS:
@@ -273,7 +269,7 @@ def give_call(reading: Reading, call: Call) -> None:
                 known = edits.get(edit.path)
                 edits[edit.path] = edit if known is None else _joined(known, edit)
         for path, edit in edits.items():
-            reading.add(edit, "tool", native_id=f"edit:{call.call_id}:{path}")
+            reading.add(edit, native_id=f"edit:{call.call_id}:{path}")
             # Remember that a tool of this message changed a file, so that the step's patch doesn't name it again.
             reading.set(edited=(*reading.now("edited"), short(path, MAX_PATH_CHARS))[-_MAX_EDITS:])
     if call.pruned:

@@ -3,32 +3,17 @@
 Evidence: format notes: OpenHands, "Event"; openhands/sdk/event.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
 from recollect.agents.facts import known_fields
 from recollect.agents.kit.adapter import Reading
+from recollect.agents.kit.calls import canonical_editor
 from recollect.agents.kit.content import arguments_of, base64_part, without_opaque
 from recollect.agents.kit.names import NamingState
 from recollect.agents.kit.values import items, mapping, text, whole
-from recollect.model.payloads import (
-    AssistantMessage,
-    Compaction,
-    FileEdit,
-    Instructions,
-    Lifecycle,
-    Origin,
-    Part,
-    SessionEnd,
-    Thinking,
-    ToolCall,
-    ToolResult,
-    UserMessage,
-)
+from recollect.model import payloads as kinds
 from recollect.model.text import flatten
-from recollect.model.tools import canonical_tool
 
 
 class OpenHandsState(NamingState, frozen=True, gc=False, omit_defaults=True):
@@ -53,12 +38,12 @@ _EDITS = frozenset(("create", "str_replace", "insert", "undo_edit", "write", "ed
 _SAID = frozenset(("kind", "content", "output", "old_content", "new_content", "is_error", "exit_code", "error"))
 
 
-def content_of(reading: OpenHandsReading, content: Any) -> tuple[str, tuple[Part, ...]]:
+def content_of(reading: OpenHandsReading, content: Any) -> tuple[str, tuple[kinds.Part, ...]]:
     """Return text and images of a content: text, one block, or a list of blocks."""
     if isinstance(content, str):
         return content, ()
     texts: list[str] = []
-    parts: list[Part] = []
+    parts: list[kinds.Part] = []
     for block in content if isinstance(content, list) else [content] if content is not None else []:
         if not isinstance(block, dict):
             texts.append(flatten(block))
@@ -72,10 +57,10 @@ def content_of(reading: OpenHandsReading, content: Any) -> tuple[str, tuple[Part
     return "\n".join(filter(None, texts)), tuple(parts)
 
 
-def _image(reading: OpenHandsReading, written: Any) -> Part:
+def _image(reading: OpenHandsReading, written: Any) -> kinds.Part:
     url = text(written) or text(mapping(written).get("url"))
     if not url.startswith("data:"):
-        return Part(type="image", url=url)
+        return kinds.Part(type="image", url=url)
     head, _, data = url.partition(",")
     media_type = head[len("data:") : _DATA_URL_CHARS].partition(";")[0]
     return reading.readable(base64_part("image", media_type, data), "image_urls")
@@ -93,16 +78,9 @@ def thoughts_of(holder: dict[str, Any]) -> tuple[str, bool]:
     return thought, not thought and bool(blocks or item)
 
 
-def canonical_of(name: str, arguments: Any) -> str:
-    """Return the canonical name of a tool; the file editor reads too."""
-    found = canonical_tool(name)
-    is_view = isinstance(arguments, dict) and arguments.get("command") == "view"
-    return "read" if found == "edit" and is_view else found
-
-
 def result_of(
     reading: OpenHandsReading, observation: dict[str, Any], *, call_id: str, name: str
-) -> tuple[ToolResult, FileEdit | None]:
+) -> tuple[kinds.ToolResult, kinds.FileEdit | None]:
     """Return a tool's result and the edit that it shows was applied.
 
     A command that failed is marked by its exit code only, which may stand in the metadata; -1 means that it still runs.
@@ -119,20 +97,20 @@ def result_of(
     if flag is True or error or (code is not None and code not in (0, -1)) or observation.get("timeout") is True:
         ok = False
     rest = {k: v for k, v in observation.items() if k not in _SAID and v not in (None, "", [], {}, False)}
-    result = ToolResult(
+    result = kinds.ToolResult(
         call_id, name, ok, None if is_running else code, body, without_opaque(rest) or None, parts=parts
     )
     return result, None if ok is False else edit_of(observation, call_id)
 
 
-def edit_of(observation: dict[str, Any], call_id: str) -> FileEdit | None:
+def edit_of(observation: dict[str, Any], call_id: str) -> kinds.FileEdit | None:
     """Return the edit that an observation of the file editor shows; None where it only looked."""
     before, after = observation.get("old_content"), observation.get("new_content")
     command = text(observation.get("command"))
     if not isinstance(after, str) or (command and command not in _EDITS):
         return None
     is_new = observation.get("prev_exist") is False
-    return FileEdit(
+    return kinds.FileEdit(
         text(observation.get("path")),
         "create" if is_new else "modify",
         before if isinstance(before, str) else None,
@@ -143,25 +121,6 @@ def edit_of(observation: dict[str, Any], call_id: str) -> FileEdit | None:
 
 _KNOWN = known_fields("openhands")
 _REASONING = frozenset(("reasoning_content", "thinking_blocks", "responses_reasoning_item", "reasoning_details"))
-_MESSAGE = _KNOWN["event"] | {
-    "llm_message", "llm_response_id", "activated_skills", "activated_microagents", "extended_content", "sender",
-    "critic_result",
-}  # fmt: skip
-_LLM_MESSAGE = _REASONING | {
-    "role", "content", "tool_calls", "tool_call_id", "name", "cache_enabled", "vision_enabled",
-    "function_calling_enabled", "force_string_serializer", "send_reasoning_content",
-}  # fmt: skip
-_ACTION = _KNOWN["event"] | _REASONING | {
-    "thought", "action", "tool_name", "tool_call_id", "tool_call", "llm_response_id", "security_risk", "summary",
-    "critic_result",
-}  # fmt: skip
-_OBSERVATION = _KNOWN["event"] | {"action_id", "tool_name", "tool_call_id", "observation", "extended_content"}
-_ERROR = _KNOWN["event"] | {"error", "tool_name", "tool_call_id", "classification"}
-_REJECTION = _KNOWN["event"] | {"rejection_reason", "rejection_source", "action_id", "tool_name", "tool_call_id"}
-_PROMPT = _KNOWN["event"] | {"system_prompt", "tools", "dynamic_context"}
-_CONDENSATION = _KNOWN["event"] | {
-    "forgotten_event_ids", "summary", "summary_offset", "llm_response_id", "reason",
-}  # fmt: skip
 _SOURCES = frozenset(("user", "agent", "environment", "hook"))
 _ASIDES = {
     "PauseEvent": "interrupted",
@@ -175,7 +134,6 @@ _BULKY = frozenset(("log_data", "prompt_token_ids", "response_token_ids"))
 
 
 def read_event(reading: OpenHandsReading) -> None:
-    """Emit the events of one event file."""
     value = reading.value
     reading.native_id = text(value.get("id")) or None
     reading.date(value.get("timestamp"))
@@ -187,11 +145,11 @@ def read_event(reading: OpenHandsReading) -> None:
         return
     rest = {k: v for k, v in value.items() if k not in _KNOWN["event"] and v not in (None, "", [], {})}
     if kind in _ASIDES:
-        reading.add(Lifecycle(_ASIDES[kind], text=flatten(without_opaque(rest))))
+        reading.add(kinds.Lifecycle(_ASIDES[kind], text=flatten(without_opaque(rest))))
     elif kind in ("LLMCompletionLogEvent", "TokenEvent", "StreamingDeltaEvent"):
         # Their bulk repeats what other events say, or is numbers of tokens.
         detail = {k: len(v) if k in _BULKY and isinstance(v, str | list) else v for k, v in rest.items()}
-        reading.add(Lifecycle("llm_log", detail=without_opaque(detail) or None))
+        reading.add(kinds.Lifecycle("llm_log", detail=without_opaque(detail) or None))
     else:
         reading.unknown(kind, without_opaque(rest))
 
@@ -202,12 +160,12 @@ def _prompt(reading: OpenHandsReading) -> None:
         said, _ = content_of(reading, value.get(name))
         if said:
             where = None if name == "system_prompt" else reading.below(name)
-            reading.add(Instructions(said, "system"), native_id=where)
+            reading.add(kinds.Instructions(said, "system"), native_id=where)
     tools = [text(mapping(t).get("name") or mapping(mapping(t).get("function")).get("name") or mapping(t).get("title"))
              for t in items(value.get("tools"))]  # fmt: skip
     if any(tools):
-        reading.add(Lifecycle("tools", detail={"names": tools}), native_id=reading.below("tools"))
-    reading.extra(value, _PROMPT, "SystemPromptEvent")
+        reading.add(kinds.Lifecycle("tools", detail={"names": tools}), native_id=reading.below("tools"))
+    reading.extra(value, _KNOWN["prompt"], "SystemPromptEvent")
 
 
 def _message(reading: OpenHandsReading) -> None:
@@ -218,23 +176,22 @@ def _message(reading: OpenHandsReading) -> None:
     response_id = text(value.get("llm_response_id"))
     if value.get("source") == "agent" or message.get("role") == "assistant":
         _think(reading, message, response_id)
-        reading.add(AssistantMessage(said, message_id=response_id, parts=parts), "assistant")
+        reading.add(kinds.AssistantMessage(said, message_id=response_id, parts=parts))
         for number, call in enumerate(reading.items(message, "tool_calls")):
             reading.kept("tool_calls", without_opaque(call), native_id=reading.below(f"tool_calls/{number}"))
     elif message.get("role") in ("system", "developer"):
-        reading.add(Instructions(said, text(message.get("role"))))
+        reading.add(kinds.Instructions(said, text(message.get("role"))))
     else:
-        origin: Origin = "human" if value.get("source") == "user" else "injected"
-        reading.add(UserMessage(said, origin, parts), "user")
+        origin: kinds.Origin = "human" if value.get("source") == "user" else "injected"
+        reading.add(kinds.UserMessage(said, origin, parts))
     added, _ = content_of(reading, value.get("extended_content"))
-    if added:
-        reading.add(UserMessage(added, "injected"), "user", native_id=reading.below("extended"))
+    reading.say(kinds.UserMessage(added, "injected"), native_id=reading.below("extended"))
     skills = value.get("activated_skills") or value.get("activated_microagents")
     if skills:
-        reading.add(Lifecycle("skills", text=flatten(skills)), native_id=reading.below("skills"))
+        reading.add(kinds.Lifecycle("skills", text=flatten(skills)), native_id=reading.below("skills"))
     _critic(reading)
-    reading.extra(message, _LLM_MESSAGE, "llm_message")
-    reading.extra(value, _MESSAGE, "MessageEvent")
+    reading.extra(message, _KNOWN["llm_message"], "llm_message")
+    reading.extra(value, _KNOWN["message_event"], "MessageEvent")
 
 
 def _critic(reading: OpenHandsReading) -> None:
@@ -245,8 +202,7 @@ def _critic(reading: OpenHandsReading) -> None:
 
 def _think(reading: OpenHandsReading, holder: dict[str, Any], response_id: str) -> None:
     thought, is_sealed = thoughts_of(holder)
-    if thought or is_sealed:
-        reading.add(Thinking(thought, response_id, is_sealed), "assistant", native_id=reading.below("thinking"))
+    reading.say(kinds.Thinking(thought, response_id, is_sealed), native_id=reading.below("thinking"))
 
 
 def _action(reading: OpenHandsReading) -> None:
@@ -262,29 +218,28 @@ def _action(reading: OpenHandsReading) -> None:
     call_id = reading.text(value, "tool_call_id") or text(call.get("id"))
     _think(reading, value, response_id)
     said, parts = content_of(reading, value.get("thought"))
-    if said or parts:
-        reading.add(AssistantMessage(said, message_id=response_id, parts=parts), "assistant")
+    reading.say(kinds.AssistantMessage(said, message_id=response_id, parts=parts))
     written = call.get("arguments", mapping(call.get("function")).get("arguments"))
     arguments = arguments_of(reading, written) if written else {k: v for k, v in action.items() if k != "kind"}
     told = {k: value[k] for k in ("security_risk", "summary") if text(value.get(k)) not in ("", "UNKNOWN")}
     if isinstance(arguments, dict) and told:
         arguments = {**told, **arguments}
-    canonical = canonical_of(name, action if "command" in action else arguments)
-    payload = ToolCall(call_id, name, canonical, without_opaque(arguments), response_id)
-    reading.add(payload, "assistant", native_id=reading.below("call"))
+    canonical = canonical_editor(name, action if "command" in action else arguments)
+    payload = kinds.ToolCall(call_id, name, canonical, without_opaque(arguments), response_id)
+    reading.add(payload, native_id=reading.below("call"))
     if action.get("kind") == "FinishAction" or name == "finish":
         _finish(reading, action, arguments, response_id)
     _critic(reading)
-    reading.extra(value, _ACTION, "ActionEvent")
+    reading.extra(value, _KNOWN["action"], "ActionEvent")
 
 
 def _finish(reading: OpenHandsReading, action: dict[str, Any], arguments: Any, response_id: str) -> None:
     """Emit the last message and the end: the model says its answer through a tool."""
     said = text(action.get("message")) or text(mapping(arguments).get("message"))
     if said:
-        answer = AssistantMessage(said, stop_reason="finish", message_id=response_id)
-        reading.add(answer, "assistant", native_id=reading.below("answer"))
-    reading.add(SessionEnd("finished"), native_id="end")
+        answer = kinds.AssistantMessage(said, stop_reason="finish", message_id=response_id)
+        reading.add(answer, native_id=reading.below("answer"))
+    reading.add(kinds.SessionEnd("finished"), native_id="end")
 
 
 def _observation(reading: OpenHandsReading) -> None:
@@ -292,13 +247,12 @@ def _observation(reading: OpenHandsReading) -> None:
     observation = reading.mapping(value, "observation")
     call_id, name = reading.text(value, "tool_call_id"), reading.text(value, "tool_name")
     result, edit = result_of(reading, observation, call_id=call_id, name=name)
-    reading.add(result, "tool")
+    reading.add(result)
     if edit is not None:
-        reading.add(edit, "tool", native_id=reading.below("edit"))
+        reading.add(edit, native_id=reading.below("edit"))
     added, _ = content_of(reading, value.get("extended_content"))
-    if added:
-        reading.add(UserMessage(added, "injected"), "user", native_id=reading.below("extended"))
-    reading.extra(value, _OBSERVATION, "ObservationEvent")
+    reading.say(kinds.UserMessage(added, "injected"), native_id=reading.below("extended"))
+    reading.extra(value, _KNOWN["observation"], "ObservationEvent")
 
 
 def _error(reading: OpenHandsReading) -> None:
@@ -307,31 +261,31 @@ def _error(reading: OpenHandsReading) -> None:
     error = reading.text(value, "error")
     if call_id:
         structured = value.get("classification") or None
-        reading.add(ToolResult(call_id, name, ok=False, text=error, structured=structured), "tool")
+        reading.add(kinds.ToolResult(call_id, name, ok=False, text=error, structured=structured))
     else:
-        reading.add(Lifecycle("api_error", text=error))
-    reading.extra(value, _ERROR, "AgentErrorEvent")
+        reading.add(kinds.Lifecycle("api_error", text=error))
+    reading.extra(value, _KNOWN["error"], "AgentErrorEvent")
 
 
 def _rejection(reading: OpenHandsReading) -> None:
     value = reading.value
     call_id, name = reading.text(value, "tool_call_id"), reading.text(value, "tool_name")
     reason, who = reading.text(value, "rejection_reason"), text(value.get("rejection_source"))
-    reading.add(ToolResult(call_id, name, ok=False, text=reason), "tool")
-    told = Lifecycle("permission", text="rejected", detail={"by": who} if who else None, call_id=call_id)
+    reading.add(kinds.ToolResult(call_id, name, ok=False, text=reason))
+    told = kinds.Lifecycle("permission", text="rejected", detail={"by": who} if who else None, call_id=call_id)
     reading.add(told, native_id=reading.below("permission"))
-    reading.extra(value, _REJECTION, "UserRejectObservation")
+    reading.extra(value, _KNOWN["rejection"], "UserRejectObservation")
 
 
 def _condensation(reading: OpenHandsReading) -> None:
     value = reading.value
     summary = reading.text(value, "summary")
-    reading.add(Compaction(summary=summary))
+    reading.add(kinds.Compaction(summary=summary))
     forgotten = items(value.get("forgotten_event_ids"))
     if forgotten:
         detail = {"events": len(forgotten), "summary_offset": value.get("summary_offset")}
-        reading.add(Lifecycle("forgotten", detail=detail), native_id=reading.below("forgotten"))
-    reading.extra(value, _CONDENSATION, text(value.get("kind")))
+        reading.add(kinds.Lifecycle("forgotten", detail=detail), native_id=reading.below("forgotten"))
+    reading.extra(value, _KNOWN["condensation"], text(value.get("kind")))
 
 
 def _state_update(reading: OpenHandsReading) -> None:
@@ -343,11 +297,11 @@ def _state_update(reading: OpenHandsReading) -> None:
     key, new = reading.text(value, "key"), value.get("value")
     is_plain = isinstance(new, str | int | float)
     if key == "execution_status":
-        reading.add(Lifecycle("status", text=flatten(new)))
+        reading.add(kinds.Lifecycle("status", text=flatten(new)))
         if new == "finished":
-            reading.add(SessionEnd("finished"), native_id="end")
+            reading.add(kinds.SessionEnd("finished"), native_id="end")
     else:
-        reading.add(Lifecycle("state", text=key, detail={"value": new} if is_plain else None))
+        reading.add(kinds.Lifecycle("state", text=key, detail={"value": new} if is_plain else None))
     reading.extra(value, _KNOWN["event"] | {"key", "value"}, "ConversationStateUpdateEvent")
 
 
@@ -356,15 +310,17 @@ def _acp_call(reading: OpenHandsReading) -> None:
     value = reading.value
     call_id = reading.text(value, "tool_call_id")
     name = text(value.get("tool_kind")) or text(value.get("title"))
-    call = ToolCall(call_id, name, canonical_of(name, None), value.get("raw_input") or {"title": value.get("title")})
-    reading.add(call, "assistant", native_id=f"call:{call_id}" if call_id else None)
+    call = kinds.ToolCall(
+        call_id, name, canonical_editor(name, None), value.get("raw_input") or {"title": value.get("title")}
+    )
+    reading.add(call, native_id=f"call:{call_id}" if call_id else None)
     status = text(value.get("status"))
     if status in ("completed", "failed") or value.get("raw_output") or value.get("is_error") is True:
         ok = status != "failed" and value.get("is_error") is not True
         said, parts = content_of(reading, value.get("content"))
         body = said or flatten(without_opaque(value.get("raw_output")))
-        result = ToolResult(call_id, name, ok, text=body, parts=parts)
-        reading.add(result, "tool", native_id=f"result:{call_id}" if call_id else None)
+        result = kinds.ToolResult(call_id, name, ok, text=body, parts=parts)
+        reading.add(result, native_id=f"result:{call_id}" if call_id else None)
     known = _KNOWN["event"] | {
         "tool_call_id",
         "title",

@@ -1,39 +1,24 @@
 """OpenHands: parses a record into events. `events` parses files of one event."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any
 
 from recollect.agents.facts import facts_of, known_fields
 from recollect.agents.kit.adapter import KitAdapter, first_line_name, read_odd
+from recollect.agents.kit.calls import canonical_editor
 from recollect.agents.kit.content import arguments_of, without_opaque
 from recollect.agents.kit.names import content_sha256, numbered
 from recollect.agents.kit.values import instant, items, mapping, number, text, word_set
 from recollect.agents.openhands.events import (
     OpenHandsReading,
     OpenHandsState,
-    canonical_of,
     content_of,
     read_event,
     result_of,
     thoughts_of,
 )
-from recollect.model.payloads import (
-    AssistantMessage,
-    Compaction,
-    Instructions,
-    Lifecycle,
-    Origin,
-    SessionEnd,
-    SessionStart,
-    Thinking,
-    TokenUsage,
-    ToolCall,
-    ToolResult,
-    UserMessage,
-)
+from recollect.model import payloads as kinds
 from recollect.model.records import SourceInfo
 from recollect.model.text import flatten
 
@@ -70,7 +55,6 @@ def session_of(head: bytes) -> str:
 
 
 def read_log(reading: OpenHandsReading) -> None:
-    """Emit the events of one message of the context, or of the members around it: the response and its cost."""
     if reading.at == "messages":
         _message(reading, reading.value)
     elif not reading.state.is_started or "response" in reading.value:
@@ -85,24 +69,26 @@ def _message(reading: OpenHandsReading, message: dict[str, Any]) -> None:
         call_id = text(message.get("tool_call_id"))
         code = _EXIT_CODE.search(said[-_TAIL_CHARS:])
         ok = code[1] == "0" if code else None
-        result = ToolResult(call_id, text(message.get("name")), ok, int(code[1]) if code else None, said, parts=parts)
-        reading.add(result, "tool", native_id=numbered(reading, f"result:{call_id}"))
+        result = kinds.ToolResult(
+            call_id, text(message.get("name")), ok, int(code[1]) if code else None, said, parts=parts
+        )
+        reading.add(result, native_id=numbered(reading, f"result:{call_id}"))
     elif role == "assistant":
         thought, is_sealed = thoughts_of(message)
         if thought or is_sealed:
             name = numbered(reading, f"thought:{content_sha256(thought)}")
-            reading.add(Thinking(thought, is_encrypted=is_sealed), "assistant", native_id=name)
+            reading.add(kinds.Thinking(thought, is_encrypted=is_sealed), native_id=name)
         if said or parts:
-            reply = AssistantMessage(said, parts=parts)
-            reading.add(reply, "assistant", native_id=numbered(reading, f"said:{content_sha256(said)}"))
+            reply = kinds.AssistantMessage(said, parts=parts)
+            reading.add(reply, native_id=numbered(reading, f"said:{content_sha256(said)}"))
         for call in reading.items(message, "tool_calls"):
             _call(reading, mapping(call))
     elif role == "user":
         reading.add(
-            UserMessage(said, "human", parts), "user", native_id=numbered(reading, f"user:{content_sha256(said)}")
+            kinds.UserMessage(said, "human", parts), native_id=numbered(reading, f"user:{content_sha256(said)}")
         )
     elif role in ("system", "developer"):
-        reading.add(Instructions(said, role), native_id=f"system:{content_sha256(said)}")
+        reading.add(kinds.Instructions(said, role), native_id=f"system:{content_sha256(said)}")
     else:
         reading.unknown(f"message/{role}", without_opaque(message or reading.record.value))
     reading.extra(message, _KNOWN["message"], "llm_log.message")
@@ -112,8 +98,8 @@ def _call(reading: OpenHandsReading, call: dict[str, Any]) -> None:
     function = mapping(call.get("function"))
     call_id, name = text(call.get("id")), text(function.get("name"))
     arguments = arguments_of(reading, function.get("arguments"))
-    payload = ToolCall(call_id, name, canonical_of(name, arguments), arguments)
-    reading.add(payload, "assistant", native_id=numbered(reading, f"call:{call_id}"))
+    payload = kinds.ToolCall(call_id, name, canonical_editor(name, arguments), arguments)
+    reading.add(payload, native_id=numbered(reading, f"call:{call_id}"))
 
 
 def _response(reading: OpenHandsReading) -> None:
@@ -123,7 +109,7 @@ def _response(reading: OpenHandsReading) -> None:
     reading.extra(value, _KNOWN["response"], "llm_log", native_id=f"request:{content_sha256(response)}")
     if not response:
         return
-    reading.add(SessionStart(model=text(response.get("model"))), native_id="start")
+    reading.add(kinds.SessionStart(model=text(response.get("model"))), native_id="start")
     for choice in reading.items(response, "choices"):
         _message(reading, mapping(mapping(choice).get("message")))
     usage = mapping(response.get("usage"))
@@ -133,7 +119,7 @@ def _response(reading: OpenHandsReading) -> None:
     prompt, completion = reading.count(usage, "prompt_tokens"), reading.count(usage, "completion_tokens")
     key = text(response.get("id")) or f"{reading.state.session}:{value.get('timestamp')}"
     if any((prompt, completion)):
-        spent = TokenUsage(
+        spent = kinds.TokenUsage(
             text(response.get("model")),
             max(0, prompt - read - written),
             completion,
@@ -146,9 +132,7 @@ def _response(reading: OpenHandsReading) -> None:
         reading.add(spent, "assistant", native_id=f"usage:{key}")
     tags = mapping(mapping(mapping(value.get("kwargs")).get("extra_body")).get("metadata")).get("tags")
     detail = {"latency_sec": value.get("latency_sec"), "tags": tags, "response": text(response.get("id"))}
-    told = {k: v for k, v in detail.items() if v}
-    if told:
-        reading.add(Lifecycle("llm_request", detail=told), native_id=f"request:{key}")
+    reading.note("llm_request", detail={k: v for k, v in detail.items() if v}, native_id=f"request:{key}")
 
 
 # The events of the first generation: an action or an observation per file, numbered.
@@ -195,17 +179,17 @@ def _action(reading: OpenHandsReading, action: str) -> None:
         urls, images = (
             content_of(reading, {"image_urls": arguments["image_urls"]}) if arguments.get("image_urls") else ("", ())
         )
-        reading.add(UserMessage(said or urls, "human", (*parts, *images)), "user")
+        reading.add(kinds.UserMessage(said or urls, "human", (*parts, *images)))
     elif action == "message":
-        reading.add(AssistantMessage(said, parts=parts), "assistant")
+        reading.add(kinds.AssistantMessage(said, parts=parts))
     elif action == "system":
-        reading.add(Instructions(said, "system"))
+        reading.add(kinds.Instructions(said, "system"))
     elif action == "condensation":
-        reading.add(Compaction(summary=text(arguments.get("summary"))))
+        reading.add(kinds.Compaction(summary=text(arguments.get("summary"))))
     elif action in _CALLS:
         _read_old_call(reading, action, arguments, is_human=is_human)
     elif action in _QUIET:
-        reading.add(Lifecycle(action, text=flatten(without_opaque(arguments))))
+        reading.add(kinds.Lifecycle(action, text=flatten(without_opaque(arguments))))
     else:
         reading.unknown(f"action/{action}", without_opaque(arguments))
 
@@ -214,19 +198,20 @@ def _read_old_call(reading: OpenHandsReading, action: str, arguments: dict[str, 
     thought = text(arguments.get("thought"))
     call_id, name = _call_of(reading, action, reading.value.get("id"))
     if action == "think":
-        reading.add(Thinking(thought), "assistant", native_id=reading.below("thinking"))
+        reading.add(kinds.Thinking(thought), native_id=reading.below("thinking"))
     elif thought:
-        reading.add(AssistantMessage(thought), "assistant")
+        reading.add(kinds.AssistantMessage(thought))
     rest = {k: v for k, v in arguments.items() if k != "thought" and v not in (None, "", [], {})}
     if is_human and action == "run":
-        reading.add(UserMessage(f"!{text(arguments.get('command'))}", "command"), "user")
-    call = ToolCall(call_id, name, "shell" if action == "run" else canonical_of(name, arguments), without_opaque(rest))
-    reading.add(call, "assistant", native_id=reading.below("call"))
+        reading.add(kinds.UserMessage(f"!{text(arguments.get('command'))}", "command"))
+    call = kinds.ToolCall(
+        call_id, name, "shell" if action == "run" else canonical_editor(name, arguments), without_opaque(rest)
+    )
+    reading.add(call, native_id=reading.below("call"))
     if action in ("finish", "reject"):
         answer = text(arguments.get("final_thought")) or text(mapping(arguments.get("outputs")).get("content"))
-        if answer:
-            reading.add(AssistantMessage(answer, stop_reason=action), "assistant", native_id=reading.below("answer"))
-        reading.add(SessionEnd("finished" if action == "finish" else action), native_id="end")
+        reading.say(kinds.AssistantMessage(answer, stop_reason=action), native_id=reading.below("answer"))
+        reading.add(kinds.SessionEnd("finished" if action == "finish" else action), native_id="end")
 
 
 def _call_of(reading: OpenHandsReading, name: str, own: Any) -> tuple[str, str]:
@@ -242,23 +227,23 @@ def _observation(reading: OpenHandsReading, observation: str) -> None:
     if observation == "agent_state_changed":
         state = text(extras.get("agent_state"))
         reading.add(
-            Lifecycle("status", text=state, detail={"reason": extras["reason"]} if extras.get("reason") else None)
+            kinds.Lifecycle("status", text=state, detail={"reason": extras["reason"]} if extras.get("reason") else None)
         )
         if state == "finished":
-            reading.add(SessionEnd("finished"), native_id="end")
+            reading.add(kinds.SessionEnd("finished"), native_id="end")
     elif observation in _RESULTS:
         told = {**extras, "content": value.get("content")}
         if observation in ("error", "user_rejected") or value.get("success") is False:
             told["is_error"] = True
         result, edit = result_of(reading, told, call_id=call_id, name=name)
-        reading.add(result, "tool")
+        reading.add(result)
         if edit is not None:
-            reading.add(edit, "tool", native_id=reading.below("edit"))
+            reading.add(edit, native_id=reading.below("edit"))
     elif observation == "recall":
-        origin: Origin = "injected"
-        reading.add(UserMessage(flatten(without_opaque(extras)), origin), "user")
+        origin: kinds.Origin = "injected"
+        reading.add(kinds.UserMessage(flatten(without_opaque(extras)), origin))
     elif observation in _QUIET:
-        reading.add(Lifecycle(observation, text=flatten(without_opaque(value.get("content")))))
+        reading.add(kinds.Lifecycle(observation, text=flatten(without_opaque(value.get("content")))))
     else:
         reading.unknown(f"observation/{observation}", without_opaque({**extras, "content": value.get("content")}))
 
@@ -277,18 +262,10 @@ def _usage(reading: OpenHandsReading) -> None:
     base = (0, 0, 0, 0) if is_restarted else before
     prompt, completion, read, written = (now - then for now, then in zip(counts, base, strict=True))
     reading.set(spent=counts, cost=cost)
-    if not any((prompt, completion, read, written)):
-        return
-    spent = TokenUsage(
-        text(total.get("model")),
-        max(0, prompt - read - written),
-        completion,
-        read,
-        written,
-        cost_usd=round(max(0.0, cost - (0.0 if is_restarted else reading.state.cost)), 9),
-        dedupe_key=f"{reading.state.session}:{reading.native_id}",
-    )
-    reading.add(spent, "assistant", native_id=reading.below("usage"))
+    spent = (max(0, prompt - read - written), completion, read, written)
+    cost_usd = round(max(0.0, cost - (0.0 if is_restarted else reading.state.cost)), 9)
+    key, name = f"{reading.state.session}:{reading.native_id}", reading.below("usage")
+    reading.spend(text(total.get("model")), spent, key, "assistant", native_id=name, cost_usd=cost_usd)
 
 
 # The rewritten state of a conversation: where it works, how it stands, what every response cost.
@@ -306,11 +283,10 @@ def read_state(reading: OpenHandsReading) -> None:
     workspace = reading.mapping(value, "workspace")
     model = text(mapping(agent.get("llm")).get("model"))
     cwd = text(workspace.get("working_dir"))
-    reading.add(SessionStart(cwd=cwd, model=model, originator=text(workspace.get("kind"))), native_id="start")
+    reading.add(kinds.SessionStart(cwd=cwd, model=model, originator=text(workspace.get("kind"))), native_id="start")
     status = reading.text(value, "execution_status")
     reading.odd_value("base_state.execution_status", status, _STATUSES)
-    if status:
-        reading.add(Lifecycle("status", text=status), native_id="status")
+    reading.note("status", status, native_id="status")
     settings = {
         "agent": text(agent.get("kind")),
         "tools": [text(mapping(tool).get("name")) for tool in items(agent.get("tools"))],
@@ -319,14 +295,12 @@ def read_state(reading: OpenHandsReading) -> None:
         "skills": value.get("activated_knowledge_skills"),
         "blocked": value.get("blocked_actions"),
     }
-    kept = {k: v for k, v in settings.items() if v}
-    if kept:
-        reading.add(Lifecycle("configuration", detail=kept), native_id="configuration")
+    reading.note("configuration", detail={k: v for k, v in settings.items() if v}, native_id="configuration")
     for name, metrics in mapping(mapping(value.get("stats")).get("usage_to_metrics")).items():
         _metrics(reading, name, mapping(metrics))
     reading.entitle(text(value.get("title")))
     if status == "finished":
-        reading.add(SessionEnd("finished"), native_id="end")
+        reading.add(kinds.SessionEnd("finished"), native_id="end")
     reading.extra(value, _KNOWN["state"], "base_state", native_id="state")
 
 
@@ -355,27 +329,17 @@ def _metrics(reading: OpenHandsReading, name: str, metrics: dict[str, Any]) -> N
 
 
 def _spend(reading: OpenHandsReading, usage: dict[str, Any], model: str, key: str, *, cost: float | None) -> None:
-    prompt, completion, read, written, reasoning = (reading.count(usage, name) for name in _COUNTS)
-    if not any((prompt, completion, read, written)):
-        return
-    payload = TokenUsage(
-        model,
-        max(0, prompt - read - written),
-        completion,
-        read,
-        written,
-        reasoning_tokens=min(reasoning, completion),
-        cost_usd=cost,
-        dedupe_key=key,
-    )
-    reading.add(payload, "assistant", native_id=f"usage:{key}")
+    prompt, completion, read, written, thought = reading.counts(usage, _COUNTS)
+    spent = (max(0, prompt - read - written), completion, read, written)
+    more = {"reasoning_tokens": min(thought, completion), "cost_usd": cost}
+    reading.spend(model, spent, key, "assistant", native_id=f"usage:{key}", **more)
 
 
 def read_metadata(reading: OpenHandsReading) -> None:
     """Emit what the old generation's `metadata.json` says: title, model, repository."""
     value = reading.value
     reading.date(value.get("created_at"), "created_at")
-    start = SessionStart(
+    start = kinds.SessionStart(
         git_remote=text(value.get("selected_repository")),
         git_branch=text(value.get("selected_branch")),
         model=text(value.get("llm_model")),
@@ -397,8 +361,6 @@ _READERS = {
 
 
 class OpenHandsAdapter(KitAdapter[OpenHandsState]):
-    """The adapter of OpenHands."""
-
     facts = facts_of("openhands")
     state_type = OpenHandsState
 
@@ -417,16 +379,14 @@ class OpenHandsAdapter(KitAdapter[OpenHandsState]):
             return info.document
         if info.role == "llm_log":
             return session_of(head) or info.stem or first_line_name(head)
-        folders = info.path.split("/")[:-1]
-        return (folders[-1] if folders else "") or info.stem or first_line_name(head)
+        return info.folder or info.stem or first_line_name(head)
 
     def read(self, reading: OpenHandsReading) -> None:
-        """Emit the events of one record."""
         role = reading.state.role
         if role == "tasks":
             # Emit the list of tasks that the agent keeps.
             value = reading.record.value
-            reading.add(Lifecycle("todo", text=flatten(value)), native_id=f"tasks:{reading.index}")
+            reading.add(kinds.Lifecycle("todo", text=flatten(value)), native_id=f"tasks:{reading.index}")
         elif not isinstance(reading.record.value, dict):
             read_odd(reading)
         else:

@@ -3,8 +3,6 @@
 Only calls of a model count tokens; what agents and tools above them state is a sum of theirs.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections import Counter
 from typing import Any
@@ -13,7 +11,7 @@ import msgspec
 
 from recollect.agents.kit.calls import edits_asked, edits_of, with_call, without_call
 from recollect.agents.kit.names import content_sha256, is_storable
-from recollect.agents.kit.values import mapping, number, text, whole
+from recollect.agents.kit.values import Json, mapping, number, text, whole
 from recollect.agents.otel.messages import (
     Memory,
     Message,
@@ -26,19 +24,8 @@ from recollect.agents.otel.messages import (
     result_text,
 )
 from recollect.agents.otel.wire import Item, amount, is_known
+from recollect.model import payloads as kinds
 from recollect.model.events import Role
-from recollect.model.payloads import (
-    AssistantMessage,
-    Instructions,
-    Json,
-    Payload,
-    Thinking,
-    TokenUsage,
-    ToolCall,
-    ToolResult,
-    Unknown,
-    UserMessage,
-)
 from recollect.model.records import Drift
 from recollect.model.tools import canonical_tool
 
@@ -81,10 +68,11 @@ class Telling:
         """What stands in the user's role was written by another agent."""
 
     def text(self, name: str) -> str:
-        """Return an attribute that is text."""
         return text(self.says.get(name))
 
-    def add(self, payload: Payload, role: Role, name: str, at: int | None, *, is_exact: bool = True) -> None:
+    def add(
+        self, payload: kinds.Payload, name: str, at: int | None, *, role: Role | None = None, is_exact: bool = True
+    ) -> None:
         """Emit an event of the item's session at a time; without one, at the newest time known, inferred."""
         reading = self.reading
         reading.ts, reading.ts_quality = reading.last_ts, "missing" if reading.last_ts is None else "inferred"
@@ -157,8 +145,9 @@ def tell_call(telling: Telling, asked: MessageCall, at: int | None, *, is_exact:
         telling.reading.wrong("arguments", "bad_arguments")
     edits = edits_asked(asked.name, asked.arguments)
     memory.waiting = with_call(memory.waiting, _waiting(telling, call_id), asked.name, edits)
-    call = ToolCall(call_id, asked.name, canonical_tool(asked.name), asked.arguments)
-    telling.add(call, "assistant", name, at, is_exact=is_exact)
+    telling.add(
+        kinds.ToolCall(call_id, asked.name, canonical_tool(asked.name), asked.arguments), name, at, is_exact=is_exact
+    )
 
 
 def tell_result(
@@ -175,16 +164,15 @@ def tell_result(
     if given.is_error or (exit_code is not None and exit_code != 0):
         ok = False
     memory.see(telling.scope, f"result:{call_id}")
-    result = ToolResult(call_id, tool, ok, exit_code, result_text(content), structured, duration_ms)
+    result = kinds.ToolResult(call_id, tool, ok, exit_code, result_text(content), structured, duration_ms)
     if ok is not False:
         operation: Any = "create" if tool.startswith("create") else "modify"
         edits = list(edits_of(arguments, operation)) if arguments and canonical_tool(tool) == "edit" else []
         if not edits and waiting is not None:
             edits = list(waiting.edits)
         for number, edit in enumerate(edits, 1):
-            made = msgspec.structs.replace(edit, call_id=call_id)
-            telling.add(made, "tool", f"edit:{call_id}:{number}", at)
-    telling.add(result, "tool", f"result:{call_id}", at)
+            telling.add(msgspec.structs.replace(edit, call_id=call_id), f"edit:{call_id}:{number}", at)
+    telling.add(result, f"result:{call_id}", at)
 
 
 def is_cancelled(*said: str) -> bool:
@@ -218,41 +206,41 @@ class _Turn:
         if not message.are_media_readable:
             telling.reading.wrong("parts", "bad_base64")
         if message.thinking:
-            self._say(Thinking(message.thinking), "assistant", "thinking", message.thinking)
+            self._say(kinds.Thinking(message.thinking), "thinking", message.thinking)
         said, parts = message.text, tuple(message.parts)
         content = [said, [part.sha256 or part.url or part.path for part in parts]] if parts else said
         if said or parts:
             if role in _USERS:
                 origin: Any = "injected" if telling.is_prompted_by_agent else "human"
-                self._say(UserMessage(said, origin, parts), "user", "user", content)
+                self._say(kinds.UserMessage(said, origin, parts), "user", content)
             elif role in _ASSISTANTS:
-                self._say(AssistantMessage(said, parts=parts), "assistant", "assistant", content)
+                self._say(kinds.AssistantMessage(said, parts=parts), "assistant", content)
             elif role in _SYSTEMS:
-                self._say(Instructions(said, role), "system", "instructions", content)
+                self._say(kinds.Instructions(said, role), "instructions", content)
             elif role in _TOOLS:
-                self._say(Unknown("tool", said), "tool", "tool", content)
+                self._say(kinds.Unknown("tool", said), "tool", content, "tool")
             else:
                 telling.drifted("value", f"message.role={role}")
-                self._say(Unknown(f"message.{role}", said), "system", "message", content)
+                self._say(kinds.Unknown(f"message.{role}", said), "message", content)
         for call in message.calls:
             call_id = call.call_id or self.numbered(f"call-{content_sha256([call.name, _plain(call.arguments)])}")
             named = msgspec.structs.replace(call, call_id=call_id)
             tell_call(telling, named, self._at, is_exact=self._is_exact)
         for kind, part in message.odd:
             telling.drifted("type", f"part.{kind}")
-            self._say(Unknown(kind, result_text(part)), "system", "part", part)
+            self._say(kinds.Unknown(kind, result_text(part)), "part", part)
         if message.extra:
             for name in message.extra:
                 telling.drifted("field", f"message.{name}")
-            self._say(Unknown("fields", result_text(message.extra)), "system", "fields", message.extra)
+            self._say(kinds.Unknown("fields", result_text(message.extra)), "fields", message.extra)
 
-    def _say(self, payload: Payload, role: Role, kind: str, content: Json) -> None:
+    def _say(self, payload: kinds.Payload, kind: str, content: Json, role: Role | None = None) -> None:
         """Emit a text under its name, unless it was given. What nobody says (instructions) has no number."""
         telling = self._telling
         base = f"{kind}-{content_sha256(_plain(content))}"
         name = self.numbered(base) if kind in _SPOKEN else base
         if name and telling.memory.see(telling.scope, name):
-            telling.add(payload, role, name, self._at, is_exact=self._is_exact)
+            telling.add(payload, name, self._at, role=role, is_exact=self._is_exact)
 
     def numbered(self, base: str) -> str:
         """Return a name with its number among equal ones, "" for a log record that came before."""
@@ -297,8 +285,8 @@ def _tell_earlier(telling: Telling, given: MessageAnswer, *, is_new: bool, has_i
     if is_new and not (telling.is_fresh and has_id):
         tell_result(telling, given, at=telling.item.start)
     elif memory.see(telling.scope, f"earlier:{call_id}"):
-        kept = Unknown("earlier_tool_result", result_text(given.content))
-        telling.add(kept, "tool", f"earlier:{call_id}", telling.item.start, is_exact=False)
+        kept = kinds.Unknown("earlier_tool_result", result_text(given.content))
+        telling.add(kept, f"earlier:{call_id}", telling.item.start, is_exact=False)
 
 
 def _tell_cut(telling: Telling, rest: str, attribute: str) -> None:
@@ -306,7 +294,7 @@ def _tell_cut(telling: Telling, rest: str, attribute: str) -> None:
     telling.reading.wrong(attribute, "bad_json")
     name = f"cut-{content_sha256(rest)}"
     if telling.memory.see(telling.scope, name):
-        telling.add(Unknown(attribute, rest), "system", name, telling.item.start)
+        telling.add(kinds.Unknown(attribute, rest), name, telling.item.start)
 
 
 def _waiting(telling: Telling, call_id: str) -> str:
@@ -349,7 +337,7 @@ def tell_usage(telling: Telling, model: str, *, is_additive: bool, excludes_cach
     whole, output, read, written, thought = (count or 0 for count in counts.values())
     cached = read + written
     costs = (number(says.get(name)) for name in _COSTS)
-    usage = TokenUsage(
+    usage = kinds.TokenUsage(
         model=model,
         input_tokens=whole if excludes_cached or cached > whole else whole - cached,
         output_tokens=output if thought <= output else output + thought,
@@ -361,4 +349,4 @@ def tell_usage(telling: Telling, model: str, *, is_additive: bool, excludes_cach
         is_additive=is_additive,
     )
     owner = telling.span if is_additive else telling.key
-    telling.add(usage, "assistant", f"{owner}/usage", telling.item.end)
+    telling.add(usage, f"{owner}/usage", telling.item.end, role="assistant")

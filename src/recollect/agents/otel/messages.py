@@ -4,14 +4,13 @@ As parts (`{"role", "parts": [{"type": "text", "content"}]}`), as OpenAI's or An
 structured attributes or as JSON in a string, which a limit on the length of attributes may have cut.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from typing import Any
 
 import msgspec
 
+from recollect.agents.facts import known_fields
 from recollect.agents.kit.adapter import MAX_NAME_CHARS, BaseState
 from recollect.agents.kit.adapter import Reading as KitReading
 from recollect.agents.kit.calls import Waiting
@@ -168,16 +167,8 @@ def _told(equal: list[Said], by: int, within: int) -> int:
     return own or next(above, 0)
 
 
-MESSAGE_FIELDS = word_set("""
-    role parts content finish_reason name tool_calls tool_call_id id type index message refusal reasoning_content
-    reasoning text tool_call_name function_call stop_reason author
-""")
-PART_FIELDS = word_set("""
-    type content text thinking reasoning id call_id tool_call_id tool_use_id name arguments input args function response
-    result output is_error mime_type media_type modality uri url file_id file data image_url source detail signature
-    index refusal annotations summary server_tool_call server_tool_call_response caller cache_control status
-    functionCall functionResponse inlineData thought tool_call
-""")
+MESSAGE_FIELDS = known_fields("otel")["message"]
+PART_FIELDS = known_fields("otel")["part"]
 _TEXTS = frozenset(("text", "input_text", "output_text", "refusal"))
 _THOUGHTS = frozenset(("reasoning", "thinking", "thought"))
 _CALLS = frozenset(("tool_call", "tool_use", "function_call", "function", "server_tool_call", "server_tool_use"))
@@ -221,12 +212,10 @@ class Message(msgspec.Struct, gc=False):
 
     @property
     def text(self) -> str:
-        """What was said."""
         return "\n".join(t for t in self.texts if t)
 
     @property
     def thinking(self) -> str:
-        """What was thought."""
         return "\n".join(t for t in self.thoughts if t)
 
 
@@ -266,7 +255,6 @@ def messages_of(value: Json, role: str) -> Messages:
 
 
 def message_of(written: Json, role: str) -> Message:
-    """Return one message."""
     if not isinstance(written, dict):
         return next(iter(_plain(written, role).messages), Message(role))
     inner = written.get("message")

@@ -4,8 +4,6 @@ The items of a record are told by the time at which they ended, an agent's begin
 which things were said. What each kind of item becomes is in `spans` and here; traps are in README.md beside it.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Any, NamedTuple
 
@@ -84,7 +82,6 @@ _PROMPTS = ("prompt", "prompt_text")
 
 
 def tell_log(telling: Telling) -> None:
-    """Emit a log record."""
     item = telling.item
     name = _name_of(telling)
     vendor = next((v for v in VENDORS if name.startswith(v)), "")
@@ -102,7 +99,7 @@ def tell_log(telling: Telling) -> None:
             begin(telling)
             telling.drifted("type", f"log.{name}")
         said = flatten([item.body, shown(telling.says)])
-        telling.add(Unknown(name or "log", said), "system", telling.key, item.start)
+        telling.add(Unknown(name or "log", said), telling.key, item.start)
 
 
 def _name_of(telling: Telling) -> str:
@@ -136,7 +133,7 @@ def _tell_vendor(telling: Telling, short: str, vendor: str) -> None:
     if not happened:
         telling.drifted("type", f"log.{vendor}{short}")
         said = flatten([item.body, shown(says)])
-        telling.add(Unknown(f"{vendor}{short}", said), "system", telling.key, item.start)
+        telling.add(Unknown(f"{vendor}{short}", said), telling.key, item.start)
         return
     error = error_text(text(says.get(name)) for name in _ERRORS)
     tool = next((text(says.get(name)) for name in _TOOLS if text(says.get(name))), "")
@@ -145,7 +142,7 @@ def _tell_vendor(telling: Telling, short: str, vendor: str) -> None:
     happening = Lifecycle(happened, error_text((tool, error)), detail, call_id=call_id)
     if happened == "model_call" and model:
         happening = Lifecycle(happened, error_text((tool, error)), detail, model=model, call_id=call_id)
-    telling.add(happening, "system", telling.key, item.start)
+    telling.add(happening, telling.key, item.start)
 
 
 _NOT_SHOWN = frozenset((*_PROMPTS, dialects.CONVERSATION, "event.name", "event.timestamp", "user.email"))
@@ -161,8 +158,6 @@ _MAX_POINTS = 200
 
 
 class OtelAdapter(KitAdapter[OtelState]):
-    """The adapter of OpenTelemetry's GenAI conventions."""
-
     facts = facts_of("otel")
     state_type = OtelState
 

@@ -1,7 +1,5 @@
 """Maps spans by operation: model calls, tool runs and agent turns."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable
 from typing import Any
@@ -10,6 +8,7 @@ import msgspec
 
 from recollect.agents.kit.names import content_sha256
 from recollect.agents.kit.values import items, text
+from recollect.agents.otel import messages
 from recollect.agents.otel import wire as dialects
 from recollect.agents.otel.events import (
     NAMES,
@@ -20,16 +19,6 @@ from recollect.agents.otel.events import (
     tell_output,
     tell_result,
     tell_usage,
-)
-from recollect.agents.otel.messages import (
-    Known,
-    MessageAnswer,
-    MessageCall,
-    Messages,
-    decoded,
-    message_of,
-    messages_of,
-    result_text,
 )
 from recollect.agents.otel.wire import (
     AGGREGATES,
@@ -87,13 +76,13 @@ def begin(telling: Telling) -> None:
     known = memory.known(telling.scope)
     if known is None:
         if telling.text(OPERATION) != "session.start":
-            telling.add(_start(telling), "system", "start", item.start)
-        memory.meet(Known(telling.scope, agent[:200] if item.is_span else ""))
+            telling.add(_start(telling), "start", item.start)
+        memory.meet(messages.Known(telling.scope, agent[:200] if item.is_span else ""))
         return
     if agent and item.parent and known.agent and known.agent != agent[:200]:
         telling.is_prompted_by_agent = True
     elif agent and known.agent != agent[:200] and (not item.parent or not known.agent):
-        known = Known(known.session, agent[:200], known.model)
+        known = messages.Known(known.session, agent[:200], known.model)
     memory.meet(known)
 
 
@@ -106,7 +95,7 @@ def tell_leaf(telling: Telling) -> None:
         _tell_instructions(telling)
         counts = _tell_prompts(telling, is_leaf=True)
         if telling.says.get(OUTPUT) not in (None, ""):
-            found = messages_of(telling.says[OUTPUT], "assistant")
+            found = messages.messages_of(telling.says[OUTPUT], "assistant")
             tell_output(telling, found, counts, is_leaf=True, attribute=OUTPUT)
     model = telling.text("gen_ai.response.model") or telling.text("gen_ai.request.model")
     tell_usage(telling, model, is_additive=operation in LEAVES)
@@ -121,10 +110,10 @@ def tell_tool(telling: Telling) -> None:
     item, says = telling.item, telling.says
     _take_notes(telling)
     begin(telling)
-    arguments, is_whole = decoded(says.get(_ARGUMENTS))
+    arguments, is_whole = messages.decoded(says.get(_ARGUMENTS))
     call_id, tool = telling.text("gen_ai.tool.call.id") or telling.key, telling.text("gen_ai.tool.name")
     tool = tool or item.name.removeprefix("execute_tool ").strip()
-    tell_call(telling, MessageCall(call_id, tool, arguments, is_whole), item.start)
+    tell_call(telling, messages.MessageCall(call_id, tool, arguments, is_whole), item.start)
     error = _error_of(telling)
     if telling.text("gen_ai.tool.result.status") in _FAILED:
         error = error or "error"
@@ -137,7 +126,7 @@ def tell_tool(telling: Telling) -> None:
     duration = _duration_ms(telling)
     tell_result(
         telling,
-        MessageAnswer(call_id, content, name=tool),
+        messages.MessageAnswer(call_id, content, name=tool),
         at=item.end,
         ok=not error,
         duration_ms=duration,
@@ -159,7 +148,7 @@ def tell_agent_end(telling: Telling) -> None:
     """Emit what an agent answered, at the end of its span. Its tokens are those of the calls inside."""
     item = telling.item
     if telling.says.get(OUTPUT) not in (None, ""):
-        found = messages_of(telling.says[OUTPUT], "assistant")
+        found = messages.messages_of(telling.says[OUTPUT], "assistant")
         tell_output(telling, found, Counter(), is_leaf=False, attribute=OUTPUT)
     model = telling.text("gen_ai.response.model") or telling.text("gen_ai.request.model")
     tell_usage(telling, model, is_additive=False)
@@ -168,7 +157,7 @@ def tell_agent_end(telling: Telling) -> None:
     name = "agent_created" if created else "subagent" if item.parent else "turn_ended"
     _tell_span(telling, "interrupted" if error and is_cancelled(error) else name, error)
     if not item.parent and telling.session == item.trace and not created:
-        telling.add(SessionEnd("the root span ended"), "system", f"{telling.key}/end", item.end)
+        telling.add(SessionEnd("the root span ended"), f"{telling.key}/end", item.end)
 
 
 def tell_other(telling: Telling) -> None:
@@ -177,14 +166,14 @@ def tell_other(telling: Telling) -> None:
     _take_notes(telling)
     if operation == "session.start":
         begin(telling)
-        telling.add(_start(telling), "system", "start", item.start)
+        telling.add(_start(telling), "start", item.start)
     elif operation == "session.end":
         begin(telling)
-        telling.add(SessionEnd(telling.text("reason")), "system", f"{telling.key}/end", item.end)
+        telling.add(SessionEnd(telling.text("reason")), f"{telling.key}/end", item.end)
     elif operation == "file_operation":
         begin(telling)
         path = next((text(says.get(name)) for name in _PATHS if text(says.get(name))), "")
-        telling.add(FileEdit(path), "assistant", f"edit:{telling.key}", item.end)
+        telling.add(FileEdit(path), f"edit:{telling.key}", item.end, role="assistant")
         _tell_span(telling, "file_operation", "")
     elif operation in OPERATIONS:
         begin(telling)
@@ -192,7 +181,7 @@ def tell_other(telling: Telling) -> None:
     elif operation:
         begin(telling)
         telling.drifted("type", operation)
-        telling.add(Unknown(operation, flatten(shown(says))), "system", telling.key, item.end)
+        telling.add(Unknown(operation, flatten(shown(says))), telling.key, item.end)
         _tell_fields(telling)
     elif telling.session is not None:
         if dialects.has_genai(item.attributes):
@@ -200,14 +189,14 @@ def tell_other(telling: Telling) -> None:
         _tell_span(telling, "span", _error_of(telling))
     else:
         said = flatten([item.name, shown(says)])
-        telling.add(Unknown("span", said), "system", telling.key, item.end)
+        telling.add(Unknown("span", said), telling.key, item.end)
         _tell_fields(telling)
 
 
 def tell_message_event(telling: Telling, note: Note) -> None:
     """Emit one message that is a log record of its own."""
     begin(telling)
-    found = Messages([message_of(note.says, MESSAGE_EVENTS[note.name])])
+    found = messages.Messages([messages.message_of(note.says, MESSAGE_EVENTS[note.name])])
     if note.name == CHOICE:
         tell_output(telling, found, Counter(), is_leaf=True, attribute=note.name)
     else:
@@ -222,10 +211,10 @@ def error_text(values: Iterable[str]) -> str:
 def _tell_prompts(telling: Telling, *, is_leaf: bool) -> Counter[str]:
     prompt = telling.text(_PROMPT)
     if prompt:
-        tell_input(telling, messages_of(prompt, "user"), is_leaf=is_leaf, attribute=_PROMPT)
+        tell_input(telling, messages.messages_of(prompt, "user"), is_leaf=is_leaf, attribute=_PROMPT)
     if telling.says.get(INPUT) in (None, ""):
         return Counter()
-    return tell_input(telling, messages_of(telling.says[INPUT], "user"), is_leaf=is_leaf, attribute=INPUT)
+    return tell_input(telling, messages.messages_of(telling.says[INPUT], "user"), is_leaf=is_leaf, attribute=INPUT)
 
 
 def _tell_instructions(telling: Telling) -> None:
@@ -234,14 +223,14 @@ def _tell_instructions(telling: Telling) -> None:
         written = telling.says.get(name)
         if written in (None, "", []):
             continue
-        value, _ = decoded(written)
+        value, _ = messages.decoded(written)
         said = value if isinstance(value, str) else ""
         if not said and name == _INSTRUCTIONS:
-            said = message_of({"role": "system", "parts": value}, "system").text
-        said = said or result_text(value)
+            said = messages.message_of({"role": "system", "parts": value}, "system").text
+        said = said or messages.result_text(value)
         called = f"instructions-{content_sha256(said)}"
         if telling.memory.see(telling.scope, called):
-            telling.add(Instructions(said, source), "system", called, telling.item.start)
+            telling.add(Instructions(said, source), called, telling.item.start)
 
 
 def _take_notes(telling: Telling) -> None:
@@ -254,7 +243,7 @@ def _take_notes(telling: Telling) -> None:
             for name, value in note.says.items():
                 telling.says.setdefault(name, value)
         elif note.name in MESSAGE_EVENTS:
-            body, _ = decoded(note.says.get("gen_ai.event.content"))
+            body, _ = messages.decoded(note.says.get("gen_ai.event.content"))
             said = body if isinstance(body, dict) else note.says
             message = {"role": MESSAGE_EVENTS[note.name], **{k: v for k, v in said.items() if k not in _OF_EVENTS}}
             (outputs if note.name == CHOICE else inputs).append(message)
@@ -296,7 +285,7 @@ def _tell_span(telling: Telling, name: str, error: str, *, model: str = "", call
     if links:
         detail["links"] = links
     said = error_text((item.name, error))
-    telling.add(Lifecycle(name, said, detail or None, model=model, call_id=call_id), "system", telling.key, item.end)
+    telling.add(Lifecycle(name, said, detail or None, model=model, call_id=call_id), telling.key, item.end)
     _tell_fields(telling)
 
 
@@ -306,7 +295,7 @@ def _tell_fields(telling: Telling) -> None:
     for name in found:
         telling.drifted("field", f"{'span' if telling.item.is_span else 'log'}.{name}")
     if found:
-        telling.add(Unknown("fields", flatten(found)), "system", f"{telling.key}/fields", telling.item.end)
+        telling.add(Unknown("fields", flatten(found)), f"{telling.key}/fields", telling.item.end)
 
 
 def _start(telling: Telling) -> SessionStart:

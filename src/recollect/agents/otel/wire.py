@@ -4,13 +4,12 @@ OTLP's JSON nests items below resources and scopes and wraps every value; SDKs' 
 plain attributes; some write nothing but attributes. All of them become `Item`s.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Any, NamedTuple
 
 import msgspec
 
+from recollect.agents.facts import known_fields
 from recollect.agents.kit.values import instant, items, mapping, number, text, whole, word_set
 from recollect.model.payloads import Json
 
@@ -21,20 +20,9 @@ ROOTS: dict[str, tuple[str, str, str]] = {
 }
 """By outermost list: the signal, and the lists inside."""
 
-SPAN_FIELDS = word_set("""
-    traceId spanId traceState parentSpanId flags name kind startTimeUnixNano endTimeUnixNano attributes
-    droppedAttributesCount events droppedEventsCount links droppedLinksCount status
-""")
-LOG_FIELDS = word_set("""
-    timeUnixNano observedTimeUnixNano severityNumber severityText body attributes droppedAttributesCount flags traceId
-    spanId eventName
-""")
-_FLAT_FIELDS = word_set("""
-    trace_id span_id parent_id parentId parent_span_id context parentSpanContext spanContext start_time end_time
-    startTime endTime start_time_unix_nano end_time_unix_nano resource scope instrumentationScope timestamp time
-    instrumentationLibrary duration hrTime observed_timestamp severity_text severity_number event_name trace_flags id
-    type ended trace_state
-""")
+SPAN_FIELDS = known_fields("otel")["span"]
+LOG_FIELDS = known_fields("otel")["log"]
+_FLAT_FIELDS = known_fields("otel")["flat"]
 _TIMES = ("time", "timestamp", "@timestamp", "ts", "event.timestamp")
 _SECRET = re.compile(
     r"(?:^|[._-])(?:authorization|cookie|api[._-]?key|token|password|secret|credentials?)(?:$|[._-](?!count|usage|type))"
@@ -202,7 +190,6 @@ def span_of(written: dict[str, Any], resource: dict[str, Json], scope: str) -> I
 
 
 def log_of(written: dict[str, Any], resource: dict[str, Json], scope: str) -> Item:
-    """Return a log record."""
     attributes = attributes_of(written.get("attributes"))
     body = value_of(written.get("body"))
     name = text(members(written, "eventName")) or text(attributes.get("event.name"))

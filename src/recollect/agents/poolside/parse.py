@@ -4,8 +4,6 @@ A record is `{id, step_id, timestamp, type}` and one payload, under its type wit
 Traps are in README.md beside this file.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -17,20 +15,8 @@ from recollect.agents.kit.adapter import KitAdapter, first_line_name
 from recollect.agents.kit.calls import Waiting, arrived, edits_of, expect, give_edits
 from recollect.agents.kit.content import content_text
 from recollect.agents.kit.names import MAX_PATH_CHARS, content_name, short
-from recollect.agents.kit.values import head_objects, items, mapping, text, whole
-from recollect.model.payloads import (
-    AssistantMessage,
-    Instructions,
-    Json,
-    Lifecycle,
-    SessionEnd,
-    SessionStart,
-    Thinking,
-    TokenUsage,
-    ToolCall,
-    ToolResult,
-    UserMessage,
-)
+from recollect.agents.kit.values import Json, head_objects, items, mapping, text, whole
+from recollect.model import payloads as kinds
 from recollect.model.records import SourceInfo
 from recollect.model.tools import canonical_tool
 
@@ -47,8 +33,6 @@ class Step(msgspec.Struct, frozen=True, gc=False, array_like=True):
 
 
 class PoolsideState(kit.BaseState, frozen=True, gc=False, omit_defaults=True):
-    """State after a record."""
-
     cwd: str = ""
     model: str = ""
     prompt: str = ""
@@ -71,11 +55,11 @@ def read_call(reading: Reading, payload: dict[str, Any]) -> None:
     call_id, name = reading.text(payload, "id"), reading.text(payload, "name")
     arguments = _arguments(reading, payload)
     native_id = f"call:{short(call_id)}" if call_id else None
-    reading.add(ToolCall(call_id, name, canonical_tool(name), arguments), "assistant", native_id=native_id)
+    reading.add(kinds.ToolCall(call_id, name, canonical_tool(name), arguments), native_id=native_id)
     refused = reading.mapping(payload, "validation_error")
     if refused:
         said = reading.text(refused, "detail") or reading.text(refused, "kind")
-        reading.add(ToolResult(call_id, name, False, text=said), "tool", native_id=_result_id(call_id))
+        reading.add(kinds.ToolResult(call_id, name, False, text=said), native_id=_result_id(call_id))
         return
     edits = edits_of(arguments) if canonical_tool(name) == "edit" else ()
     expect(reading, call_id, name, edits)
@@ -85,10 +69,10 @@ def read_approval(reading: Reading, payload: dict[str, Any]) -> None:
     """Emit the person's verdict; no result follows a denied call."""
     call_id, said = reading.text(payload, "tool_call_id"), reading.text(payload, "reason")
     is_denied = payload.get("denied") is True
-    reading.add(Lifecycle("permission", text=said, detail={"denied": is_denied}, call_id=call_id))
+    reading.add(kinds.Lifecycle("permission", text=said, detail={"denied": is_denied}, call_id=call_id))
     if is_denied:
         call = arrived(reading, call_id)
-        reading.add(ToolResult(call_id, call.name, False, text=said), "tool", native_id=_result_id(call_id))
+        reading.add(kinds.ToolResult(call_id, call.name, False, text=said), native_id=_result_id(call_id))
 
 
 def read_result(reading: Reading, payload: dict[str, Any]) -> None:
@@ -102,7 +86,7 @@ def read_result(reading: Reading, payload: dict[str, Any]) -> None:
     latency = whole(payload.get("execution_latency"))
     said = reading.text(payload, "observation")
     reading.add(
-        ToolResult(
+        kinds.ToolResult(
             call_id=call_id,
             name=reading.text(payload, "tool_name") or call.name,
             ok=not has_failed,
@@ -111,11 +95,10 @@ def read_result(reading: Reading, payload: dict[str, Any]) -> None:
             structured=typed or None,
             duration_ms=latency // _NS_PER_MS if latency is not None else None,
         ),
-        "tool",
         native_id=_result_id(call_id),
     )
     if payload.get("execution_error_kind") == "approval_denied":
-        reading.add(Lifecycle("permission", text=said, detail={"denied": True}, call_id=call_id))
+        reading.add(kinds.Lifecycle("permission", text=said, detail={"denied": True}, call_id=call_id))
     if not has_failed:
         give_edits(reading, call.edits, short(call_id))
 
@@ -150,7 +133,6 @@ _MARKERS = frozenset((
 
 
 def read_event(reading: Reading) -> None:
-    """Emit the events of one record."""
     value = reading.value
     kind = reading.text(value, "type")
     reading.native_id = short(reading.text(value, "id")) or None
@@ -177,28 +159,18 @@ def _read_start(reading: Reading, payload: dict[str, Any]) -> None:
     prompt = reading.text(payload, "prompt")
     if not reading.now("is_started"):
         reading.set(is_started=True, cwd=short(cwd, MAX_PATH_CHARS))
-        reading.add(SessionStart(cwd=cwd), native_id="start")
+        reading.add(kinds.SessionStart(cwd=cwd), native_id="start")
     elif cwd and short(cwd, MAX_PATH_CHARS) != reading.now("cwd"):
         reading.set(cwd=short(cwd, MAX_PATH_CHARS))
-        reading.add(Lifecycle("cwd", cwd=cwd), native_id=reading.below("cwd"))
+        reading.add(kinds.Lifecycle("cwd", cwd=cwd), native_id=reading.below("cwd"))
     else:
-        reading.add(Lifecycle("resumed"), native_id=reading.below("resumed"))
-    if prompt:
-        reading.add(UserMessage(prompt), "user")
-
-
-def _read_input(reading: Reading, payload: dict[str, Any]) -> None:
-    reading.add(UserMessage(reading.text(payload, "prompt")), "user")
-
-
-def _read_thought(reading: Reading, payload: dict[str, Any]) -> None:
-    reading.add(Thinking(reading.text(payload, "thought")), "assistant")
+        reading.add(kinds.Lifecycle("resumed"), native_id=reading.below("resumed"))
+    reading.say(kinds.UserMessage(prompt))
 
 
 def _read_message(reading: Reading, payload: dict[str, Any]) -> None:
     said = reading.text(payload, "assistant_message")
-    if said:
-        reading.add(AssistantMessage(said, _model_of(reading)), "assistant")
+    reading.say(kinds.AssistantMessage(said, _model_of(reading)))
 
 
 def _read_inference(reading: Reading, payload: dict[str, Any]) -> None:
@@ -212,7 +184,7 @@ def _read_inference(reading: Reading, payload: dict[str, Any]) -> None:
     if model and short(model) != before:
         reading.set(model=short(model))
         if before:
-            reading.add(Lifecycle("model", model=model), native_id=reading.below("model"))
+            reading.add(kinds.Lifecycle("model", model=model), native_id=reading.below("model"))
     said = [
         content_text(mapping(m).get("content"))
         for m in items(request.get("messages"))
@@ -222,28 +194,22 @@ def _read_inference(reading: Reading, payload: dict[str, Any]) -> None:
     mark = content_name(prompt) if prompt else ""
     if prompt and mark != reading.now("prompt"):
         reading.set(prompt=mark)
-        reading.add(Instructions(prompt, "system"), native_id=reading.below("system"))
+        reading.add(kinds.Instructions(prompt, "system"), native_id=reading.below("system"))
 
 
 def _read_tokens(reading: Reading, payload: dict[str, Any]) -> None:
     """Emit an inference's tokens. `input_tokens` includes those read from the cache: sums of both were compared."""
     names = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_write_input_tokens")
-    put, got, read, written = (reading.count(payload, name) for name in names)
-    if put or got or read or written:
-        key = f"poolside:{reading.native_id or reading.state.session}"
-        usage = TokenUsage(_model_of(reading), max(0, put - read), got, read, written, dedupe_key=key)
-        reading.add(usage, "assistant")
+    put, got, read, written = reading.counts(payload, names)
+    key = f"poolside:{reading.native_id or reading.state.session}"
+    reading.spend(_model_of(reading), (max(0, put - read), got, read, written), key, "assistant", native_id=None)
 
 
 def _read_exit(reading: Reading, payload: dict[str, Any]) -> None:
     reason = reading.text(payload, "reason")
     if reason in _INTERRUPTED:
-        reading.add(Lifecycle("interrupted", text=reason), native_id=reading.below("interrupted"))
-    reading.add(SessionEnd(reason))
-
-
-def _read_error(reading: Reading, payload: dict[str, Any]) -> None:
-    reading.add(Lifecycle("api_error", text=reading.text(payload, "error")))
+        reading.add(kinds.Lifecycle("interrupted", text=reason), native_id=reading.below("interrupted"))
+    reading.add(kinds.SessionEnd(reason))
 
 
 def _model_of(reading: Reading) -> str:
@@ -256,10 +222,12 @@ def _model_of(reading: Reading) -> str:
 
 READERS: dict[str, Callable[[Reading, dict[str, Any]], None]] = {
     "session.start": _read_start,
-    "session.input": _read_input,
+    "session.input": lambda reading, payload: reading.add(kinds.UserMessage(reading.text(payload, "prompt"))),
     "session.exit": _read_exit,
-    "session.error": _read_error,
-    "thought.end": _read_thought,
+    "session.error": lambda reading, payload: reading.add(
+        kinds.Lifecycle("api_error", text=reading.text(payload, "error"))
+    ),
+    "thought.end": lambda reading, payload: reading.add(kinds.Thinking(reading.text(payload, "thought"))),
     "assistant_message.end": _read_message,
     "tool_call.inference.start": _read_inference,
     "tool_call.inference.end": _read_tokens,
@@ -275,8 +243,6 @@ _MAX_LINES = 10
 
 
 class PoolsideAdapter(KitAdapter[PoolsideState]):
-    """The adapter of Poolside's agent."""
-
     facts = facts_of("poolside")
     state_type = PoolsideState
     readers: ClassVar = {"": read_event}

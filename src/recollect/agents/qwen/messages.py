@@ -3,8 +3,6 @@
 Evidence: format notes: Qwen Code, "Record", "Notes".
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable
 from typing import Any
@@ -12,40 +10,13 @@ from typing import Any
 import msgspec
 
 from recollect.agents.facts import known_fields
+from recollect.agents.kit import google_chat
 from recollect.agents.kit.adapter import Reading
 from recollect.agents.kit.calls import Waiting, arrived, edits_asked, expect, file_edits
 from recollect.agents.kit.content import without_opaque
-from recollect.agents.kit.google_chat import ChatState, origin_of, read_response, split_references
-from recollect.agents.kit.google_parts import (
-    Counts,
-    Pieces,
-    content_text,
-    display_of,
-    edit_of,
-    is_edit_display,
-    read_content,
-    response_failed,
-    response_media,
-    response_text,
-    unwrap_shell,
-    usage_of,
-)
 from recollect.agents.kit.names import content_sha256, is_storable, short_name
-from recollect.agents.kit.values import items, mapping, text, whole, word_set
-from recollect.model.payloads import (
-    AssistantMessage,
-    Compaction,
-    Instructions,
-    Json,
-    Lifecycle,
-    Origin,
-    Rewind,
-    SessionStart,
-    Thinking,
-    ToolCall,
-    ToolResult,
-    UserMessage,
-)
+from recollect.agents.kit.values import Json, items, mapping, text, whole, word_set
+from recollect.model import payloads as kinds
 from recollect.model.text import flatten
 from recollect.model.tools import canonical_tool
 
@@ -60,7 +31,7 @@ class Metadata(msgspec.Struct, frozen=True, gc=False, array_like=True):
     content: str
 
 
-class QwenState(ChatState, frozen=True):
+class QwenState(google_chat.ChatState, frozen=True):
     """What the records so far said that later ones need."""
 
     parent: str = ""
@@ -90,21 +61,17 @@ def read_user(reading: Reading[QwenState], subtype: str) -> None:
     value = reading.value
     pieces = _parts(reading)
     for response in pieces.responses:
-        read_response(reading, response)
+        google_chat.read_response(reading, response)
     payload = reading.mapping(value, "systemPayload")
     said, added = _split(pieces, text(payload.get("displayText")))
     origin = _origin(reading, subtype, said)
     if said or pieces.media or not (added or pieces.responses or pieces.others):
-        reading.add(UserMessage(said, origin, tuple(pieces.media)), "user")
-    if added:
-        reading.add(UserMessage(added, "injected"), "user", native_id=reading.below("context"))
+        reading.add(kinds.UserMessage(said, origin, tuple(pieces.media)))
+    reading.say(kinds.UserMessage(added, "injected"), native_id=reading.below("context"))
     task = reading.mapping(payload, "backgroundTask")
-    if task:
-        reading.add(
-            Lifecycle("subagent", detail=task, call_id=text(task.get("toolUseId"))), native_id=reading.below("task")
-        )
+    reading.note("subagent", detail=task, call_id=text(task.get("toolUseId")), native_id=reading.below("task"))
     reading.extra(payload, _KNOWN["prompt"], "systemPayload")
-    _read_others(reading, pieces)
+    google_chat.read_others(reading, pieces)
 
 
 def read_assistant(reading: Reading[QwenState]) -> None:
@@ -114,20 +81,18 @@ def read_assistant(reading: Reading[QwenState]) -> None:
     message_id = text(value.get("uuid"))
     pieces = _parts(reading)
     for i, thought in enumerate(pieces.thoughts, 1):
-        reading.add(Thinking(thought, message_id), "assistant", native_id=reading.below(f"thinking/{i}"))
+        reading.add(kinds.Thinking(thought, message_id), native_id=reading.below(f"thinking/{i}"))
     if pieces.said or pieces.media:
-        reading.add(AssistantMessage(pieces.said, model, "", message_id, tuple(pieces.media)), "assistant")
+        reading.add(kinds.AssistantMessage(pieces.said, model, "", message_id, tuple(pieces.media)))
     for call in pieces.calls:
         call_id, name = reading.text(call, "id"), reading.text(call, "name")
         arguments = call.get("args")
         native_id = f"call:{short_name(call_id)}" if call_id else reading.below(f"call/{content_sha256(call)}")
-        reading.add(
-            ToolCall(call_id, name, canonical_tool(name), arguments, message_id), "assistant", native_id=native_id
-        )
+        reading.add(kinds.ToolCall(call_id, name, canonical_tool(name), arguments, message_id), native_id=native_id)
         expect(reading, call_id, name, edits_asked(name, arguments))
     for response in pieces.responses:
-        read_response(reading, response)
-    _read_others(reading, pieces)
+        google_chat.read_response(reading, response)
+    google_chat.read_others(reading, pieces)
     _see_model(reading, model)
     _read_usage(reading, model)
 
@@ -144,17 +109,17 @@ def read_result(reading: Reading[QwenState]) -> None:
         if response is owner:
             _read_recorded(reading, response, recorded)
         else:
-            read_response(reading, response)
+            google_chat.read_response(reading, response)
     added = pieces.said
     if added:
-        reading.add(UserMessage(added, "injected", tuple(pieces.media)), "user", native_id=reading.below("context"))
+        reading.add(kinds.UserMessage(added, "injected", tuple(pieces.media)), native_id=reading.below("context"))
     reading.extra(recorded, _KNOWN["result"], "toolCallResult")
-    _read_others(reading, pieces)
+    google_chat.read_others(reading, pieces)
 
 
-def _split(pieces: Pieces, shown: str) -> tuple[str, str]:
+def _split(pieces: google_chat.Pieces, shown: str) -> tuple[str, str]:
     """Return what was typed, and what the harness added to it: hook contexts and referenced files."""
-    own, added = split_references([t for t in pieces.texts if not t.lstrip().startswith(_HOOK_CONTEXT)])
+    own, added = google_chat.split_references([t for t in pieces.texts if not t.lstrip().startswith(_HOOK_CONTEXT)])
     added += [t for t in pieces.texts if t.lstrip().startswith(_HOOK_CONTEXT)]
     said = "\n".join(own)
     if shown and shown != said:
@@ -163,7 +128,7 @@ def _split(pieces: Pieces, shown: str) -> tuple[str, str]:
     return said, "\n".join(t for t in added if t)
 
 
-def _origin(reading: Reading[QwenState], subtype: str, said: str) -> Origin:
+def _origin(reading: Reading[QwenState], subtype: str, said: str) -> kinds.Origin:
     """Say who wrote a record in the user's role: what the record says of it goes before what its text looks like."""
     provenance = reading.text(reading.value, "provenance")
     if subtype == "mid_turn_user_message":
@@ -172,12 +137,12 @@ def _origin(reading: Reading[QwenState], subtype: str, said: str) -> Origin:
         return "human"
     if subtype not in _HUMAN_SUBTYPES or provenance not in ("", "real_user"):
         return "injected"
-    return "injected" if reading.value.get("externalInputKind") == "notification" else origin_of(said)
+    return "injected" if reading.value.get("externalInputKind") == "notification" else google_chat.origin_of(said)
 
 
-def _parts(reading: Reading[QwenState]) -> Pieces:
+def _parts(reading: Reading[QwenState]) -> google_chat.Pieces:
     message = reading.mapping(reading.value, "message")
-    pieces = read_content(message.get("parts", message.get("content")))
+    pieces = google_chat.read_content(message.get("parts", message.get("content")))
     if not pieces.is_readable:
         reading.wrong("message.parts.inlineData", "bad_base64")
     return pieces
@@ -188,11 +153,11 @@ def _read_recorded(reading: Reading[QwenState], response: dict[str, Any], record
     call_id = text(recorded.get("callId")) or text(response.get("id")) or text(reading.value.get("uuid"))
     call = arrived(reading, call_id)
     name = text(response.get("name")) or text(recorded.get("name")) or (call.name if call else "")
-    said = response_text(response) if response else ""
+    said = google_chat.response_text(response) if response else ""
     error = recorded.get("error")
     display = recorded.get("resultDisplay")
-    shown, beyond = display_of(display, said)
-    shell = unwrap_shell(name, said)
+    shown, beyond = google_chat.display_of(display, said)
+    shell = google_chat.unwrap_shell(name, said)
     structured: Json = beyond
     if shell is not None:
         said = shell.output
@@ -207,12 +172,11 @@ def _read_recorded(reading: Reading[QwenState], response: dict[str, Any], record
         structured = {"error_type": kind, **({} if structured is None else {"display": structured})}
     short = short_name(call_id) if call_id else content_sha256(response)
     reading.add(
-        ToolResult(
+        kinds.ToolResult(
             call_id, name, ok, exit_code, said, structured, reading.whole(recorded, "durationMs"),
-            tuple(response_media(response)),
+            tuple(google_chat.response_media(response)),
         ),
-        "tool",
-        native_id=f"result:{short}",
+        native_id=f"result:{short}"
     )  # fmt: skip
     if ok:
         _read_edit(reading, call, display, call_id=call_id)
@@ -223,7 +187,7 @@ def _ok(reading: Reading[QwenState], response: dict[str, Any], recorded: dict[st
     reading.odd_value("toolCallResult.status", status, _STATUSES)
     if status:
         return status not in _FAILED
-    return not recorded.get("error") and not response_failed(response)
+    return not recorded.get("error") and not google_chat.response_failed(response)
 
 
 def _read_edit(reading: Reading[QwenState], call: Waiting | None, display: Json, *, call_id: str) -> None:
@@ -233,14 +197,14 @@ def _read_edit(reading: Reading[QwenState], call: Waiting | None, display: Json,
     """
     asked = file_edits(call) if call is not None else []
     edits = asked
-    if is_edit_display(display):
-        shown = edit_of("", {"file_path": asked[0].path} if asked else None, display, call_id)
+    if google_chat.is_edit_display(display):
+        shown = google_chat.edit_of("", {"file_path": asked[0].path} if asked else None, display, call_id)
         is_cut = mapping(display).get("truncatedForSession") is True and shown is not None and not shown.diff
         if shown is not None and not (is_cut and any(e.before or e.after for e in asked)):
             edits = [shown]
     short = short_name(call_id)
     for i, edit in enumerate(edits, 1):
-        reading.add(edit, "tool", native_id=f"edit:{short}" if i == 1 else f"edit:{short}/{i}")
+        reading.add(edit, native_id=f"edit:{short}" if i == 1 else f"edit:{short}/{i}")
 
 
 def _read_usage(reading: Reading[QwenState], model: str) -> None:
@@ -248,11 +212,11 @@ def _read_usage(reading: Reading[QwenState], model: str) -> None:
     tokens = reading.mapping(reading.value, "usageMetadata")
     if not tokens:
         return
-    counts = Counts(*(reading.count(tokens, name) for name in _COUNTS))
+    counts = google_chat.Counts(*(reading.count(tokens, name) for name in _COUNTS))
     key = text(reading.value.get("uuid"))
     if not key:
         key = f"{reading.state.session}:{hashlib.sha256(reading.record.raw).hexdigest()[:16]}"
-    usage = usage_of(counts, model, key, thoughts_are_apart=False)
+    usage = google_chat.usage_of(counts, model, key, thoughts_are_apart=False)
     if usage is not None:
         reading.add(usage, "assistant", native_id=reading.below("usage"))
     reading.extra(tokens, _KNOWN["usage"], "usageMetadata")
@@ -263,14 +227,8 @@ def _see_model(reading: Reading[QwenState], model: str) -> None:
     if not model or not is_storable(model):
         return
     if before and before != model:
-        reading.add(Lifecycle("model", model=model), native_id=reading.below("model"))
+        reading.add(kinds.Lifecycle("model", model=model), native_id=reading.below("model"))
     reading.set(model=model)
-
-
-def _read_others(reading: Reading[QwenState], pieces: Pieces) -> None:
-    for i, other in enumerate(pieces.others, 1):
-        kind = next((k for k in mapping(other) if k not in ("thought", "thoughtSignature")), "part")
-        reading.unknown(kind, other, native_id=reading.below(f"part/{i}"))
 
 
 # Records of type `system`, by subtype: what happened around the conversation.
@@ -301,7 +259,6 @@ _REPEATED = frozenset(("function_args", "prompt", "response_text"))
 
 
 def read_system(reading: Reading[QwenState], subtype: str) -> None:
-    """Emit the events of a system record."""
     payload = reading.mapping(reading.value, "systemPayload")
     if subtype in _METADATA:
         _name_alike(reading, subtype, payload)
@@ -314,8 +271,8 @@ def read_system(reading: Reading[QwenState], subtype: str) -> None:
     elif subtype in _KEPT:
         reading.kept(subtype, without_opaque(payload or reading.mapping(reading.value, "message")))
     elif "message" in reading.value and not subtype:
-        said = content_text(reading.mapping(reading.value, "message").get("parts"))
-        reading.add(Instructions(said, "system"))
+        said = google_chat.content_text(reading.mapping(reading.value, "message").get("parts"))
+        reading.add(kinds.Instructions(said, "system"))
     else:
         reading.unknown(f"system/{subtype}" if subtype else "system")
 
@@ -338,10 +295,10 @@ def _read_compression(reading: Reading[QwenState], payload: dict[str, Any]) -> N
     """Emit a compaction. The turns that it carries over repeat what stands above; only a summary is new."""
     info = reading.mapping(payload, "info")
     history = reading.items(payload, "compressedHistory")
-    first = content_text(mapping(history[0]).get("parts")) if history else ""
+    first = google_chat.content_text(mapping(history[0]).get("parts")) if history else ""
     is_summary = any(mark in first[:_SUMMARY_WINDOW_CHARS].lower() for mark in _SUMMARY_MARKS)
     reading.add(
-        Compaction(
+        kinds.Compaction(
             trigger=text(info.get("triggerReason")),
             summary=first if is_summary else "",
             tokens_before=whole(info.get("originalTokenCount")),
@@ -354,7 +311,7 @@ def _read_compression(reading: Reading[QwenState], payload: dict[str, Any]) -> N
 def _read_rewind(reading: Reading[QwenState], payload: dict[str, Any]) -> None:
     """Emit a rewind: the record hangs below the one where the session goes on. What it counts are rows on a screen."""
     target = text(payload.get("targetUuid")) or reading.parent_id or ""
-    reading.add(Rewind(to_event=target))
+    reading.add(kinds.Rewind(to_event=target))
 
 
 def _read_command(reading: Reading[QwenState], payload: dict[str, Any]) -> None:
@@ -362,18 +319,17 @@ def _read_command(reading: Reading[QwenState], payload: dict[str, Any]) -> None:
     command = reading.text(payload, "rawCommand")
     output = flatten(without_opaque(items(payload.get("outputHistoryItems"))))
     if payload.get("phase") == "invocation" and payload.get("hiddenInvocation") is not True:
-        reading.add(UserMessage(command, "command"), "user")
-        if output:
-            reading.add(Lifecycle("command_output", text=output), native_id=reading.below("output"))
+        reading.add(kinds.UserMessage(command, "command"))
+        reading.note("command_output", output, native_id=reading.below("output"))
         return
-    reading.add(Lifecycle("command_output", text=output, detail={"command": command} if command else None))
+    reading.add(kinds.Lifecycle("command_output", text=output, detail={"command": command} if command else None))
 
 
 def _read_references(reading: Reading[QwenState], payload: dict[str, Any]) -> None:
     files = [f for f in items(payload.get("filesRead")) if isinstance(f, str)]
     detail = {k: v for k, v in payload.items() if k not in ("message", "filesRead") and v}
     said = "\n".join(t for t in (text(payload.get("message")), *files) if t)
-    reading.add(Lifecycle("at_command", text=said, detail=detail or None))
+    reading.add(kinds.Lifecycle("at_command", text=said, detail=detail or None))
 
 
 def _read_telemetry(reading: Reading[QwenState], payload: dict[str, Any]) -> None:
@@ -383,29 +339,21 @@ def _read_telemetry(reading: Reading[QwenState], payload: dict[str, Any]) -> Non
     detail = {k: v for k, v in event.items() if k not in _REPEATED and v not in (None, "", [], {})}
     is_error = name.endswith("api_error")
     said = text(event.get("error_message")) or text(event.get("error")) if is_error else ""
-    reading.add(Lifecycle("api_error" if is_error else "telemetry", text=said or name, detail=detail or None))
+    reading.add(kinds.Lifecycle("api_error" if is_error else "telemetry", text=said or name, detail=detail or None))
 
 
 def _read_title(reading: Reading[QwenState], payload: dict[str, Any]) -> None:
     title = reading.text(payload, "customTitle")
     source = text(payload.get("titleSource"))
-    reading.add(Lifecycle("title", text=title, title=title, detail={"source": source} if source else None))
-
-
-def _read_parent(reading: Reading[QwenState], payload: dict[str, Any]) -> None:
-    reading.add(SessionStart(parent_session=reading.text(payload, "parentSessionId")))
+    reading.add(kinds.Lifecycle("title", text=title, title=title, detail={"source": source} if source else None))
 
 
 def _read_model(reading: Reading[QwenState], payload: dict[str, Any]) -> None:
     model = reading.text(payload, "modelId")
     detail = {k: v for k, v in payload.items() if k in ("authType", "isRuntime") and v}
-    reading.add(Lifecycle("model", text=model, model=model, detail=detail or None))
+    reading.add(kinds.Lifecycle("model", text=model, model=model, detail=detail or None))
     if model and is_storable(model):
         reading.set(model=model)
-
-
-def _read_mode(reading: Reading[QwenState], payload: dict[str, Any]) -> None:
-    reading.add(Lifecycle("mode", text=reading.text(payload, "mode"), detail=payload or None))
 
 
 def _read_turn(reading: Reading[QwenState], payload: dict[str, Any]) -> None:
@@ -415,18 +363,21 @@ def _read_turn(reading: Reading[QwenState], payload: dict[str, Any]) -> None:
     error = text(reading.mapping(payload, "error").get("message"))
     name = {"cancelled": "interrupted", "error": "api_error"}.get(state, "turn_ended")
     detail = {k: v for k, v in payload.items() if k not in _TURN_TEXTS and v not in (None, "")}
-    reading.add(Lifecycle(name, text=error or text(payload.get("stopReason")), detail=detail or None))
+    reading.add(kinds.Lifecycle(name, text=error or text(payload.get("stopReason")), detail=detail or None))
 
 
 def _read_bootstrap(reading: Reading[QwenState], payload: dict[str, Any]) -> None:
     """Emit the instructions a subagent was started with, and that it inherited a history; which is its parent's."""
     instruction = payload.get("systemInstruction")
-    said = content_text(mapping(instruction).get("parts")) if isinstance(instruction, dict) else text(instruction)
-    if said:
-        reading.add(Instructions(said, "agent_bootstrap"))
+    said = (
+        google_chat.content_text(mapping(instruction).get("parts"))
+        if isinstance(instruction, dict)
+        else text(instruction)
+    )
+    reading.say(kinds.Instructions(said, "agent_bootstrap"))
     history = items(payload.get("history"))
     reading.add(
-        Lifecycle("agent_bootstrap", text=text(payload.get("kind")), detail={"turns": len(history)}),
+        kinds.Lifecycle("agent_bootstrap", text=text(payload.get("kind")), detail={"turns": len(history)}),
         native_id=reading.below("bootstrap"),
     )
 
@@ -438,9 +389,13 @@ _READERS: dict[str, Callable[[Reading[QwenState], dict[str, Any]], None]] = {
     "at_command": _read_references,
     "ui_telemetry": _read_telemetry,
     "custom_title": _read_title,
-    "parent_session": _read_parent,
+    "parent_session": lambda reading, payload: reading.add(
+        kinds.SessionStart(parent_session=reading.text(payload, "parentSessionId"))
+    ),
     "session_model": _read_model,
-    "session_approval_mode": _read_mode,
+    "session_approval_mode": lambda reading, payload: reading.add(
+        kinds.Lifecycle("mode", text=reading.text(payload, "mode"), detail=payload or None)
+    ),
     "agent_bootstrap": _read_bootstrap,
     "turn_result": _read_turn,
 }

@@ -3,8 +3,6 @@
 What the records become is in `messages`.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any
@@ -84,8 +82,6 @@ _MAX_PATH_CHARS = 4096
 
 
 class QwenAdapter(KitAdapter[QwenState]):
-    """The adapter of Qwen Code."""
-
     facts = facts_of("qwen")
     state_type = QwenState
 
@@ -126,7 +122,6 @@ class QwenAdapter(KitAdapter[QwenState]):
         return {"parent": parent_of(info)[:MAX_NAME_CHARS]}
 
     def read(self, reading: Reading[QwenState]) -> None:
-        """Emit the events of one record."""
         value, role = reading.record.value, reading.state.role
         if not isinstance(value, dict):
             read_odd(reading)
@@ -220,8 +215,7 @@ def _read_meta(reading: Reading[QwenState]) -> None:
         native_id="meta",
     )
     title = reading.text(value, "description")
-    if title:
-        reading.add(Lifecycle("title", text=title, title=title), native_id="meta/title")
+    reading.note("title", title, title=title, native_id="meta/title")
     reading.date(value.get("lastUpdatedAt"), "lastUpdatedAt")
     detail = {k: value[k] for k in ("status", "lastError", "isolation", "resumeCount", "depth") if value.get(k)}
     call_id = reading.text(value, "toolUseId")
@@ -246,8 +240,7 @@ def _read_snapshot(reading: Reading[QwenState], value: dict[str, Any]) -> None:
             detail = {"project_hash": reading.text(value, "projectHash")}
             reading.add(Lifecycle("project", detail=detail), native_id="project")
     title = reading.text(value, "summary")
-    if title:
-        reading.add(Lifecycle("title", text=title, title=title), native_id="title")
+    reading.note("title", title, title=title, native_id="title")
     for message in reading.items(value, "messages"):
         read_message(reading, mapping(message))
     reading.extra(value, _KNOWN["snapshot"], "header", native_id=half)

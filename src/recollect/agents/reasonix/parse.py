@@ -1,31 +1,16 @@
 """Reasonix: parses an event, line or sidecar into events. Pure; never raises on content."""
 
-from __future__ import annotations
-
 from collections import Counter
-from typing import Any
+from typing import Any, ClassVar
 
 from recollect.agents.facts import facts_of, known_fields
 from recollect.agents.kit import adapter as kit
-from recollect.agents.kit.adapter import KitAdapter, first_line_name, read_odd, remember
+from recollect.agents.kit.adapter import KitAdapter, first_line_name, remember
 from recollect.agents.kit.calls import TurnState, decoded_arguments, edits_of, give_call, give_result, path_of
 from recollect.agents.kit.content import data_url_part
 from recollect.agents.kit.names import content_name, mark_of, numbered, short_name
 from recollect.agents.kit.values import items, mapping, text, whole
-from recollect.model.payloads import (
-    AssistantMessage,
-    Compaction,
-    FileEdit,
-    Instructions,
-    Lifecycle,
-    Origin,
-    Rewind,
-    SessionStart,
-    Thinking,
-    ToolCall,
-    ToolResult,
-    UserMessage,
-)
+from recollect.model import payloads as kinds
 from recollect.model.records import SourceInfo
 from recollect.model.tools import canonical_tool
 
@@ -33,8 +18,6 @@ MAX_TURNS = 512
 
 
 class ReasonixState(TurnState, frozen=True, gc=False, omit_defaults=True):
-    """The memory between records; bounded whatever comes."""
-
     turns: tuple[str, ...] = ()
     """Names of the newest human turns: which of them a replaced transcript has no more was taken back."""
     befores: tuple[str, ...] = ()
@@ -81,19 +64,20 @@ def read_message(reading: Reading, message: dict[str, Any], *, is_known: bool = 
         kind = "interrupted" if message.get("interrupted_turn") else "local_note"
         if words or kind == "interrupted":
             detail = message.get("interrupted_turn")
-            reading.add(Lifecycle(kind, text=words, detail=detail or None), native_id=name)
+            reading.add(kinds.Lifecycle(kind, text=words, detail=detail or None), native_id=name)
     elif role == "system":
-        reading.add(Instructions(_said(message), "system"), native_id=name)
+        reading.add(kinds.Instructions(_said(message), "system"), native_id=name)
     elif role == "user":
         images = [data_url_part("image", text(image)) for image in reading.items(message, "images")]
         parts = tuple(reading.readable(image, "images") for image in images)
-        origin: Origin = "human" if _is_human(message) else "injected"
-        reading.add(UserMessage(_said(message), origin, parts), "user", native_id=name)
+        origin: kinds.Origin = "human" if _is_human(message) else "injected"
+        reading.add(kinds.UserMessage(_said(message), origin, parts), native_id=name)
         if message.get("original"):
-            reading.add(Lifecycle("edited_prompt", text=text(message.get("original"))), native_id=f"{name}/original")
+            reading.add(
+                kinds.Lifecycle("edited_prompt", text=text(message.get("original"))), native_id=f"{name}/original"
+            )
         summary = text(mapping(message.get("vision_summary")).get("summary"))
-        if summary:
-            reading.add(Lifecycle("vision_summary", text=summary), native_id=f"{name}/vision")
+        reading.note("vision_summary", summary, native_id=f"{name}/vision")
     elif role == "assistant":
         _read_assistant(reading, message, name)
     else:
@@ -117,21 +101,20 @@ def _read_assistant(reading: Reading, message: dict[str, Any], name: str) -> Non
     blocks = [mapping(b) for b in items(message.get("thinking_blocks"))]
     thought = thought or "\n".join(t for t in (text(b.get("thinking")) for b in blocks) if t)
     if thought or message.get("reasoning_signature"):
-        reading.add(Thinking(thought, is_encrypted=not thought), "assistant", native_id=f"{name}/thinking")
+        reading.add(kinds.Thinking(thought, is_encrypted=not thought), native_id=f"{name}/thinking")
     said = _said(message)
-    if said:
-        reading.add(AssistantMessage(said), "assistant", native_id=name)
+    reading.say(kinds.AssistantMessage(said), native_id=name)
     for number, item in enumerate(reading.items(message, "tool_calls"), 1):
         call = mapping(item)
         where = f"{name}/{number}"
         tool = text(call.get("resolved_name")) or reading.text(call, "name")
         arguments = decoded_arguments(call.get("arguments"))
-        made = ToolCall(reading.text(call, "id"), reading.text(call, "name"), canonical_tool(tool), arguments)
+        made = kinds.ToolCall(reading.text(call, "id"), reading.text(call, "name"), canonical_tool(tool), arguments)
         give_call(reading, made, where, _edits(call, made))
         reading.extra(call, _KNOWN["call"], "tool_call", native_id=where)
 
 
-def _edits(call: dict[str, Any], made: ToolCall) -> tuple[FileEdit, ...]:
+def _edits(call: dict[str, Any], made: kinds.ToolCall) -> tuple[kinds.FileEdit, ...]:
     """Return the edits of a call: what its arguments ask for, else the preview that the agent showed."""
     if made.canonical != "edit":
         return ()
@@ -139,7 +122,7 @@ def _edits(call: dict[str, Any], made: ToolCall) -> tuple[FileEdit, ...]:
     if any(edit.before is not None or edit.after is not None or edit.diff for edit in asked):
         return asked
     diff, path = text(call.get("diff")), path_of(made.arguments)
-    return (FileEdit(path, diff=diff),) if diff and path else asked
+    return (kinds.FileEdit(path, diff=diff),) if diff and path else asked
 
 
 def _read_tool(reading: Reading, message: dict[str, Any], name: str) -> None:
@@ -150,7 +133,7 @@ def _read_tool(reading: Reading, message: dict[str, Any], name: str) -> None:
     ok = False if never_came else None if exit_code is None else exit_code == 0
     call_id = reading.text(message, "tool_call_id")
     beside = {k: execution[k] for k in ("state", "failurePhase", "verification") if execution.get(k)}
-    result = ToolResult(
+    result = kinds.ToolResult(
         call_id,
         reading.text(message, "name"),
         ok,
@@ -161,7 +144,7 @@ def _read_tool(reading: Reading, message: dict[str, Any], name: str) -> None:
     )
     give_result(reading, result, name)
     if never_came:
-        reading.add(Lifecycle("interrupted", text=said, call_id=call_id), native_id=f"{name}/interrupted")
+        reading.add(kinds.Lifecycle("interrupted", text=said, call_id=call_id), native_id=f"{name}/interrupted")
     reading.extra(execution, _KNOWN["execution"], "tool_execution", native_id=name)
 
 
@@ -170,47 +153,15 @@ def _read_notes(reading: Reading, message: dict[str, Any], name: str) -> None:
     receipts = [mapping(message.get("decision_receipt")), *map(mapping, items(message.get("decision_receipts")))]
     for number, receipt in enumerate((r for r in receipts if r), 1):
         words = text(receipt.get("outcome"))
-        reading.add(Lifecycle("permission", text=words, detail=receipt), native_id=f"{name}/decision/{number}")
+        reading.add(kinds.Lifecycle("permission", text=words, detail=receipt), native_id=f"{name}/decision/{number}")
     for field, kind in (("memoryCitations", "memory"), ("server_search", "web_search"), ("mcp_app", "mcp_app")):
-        if message.get(field):
-            reading.add(Lifecycle(kind, detail=message[field]), native_id=f"{name}/{kind}")
+        reading.note(kind, detail=message.get(field), native_id=f"{name}/{kind}")
 
 
 _SUFFIXES = (".jsonl.meta", ".events.jsonl", ".meta.json")
 _SHORTENED = ("compact", "fold", "summar")
 _EVENTS = frozenset(("append", "replace"))
 _STATUSES = frozenset(("running", "completed", "failed", "cancelled", "interrupted"))
-
-
-class ReasonixAdapter(KitAdapter[ReasonixState]):
-    """The adapter of Reasonix."""
-
-    facts = facts_of("reasonix")
-    state_type = ReasonixState
-
-    def recognise(self, path: str, head: bytes) -> str | None:
-        """See `Adapter.recognise`: the first event of a log. Checkpoints have nothing of their own."""
-        line = head.lstrip().partition(b"\n")[0]
-        is_event = line.startswith(b'{"schema_version":') and b'"type":"' in line[:60] and b'"messages":[' in line
-        return "events" if is_event else None
-
-    def identify(self, info: SourceInfo, head: bytes) -> str:
-        """See `Adapter.identify`: all files of a session begin with its name."""
-        suffix = next((s for s in _SUFFIXES if info.name.endswith(s)), "")
-        return info.name.removesuffix(suffix).removesuffix(".jsonl") or first_line_name(head)
-
-    def read(self, reading: Reading) -> None:
-        role = reading.state.role
-        if not isinstance(reading.record.value, dict):
-            read_odd(reading)
-        elif role == "events":
-            _read_event(reading)
-        elif role == "meta":
-            _read_meta(reading)
-        elif role == "subagent_meta":
-            _read_subagent(reading)
-        else:
-            read_message(reading, reading.value)
 
 
 def _read_event(reading: Reading) -> None:
@@ -255,12 +206,15 @@ def _replace(reading: Reading, messages: list[Any], reason: str, name: str) -> N
     after: tuple[str, ...] = reading.now("turns")
     reading.set(befores=tuple(stood.get(t, b) for t, b in zip(after, reading.now("befores"), strict=True)))
     if any(word in reason for word in _SHORTENED):
-        reading.add(Compaction(trigger=reason), native_id=f"{name}/compaction")
+        reading.add(kinds.Compaction(trigger=reason), native_id=f"{name}/compaction")
         return
     dropped = [turn for turn in before if turn not in after]
     if dropped:
         is_end = list(before[-len(dropped) :]) == dropped
-        reading.add(Rewind(stood.get(dropped[0], ""), len(dropped)) if is_end else Rewind(), native_id=f"{name}/rewind")
+        reading.add(
+            kinds.Rewind(stood.get(dropped[0], ""), len(dropped)) if is_end else kinds.Rewind(),
+            native_id=f"{name}/rewind",
+        )
         reading.events.insert(first, reading.events.pop())  # what is new in the transcript came after it
 
 
@@ -268,7 +222,7 @@ def _read_meta(reading: Reading) -> None:
     """Emit what stands beside a session: where it runs, its title and what it was branched from."""
     meta = reading.value
     reading.date(meta.get("created_at"), "created_at")
-    start = SessionStart(
+    start = kinds.SessionStart(
         cwd=reading.text(meta, "workspace_root"),
         model=reading.text(meta, "model"),
         originator=reading.text(meta, "scope"),
@@ -278,8 +232,7 @@ def _read_meta(reading: Reading) -> None:
     reading.entitle(reading.text(meta, "name") or reading.text(meta, "topic_title"))
     names = ("fork_turn", "fork_message_index", "persona_name", "topic_id")
     facts = {k: meta[k] for k in names if meta.get(k)}
-    if facts:
-        reading.add(Lifecycle("session_facts", detail=facts), native_id="facts")
+    reading.note("session_facts", detail=facts, native_id="facts")
     reading.extra(meta, _KNOWN["meta"], "meta", native_id="start")
 
 
@@ -287,7 +240,7 @@ def _read_subagent(reading: Reading) -> None:
     """Give whose subagent a session is and how it ended."""
     meta = reading.value
     reading.date(meta.get("createdAt"), "createdAt")
-    start = SessionStart(
+    start = kinds.SessionStart(
         cwd=reading.text(meta, "workspaceRoot"),
         model=reading.text(meta, "model"),
         parent_session=reading.text(meta, "parentSession"),
@@ -300,5 +253,27 @@ def _read_subagent(reading: Reading) -> None:
     reading.odd_value("subagent.status", status, _STATUSES)
     detail = {k: meta[k] for k in ("terminalReason", "effort", "toolScope") if meta.get(k)}
     call_id = text(meta.get("parentToolCallId"))
-    reading.add(Lifecycle("subagent", text=status, detail=detail or None, call_id=call_id), native_id="status")
+    reading.add(kinds.Lifecycle("subagent", text=status, detail=detail or None, call_id=call_id), native_id="status")
     reading.extra(meta, _KNOWN["subagent"], "subagent", native_id="start")
+
+
+class ReasonixAdapter(KitAdapter[ReasonixState]):
+    facts = facts_of("reasonix")
+    state_type = ReasonixState
+    readers: ClassVar = {
+        "events": _read_event,
+        "meta": _read_meta,
+        "subagent_meta": _read_subagent,
+        "": lambda reading: read_message(reading, reading.value),
+    }
+
+    def recognise(self, path: str, head: bytes) -> str | None:
+        """See `Adapter.recognise`: the first event of a log. Checkpoints have nothing of their own."""
+        line = head.lstrip().partition(b"\n")[0]
+        is_event = line.startswith(b'{"schema_version":') and b'"type":"' in line[:60] and b'"messages":[' in line
+        return "events" if is_event else None
+
+    def identify(self, info: SourceInfo, head: bytes) -> str:
+        """See `Adapter.identify`: all files of a session begin with its name."""
+        suffix = next((s for s in _SUFFIXES if info.name.endswith(s)), "")
+        return info.name.removesuffix(suffix).removesuffix(".jsonl") or first_line_name(head)

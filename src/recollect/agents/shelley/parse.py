@@ -1,32 +1,16 @@
 """Shelley: parses a row into events. Pure; never raises on content."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from recollect.agents.facts import facts_of, known_fields
 from recollect.agents.kit import adapter as kit
-from recollect.agents.kit.adapter import KitAdapter, read_odd
+from recollect.agents.kit.adapter import KitAdapter
 from recollect.agents.kit.calls import TurnState, decoded_arguments, edits_of, give_call, give_result
 from recollect.agents.kit.content import base64_part, without_opaque
 from recollect.agents.kit.names import Marks, content_sha256, count_name, name_of, short_name, times_counted
-from recollect.agents.kit.values import instant, items, mapping, text, whole
-from recollect.model.payloads import (
-    AssistantMessage,
-    Compaction,
-    FileEdit,
-    Instructions,
-    Json,
-    Lifecycle,
-    Part,
-    SessionStart,
-    Thinking,
-    TokenUsage,
-    ToolCall,
-    ToolResult,
-    UserMessage,
-)
+from recollect.agents.kit.values import Json, instant, items, mapping, text, whole
+from recollect.model import payloads as kinds
 from recollect.model.text import flatten
 from recollect.model.tools import canonical_tool
 
@@ -53,10 +37,10 @@ _MAX_DEPTH = 8
 _KNOWN = known_fields("shelley")
 
 
-def said_in(reading: Reading, blocks: list[Any]) -> tuple[str, tuple[Part, ...]]:
+def said_in(reading: Reading, blocks: list[Any]) -> tuple[str, tuple[kinds.Part, ...]]:
     """Return all texts of a message and its images."""
     texts: list[str] = []
-    parts: list[Part] = []
+    parts: list[kinds.Part] = []
     for block in map(mapping, blocks):
         if whole(block.get("Type")) != _TEXT:
             continue
@@ -91,18 +75,17 @@ def read_blocks(reading: Reading, blocks: list[Any], name: str, display: Json, s
 def _read_thinking(reading: Reading, block: dict[str, Any], where: str, shown: dict[str, Json]) -> None:
     thought = text(block.get("Thinking")) or text(block.get("Text"))
     is_encrypted = not thought and bool(block.get("Data") or block.get("Signature"))
-    if thought or is_encrypted:
-        reading.add(Thinking(thought, is_encrypted=is_encrypted), "assistant", native_id=where)
+    reading.say(kinds.Thinking(thought, is_encrypted=is_encrypted), native_id=where)
 
 
 def _read_call(reading: Reading, block: dict[str, Any], where: str, shown: dict[str, Json]) -> None:
     name = reading.text(block, "ToolName")
     arguments = decoded_arguments(block.get("ToolInput"))
-    call = ToolCall(reading.text(block, "ID"), name, canonical_tool(name), arguments)
+    call = kinds.ToolCall(reading.text(block, "ID"), name, canonical_tool(name), arguments)
     give_call(reading, call, where, _edits(arguments) if call.canonical == "edit" else ())
 
 
-def _edits(arguments: Json) -> tuple[FileEdit, ...]:
+def _edits(arguments: Json) -> tuple[kinds.FileEdit, ...]:
     """Return what `patch` asks for; its list is called after the tool in one of its generations."""
     given = mapping(arguments)
     several = given.get("patches", given.get("edits"))
@@ -110,21 +93,21 @@ def _edits(arguments: Json) -> tuple[FileEdit, ...]:
     path = text(given.get("path"))
     if not pieces or not path:
         return edits_of(arguments)
-    found: list[FileEdit] = []
+    found: list[kinds.FileEdit] = []
     for piece in map(mapping, pieces):
         before, after = (w if isinstance(w, str) else None for w in (piece.get("oldText"), piece.get("newText")))
-        found.append(FileEdit(path, "modify", before, after))
+        found.append(kinds.FileEdit(path, "modify", before, after))
     return tuple(found)
 
 
 def _read_result(reading: Reading, block: dict[str, Any], where: str, shown: dict[str, Json]) -> None:
     call_id = text(block.get("ToolUseID")) or text(block.get("ID"))
     texts: list[str] = []
-    parts: list[Part] = []
+    parts: list[kinds.Part] = []
     _collect(reading, items(block.get("ToolResult")), texts, parts, 0)
     display = block.get("Display") if block.get("Display") is not None else shown.get(call_id)
     diffs = _diffs(display)
-    result = ToolResult(
+    result = kinds.ToolResult(
         call_id,
         ok=block.get("ToolError") is not True,
         text="\n".join(t for t in texts if t),
@@ -135,7 +118,7 @@ def _read_result(reading: Reading, block: dict[str, Any], where: str, shown: dic
     give_result(reading, result, where, diffs or None)
 
 
-def _collect(reading: Reading, blocks: list[Any], texts: list[str], parts: list[Part], depth: int) -> None:
+def _collect(reading: Reading, blocks: list[Any], texts: list[str], parts: list[kinds.Part], depth: int) -> None:
     for block in blocks:
         given = mapping(block)
         inner = items(given.get("ToolResult"))
@@ -152,7 +135,7 @@ def _collect(reading: Reading, blocks: list[Any], texts: list[str], parts: list[
             texts.append(" ".join(t for t in (text(given.get("Title")), text(given.get("URL"))) if t))
 
 
-def _diffs(display: Json) -> tuple[FileEdit, ...]:
+def _diffs(display: Json) -> tuple[kinds.FileEdit, ...]:
     """Return the edit that a tool showed: its diff, or in older versions also the whole file before and after."""
     given = mapping(display)
     path, diff = text(given.get("path")), text(given.get("diff"))
@@ -160,8 +143,8 @@ def _diffs(display: Json) -> tuple[FileEdit, ...]:
     if not path or not (diff or isinstance(after, str)):
         return ()
     if isinstance(before, str) and isinstance(after, str):
-        return (FileEdit(path, "modify" if before else "create", before, after),)
-    return (FileEdit(path, diff=diff),)
+        return (kinds.FileEdit(path, "modify" if before else "create", before, after),)
+    return (kinds.FileEdit(path, diff=diff),)
 
 
 def _duration(block: dict[str, Any]) -> int | None:
@@ -169,7 +152,7 @@ def _duration(block: dict[str, Any]) -> int | None:
     return (end - start) // 1000 if start is not None and end is not None and end >= start else None
 
 
-def _image(reading: Reading, block: dict[str, Any]) -> Part:
+def _image(reading: Reading, block: dict[str, Any]) -> kinds.Part:
     part, is_readable = base64_part("image", text(block.get("MediaType")), block.get("Data"))
     if not is_readable and block.get("Data"):
         reading.wrong("Data", "bad_base64")
@@ -195,21 +178,6 @@ _ERRORS = frozenset(("truncation", "llm_request"))
 _MARK_BYTES = 8
 
 
-class ShelleyAdapter(KitAdapter[ShelleyState]):
-    """The adapter of Shelley."""
-
-    facts = facts_of("shelley")
-    state_type = ShelleyState
-
-    def read(self, reading: Reading) -> None:
-        if not isinstance(reading.record.value, dict):
-            read_odd(reading)
-        elif reading.state.role == "session":
-            _read_conversation(reading)
-        else:
-            _read_message(reading)
-
-
 def _read_conversation(reading: Reading) -> None:
     """Emit what the conversation's row says: where it runs, its lineage and its title."""
     row = reading.value
@@ -217,7 +185,7 @@ def _read_conversation(reading: Reading) -> None:
     parent = reading.text(row, "parent_conversation_id")
     is_subagent = bool(parent) and row.get("user_initiated") in (0, False)
     slug = reading.text(row, "slug")
-    start = SessionStart(
+    start = kinds.SessionStart(
         cwd=reading.text(row, "cwd"),
         model=reading.text(row, "model"),
         resumed_from="" if is_subagent else parent,
@@ -225,13 +193,12 @@ def _read_conversation(reading: Reading) -> None:
         agent_name=slug if is_subagent else "",
     )
     reading.add(start, native_id="start")
-    if slug:
-        reading.add(Lifecycle("title", title=slug), native_id="title")
+    reading.note("title", title=slug, native_id="title")
     tags = [t for t in items(row.get("tags")) if isinstance(t, str)]
     if tags:
-        reading.add(Lifecycle("tag", text=", ".join(tags)), native_id="tags")
+        reading.add(kinds.Lifecycle("tag", text=", ".join(tags)), native_id="tags")
     if row.get("archived") in (1, True):
-        reading.add(Lifecycle("archived"), native_id="archived")
+        reading.add(kinds.Lifecycle("archived"), native_id="archived")
     reading.extra(row, _KNOWN["conversation"], "conversations", native_id="start")
 
 
@@ -245,7 +212,7 @@ def _read_message(reading: Reading) -> None:
     blocks = reading.items(llm, "Content")
     about = mapping(row.get("user_data"))
     if _is_copy(reading, kind, llm):
-        copied = Lifecycle("copied_message", text=said_in(reading, blocks)[0], detail={"type": kind})
+        copied = kinds.Lifecycle("copied_message", text=said_in(reading, blocks)[0], detail={"type": kind})
         reading.add(copied, native_id=name)
         return
     if kind not in _KINDS:
@@ -267,7 +234,7 @@ class _Message(NamedTuple):
     about: dict[str, Any]
     name: str
     said: str
-    parts: tuple[Part, ...]
+    parts: tuple[kinds.Part, ...]
 
 
 def _say(reading: Reading, kind: str, message: _Message) -> None:
@@ -276,21 +243,21 @@ def _say(reading: Reading, kind: str, message: _Message) -> None:
     if kind == "user" and about.get("distilled") == "true":
         reading.set(is_copying=True)
         summary = text(about.get("distillation_content")) or said
-        reading.add(Compaction(summary=summary, continues_at=name), native_id=name)
+        reading.add(kinds.Compaction(summary=summary, continues_at=name), native_id=name)
     elif about.get("distill_status"):
-        reading.add(Lifecycle("distillation", text=said, detail=about), native_id=name)
+        reading.add(kinds.Lifecycle("distillation", text=said, detail=about), native_id=name)
     elif kind in ("user", "tool"):
         _add_user(reading, message)
     elif kind == "agent":
         _add_agent(reading, message)
     elif kind == "system":
-        reading.add(Instructions(said, "system"), native_id=name)
+        reading.add(kinds.Instructions(said, "system"), native_id=name)
     elif kind == "gitinfo":
         _add_git(reading, about, said, name)
     else:
         detail = {k: llm[k] for k in ("ErrorType", "ErrorRetryable") if llm.get(k)}
         words = said or text(about.get("text"))
-        reading.add(Lifecycle(_NOTES[kind], text=words, detail=detail or None), native_id=name)
+        reading.add(kinds.Lifecycle(_NOTES[kind], text=words, detail=detail or None), native_id=name)
 
 
 def _is_copy(reading: Reading, kind: str, llm: dict[str, Any]) -> bool:
@@ -311,23 +278,21 @@ def _add_user(reading: Reading, message: _Message) -> None:
     """Emit what a person wrote. A row of nothing but results is none."""
     is_waiting = message.row.get("excluded_from_context") in (1, True)
     words = message.said or text(message.about.get("text"))
-    if words or message.parts:
-        payload = UserMessage(words, "queued" if is_waiting else "human", message.parts)
-        reading.add(payload, "user", native_id=message.name)
+    reading.say(kinds.UserMessage(words, "queued" if is_waiting else "human", message.parts), native_id=message.name)
 
 
 def _add_agent(reading: Reading, message: _Message) -> None:
     row, llm, _, name, said, parts = message
     error = text(llm.get("ErrorType"))
     if said == _STOPPED:
-        reading.add(Lifecycle("interrupted", text=said), native_id=name)
+        reading.add(kinds.Lifecycle("interrupted", text=said), native_id=name)
     elif error:
         reading.odd_value("llm_data.ErrorType", error, _ERRORS)
-        reading.add(Lifecycle("api_error", text=said, detail={"type": error}), native_id=name)
+        reading.add(kinds.Lifecycle("api_error", text=said, detail={"type": error}), native_id=name)
     elif said or parts:
         model = text(row.get("model_name")) or text(mapping(row.get("usage_data")).get("model"))
         stop = "end_turn" if llm.get("EndOfTurn") is True else ""
-        reading.add(AssistantMessage(said, model, stop, name, parts), "assistant", native_id=name)
+        reading.add(kinds.AssistantMessage(said, model, stop, name, parts), native_id=name)
 
 
 def _add_git(reading: Reading, about: dict[str, Any], said: str, name: str) -> None:
@@ -335,7 +300,7 @@ def _add_git(reading: Reading, about: dict[str, Any], said: str, name: str) -> N
     detail = {k: about[k] for k in ("worktree", "commit", "subject") if about.get(k)}
     branch = text(about.get("branch"))
     words = text(about.get("text")) or said
-    reading.add(Lifecycle("branch", text=words, detail=detail or None, branch=branch), native_id=name)
+    reading.add(kinds.Lifecycle("branch", text=words, detail=detail or None, branch=branch), native_id=name)
 
 
 def _add_usage(reading: Reading, row: dict[str, Any], name: str) -> None:
@@ -343,15 +308,14 @@ def _add_usage(reading: Reading, row: dict[str, Any], name: str) -> None:
     usage = reading.mapping(row, "usage_data")
     if not usage:
         return
-    counted = TokenUsage(
-        model=text(usage.get("model")) or text(row.get("model_name")),
-        input_tokens=reading.count(usage, "input_tokens"),
-        output_tokens=reading.count(usage, "output_tokens"),
-        cache_read_tokens=reading.count(usage, "cache_read_input_tokens"),
-        cache_write_5m_tokens=reading.count(usage, "cache_creation_input_tokens"),
-        cost_usd=reading.money(usage, "cost_usd") or None,
-        dedupe_key=f"shelley:{name}",
-    )
-    if counted.input_tokens or counted.output_tokens or counted.cache_read_tokens or counted.cache_write_5m_tokens:
-        reading.add(counted, native_id=f"{name}/usage")
+    names = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+    model, cost = text(usage.get("model")) or text(row.get("model_name")), reading.money(usage, "cost_usd") or None
+    counts = reading.counts(usage, names)
+    reading.spend(model, counts, f"shelley:{name}", native_id=f"{name}/usage", cost_usd=cost)
     reading.extra(usage, _KNOWN["usage"], "usage_data", native_id=name)
+
+
+class ShelleyAdapter(KitAdapter[ShelleyState]):
+    facts = facts_of("shelley")
+    state_type = ShelleyState
+    readers: ClassVar = {"session": _read_conversation, "": _read_message}

@@ -1,7 +1,5 @@
 """Slack: parses one day of a channel into events. Pure; never raises on content."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 
@@ -74,15 +72,13 @@ def _read_words(reading: Reading[BaseState], name: str, subtype: str, message: d
     parts = tuple(_file(mapping(one)) for one in (*items(message.get("files")), *_one(message.get("file"))))
     if words or parts:
         who = text(message.get("user")) or text(message.get("bot_id"))
-        said = UserMessage(f"<@{who}>: {words}" if who else words, origin, parts)
-        reading.add(said, "user", native_id=name)
+        reading.add(UserMessage(f"<@{who}>: {words}" if who else words, origin, parts), native_id=name)
     for n, attached in enumerate(map(mapping, items(message.get("attachments"))), 1):
         lines = [text(attached.get(field)) for field in _ATTACHED]
         lines += [f"{text(one.get('title'))}: {text(one.get('value'))}" for one in _fields(attached)]
         lines.append(_words_of(attached.get("blocks")) or _words_of(attached.get("message_blocks")))
         shown = "\n".join(dict.fromkeys(line for line in lines if line))
-        if shown:
-            reading.add(UserMessage(shown, "injected"), "user", native_id=f"{name}/attachment/{n}")
+        reading.say(UserMessage(shown, "injected"), native_id=f"{name}/attachment/{n}")
 
 
 def _read_change(reading: Reading[BaseState], name: str, subtype: str, message: dict[str, Any]) -> None:
@@ -156,8 +152,6 @@ _WRITERS = frozenset(("user", "bot_id", "subtype", "username"))
 
 
 class SlackAdapter(KitAdapter[BaseState]):
-    """The adapter of a Slack workspace export."""
-
     facts = facts_of("slack")
     state_type = BaseState
 
@@ -202,13 +196,9 @@ class SlackAdapter(KitAdapter[BaseState]):
                 if reading.last_ts is None:
                     reading.ts_quality = "missing"
             if not reading.now("is_started"):
-                _start(reading)
+                reading.set(is_started=True)
+                reading.add(SessionStart(originator="slack"), native_id="start")
+                channel = reading.state.document
+                if channel:
+                    reading.add(Lifecycle("title", title=f"#{channel}"), native_id="title")
             read_message(reading, message)
-
-
-def _start(reading: Reading[BaseState]) -> None:
-    reading.set(is_started=True)
-    reading.add(SessionStart(originator="slack"), native_id="start")
-    channel = reading.state.document
-    if channel:
-        reading.add(Lifecycle("title", title=f"#{channel}"), native_id="title")

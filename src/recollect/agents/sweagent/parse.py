@@ -1,7 +1,5 @@
 """SWE-agent: parses a record into events."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 
@@ -9,23 +7,11 @@ import msgspec
 
 from recollect.agents.facts import facts_of, known_fields
 from recollect.agents.kit.adapter import KitAdapter, Reading, first_line_name, read_odd
-from recollect.agents.kit.calls import edits_asked
+from recollect.agents.kit.calls import canonical_editor, edits_asked
 from recollect.agents.kit.content import arguments_of, without_opaque
 from recollect.agents.kit.names import Marks, NamingState, content_sha256, numbered
 from recollect.agents.kit.values import decoded_json, mapping, number, text, word_set
-from recollect.model.payloads import (
-    AssistantMessage,
-    FileEdit,
-    Instructions,
-    Lifecycle,
-    SessionEnd,
-    SessionStart,
-    Thinking,
-    TokenUsage,
-    ToolCall,
-    ToolResult,
-    UserMessage,
-)
+from recollect.model import payloads as kinds
 from recollect.model.records import SourceInfo
 from recollect.model.text import flatten
 from recollect.model.tools import canonical_tool
@@ -124,27 +110,20 @@ def tool_of(action: str) -> tuple[str, str]:
     return (name, found) if found not in ("other", "mcp") else ("bash", "shell")
 
 
-def canonical_of(name: str, arguments: Any) -> str:
-    """Return the canonical name of a called function; the file editor reads too."""
-    found = canonical_tool(name)
-    is_view = isinstance(arguments, dict) and arguments.get("command") == "view"
-    return "read" if found == "edit" and is_view else found
-
-
 def add_result(reading: SweAgentReading, acting: Acting, said: str) -> None:
     """Emit the result of an action, and the edit it applied. Only of edits it is known that they failed."""
     canonical = canonical_tool(acting.tool)
     is_refused = canonical == "edit" and _REFUSED.search(said) is not None
     is_applied = canonical == "edit" and not is_refused and _APPLIED.search(said) is not None
     ok = False if is_refused else True if is_applied else None
-    result = ToolResult(acting.call_id, acting.tool, ok, text=said, duration_ms=acting.duration_ms)
-    reading.add(result, "tool", native_id=f"{acting.name}/result")
+    result = kinds.ToolResult(acting.call_id, acting.tool, ok, text=said, duration_ms=acting.duration_ms)
+    reading.add(result, native_id=f"{acting.name}/result")
     if is_applied:
         for i, edit in enumerate(_edits(acting, said)):
-            reading.add(edit, "tool", native_id=f"{acting.name}/edit:{i}")
+            reading.add(edit, native_id=f"{acting.name}/edit:{i}")
 
 
-def _edits(acting: Acting, said: str) -> list[FileEdit]:
+def _edits(acting: Acting, said: str) -> list[kinds.FileEdit]:
     """Return what an edit changed, as the call asked for it. Line edits say what was put in, not what stood there."""
     arguments = decoded_json(acting.arguments or "{}", {})
     if not isinstance(arguments, dict) or arguments.get("command") == "view":
@@ -161,7 +140,7 @@ def _edits(acting: Acting, said: str) -> list[FileEdit]:
     if edits:
         return edits
     put = next((text(arguments.get(name)) for name in _NEWS if text(arguments.get(name))), None)
-    return [FileEdit(shown, "create" if is_new else "modify", None, put, call_id=acting.call_id)]
+    return [kinds.FileEdit(shown, "create" if is_new else "modify", None, put, call_id=acting.call_id)]
 
 
 # The two lists of a trajectory: the steps, and the history of messages that the model saw.
@@ -181,7 +160,7 @@ _MAX_ACTION_CHARS = 4000
 def read_step(reading: SweAgentReading) -> None:
     """Take a step of the trajectory; give the oldest ones where too many wait."""
     value = reading.value
-    state = _state(value.get("state"))
+    state = _object(value.get("state"))
     seconds = number(value.get("execution_time"))
     thought, action = reading.text(value, "thought"), reading.text(value, "action")
     step = Step(
@@ -209,8 +188,8 @@ def read_step(reading: SweAgentReading) -> None:
     reading.extra(value, _STEP, "step", native_id=step.name)
 
 
-def _state(written: Any) -> dict[str, Any]:
-    """Return where the shell stood after a step; old versions wrote it as text."""
+def _object(written: Any) -> dict[str, Any]:
+    """Return an object, which old versions wrote as text."""
     return mapping(decoded_json(written) if isinstance(written, str) else written)
 
 
@@ -224,28 +203,26 @@ def _is_storable(step: Step) -> bool:
 
 def _give_step(reading: SweAgentReading, step: Step) -> None:
     if step.thought:
-        reading.add(AssistantMessage(step.thought), "assistant", native_id=step.name)
+        reading.add(kinds.AssistantMessage(step.thought), native_id=step.name)
     tool, canonical = tool_of(step.action)
     if step.action:
-        call = ToolCall(step.name, tool, canonical, {"command": step.action})
-        reading.add(call, "assistant", native_id=f"{step.name}/call")
+        reading.add(kinds.ToolCall(step.name, tool, canonical, {"command": step.action}), native_id=f"{step.name}/call")
         acting = Acting(step.name, step.name, tool, "", step.duration_ms, step.path)
         add_result(reading, acting, step.observation)
     elif step.observation:
-        reading.add(Lifecycle("observation", text=step.observation), native_id=f"{step.name}/result")
+        reading.add(kinds.Lifecycle("observation", text=step.observation), native_id=f"{step.name}/result")
     reading.set(given=(*reading.now("given"), step.name)[-MAX_GIVEN:])
 
 
 def read_item(reading: SweAgentReading) -> None:
-    """Emit the events of one message of the history."""
     value = reading.value
     role = text(value.get("role"))
     said = _words(value.get("content"))
     reading.odd_value("history.message_type", value.get("message_type"), _MESSAGE_TYPES)
     if value.get("is_demo") is True or value.get("message_type") == "demonstration":
-        reading.add(Instructions(said, "demonstration"), native_id=named(reading, "demo", said))
+        reading.add(kinds.Instructions(said, "demonstration"), native_id=named(reading, "demo", said))
     elif role == "system":
-        reading.add(Instructions(said, "system"), native_id=named(reading, "system", said))
+        reading.add(kinds.Instructions(said, "system"), native_id=named(reading, "system", said))
     elif role == "assistant":
         _assistant(reading, said)
     elif role in ("user", "tool"):
@@ -283,12 +260,12 @@ def _answer(reading: SweAgentReading, role: str, said: str) -> None:
             add_result(reading, acting, said)
     elif role == "tool":
         call_id = ids[0] if ids else ""
-        reading.add(ToolResult(call_id, text=said), "tool", native_id=named(reading, "result", f"{call_id}\n{said}"))
+        reading.add(kinds.ToolResult(call_id, text=said), native_id=named(reading, "result", f"{call_id}\n{said}"))
     elif not reading.state.has_task:
         reading.set(has_task=True)
-        reading.add(UserMessage(said), "user", native_id=named(reading, "user", said))
+        reading.add(kinds.UserMessage(said), native_id=named(reading, "user", said))
     else:
-        reading.add(UserMessage(said, "injected"), "user", native_id=named(reading, "user", said))
+        reading.add(kinds.UserMessage(said, "injected"), native_id=named(reading, "user", said))
 
 
 def _assistant(reading: SweAgentReading, said: str) -> None:
@@ -302,7 +279,7 @@ def _assistant(reading: SweAgentReading, said: str) -> None:
     reading.set(steps=waiting)
     if step is not None and step.cwd and step.cwd != reading.state.cwd:
         reading.set(cwd=step.cwd)
-        reading.add(Lifecycle("cwd", cwd=step.cwd), native_id=f"{name}/cwd")
+        reading.add(kinds.Lifecycle("cwd", cwd=step.cwd), native_id=f"{name}/cwd")
     is_given = name in reading.state.given
     if step is not None and step.thought.strip() not in f"{said}\n{thought}":
         reading.kept("thought", step.thought, native_id=f"{name}/other")
@@ -311,7 +288,7 @@ def _assistant(reading: SweAgentReading, said: str) -> None:
         # The answer as written holds the action too, in a block of its own.
         spoken = thought if thought.strip() and thought.strip() in said else said or thought
         if spoken.strip() and not _is_action(spoken, action):
-            reading.add(AssistantMessage(spoken), "assistant", native_id=name)
+            reading.add(kinds.AssistantMessage(spoken), native_id=name)
     _calls(reading, name, action, step, is_given=is_given)
 
 
@@ -323,8 +300,7 @@ def _is_action(said: str, action: str) -> bool:
 def _think(reading: SweAgentReading, name: str) -> None:
     for i, block in enumerate(reading.items(reading.value, "thinking_blocks")):
         thought = text(mapping(block).get("thinking"))
-        payload = Thinking(thought, is_encrypted=not thought)
-        reading.add(payload, "assistant", native_id=f"{name}/thinking:{i}")
+        reading.add(kinds.Thinking(thought, is_encrypted=not thought), native_id=f"{name}/thinking:{i}")
 
 
 def _calls(reading: SweAgentReading, name: str, action: str, step: Step | None, *, is_given: bool) -> None:
@@ -336,8 +312,8 @@ def _calls(reading: SweAgentReading, name: str, action: str, step: Step | None, 
         tool, arguments = text(function.get("name")), arguments_of(reading, function.get("arguments"))
         call_id = text(call.get("id"))
         if not is_given:
-            payload = ToolCall(call_id, tool, canonical_of(tool, arguments), arguments)
-            reading.add(payload, "assistant", native_id=f"{name}/call" + (f":{i}" if i else ""))
+            payload = kinds.ToolCall(call_id, tool, canonical_editor(tool, arguments), arguments)
+            reading.add(payload, native_id=f"{name}/call" + (f":{i}" if i else ""))
         written = function.get("arguments")
         acting = _acting(name, call_id, tool, text(written), step)
         reading.extra(call, _KNOWN["call"], "tool_call", native_id=name)
@@ -346,8 +322,8 @@ def _calls(reading: SweAgentReading, name: str, action: str, step: Step | None, 
     if not calls and action.strip():
         tool, canonical = tool_of(action)
         if not is_given:
-            payload = ToolCall(name, tool, canonical, {"command": action})
-            reading.add(payload, "assistant", native_id=f"{name}/call")
+            payload = kinds.ToolCall(name, tool, canonical, {"command": action})
+            reading.add(payload, native_id=f"{name}/call")
         acting = _acting(name, name, tool, "", step)
     if is_given and acting.name:
         acting = msgspec.structs.replace(acting, is_given=True)
@@ -380,7 +356,7 @@ _VIEWS = ("edited_files70", "edited_files50", "edited_files30")
 def read_around(reading: SweAgentReading) -> None:
     """Emit the members beside the lists. They may come in two records, before and after the lists."""
     value = reading.value
-    config = _config(value.get("replay_config"))
+    config = _object(value.get("replay_config"))
     info = reading.mapping(value, "info")
     if "info" in value or "replay_config" in value:
         # Emit the steps that the history did not repeat, and of the last one it may lack only the result.
@@ -395,14 +371,10 @@ def read_around(reading: SweAgentReading) -> None:
     version = text(info.get("swe_agent_version"))
     if environment or not reading.state.is_started:
         reading.set(is_started=True)
-        reading.add(SessionStart(originator=environment, tool_version=version), native_id="start")
+        reading.add(kinds.SessionStart(originator=environment, tool_version=version), native_id="start")
     _configured(reading, config, version if not environment else "")
     _info(reading, info, text(mapping(mapping(config.get("agent")).get("model")).get("name")))
     reading.extra(value, _KNOWN["top"], "trajectory", native_id="around")
-
-
-def _config(written: Any) -> dict[str, Any]:
-    return mapping(decoded_json(written) if isinstance(written, str) else written)
 
 
 def _configured(reading: SweAgentReading, config: dict[str, Any], version: str) -> None:
@@ -412,7 +384,7 @@ def _configured(reading: SweAgentReading, config: dict[str, Any], version: str) 
     repo = mapping(environment.get("repo"))
     remote, commit = text(repo.get("github_url")), text(repo.get("base_commit"))
     if model or remote or version:
-        facts = SessionStart(model=model, git_remote=remote, git_commit=commit, tool_version=version)
+        facts = kinds.SessionStart(model=model, git_remote=remote, git_commit=commit, tool_version=version)
         reading.add(facts, native_id="facts")
     problem = mapping(config.get("problem_statement"))
     detail = {
@@ -421,15 +393,12 @@ def _configured(reading: SweAgentReading, config: dict[str, Any], version: str) 
         "repo": text(repo.get("repo_name")) or text(repo.get("path")),
         "image": text(mapping(environment.get("deployment")).get("image")),
     }
-    told = {k: v for k, v in detail.items() if v}
-    if told:
-        reading.add(Lifecycle("task", detail=told), native_id="task")
+    reading.note("task", detail={k: v for k, v in detail.items() if v}, native_id="task")
 
 
 def _info(reading: SweAgentReading, info: dict[str, Any], model: str) -> None:
     submission = flatten(info.get("submission"))
-    if submission:
-        reading.add(Lifecycle("submission", text=submission), native_id="submission")
+    reading.note("submission", submission, native_id="submission")
     view = next((text(info.get(name)) for name in _VIEWS if text(info.get(name))), "")
     if view:
         reading.kept("edited_files", view, native_id="edited_files")
@@ -444,15 +413,15 @@ def _info(reading: SweAgentReading, info: dict[str, Any], model: str) -> None:
         if sent or received or cost:
             key = f"{reading.state.session}:total"
             reading.add(
-                TokenUsage(model, sent, received, cost_usd=cost, dedupe_key=key), "assistant", native_id="usage"
+                kinds.TokenUsage(model, sent, received, cost_usd=cost, dedupe_key=key), "assistant", native_id="usage"
             )
         calls = reading.count(stats, "api_calls")
         if calls:
-            reading.add(Lifecycle("api_calls", detail={"count": calls}), native_id="api_calls")
+            reading.add(kinds.Lifecycle("api_calls", detail={"count": calls}), native_id="api_calls")
         reading.extra(stats, _KNOWN["stats"], "model_stats", native_id="stats")
     status = flatten(info.get("exit_status"))
     if status:
-        reading.add(SessionEnd(status), native_id="end")
+        reading.add(kinds.SessionEnd(status), native_id="end")
     reading.extra(info, _KNOWN["info"], "info", native_id="info")
 
 
@@ -461,8 +430,6 @@ _SUFFIX = ".traj"
 
 
 class SweAgentAdapter(KitAdapter[SweAgentState]):
-    """The adapter of SWE-agent."""
-
     facts = facts_of("sweagent")
     state_type = SweAgentState
 
@@ -478,17 +445,16 @@ class SweAgentAdapter(KitAdapter[SweAgentState]):
     def identify(self, info: SourceInfo, head: bytes) -> str:
         """See `Adapter.identify`: the run's folder and the task: every run has a file for each task."""
         task = info.name.removesuffix(_SUFFIX)
-        folders = [folder for folder in info.path.split("/")[:-1] if folder != task]
+        folders = [folder for folder in info.folders if folder != task]
         return "/".join((*folders[-2:], task)) or first_line_name(head)
 
     def read(self, reading: SweAgentReading) -> None:
-        """Emit the events of one record."""
         if not isinstance(reading.record.value, dict):
             read_odd(reading)
             return
         if reading.at in ("trajectory", "history") and not reading.state.is_started:
             reading.set(is_started=True)
-            reading.add(SessionStart(), native_id="start")
+            reading.add(kinds.SessionStart(), native_id="start")
         if reading.at == "trajectory":
             read_step(reading)
         elif reading.at == "history":

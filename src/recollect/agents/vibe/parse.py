@@ -1,40 +1,21 @@
-"""Mistral Vibe: parses a record into events. Pure; never raises on content.
-
-Traps are in README.md beside this file.
-"""
-
-from __future__ import annotations
+"""Mistral Vibe: parses a record into events; README.md has its traps. Pure; never raises on content."""
 
 import re
-from typing import Any
+from typing import Any, ClassVar
 
 from recollect.agents.facts import facts_of, known_fields
 from recollect.agents.kit import adapter as kit
-from recollect.agents.kit.adapter import KitAdapter, first_line_name, read_odd
+from recollect.agents.kit.adapter import KitAdapter, first_line_name
 from recollect.agents.kit.calls import Waiting, arrived, edits_of, expect, give_edits
 from recollect.agents.kit.content import arguments_of, chat_content
 from recollect.agents.kit.names import NamingState, name_of, short
-from recollect.agents.kit.values import decoded_json, instant, mapping, text
-from recollect.model.payloads import (
-    AssistantMessage,
-    FileEdit,
-    Instructions,
-    Json,
-    Lifecycle,
-    SessionStart,
-    Thinking,
-    TokenUsage,
-    ToolCall,
-    ToolResult,
-    UserMessage,
-)
+from recollect.agents.kit.values import Json, decoded_json, instant, mapping, text
+from recollect.model import payloads as kinds
 from recollect.model.records import SourceInfo
 from recollect.model.tools import canonical_tool
 
 
 class VibeState(NamingState, frozen=True, gc=False, omit_defaults=True):
-    """State after a record."""
-
     parent: str = ""
     """Of a subagent: the session that started it."""
     agent: str = ""
@@ -67,7 +48,7 @@ def read_meta(reading: Reading) -> None:
     model = text(value.get("model")) or text(mapping(value.get("config")).get("active_model"))
     before = text(value.get("parent_session_id"))[:_SHORT]
     reading.add(
-        SessionStart(
+        kinds.SessionStart(
             cwd=text(mapping(value.get("environment")).get("working_directory")) or text(value.get("working_dir")),
             git_branch=text(value.get("git_branch")),
             git_commit=text(value.get("git_commit")),
@@ -80,13 +61,10 @@ def read_meta(reading: Reading) -> None:
     )
     reading.entitle(reading.text(value, "title"))
     profile = text(mapping(value.get("agent_profile")).get("name"))
-    if profile:
-        reading.add(Lifecycle("mode", text=profile), native_id="profile")
+    reading.note("mode", profile, native_id="profile")
     prompt = chat_content(mapping(value.get("system_prompt")).get("content"))[0]
-    if prompt:
-        reading.add(Instructions(prompt, "system"), native_id="system")
-    if value.get("loops"):
-        reading.add(Lifecycle("loops", detail=value["loops"]), native_id="loops")
+    reading.say(kinds.Instructions(prompt, "system"), native_id="system")
+    reading.note("loops", detail=value.get("loops"), native_id="loops")
     reading.date(value.get("end_time"), "end_time")
     _read_stats(reading, reading.mapping(value, "stats"), model)
     reading.extra(value, _KNOWN["record"], "meta", native_id="meta")
@@ -104,11 +82,9 @@ def _read_stats(reading: Reading, stats: dict[str, Any], model: str) -> None:
         session_id = text(reading.value.get("session_id"))
         told = _CHAIN.fullmatch(session_id)
         chain = told["chain"] if told is not None and not reading.state.parent else reading.state.session
-        payload = TokenUsage(model, put - cached, got, cached, dedupe_key=f"vibe:{chain}")
-        reading.add(payload, native_id="usage")
+        reading.add(kinds.TokenUsage(model, put - cached, got, cached, dedupe_key=f"vibe:{chain}"), native_id="usage")
     counts = {k: v for k, v in stats.items() if k.startswith(("steps", "tool_calls_", "context_tokens")) and v}
-    if counts:
-        reading.add(Lifecycle("stats", detail=counts), native_id="stats")
+    reading.note("stats", detail=counts, native_id="stats")
     reading.extra(stats, _KNOWN["stats"], "meta.stats", native_id="stats")
 
 
@@ -122,7 +98,6 @@ _EXIT_CHARS = 65_536
 
 
 def read_message(reading: Reading) -> None:
-    """Emit the events of one row."""
     value = reading.value
     role = reading.text(value, "role")
     said, parts, are_readable = chat_content(value.get("content"))
@@ -139,7 +114,7 @@ def read_message(reading: Reading) -> None:
     elif role == "assistant":
         _read_assistant(reading, said, parts)
     elif role == "system":
-        reading.add(Instructions(said, "system"))
+        reading.add(kinds.Instructions(said, "system"))
     else:
         reading.unknown(role or text(value.get("type")) or "row")
         return
@@ -149,10 +124,10 @@ def read_message(reading: Reading) -> None:
 def _read_user(reading: Reading, said: str, parts: tuple[Any, ...]) -> None:
     tag = _TAG.match(said)
     if tag is not None and tag[1] == "user_cancellation":
-        reading.add(Lifecycle("interrupted", text=tag[2]))
+        reading.add(kinds.Lifecycle("interrupted", text=tag[2]))
         return
     is_harness = reading.value.get("injected") is True or tag is not None
-    reading.add(UserMessage(said, "injected" if is_harness else "human", parts), "user")
+    reading.add(kinds.UserMessage(said, "injected" if is_harness else "human", parts))
 
 
 def _read_assistant(reading: Reading, said: str, parts: tuple[Any, ...]) -> None:
@@ -162,13 +137,12 @@ def _read_assistant(reading: Reading, said: str, parts: tuple[Any, ...]) -> None
     is_sealed = not thought and bool(value.get("reasoning_state") or value.get("reasoning_signature"))
     if thought or is_sealed:
         own = short(text(value.get("reasoning_message_id")))
-        reading.add(Thinking(thought, is_encrypted=is_sealed), "assistant", native_id=own or f"{name}/thinking")
+        reading.add(kinds.Thinking(thought, is_encrypted=is_sealed), native_id=own or f"{name}/thinking")
     stop = _TAG.search(said) if said.endswith("</vibe_stop_event>") else None
     if stop is not None:
-        reading.add(Lifecycle("turn_aborted", text=stop[2]), native_id=f"{name}/stop")
+        reading.add(kinds.Lifecycle("turn_aborted", text=stop[2]), native_id=f"{name}/stop")
         said = said[: stop.start()].rstrip()
-    if said or parts:
-        reading.add(AssistantMessage(said, model, parts=parts), "assistant")
+    reading.say(kinds.AssistantMessage(said, model, parts=parts))
     for number, call in enumerate(reading.items(value, "tool_calls"), 1):
         if isinstance(call, dict):
             _read_call(reading, call, number)
@@ -184,13 +158,13 @@ def _read_call(reading: Reading, call: dict[str, Any], number: int) -> None:
         reading, function.get("arguments"), "tool_calls.function.arguments", empty="", errors="replace"
     )
     native_id = f"call:{short(call_id)}" if call_id else f"{reading.native_id}/call/{number}"
-    reading.add(ToolCall(call_id, name, canonical_tool(name), arguments), "assistant", native_id=native_id)
+    reading.add(kinds.ToolCall(call_id, name, canonical_tool(name), arguments), native_id=native_id)
     expect(reading, call_id, name, _edits(name, arguments))
     reading.extra(call, _KNOWN["call"], "tool_call", native_id=native_id)
     reading.extra(function, _KNOWN["function"], "tool_call.function", native_id=native_id)
 
 
-def _edits(name: str, arguments: Json) -> tuple[FileEdit, ...]:
+def _edits(name: str, arguments: Json) -> tuple[kinds.FileEdit, ...]:
     if canonical_tool(name) != "edit":
         return ()
     given = mapping(arguments)
@@ -212,12 +186,12 @@ def _read_result(reading: Reading, said: str) -> None:
     code = int(exit_code[1]) if exit_code else None
     ok = tag is None and not code
     name = reading.text(value, "name") or call.name
-    reading.add(ToolResult(call_id, name, ok, code, tag[2] if tag is not None else said), "tool", native_id=native_id)
+    reading.add(kinds.ToolResult(call_id, name, ok, code, tag[2] if tag is not None else said), native_id=native_id)
     if ok:
         give_edits(reading, call.edits, short_id)
     elif tag is not None and tag[1] == "user_cancellation":
         kind = "permission" if "skipped" in tag[2] else "interrupted"
-        reading.add(Lifecycle(kind, text=tag[2], call_id=call_id), native_id=f"{native_id}/cancelled")
+        reading.add(kinds.Lifecycle(kind, text=tag[2], call_id=call_id), native_id=f"{native_id}/cancelled")
 
 
 MESSAGES = "messages"
@@ -230,10 +204,9 @@ _MAX_LINES = 20
 
 
 class VibeAdapter(KitAdapter[VibeState]):
-    """The adapter of Mistral Vibe."""
-
     facts = facts_of("vibe")
     state_type = VibeState
+    readers: ClassVar = {META: read_meta, "": read_message}
 
     def recognise(self, path: str, head: bytes) -> str | None:
         """See `Adapter.recognise`. Rows alone are like many others': only under Vibe's own name."""
@@ -249,13 +222,13 @@ class VibeAdapter(KitAdapter[VibeState]):
 
     def identify(self, info: SourceInfo, head: bytes) -> str:
         """See `Adapter.identify`: the short id at the end of the folder's name, as Vibe itself finds sessions."""
-        return _session(_folder(info)) or first_line_name(head)
+        return _session(info.folder) or first_line_name(head)
 
     def begin(self, info: SourceInfo) -> VibeState:
         """See `Adapter.begin`. The folder's name holds the only time there is."""
-        folders = info.path.split("/")[:-1]
+        folders = info.folders
         is_subagent = len(folders) > 2 and folders[-2] == _AGENTS
-        told = _FOLDER.fullmatch(_folder(info))
+        told = _FOLDER.fullmatch(info.folder)
         when = f"{told['day'][:4]}-{told['day'][4:6]}-{told['day'][6:]}T{_clock(told['time'])}Z" if told else ""
         return VibeState(
             session=info.session,
@@ -264,20 +237,6 @@ class VibeAdapter(KitAdapter[VibeState]):
             parent=short(_session(folders[-3])) if is_subagent else "",
             agent=short(told["prefix"]) if told and is_subagent else "",
         )
-
-    def read(self, reading: Reading) -> None:
-        """Emit the events of one record, by the kind of source."""
-        if not isinstance(reading.record.value, dict):
-            read_odd(reading)
-        elif reading.state.role == META:
-            read_meta(reading)
-        else:
-            read_message(reading)
-
-
-def _folder(info: SourceInfo) -> str:
-    folders = info.path.split("/")[:-1]
-    return folders[-1] if folders else ""
 
 
 def _session(folder: str) -> str:

@@ -4,8 +4,6 @@ A mutation log tells of one piece at a time, and again when it has grown: the te
 and given as a new version under the same id, which is the place where it begins.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Any
 
@@ -137,8 +135,7 @@ def give_told(reading: Reading[VSCodeState], call: Call, item: dict[str, Any] | 
     tool = call.name or (shown.name if shown is not None else "")
     if call.name or item is not None:
         arguments = call.arguments if call.name or item is None else _shown_input(item)
-        payload = ToolCall(name, tool, canonical_of(tool), arguments)
-        reading.add(payload, "assistant", native_id=f"call:{name}")
+        reading.add(ToolCall(name, tool, canonical_of(tool), arguments), native_id=f"call:{name}")
     body, parts, is_readable = rendered(mapping(call.result).get("content"))
     if not is_readable:
         reading.wrong("toolCallResults.content", "bad_base64")
@@ -146,10 +143,10 @@ def give_told(reading: Reading[VSCodeState], call: Call, item: dict[str, Any] | 
         return
     said, structured = ("", None) if body or item is None else _shown_output(item)
     result = _result(shown, name, tool, body or said, structured, parts)
-    reading.add(result, "tool", native_id=f"result:{name}")
+    reading.add(result, native_id=f"result:{name}")
     if result.ok is not False:
         for native_id, edit in call.edits:
-            reading.add(edit, "tool", native_id=native_id)
+            reading.add(edit, native_id=native_id)
 
 
 def _result(
@@ -247,7 +244,7 @@ def give_group(reading: Reading[VSCodeState], asked: OpenRequest, group: Group, 
                 lines.append(f"@@ {msgspec.json.encode(one).decode('utf-8')}" if _is_plain(one) else "@@")
     path = path_of(item.get("uri"))
     edit = FileEdit(path, "modify", diff="\n".join(lines), call_id=group.call_id)
-    reading.add(edit, "tool", native_id=group_name(asked, group.place))
+    reading.add(edit, native_id=group_name(asked, group.place))
 
 
 def _is_plain(value: dict[str, Any]) -> bool:
@@ -378,11 +375,11 @@ def _read_call(
         give_told(reading, found, item)
     else:
         payload = ToolCall(shown.call_id, shown.name, canonical_of(shown.name), _shown_input(item))
-        reading.add(payload, "assistant", native_id=f"call:{shown.call_id}")
+        reading.add(payload, native_id=f"call:{shown.call_id}")
         if shown.ok is not None:
             body, structured = _shown_output(item)
             result = _result(shown, shown.call_id, shown.name, body, structured, ())
-            reading.add(result, "tool", native_id=f"result:{shown.call_id}")
+            reading.add(result, native_id=f"result:{shown.call_id}")
     reading.is_sidechain = False
     reading.extra(item, _KNOWN["item"], "toolInvocation", native_id=f"{asked.request}/part/{shown.place}")
 
@@ -399,7 +396,15 @@ def read_piece(reading: Reading[VSCodeState], asked: OpenRequest, place: int, fo
             _say(reading, asked, run.start, list(run.texts))
             _remember(reading, run)
         return
-    _cut(reading, asked, place)
+    # End the text that a piece of another kind now interrupts.
+    runs = [
+        Run(r.request, r.start, r.texts[: place - r.start])
+        if r.request == asked.request and r.start < place < r.start + len(r.texts)
+        else r
+        for r in reading.now("runs")
+        if r.request != asked.request or r.start != place
+    ]
+    reading.set(runs=tuple(runs))
     if kind == _CALL:
         _read_call(reading, asked, place, item, [])
     elif kind in _GROUPS:
@@ -449,8 +454,7 @@ def _say(reading: Reading[VSCodeState], asked: OpenRequest, start: int, texts: l
     said = "".join(texts)
     if said.strip():
         asked.at_answer(reading)
-        payload = AssistantMessage(said, asked.model)
-        reading.add(payload, "assistant", native_id=f"{asked.request}/said/{start}")
+        reading.add(AssistantMessage(said, asked.model), native_id=f"{asked.request}/said/{start}")
 
 
 def _with_piece(
@@ -462,18 +466,6 @@ def _with_piece(
         if run.request == asked.request and 0 <= offset <= len(run.texts):
             return Run(run.request, run.start, (*run.texts[:offset], words, *run.texts[offset + 1 :]))
     return None if is_silent else Run(asked.request, place, (words,))
-
-
-def _cut(reading: Reading[VSCodeState], asked: OpenRequest, place: int) -> None:
-    """End the text that a piece of another kind now interrupts."""
-    runs = [
-        Run(r.request, r.start, r.texts[: place - r.start])
-        if r.request == asked.request and r.start < place < r.start + len(r.texts)
-        else r
-        for r in reading.now("runs")
-        if r.request != asked.request or r.start != place
-    ]
-    reading.set(runs=tuple(runs))
 
 
 def _remember(reading: Reading[VSCodeState], run: Run) -> None:
@@ -501,11 +493,9 @@ def _read_other(reading: Reading[VSCodeState], asked: OpenRequest, place: int, f
     asked.at_answer(reading)
     if kind == "thinking":
         thought = _thought(item)
-        if thought:
-            reading.add(Thinking(thought), "assistant", native_id=f"{asked.request}/thinking/{place}")
+        reading.say(Thinking(thought), native_id=f"{asked.request}/thinking/{place}")
         title = text(item.get("generatedTitle"))
-        if title:
-            reading.add(Lifecycle("thinking_title", text=title), native_id=f"{name}/title")
+        reading.note("thinking_title", title, native_id=f"{name}/title")
         reading.extra(item, _KNOWN["thinking"], "thinking", native_id=name)
     elif kind in _ASIDES:
         shown = markdown(item.get("content")) or markdown(item.get("title")) or markdown(item.get("message"))

@@ -1,8 +1,5 @@
 """A chat session as a document: its members, its requests, and the changes of the mutation log."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -23,16 +20,7 @@ from recollect.agents.vscode.requests import (
     read_question,
     rendered,
 )
-from recollect.model.payloads import (
-    Compaction,
-    Instructions,
-    Lifecycle,
-    Rewind,
-    SessionStart,
-    Thinking,
-    TokenUsage,
-    UserMessage,
-)
+from recollect.model import payloads as kinds
 from recollect.model.records import Changed
 
 # What is known of a request when its answer is complete: tokens, errors, the prompt as it was sent, summaries.
@@ -63,29 +51,26 @@ def _read_rest(
     sent, parts, is_readable = rendered(metadata.get("renderedUserMessage"))
     if not is_readable:
         reading.wrong("renderedUserMessage", "bad_base64")
-    if sent or parts:
-        reading.add(UserMessage(sent, "injected", parts), "user", native_id=f"{asked.request}/context")
+    reading.say(kinds.UserMessage(sent, "injected", parts), native_id=f"{asked.request}/context")
     context = rendered(metadata.get("renderedGlobalContext"))[0]
-    if context:
-        payload = Instructions(context, "renderedGlobalContext")
-        reading.add(payload, native_id=f"{asked.request}/global")
+    reading.say(kinds.Instructions(context, "renderedGlobalContext"), native_id=f"{asked.request}/global")
     folder = path_of_uri(text(metadata.get("cacheKey")))
     if folder.startswith("/") and not reading.now("cwd"):
-        reading.add(Lifecycle("cwd", cwd=folder), native_id=f"{asked.request}/cwd/key")
+        reading.add(kinds.Lifecycle("cwd", cwd=folder), native_id=f"{asked.request}/cwd/key")
     for n, found in enumerate(items(metadata.get("toolCallRounds"))):
         _read_round(reading, asked, n, mapping(found))
     for n, found in enumerate(_summaries(metadata)):
         name = f"{request}/compaction" if n == 0 else f"{request}/compaction/{n}"
         said = found if isinstance(found, str) else text(mapping(found).get("text"))
         at = text(mapping(found).get("toolCallRoundId"))
-        reading.add(Compaction("summary", said, continues_at=at), native_id=name)
+        reading.add(kinds.Compaction("summary", said, continues_at=at), native_id=name)
     asked.at_answer(reading, whole(mapping(result.get("timings")).get("totalElapsed")))
     _read_usage(reading, asked, result, metadata)
     _read_error(reading, asked, result)
     other = text(metadata.get("sessionId"))
     if other and storable(other) != reading.now("alias") and other != reading.state.session:
         reading.set(alias=storable(other))
-        reading.add(Lifecycle("same_as", detail={"session": other}), native_id=f"same-as/{other}")
+        reading.add(kinds.Lifecycle("same_as", detail={"session": other}), native_id=f"same-as/{other}")
     reading.extra(result, _KNOWN["result"], "result", native_id=request)
     reading.extra(metadata, _KNOWN["metadata"], "result.metadata", native_id=request)
 
@@ -102,16 +87,16 @@ def _read_round(reading: Reading[VSCodeState], asked: OpenRequest, n: int, one: 
     if isinstance(thought, list):
         thought = "".join(t for t in thought if isinstance(t, str))
     if isinstance(thought, str) and thought and not asked.has_thinking:
-        reading.add(Thinking(thought), "assistant", native_id=f"{name}/thinking")
+        reading.add(kinds.Thinking(thought), native_id=f"{name}/thinking")
     summary = text(one.get("summary"))
     if summary:
-        payload = Compaction("summary", summary, continues_at=text(one.get("id")))
-        reading.add(payload, native_id=f"{name}/compaction")
+        reading.add(
+            kinds.Compaction("summary", summary, continues_at=text(one.get("id"))), native_id=f"{name}/compaction"
+        )
     elif one.get("compaction"):
-        reading.add(Compaction("server"), native_id=f"{name}/compaction")
+        reading.add(kinds.Compaction("server"), native_id=f"{name}/compaction")
     hook = text(one.get("hookContext"))
-    if hook:
-        reading.add(UserMessage(hook, "injected"), "user", native_id=f"{name}/hook")
+    reading.say(kinds.UserMessage(hook, "injected"), native_id=f"{name}/hook")
     reading.extra(one, _KNOWN["round"], "toolCallRound", native_id=name)
     for m, call in enumerate(items(one.get("toolCalls"))):
         reading.extra(mapping(call), _KNOWN["call"], "toolCall", native_id=f"{name}/call/{m}")
@@ -128,13 +113,8 @@ def _read_usage(
     sent, took = reading.count(metadata, "promptTokens"), reading.count(metadata, "outputTokens")
     if not sent and not took:
         sent, took = reading.count(usage, "promptTokens"), reading.count(usage, "completionTokens")
-    if sent or took:
-        payload = TokenUsage(asked.model, sent, took, dedupe_key=asked.request)
-        reading.add(payload, "assistant", native_id=f"{asked.request}/usage")
-    details = usage.get("promptTokenDetails")
-    if details:
-        shares = Lifecycle("prompt_shares", detail=details)
-        reading.add(shares, native_id=f"{asked.request}/usage/shares")
+    reading.spend(asked.model, (sent, took), asked.request, "assistant", native_id=f"{asked.request}/usage")
+    reading.note("prompt_shares", detail=usage.get("promptTokenDetails"), native_id=f"{asked.request}/usage/shares")
 
 
 def _read_error(reading: Reading[VSCodeState], asked: OpenRequest, result: dict[str, Any]) -> None:
@@ -145,7 +125,9 @@ def _read_error(reading: Reading[VSCodeState], asked: OpenRequest, result: dict[
         not error.get("message") and error.get("responseIsIncomplete") is True
     )
     rest = {k: v for k, v in error.items() if k != "message" and v is not None}
-    note = Lifecycle("interrupted" if is_stop else "api_error", text=text(error.get("message")), detail=rest or None)
+    note = kinds.Lifecycle(
+        "interrupted" if is_stop else "api_error", text=text(error.get("message")), detail=rest or None
+    )
     reading.add(note, native_id=f"{asked.request}/error")
 
 
@@ -154,9 +136,9 @@ def read_end(reading: Reading[VSCodeState], asked: OpenRequest, value: dict[str,
     asked.at_answer(reading)
     state = whole(mapping(value.get("modelState")).get("value"))
     if value.get("isCanceled") is True or state == _CANCELED:
-        reading.add(Lifecycle("interrupted"), native_id=f"{asked.request}/canceled")
+        reading.add(kinds.Lifecycle("interrupted"), native_id=f"{asked.request}/canceled")
     elif state == _FAILED and not mapping(value.get("result")).get("errorDetails"):
-        reading.add(Lifecycle("api_error"), native_id=f"{asked.request}/failed")
+        reading.add(kinds.Lifecycle("api_error"), native_id=f"{asked.request}/failed")
 
 
 def read_undone(reading: Reading[VSCodeState], asked: OpenRequest, before: str, mark: Any) -> None:
@@ -169,10 +151,10 @@ def read_undone(reading: Reading[VSCodeState], asked: OpenRequest, before: str, 
     if mark and asked.request not in undone:
         reading.set(undone=(*undone, asked.request)[-64:])
     if mark:
-        reading.add(Rewind(before, 1), native_id=f"{asked.request}/undone")
+        reading.add(kinds.Rewind(before, 1), native_id=f"{asked.request}/undone")
     elif asked.request in undone:
         reading.set(undone=tuple(r for r in undone if r != asked.request))
-        reading.add(Lifecycle("redone"), native_id=f"{asked.request}/undone")
+        reading.add(kinds.Lifecycle("redone"), native_id=f"{asked.request}/undone")
 
 
 _ASIDES = {
@@ -204,22 +186,22 @@ def read_members(reading: Reading[VSCodeState], value: dict[str, Any]) -> None:
         reading.set(is_started=True)
         reading.date(value.get("creationDate"), "creationDate")
         originator = text(value.get("responderUsername")) or "GitHub Copilot"
-        reading.add(SessionStart(originator=originator), native_id="start")
+        reading.add(kinds.SessionStart(originator=originator), native_id="start")
     title = value.get("customTitle")
     if isinstance(title, str) and title:
-        reading.add(Lifecycle("title", title=title), native_id="title")
+        reading.add(kinds.Lifecycle("title", title=title), native_id="title")
     repository = mapping(value.get("repoData"))
     if repository:
         branch, remote = text(repository.get("localBranch")), text(repository.get("remoteUrl"))
         commit, folder = text(repository.get("localHeadCommit")), text(repository.get("workspacePath"))
-        start = SessionStart(
+        start = kinds.SessionStart(
             cwd=path_of_uri(folder), git_branch=branch, git_commit=commit, git_remote=remote, originator="repository"
         )
         reading.add(start, native_id="start/repository")
     for name in ("pendingRequests", "welcomeMessage"):
         if value.get(name):
             detail = without_opaque(value[name])
-            reading.add(Lifecycle("pending" if name[0] == "p" else "welcome", detail=detail), native_id=name)
+            reading.add(kinds.Lifecycle("pending" if name[0] == "p" else "welcome", detail=detail), native_id=name)
     reading.extra(value, _KNOWN["document"], "session", native_id="document")
 
 
@@ -230,7 +212,14 @@ def read_request(reading: Reading[VSCodeState], index: int, found: Any) -> None:
             reading.wrong("requests")
             reading.kept("request", found, native_id=f"requests/{index}")
         return
-    asked = _asked(reading, index, found)
+    # The request at the beginning of its reading; where it stands is noted.
+    named = text(found.get("requestId"))
+    if not named:
+        named = content_name(found.get("timestamp"), text(mapping(found.get("message")).get("text")))
+    elif len(named) > MAX_NAME_CHARS or storable(named) != named:
+        named = content_name(named)
+    _place(reading, index, named)
+    asked = OpenRequest(named)
     asked.take_facts(reading, found)
     read_question(reading, asked, found)
     # Emit the answer and the result of a request that is at hand as a whole.
@@ -245,17 +234,6 @@ def read_request(reading: Reading[VSCodeState], index: int, found: Any) -> None:
         read_undone(reading, asked, _before(reading, asked.request), mark=True)
     reading.extra(found, _KNOWN["request"], "request", native_id=asked.request)
     asked.keep(reading)
-
-
-def _asked(reading: Reading[VSCodeState], index: int, value: dict[str, Any]) -> OpenRequest:
-    """Return a request at the beginning of its reading, and note where it stands."""
-    named = text(value.get("requestId"))
-    if not named:
-        named = content_name(value.get("timestamp"), text(mapping(value.get("message")).get("text")))
-    elif len(named) > MAX_NAME_CHARS or storable(named) != named:
-        named = content_name(named)
-    _place(reading, index, named)
-    return OpenRequest(named)
 
 
 def _place(reading: Reading[VSCodeState], index: int, request: str) -> None:
@@ -276,8 +254,7 @@ def _before(reading: Reading[VSCodeState], request: str) -> str:
 def _read_aside(reading: Reading[VSCodeState], asked: OpenRequest, name: str, value: Any) -> None:
     if value not in (None, "", [], {}):
         asked.at_answer(reading)
-        note = Lifecycle(_ASIDES[name], detail=without_opaque(value))
-        reading.add(note, native_id=f"{asked.request}/{name}")
+        reading.add(kinds.Lifecycle(_ASIDES[name], detail=without_opaque(value)), native_id=f"{asked.request}/{name}")
 
 
 def read_changes(reading: Reading[VSCodeState], changes: tuple[Changed, ...]) -> None:
@@ -322,7 +299,7 @@ def _read_removed(reading: Reading[VSCodeState], changes: tuple[Changed, ...]) -
         undone: tuple[str, ...] = reading.now("undone")
         dropped = [name for _, name in removed if name not in undone]
         if dropped:
-            rewind = Rewind(_before(reading, _named(reading, first)), len(dropped))
+            rewind = kinds.Rewind(_before(reading, _named(reading, first)), len(dropped))
             reading.add(rewind, native_id=f"removed/{dropped[0]}")
         names = {name for _, name in removed}
         reading.set(order=reading.now("order")[:first], undone=tuple(r for r in undone if r not in names))
@@ -359,7 +336,6 @@ def _read_member(
 ) -> None:
     """Emit a member of a request that changed by itself."""
     name = str(path[0])
-    reader = _MEMBERS.get(name)
     if name in _UNDONE:
         read_undone(reading, asked, _before(reading, asked.request), value)
     elif value is None:
@@ -368,51 +344,18 @@ def _read_member(
         message = value if len(path) == 1 else {"text": value} if path[1] == "text" else None
         if message is not None:
             read_question(reading, asked, {"message": message})
-    elif reader is not None:
-        reader(reading, asked, value)
+    elif name in ("modelId", "timestamp", "agent"):
+        asked.take_facts(reading, {name: value})
+    elif name == "response":
+        read_answer(reading, asked, items(value), {})
+    elif name == "result":
+        read_result(reading, asked, mapping(value))
+    elif name in ("modelState", "isCanceled"):
+        read_end(reading, asked, {name: value})
     elif name in _ASIDES:
         _read_aside(reading, asked, name, value)
     elif name not in _KNOWN["request"]:
         reading.extra({name: value}, _KNOWN["request"], "request", native_id=asked.request)
-
-
-def _read_model(reading: Reading[VSCodeState], asked: OpenRequest, value: Any) -> None:
-    asked.take_facts(reading, {"modelId": value})
-
-
-def _read_time(reading: Reading[VSCodeState], asked: OpenRequest, value: Any) -> None:
-    asked.take_facts(reading, {"timestamp": value})
-
-
-def _read_agent(reading: Reading[VSCodeState], asked: OpenRequest, value: Any) -> None:
-    asked.take_facts(reading, {"agent": value})
-
-
-def _read_response(reading: Reading[VSCodeState], asked: OpenRequest, value: Any) -> None:
-    read_answer(reading, asked, items(value), {})
-
-
-def _read_result_member(reading: Reading[VSCodeState], asked: OpenRequest, value: Any) -> None:
-    read_result(reading, asked, mapping(value))
-
-
-def _read_model_state(reading: Reading[VSCodeState], asked: OpenRequest, value: Any) -> None:
-    read_end(reading, asked, {"modelState": value})
-
-
-def _read_canceled(reading: Reading[VSCodeState], asked: OpenRequest, value: Any) -> None:
-    read_end(reading, asked, {"isCanceled": value})
-
-
-_MEMBERS: dict[str, Callable[[Reading[VSCodeState], OpenRequest, Any], None]] = {
-    "modelId": _read_model,
-    "timestamp": _read_time,
-    "agent": _read_agent,
-    "response": _read_response,
-    "result": _read_result_member,
-    "modelState": _read_model_state,
-    "isCanceled": _read_canceled,
-}
 
 
 def in_session(reading: Reading[VSCodeState], since: int, session: str) -> None:

@@ -4,8 +4,6 @@
 own transcripts are the event stream of `kit.copilot_events`.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Any
 
@@ -14,7 +12,7 @@ from recollect.agents.kit.adapter import KitAdapter, Reading, first_line_name, r
 from recollect.agents.kit.copilot_events import read_event, starts_stream
 from recollect.agents.kit.copilot_session import storable
 from recollect.agents.kit.exports import conversation_of, first_element, session_of
-from recollect.agents.kit.values import decoded_json, items, mapping, text
+from recollect.agents.kit.values import decoded_json, group_in, items, mapping, text
 from recollect.agents.vscode.document import in_session, read_changes, read_document, read_members, read_request
 from recollect.agents.vscode.requests import VSCodeState, path_of_uri
 from recollect.model.payloads import Json, Lifecycle
@@ -83,14 +81,12 @@ class VSCodeAdapter(KitAdapter[VSCodeState]):
         if info.role == SAVED:
             return session_of(info) or first_line_name(head)
         if info.role in (STATE, WORKSPACE):
-            folder = info.path.rpartition("/")[0].rpartition("/")[2]
-            return f"{info.role}:{folder or 'User'}"
+            return f"{info.role}:{info.folder or 'User'}"
         if _UUID.fullmatch(info.stem):
             return info.stem
         return _named_in(info.role, head) or info.stem or first_line_name(head)
 
     def read(self, reading: Reading[VSCodeState]) -> None:
-        """Emit the events of one record."""
         record, role = reading.record, reading.state.role
         if role == TRANSCRIPT:
             read_event(reading, _NOT_HERE)
@@ -167,12 +163,10 @@ def _is_session(value: Json) -> bool:
 def _named_in(role: str, head: bytes) -> str:
     """Return the id that a session's first bytes give; metadata of requests has an id of the same name."""
     if role == TRANSCRIPT:
-        found = _SESSION.search(head.partition(b"\n")[0])
-        return found[1].decode("utf-8", "replace") if found is not None else ""
+        return group_in(_SESSION, head.partition(b"\n")[0])
     line = head.partition(b"\n")[0] if role == LOG else head
     value: Any = decoded_json(line)
     session = text(mapping(mapping(value).get("v") if role == LOG else value).get("sessionId"))
     if session or value is not None:
         return storable(session)
-    found = _SESSION.search(line.partition(b'"requests"')[0])
-    return found[1].decode("utf-8", "replace") if found is not None else ""
+    return group_in(_SESSION, line.partition(b'"requests"')[0])

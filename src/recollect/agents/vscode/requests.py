@@ -323,7 +323,7 @@ def read_question(reading: Reading[VSCodeState], asked: OpenRequest, value: dict
     if message is None and "response" not in value and "result" in value:
         return
     origin: Origin = "command" if mapping(value.get("slashCommand")) else "human"
-    reading.add(UserMessage(said, origin, _variables(reading, value)), "user", native_id=asked.request)
+    reading.add(UserMessage(said, origin, _variables(reading, value)), native_id=asked.request)
 
 
 def _joined(message: dict[str, Any]) -> str:

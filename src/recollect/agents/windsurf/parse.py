@@ -3,10 +3,8 @@
 Transcripts, payloads of hooks, and the older chat. Traps: README.md.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import msgspec
 
@@ -14,18 +12,8 @@ from recollect.agents.facts import facts_of, known_fields
 from recollect.agents.kit.adapter import MAX_NAME_CHARS, KitAdapter, Reading, first_line_name, read_odd, remember
 from recollect.agents.kit.content import content_text, without_opaque
 from recollect.agents.kit.names import NamingState, content_sha256, numbered, times_counted
-from recollect.agents.kit.values import decoded_json, items, mapping, path_of_address, text, whole, word_set
-from recollect.model.payloads import (
-    AssistantMessage,
-    FileEdit,
-    Json,
-    Lifecycle,
-    SessionEnd,
-    SessionStart,
-    ToolCall,
-    ToolResult,
-    UserMessage,
-)
+from recollect.agents.kit.values import Json, decoded_json, items, mapping, path_of_address, text, whole, word_set
+from recollect.model import payloads as kinds
 from recollect.model.records import SourceInfo
 from recollect.model.text import flatten
 from recollect.model.tools import canonical_tool
@@ -97,7 +85,7 @@ _BUBBLE = frozenset(("type", "id", *_TEXTS))
 
 def read_chat_row(step: Step) -> None:
     """Give all conversations of a row."""
-    if not isinstance(step.record.value, dict) or "key" not in step.value:
+    if "key" not in step.value:
         read_odd(step)
         return
     value = step.value.get("value")
@@ -142,7 +130,7 @@ def _read_conversation(step: Step, conversation: dict[str, Any]) -> None:
     step.ts, step.ts_quality = None, "missing"
     own = next((t for n in ("tabId", "sessionId", "id") if (t := text(conversation.get(n)))), "")
     session = own[:MAX_NAME_CHARS] or f"chat-{content_sha256((bubbles or requests)[0])}"
-    step.add(SessionStart(), native_id="start")
+    step.add(kinds.SessionStart(), native_id="start")
     step.entitle(next((t for n in ("chatTitle", "customTitle", "title") if (t := text(conversation.get(n)))), ""))
     for bubble in bubbles:
         _read_bubble(step, session, bubble)
@@ -166,9 +154,9 @@ def _read_bubble(step: Step, session: str, bubble: Json) -> None:
     kind = kind if isinstance(kind, int | str) else ""
     name = _name(step, fields.get("id"), session, "bubble", bubble)
     if kind in _USER:
-        step.add(UserMessage(said), "user", native_id=name)
+        step.add(kinds.UserMessage(said), native_id=name)
     elif kind in _ASSISTANT:
-        step.add(AssistantMessage(said), "assistant", native_id=name)
+        step.add(kinds.AssistantMessage(said), native_id=name)
     else:
         step.unknown(f"bubble:{kind}" if fields else "bubble", bubble, native_id=name)
         return
@@ -184,8 +172,7 @@ def _read_request(step: Step, session: str, request: Json) -> None:
     at = len(step.events)
     if fields.get("timestamp") is not None:
         step.date(fields["timestamp"])
-    if asked:
-        step.add(UserMessage(asked), "user", native_id=name)
+    step.say(kinds.UserMessage(asked), native_id=name)
     words: list[str] = []
     for part in items(fields.get("response")):
         piece = mapping(part).get("value", mapping(part).get("content"))
@@ -195,7 +182,7 @@ def _read_request(step: Step, session: str, request: Json) -> None:
         elif isinstance(part, dict) and part:
             step.unknown(text(part.get("kind")) or "response", part, native_id=named(step, "response", session, part))
     if words:
-        step.add(AssistantMessage("".join(words)), "assistant", native_id=f"{name}/answer")
+        step.add(kinds.AssistantMessage("".join(words)), native_id=f"{name}/answer")
     if len(step.events) == at:
         step.unknown("request", request, native_id=name)
         return
@@ -218,9 +205,6 @@ _BODIES = ("mcp_result", "result", "output", "stdout", "error")
 
 def read_payload(step: Step) -> None:
     """Emit a payload, in the session that it names."""
-    if not isinstance(step.record.value, dict):
-        read_odd(step)
-        return
     value = step.value
     step.date(value.get("timestamp"))
     session = step.text(value, "trajectory_id") or step.state.session
@@ -231,11 +215,11 @@ def read_payload(step: Step) -> None:
     model = step.text(step.value, "model_name")
     cwd = text(info.get("cwd")) or (text(info.get("worktree_path")) if is_start else "")
     if begins(step, session):
-        step.add(SessionStart(cwd=cwd, model=model), native_id="start")
+        step.add(kinds.SessionStart(cwd=cwd, model=model), native_id="start")
         step.set(of=session[:200], model=model, cwd=cwd)
     elif step.now("of") == session[:200]:
         if model and model != step.now("model"):
-            step.add(Lifecycle("model", model=model), native_id=named(step, "model", session, model))
+            step.add(kinds.Lifecycle("model", model=model), native_id=named(step, "model", session, model))
             step.set(model=model)
     else:
         step.set(of=session[:200], model=model, cwd=cwd)
@@ -258,24 +242,26 @@ def _read_notice(step: Step, session: str, turn: str, action: str, info: dict[st
     if action == "pre_user_prompt":
         said = step.text(info, "user_prompt")
         if said:
-            step.add(UserMessage(said), "user", native_id=named_in(step, session, "ask", said))
+            step.add(kinds.UserMessage(said), native_id=named_in(step, session, "ask", said))
     elif action == "post_cascade_response":
         said = step.text(info, "response")
         if said:
-            reply = AssistantMessage(said, model=step.text(step.value, "model_name"))
-            step.add(reply, "assistant", native_id=named_in(step, session, "say", said))
+            reply = kinds.AssistantMessage(said, model=step.text(step.value, "model_name"))
+            step.add(reply, native_id=named_in(step, session, "say", said))
     elif action == "post_cascade_response_with_transcript":
         path = text(info.get("transcript_path")) or text(step.value.get("transcript_path"))
-        if path:
-            step.add(Lifecycle("hook", text=path), native_id=named(step, "hook", session, turn, path))
+        if path:  # only what is given is counted
+            step.note("hook", path, native_id=named(step, "hook", session, turn, path))
     elif action == "post_setup_worktree":
         path = text(info.get("worktree_path"))
-        changed = Lifecycle("cwd", text=flatten({k: v for k, v in info.items() if k != "worktree_path"}), cwd=path)
+        changed = kinds.Lifecycle(
+            "cwd", text=flatten({k: v for k, v in info.items() if k != "worktree_path"}), cwd=path
+        )
         step.add(changed, native_id=named(step, "worktree", session, info))
     elif action == "session_end":
-        step.add(SessionEnd(text(info.get("reason"))), native_id=named(step, "end", session))
+        step.add(kinds.SessionEnd(text(info.get("reason"))), native_id=named(step, "end", session))
     elif action == "session_start" and info:
-        step.add(Lifecycle("hook", text=flatten(info)), native_id=named(step, "hook", session, info))
+        step.add(kinds.Lifecycle("hook", text=flatten(info)), native_id=named(step, "hook", session, info))
 
 
 def _read_tool(step: Step, session: str, turn: str, *, is_after: bool, kind: str, info: dict[str, Any]) -> None:
@@ -287,12 +273,25 @@ def _read_tool(step: Step, session: str, turn: str, *, is_after: bool, kind: str
     call_id = f"{kind}:{name.partition(':')[2]}"
     if not is_after or not is_before(step, name):
         arguments = asked.get("mcp_tool_arguments") if kind == "mcp_tool_use" else asked
-        call = ToolCall(call_id, tool or kind, canonical, without_opaque(arguments))
-        step.add(call, "assistant", native_id=f"call:{call_id}")
+        step.add(
+            kinds.ToolCall(call_id, tool or kind, canonical, without_opaque(arguments)), native_id=f"call:{call_id}"
+        )
     if is_after:
         _give_result(step, info, call_id, tool or kind)
         if kind == "write_code":
-            _give_edits(step, info, call_id)
+            path = path_of_address(step.text(info, "file_path"))
+            for i, edit in enumerate(step.items(info, "edits")):
+                change = mapping(edit)
+                before, after = change.get("old_string"), change.get("new_string")
+                step.add(
+                    kinds.FileEdit(
+                        path,
+                        before=before if isinstance(before, str) else None,
+                        after=after if isinstance(after, str) else None,
+                        call_id=call_id,
+                    ),
+                    native_id=f"edit:{call_id}:{i}",
+                )
 
 
 def _give_result(step: Step, info: dict[str, Any], call_id: str, tool: str) -> None:
@@ -307,24 +306,7 @@ def _give_result(step: Step, info: dict[str, Any], call_id: str, tool: str) -> N
     body = content_text(without_opaque(mapping(written).get("content", written)))
     errors = text(info.get("stderr"))
     said = "\n".join(t for t in (body, errors) if t)
-    step.add(ToolResult(call_id, tool, ok, exit_code, said), "tool", native_id=f"result:{call_id}")
-
-
-def _give_edits(step: Step, info: dict[str, Any], call_id: str) -> None:
-    path = path_of_address(step.text(info, "file_path"))
-    for i, edit in enumerate(step.items(info, "edits")):
-        change = mapping(edit)
-        before, after = change.get("old_string"), change.get("new_string")
-        step.add(
-            FileEdit(
-                path,
-                before=before if isinstance(before, str) else None,
-                after=after if isinstance(after, str) else None,
-                call_id=call_id,
-            ),
-            "tool",
-            native_id=f"edit:{call_id}:{i}",
-        )
+    step.add(kinds.ToolResult(call_id, tool, ok, exit_code, said), native_id=f"result:{call_id}")
 
 
 # Cascade's transcripts: one step a line, `{"type": kind, "status": …, kind: {…}}`, without times and ids.
@@ -357,12 +339,8 @@ _SHAPES = {
 
 
 def read_step(step: Step) -> None:
-    """Emit a step of a transcript."""
-    if not isinstance(step.record.value, dict):
-        read_odd(step)
-        return
     if begins(step, step.state.session):
-        step.add(SessionStart(), native_id="start")
+        step.add(kinds.SessionStart(), native_id="start")
     kind, status = step.text(step.value, "type"), step.text(step.value, "status")
     step.odd_value("step.status", status, _STATUSES)
     body = step.value.get(kind)
@@ -390,10 +368,10 @@ def _read_said(step: Step, body: dict[str, Any], field: str) -> None:
     name = ""
     if said and field == "user_response":
         name = named(step, "ask", said)
-        step.add(UserMessage(said), "user", native_id=name)
+        step.add(kinds.UserMessage(said), native_id=name)
     elif said:
         name = named(step, "say", said)
-        step.add(AssistantMessage(said), "assistant", native_id=name)
+        step.add(kinds.AssistantMessage(said), native_id=name)
     step.extra(body, {field}, field, native_id=name or named(step, "kept", body))
 
 
@@ -402,8 +380,7 @@ def _read_step_tool(step: Step, kind: str, body: dict[str, Any], status: str) ->
     asked = {name: _plain(body[name]) for name in shape.asked if name in body}
     call_id = named(step, kind, asked)
     step.add(
-        ToolCall(call_id, kind, ("mcp" if kind == "list_resources" else canonical_tool(kind)), asked),
-        "assistant",
+        kinds.ToolCall(call_id, kind, ("mcp" if kind == "list_resources" else canonical_tool(kind)), asked),
         native_id=f"call:{call_id}",
     )
     exit_code = whole(body.get("exit_code"))
@@ -417,21 +394,20 @@ def _read_step_tool(step: Step, kind: str, body: dict[str, Any], status: str) ->
             for name in shape.beside
             if name in body and name not in ("exit_code", "original_content", "new_content") and body[name] is not False
         }
-        result = ToolResult(call_id, kind, ok, exit_code, said, rest or None)
-        step.add(result, "tool", native_id=f"result:{call_id}")
+        step.add(kinds.ToolResult(call_id, kind, ok, exit_code, said, rest or None), native_id=f"result:{call_id}")
         if kind == "code_action" and ok is not False:
             # Emit a change: the file before and after it, both whole.
             before, after = body.get("original_content"), body.get("new_content")
-            edit = FileEdit(
+            edit = kinds.FileEdit(
                 path_of_address(step.text(body, "path")),
                 "modify" if isinstance(before, str) or after is None else "create",
                 before if isinstance(before, str) else None,
                 after if isinstance(after, str) else None,
                 call_id=call_id,
             )
-            step.add(edit, "tool", native_id=f"edit:{call_id}")
+            step.add(edit, native_id=f"edit:{call_id}")
         if is_refused:
-            step.add(Lifecycle("permission", text="rejected", call_id=call_id), native_id=f"permission:{call_id}")
+            step.add(kinds.Lifecycle("permission", text="rejected", call_id=call_id), native_id=f"permission:{call_id}")
     known = {*shape.asked, shape.body, *shape.beside}
     step.extra(body, known, kind, native_id=f"call:{call_id}")
 
@@ -440,14 +416,10 @@ def _plain(value: Json) -> Json:
     return path_of_address(value) if isinstance(value, str) else value
 
 
-_READERS = {TRANSCRIPT: read_step, HOOKS: read_payload, WORKSPACE: read_chat_row}
-
-
 class WindsurfAdapter(KitAdapter[WindsurfState]):
-    """The adapter of Windsurf."""
-
     facts = facts_of("windsurf")
     state_type = WindsurfState
+    readers: ClassVar = {TRANSCRIPT: read_step, HOOKS: read_payload, WORKSPACE: read_chat_row}
 
     def recognise(self, path: str, head: bytes) -> str | None:
         """See `Adapter.recognise`. A step has nothing but its type, its status and what stands under its type."""
@@ -461,16 +433,11 @@ class WindsurfAdapter(KitAdapter[WindsurfState]):
 
     def identify(self, info: SourceInfo, head: bytes) -> str:
         """See `Adapter.identify`: the trajectory; of a workspace's store its folder: its chats name themselves."""
-        folders = info.path.split("/")
-        if info.role == WORKSPACE and len(folders) > 1:
-            return f"workspace-{folders[-2]}"
+        if info.role == WORKSPACE and info.folder:
+            return f"workspace-{info.folder}"
         if info.role == HOOKS:
             return text(_first(head).get("trajectory_id")) or first_line_name(head)
         return info.stem or first_line_name(head)
-
-    def read(self, reading: Step) -> None:
-        read = _READERS.get(reading.state.role, read_odd)
-        read(reading)
 
 
 def _first(head: bytes) -> dict[str, Any]:

@@ -4,35 +4,18 @@ A thread is rewritten with every change, so that every event has an id that stay
 have ids of their own, everything else is named after the message it follows.
 """
 
-from __future__ import annotations
-
 import re
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 
 from recollect.agents.facts import facts_of, known_fields
-from recollect.agents.kit.adapter import BaseState, KitAdapter, Reading, read_odd
+from recollect.agents.kit.adapter import BaseState, KitAdapter, Reading
 from recollect.agents.kit.calls import edits_of
 from recollect.agents.kit.content import base64_part, without_opaque
 from recollect.agents.kit.names import content_name
-from recollect.agents.kit.values import instant, items, mapping, text
-from recollect.model.payloads import (
-    AssistantMessage,
-    Compaction,
-    FileEdit,
-    Instructions,
-    Json,
-    Lifecycle,
-    Origin,
-    Part,
-    SessionStart,
-    Thinking,
-    TokenUsage,
-    ToolCall,
-    ToolResult,
-    UserMessage,
-)
+from recollect.agents.kit.values import Json, instant, items, mapping, text
+from recollect.model import payloads as kinds
 from recollect.model.text import flatten
 from recollect.model.tools import canonical_tool
 
@@ -59,8 +42,8 @@ def read_call(reading: Reading[BaseState], use: dict[str, Any], at: str) -> None
     arguments = use.get("input")
     if arguments is None and text(use.get("raw_input")):
         arguments = use["raw_input"]
-    payload = ToolCall(call_id, name, canonical_tool(name), arguments)
-    reading.add(payload, "assistant", native_id=f"call:{call_id}" if call_id else at)
+    payload = kinds.ToolCall(call_id, name, canonical_tool(name), arguments)
+    reading.add(payload, native_id=f"call:{call_id}" if call_id else at)
     reading.extra(use, _KNOWN["call"], "ToolUse", native_id=f"call:{call_id}" if call_id else at)
 
 
@@ -90,21 +73,21 @@ def _read_result(
     if is_error is not None and not isinstance(is_error, bool):
         reading.wrong("is_error")
     ok = is_error is not True and exit_code in (None, 0)
-    payload = ToolResult(call_id, name, ok, exit_code, body, _structured(name, output, body), parts=parts)
-    reading.add(payload, "tool", native_id=f"result:{call_id}" if call_id else at)
+    payload = kinds.ToolResult(call_id, name, ok, exit_code, body, _structured(name, output, body), parts=parts)
+    reading.add(payload, native_id=f"result:{call_id}" if call_id else at)
     if is_error is True and body.startswith(_CANCELED):
-        reading.add(Lifecycle("interrupted", text=body, call_id=call_id), native_id=f"interrupted:{call_id}")
+        reading.add(kinds.Lifecycle("interrupted", text=body, call_id=call_id), native_id=f"interrupted:{call_id}")
     if ok:
         for n, edit in enumerate(_edits(name, mapping(use.get("input")), mapping(output))):
             made = msgspec.structs.replace(edit, call_id=call_id)
-            reading.add(made, "tool", native_id=f"edit:{call_id}:{n}" if call_id else f"{at}/edit/{n}")
+            reading.add(made, native_id=f"edit:{call_id}:{n}" if call_id else f"{at}/edit/{n}")
     reading.extra(value, _KNOWN["result"], "tool_result", native_id=f"result:{call_id}" if call_id else at)
 
 
-def _content(reading: Reading[BaseState], content: Json) -> tuple[str, tuple[Part, ...]]:
+def _content(reading: Reading[BaseState], content: Json) -> tuple[str, tuple[kinds.Part, ...]]:
     """Return the text and the images of a result: one piece or several, tagged, typed or plain."""
     texts: list[str] = []
-    parts: list[Part] = []
+    parts: list[kinds.Part] = []
     for piece in content if isinstance(content, list) else [content]:
         one = mapping(piece)
         said = one.get("Text", one.get("text"))
@@ -137,15 +120,15 @@ def _structured(name: str, output: Json, body: str) -> Json:
     return without_opaque(output)
 
 
-def _edits(name: str, given: dict[str, Any], output: dict[str, Any]) -> tuple[FileEdit, ...]:
+def _edits(name: str, given: dict[str, Any], output: dict[str, Any]) -> tuple[kinds.FileEdit, ...]:
     """Return the edits of a call that went well. The output states both texts of the file; its diff says it shorter."""
     if name == "delete_path":
-        return (FileEdit(text(given.get("path")), "delete"),)
+        return (kinds.FileEdit(text(given.get("path")), "delete"),)
     if name == "move_path":
         moved = text(given.get("destination_path"))
-        return (FileEdit(text(given.get("source_path")), "rename", new_path=moved),)
+        return (kinds.FileEdit(text(given.get("source_path")), "rename", new_path=moved),)
     if name == "copy_path":
-        return (FileEdit(text(given.get("destination_path")), "create"),)
+        return (kinds.FileEdit(text(given.get("destination_path")), "create"),)
     if name not in _EDITS:
         return ()
     path = text(given.get("path")) or text(output.get("input_path")) or text(output.get("original_path"))
@@ -153,10 +136,10 @@ def _edits(name: str, given: dict[str, Any], output: dict[str, Any]) -> tuple[Fi
     is_new = given.get("mode") == "create" or name == "create_file" or (before == "" and isinstance(after, str))
     diff = text(output.get("diff"))
     if diff and not is_new:
-        return (FileEdit(path, diff=diff),)
+        return (kinds.FileEdit(path, diff=diff),)
     if isinstance(after, str):
         old = before if isinstance(before, str) and not is_new else None
-        return (FileEdit(path, "create" if is_new else "modify", old, after),)
+        return (kinds.FileEdit(path, "create" if is_new else "modify", old, after),)
     return edits_of(given, "create" if is_new else "modify")
 
 
@@ -197,9 +180,8 @@ class Thread:
 
 
 def read_message(reading: Reading[BaseState], thread: Thread, found: Any) -> None:
-    """Emit one message."""
     if found == "Resume":
-        reading.add(Lifecycle("resumed"), native_id=f"{thread.next_name()}/resume")
+        reading.add(kinds.Lifecycle("resumed"), native_id=f"{thread.next_name()}/resume")
         return
     value = mapping(found)
     tag = next(iter(value), "")
@@ -220,7 +202,7 @@ def _read_user(reading: Reading[BaseState], thread: Thread, body: dict[str, Any]
     content = body.get("content")
     name = thread.begin_turn(body.get("id"), content)
     texts: list[str] = []
-    parts: list[Part] = []
+    parts: list[kinds.Part] = []
     asides: list[tuple[str, str]] = []
     for n, segment in enumerate(_segments(content)):
         one = mapping(segment)
@@ -239,9 +221,9 @@ def _read_user(reading: Reading[BaseState], thread: Thread, body: dict[str, Any]
             parts.append(_image(reading, inner))
         else:
             reading.unknown(f"user/{tag or type(segment).__name__}", without_opaque(segment), native_id=f"{name}/{n}")
-    reading.add(UserMessage("\n".join(t for t in texts if t), parts=tuple(parts)), "user", native_id=name)
+    reading.add(kinds.UserMessage("\n".join(t for t in texts if t), parts=tuple(parts)), native_id=name)
     for aside, said in asides:
-        reading.add(UserMessage(said, "injected"), "user", native_id=aside)
+        reading.add(kinds.UserMessage(said, "injected"), native_id=aside)
     reading.extra(body, _KNOWN["user"], "User", native_id=name)
     read_request_usage(reading, name, mapping(thread.usage.get(name)))
 
@@ -250,34 +232,32 @@ def _segments(content: Any) -> list[Any]:
     return [content] if isinstance(content, str | dict) else items(content)
 
 
-def _mention(body: dict[str, Any]) -> tuple[Part, str]:
+def _mention(body: dict[str, Any]) -> tuple[kinds.Part, str]:
     """Return what was mentioned: `uri` is tagged by its kind, or a text."""
     uri = body.get("uri")
     said = text(body.get("content"))
     if isinstance(uri, str):
-        return Part("mention", url=uri), said
+        return kinds.Part("mention", url=uri), said
     kind = next(iter(mapping(uri)), "mention")
     place = mapping(mapping(uri).get(kind))
     path = next((text(place[k]) for k in ("abs_path", "path", "name", "id") if text(place.get(k))), "")
-    return Part(kind.lower(), path=path, url=text(place.get("url"))), said
+    return kinds.Part(kind.lower(), path=path, url=text(place.get("url"))), said
 
 
-def _image(reading: Reading[BaseState], found: Any) -> Part:
+def _image(reading: Reading[BaseState], found: Any) -> kinds.Part:
     source = found if isinstance(found, str) else mapping(found).get("source")
     return reading.readable(base64_part("image", "image/png", source), "Image.source")
+
+
+_COUNTS = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
 
 
 def read_request_usage(reading: Reading[BaseState], name: str, usage: dict[str, Any]) -> None:
     """Emit what one request took; the thread's total has it already."""
     if any(usage.values()):
-        counted = TokenUsage(
-            input_tokens=reading.count(usage, "input_tokens"),
-            output_tokens=reading.count(usage, "output_tokens"),
-            cache_read_tokens=reading.count(usage, "cache_read_input_tokens"),
-            cache_write_5m_tokens=reading.count(usage, "cache_creation_input_tokens"),
-            dedupe_key=f"request:{reading.state.session}/{name}",
-            is_additive=False,
-        )
+        put, got, read, written = reading.counts(usage, _COUNTS)
+        key = f"request:{reading.state.session}/{name}"
+        counted = kinds.TokenUsage("", put, got, read, written, dedupe_key=key, is_additive=False)
         reading.add(counted, "assistant", native_id=f"{name}/usage")
 
 
@@ -293,15 +273,13 @@ def _read_agent(reading: Reading[BaseState], thread: Thread, body: dict[str, Any
         at = f"{name}/{n}"
         if isinstance(segment, str) or tag == "Text":
             said = segment if isinstance(segment, str) else inner if isinstance(inner, str) else flatten(inner)
-            if said:
-                reading.add(AssistantMessage(said), "assistant", native_id=at)
+            reading.say(kinds.AssistantMessage(said), native_id=at)
         elif tag == "Thinking":
             thought = inner if isinstance(inner, str) else text(mapping(inner).get("text"))
             is_signed = bool(mapping(inner).get("signature"))
-            payload = Thinking(thought, is_encrypted=not thought and is_signed)
-            reading.add(payload, "assistant", native_id=f"{at}/thinking")
+            reading.add(kinds.Thinking(thought, is_encrypted=not thought and is_signed), native_id=f"{at}/thinking")
         elif tag == "RedactedThinking":
-            reading.add(Thinking(is_encrypted=True), "assistant", native_id=f"{at}/thinking")
+            reading.add(kinds.Thinking(is_encrypted=True), native_id=f"{at}/thinking")
         elif tag == "ToolUse":
             read_call(reading, mapping(inner), at)
         else:
@@ -318,21 +296,18 @@ def _read_old(reading: Reading[BaseState], thread: Thread, value: dict[str, Any]
     if role == "user":
         name = thread.begin_turn(identity, [value.get("segments"), value.get("text")])
         said = "\n".join(t for kind, t in _old_segments(value) if kind != "redacted" and t)
-        origin: Origin = "injected" if value.get("is_hidden") is True else "human"
-        reading.add(UserMessage(said, origin), "user", native_id=name)
+        origin: kinds.Origin = "injected" if value.get("is_hidden") is True else "human"
+        reading.add(kinds.UserMessage(said, origin), native_id=name)
         context = text(value.get("context"))
-        if context:
-            reading.add(UserMessage(context, "injected"), "user", native_id=f"{name}/context")
+        reading.say(kinds.UserMessage(context, "injected"), native_id=f"{name}/context")
     elif role == "assistant":
         name = thread.next_name()
         thread.newest = f"m{identity}" if isinstance(identity, int) else text(identity)
         for n, (kind, said) in enumerate(_old_segments(value)):
             if kind == "text":
-                if said:
-                    reading.add(AssistantMessage(said), "assistant", native_id=f"{name}/{n}")
+                reading.say(kinds.AssistantMessage(said), native_id=f"{name}/{n}")
             else:
-                thought = Thinking(said, is_encrypted=kind == "redacted")
-                reading.add(thought, "assistant", native_id=f"{name}/{n}/thinking")
+                reading.add(kinds.Thinking(said, is_encrypted=kind == "redacted"), native_id=f"{name}/{n}/thinking")
         uses = [mapping(u) for u in items(value.get("tool_uses"))]
         for n, use in enumerate(uses):
             read_call(reading, use, f"{name}/call/{n}")
@@ -341,7 +316,7 @@ def _read_old(reading: Reading[BaseState], thread: Thread, value: dict[str, Any]
     elif role == "system":
         name = thread.next_name()
         said = "\n".join(t for _, t in _old_segments(value) if t)
-        reading.add(Instructions(said, "system message"), native_id=name)
+        reading.add(kinds.Instructions(said, "system message"), native_id=name)
     else:
         name = thread.next_name()
         reading.unknown(f"message/{role or 'role'}", without_opaque(value), native_id=name)
@@ -371,28 +346,19 @@ _SETTINGS = ("profile", "completion_mode", "speed", "thinking_enabled", "thinkin
 _TYPES = frozenset(("json", "zstd"))
 
 
-class ZedAdapter(KitAdapter[BaseState]):
-    """Reads the threads of Zed's own agent."""
-
-    facts = facts_of("zed")
-    state_type = BaseState
-
-    def read(self, reading: Reading[BaseState]) -> None:
-        """Emit the events of one row: the whole thread as it stands."""
-        row = reading.value
-        if not isinstance(reading.record.value, dict):
-            read_odd(reading)
-            return
-        reading.odd_value("threads.data_type", row.get("data_type"), _TYPES)
-        reading.extra(row, _KNOWN["row"], "threads", native_id="row")
-        data = row.get("data")
-        if not isinstance(data, dict):
-            reading.wrong("data")
-            reading.date(row.get("updated_at"), "updated_at")
-            _read_title(reading, row, {})
-            reading.kept("thread", data if isinstance(data, str) else None, native_id="thread")
-            return
-        _read_thread(reading, row, data)
+def read_row(reading: Reading[BaseState]) -> None:
+    """Emit the events of one row: the whole thread as it stands."""
+    row = reading.value
+    reading.odd_value("threads.data_type", row.get("data_type"), _TYPES)
+    reading.extra(row, _KNOWN["row"], "threads", native_id="row")
+    data = row.get("data")
+    if not isinstance(data, dict):
+        reading.wrong("data")
+        reading.date(row.get("updated_at"), "updated_at")
+        _read_title(reading, row, {})
+        reading.kept("thread", data if isinstance(data, str) else None, native_id="thread")
+        return
+    _read_thread(reading, row, data)
 
 
 def _read_thread(reading: Reading[BaseState], row: dict[str, Any], data: dict[str, Any]) -> None:
@@ -409,24 +375,16 @@ def _read_thread(reading: Reading[BaseState], row: dict[str, Any], data: dict[st
         if n < len(by_place):  # before 0.3.0: of the message that stands there
             read_request_usage(reading, f"{thread.anchor}/{thread.ordinal}", mapping(by_place[n]))
         if summary and at and at == thread.newest:
-            reading.add(Compaction("summary", summary), native_id="summary")
+            reading.add(kinds.Compaction("summary", summary), native_id="summary")
             summary = ""
     reading.infer(last)
     if summary:
-        reading.add(Compaction("summary", summary), native_id="summary")
+        reading.add(kinds.Compaction("summary", summary), native_id="summary")
     reading.date(row.get("updated_at") or data.get("updated_at"), "updated_at")
     # Emit what the whole thread took. The counters only grow, also when messages are edited away.
     usage = reading.mapping(data, "cumulative_token_usage")
-    counted = TokenUsage(
-        _model(data),
-        reading.count(usage, "input_tokens"),
-        reading.count(usage, "output_tokens"),
-        reading.count(usage, "cache_read_input_tokens"),
-        reading.count(usage, "cache_creation_input_tokens"),
-        dedupe_key=f"thread:{reading.state.session}",
-    )
-    if counted.input_tokens or counted.output_tokens or counted.cache_read_tokens or counted.cache_write_5m_tokens:
-        reading.add(counted, "assistant", native_id="usage")
+    key = f"thread:{reading.state.session}"
+    reading.spend(_model(data), reading.counts(usage, _COUNTS), key, "assistant", native_id="usage")
     reading.extra(usage, _KNOWN["usage"], "cumulative_token_usage", native_id="usage")
     _read_title(reading, row, data)
     _read_settings(reading, data)
@@ -451,7 +409,7 @@ def _read_start(reading: Reading[BaseState], row: dict[str, Any], data: dict[str
     git = mapping(tree.get("git_state"))
     parent = text(row.get("parent_id")) or text(mapping(data.get("subagent_context")).get("parent_thread_id"))
     reading.add(
-        SessionStart(
+        kinds.SessionStart(
             cwd=next(iter(_folders(row)), "") or text(tree.get("worktree_path")),
             git_branch=text(git.get("current_branch")),
             git_commit=text(git.get("head_sha")),
@@ -461,8 +419,7 @@ def _read_start(reading: Reading[BaseState], row: dict[str, Any], data: dict[str
         ),
         native_id="start",
     )
-    if snapshot:
-        reading.add(Lifecycle("project", detail=snapshot), native_id="project")
+    reading.note("project", detail=snapshot, native_id="project")
 
 
 def _folders(row: dict[str, Any]) -> list[str]:
@@ -502,10 +459,15 @@ def _read_settings(reading: Reading[BaseState], data: dict[str, Any]) -> None:
     if model:
         provider = text(mapping(data.get("model")).get("provider"))
         detail = {"provider": provider} if provider else None
-        reading.add(Lifecycle("model", model=model, detail=detail), native_id="model")
+        reading.add(kinds.Lifecycle("model", model=model, detail=detail), native_id="model")
     told = {name: data[name] for name in _SETTINGS if data.get(name) not in (None, False, "", [], {})}
     depth = mapping(data.get("subagent_context")).get("depth")
     if depth is not None:
         told["subagent_depth"] = depth
-    if told:
-        reading.add(Lifecycle("settings", detail=told), native_id="settings")
+    reading.note("settings", detail=told, native_id="settings")
+
+
+class ZedAdapter(KitAdapter[BaseState]):
+    facts = facts_of("zed")
+    state_type = BaseState
+    readers: ClassVar = {"": read_row}

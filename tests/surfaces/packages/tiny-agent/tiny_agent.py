@@ -51,9 +51,9 @@ class TinyAdapter(KitAdapter[BaseState]):
         reading.date(value.get("at"), "at")
         match value.get("who"):
             case "me":
-                reading.add(UserMessage(reading.text(value, "says")), "user")
+                reading.add(UserMessage(reading.text(value, "says")))
             case "it":
-                reading.add(AssistantMessage(reading.text(value, "says")), "assistant")
+                reading.add(AssistantMessage(reading.text(value, "says")))
             case who:
                 reading.unknown(str(who))
                 return

@@ -78,12 +78,12 @@ def _session(reading: _Reading, value: dict[str, Any]) -> None:
 
 
 def _user(reading: _Reading, value: dict[str, Any]) -> None:
-    reading.add(UserMessage(reading.text(value, "text")), "user")
+    reading.add(UserMessage(reading.text(value, "text")))
 
 
 def _assistant(reading: _Reading, value: dict[str, Any]) -> None:
     model, response = reading.text(value, "model"), reading.text(value, "response")
-    reading.add(AssistantMessage(reading.text(value, "text"), model, message_id=response), "assistant")
+    reading.add(AssistantMessage(reading.text(value, "text"), model, message_id=response))
     usage = reading.mapping(value, "usage")
     if usage:
         cached = reading.count(usage, "cached")
@@ -99,7 +99,7 @@ def _assistant(reading: _Reading, value: dict[str, Any]) -> None:
 
 def _call(reading: _Reading, value: dict[str, Any]) -> None:
     call_id, name, arguments = reading.text(value, "call"), reading.text(value, "tool"), value.get("arguments")
-    reading.add(ToolCall(call_id, name, canonical_tool(name), arguments), "assistant")
+    reading.add(ToolCall(call_id, name, canonical_tool(name), arguments))
     expect(reading, call_id, name, edits_asked(name, arguments))
 
 
@@ -108,10 +108,10 @@ def _result(reading: _Reading, value: dict[str, Any]) -> None:
     call = arrived(reading, call_id)
     ok = None if code is None else code == 0
     output = reading.text(value, "output")
-    reading.add(ToolResult(call_id, call.name if call else "", ok, code, output), "tool")
+    reading.add(ToolResult(call_id, call.name if call else "", ok, code, output))
     if call is not None and ok is not False:
         for number, edit in enumerate(file_edits(call)):
-            reading.add(edit, "tool", native_id=f"edit:{call_id}:{number}")
+            reading.add(edit, native_id=f"edit:{call_id}:{number}")
 
 
 def _stopped(reading: _Reading, _value: dict[str, Any]) -> None:

@@ -1,7 +1,5 @@
 """The adapter of the Cline family; each member adds its facts and how to recognise its logs."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from typing import Any
@@ -14,17 +12,8 @@ from recollect.agents.kit.cline.api import read_message
 from recollect.agents.kit.cline.ui import read_row
 from recollect.agents.kit.cline.values import ClineReading, ClineState, pieces, request_usage, sdk_usage
 from recollect.agents.kit.names import content_name, name_of
-from recollect.agents.kit.values import mapping, text, whole, word_set
-from recollect.model.payloads import (
-    Compaction,
-    Instructions,
-    Lifecycle,
-    Payload,
-    SessionEnd,
-    SessionStart,
-    Unknown,
-    UserMessage,
-)
+from recollect.agents.kit.values import HEAD_SESSION, group_in, mapping, text, whole, word_set
+from recollect.model import payloads as kinds
 from recollect.model.records import SourceInfo
 
 # The files beside the logs: a task's entry in the history, its metadata, and the SDK's manifest and database row.
@@ -53,7 +42,7 @@ def read_item(reading: ClineReading) -> None:
     session = task if reading.state.role == "index" and task != reading.state.session else None
     reading.date(item.get("ts"), "ts")
     reading.native_id = "item"
-    start = SessionStart(
+    start = kinds.SessionStart(
         cwd=reading.text(item, "cwdOnTaskInitialization") or reading.text(item, "workspace"),
         model=reading.text(item, "modelId"),
         parent_session=reading.text(item, "parentTaskId"),
@@ -63,15 +52,14 @@ def read_item(reading: ClineReading) -> None:
     reading.entitle(reading.text(item, "title"), "item/title", session)
     said = reading.text(item, "task").strip()
     if said and reading.state.role == "index":
-        reading.add(UserMessage(said), "user", native_id=f"user:{content_name(said)}", session=session)
+        reading.add(kinds.UserMessage(said), native_id=f"user:{content_name(said)}", session=session)
     detail = {key: item[key] for key in _ITEM_DETAILS if item.get(key) not in (None, "", [], False)}
-    if detail:
-        reading.add(Lifecycle("task", detail=detail), native_id="item/task", session=session)
+    reading.note("task", detail=detail, native_id="item/task", session=session)
     usage = request_usage(reading, item, f"{task}:total", is_total=True)
     if usage is not None:
         reading.add(usage, native_id="item/usage", session=session)
     if item.get("status") == "completed":
-        reading.add(SessionEnd("completed"), native_id="item/end", session=session)
+        reading.add(kinds.SessionEnd("completed"), native_id="item/end", session=session)
     before = len(reading.events)
     reading.extra(item, _KNOWN["item"], "history_item", native_id="item")
     if session is not None:
@@ -89,19 +77,19 @@ def read_metadata(reading: ClineReading) -> None:
         model = text(entry.get("model_id"))
         detail = {k: v for k, v in entry.items() if k not in ("ts", "model_id")}
         name = f"metadata/model:{whole(entry.get('ts'))}"
-        reading.add(Lifecycle("model", detail=detail or None, model=model), native_id=name)
+        reading.add(kinds.Lifecycle("model", detail=detail or None, model=model), native_id=name)
     for entry in map(mapping, reading.items(value, "environment_history")):
         reading.date(entry.get("ts"), "environment_history.ts")
         name = f"metadata/environment:{whole(entry.get('ts'))}"
         host = " ".join(filter(None, (text(entry.get("host_name")), text(entry.get("host_version")))))
         version = text(entry.get("cline_version"))
-        reading.add(SessionStart(tool_version=version, originator=host), native_id=name)
+        reading.add(kinds.SessionStart(tool_version=version, originator=host), native_id=name)
     for entry in map(mapping, reading.items(value, "files_in_context")):
         reading.date(entry.get("cline_read_date"), "cline_read_date")
         path = text(entry.get("path"))
         detail = {k: v for k, v in entry.items() if k != "path"}
         name = name_of(reading, "metadata/file", path, entry.get("record_source"), entry.get("cline_read_date"))
-        reading.add(Lifecycle("file_in_context", text=path, detail=detail or None), native_id=name)
+        reading.add(kinds.Lifecycle("file_in_context", text=path, detail=detail or None), native_id=name)
     known = frozenset(("model_usage", "environment_history", "files_in_context"))
     reading.extra(value, known, "task_metadata", native_id="metadata")
 
@@ -121,11 +109,11 @@ def read_envelope(reading: ClineReading) -> None:
     origin = reading.mapping(value, "origin")
     if "system_prompt" in value and state.role == "sdk":
         said = reading.text(value, "system_prompt")
-        reading.add(Instructions(said, "system_prompt"), native_id="system_prompt")
+        reading.add(kinds.Instructions(said, "system_prompt"), native_id="system_prompt")
     if state.role == "sdk" and ("sessionId" in value or "agent" in value or "version" in value):
         agent = text(origin.get("subagent")) or text(value.get("agent"))
         parent = text(origin.get("parentThreadId")) or state.parent
-        start = SessionStart(
+        start = kinds.SessionStart(
             originator=text(origin.get("source")),
             tool_version=text(origin.get("version")),
             parent_session=parent if parent != state.session else "",
@@ -145,7 +133,7 @@ def read_session(reading: ClineReading) -> None:
     git = mapping(metadata.get("git"))
     parent = reading.text(value, "parent_session_id")
     reading.date(value.get("started_at") or value.get("created_at"), "started_at")
-    start = SessionStart(
+    start = kinds.SessionStart(
         cwd=reading.text(value, "cwd"),
         repo_root=reading.text(value, "workspace_root"),
         git_branch=text(git.get("branch")),
@@ -159,27 +147,25 @@ def read_session(reading: ClineReading) -> None:
     reading.add(start, native_id="session/start")
     reading.entitle(text(metadata.get("title")), "session/title")
     for piece in pieces(reading.text(value, "prompt")):
-        prompt = UserMessage(piece.text, "human" if piece.is_human else "injected")
-        reading.add(prompt, "user", native_id=f"session/prompt:{content_name(piece.text)}")
+        prompt = kinds.UserMessage(piece.text, "human" if piece.is_human else "injected")
+        reading.add(prompt, native_id=f"session/prompt:{content_name(piece.text)}")
     detail = {key: value[key] for key in _SESSION_DETAILS if value.get(key) not in (None, "")}
     rest = {k: v for k, v in metadata.items() if k not in _OWN_METADATA}
     if rest:
         detail["metadata"] = rest
-    if detail:
-        reading.add(Lifecycle("session", detail=detail), native_id="session/state")
+    reading.note("session", detail=detail, native_id="session/state")
     spent = mapping(metadata.get("aggregateUsage")) or mapping(metadata.get("usage"))
     if spent:
         usage = sdk_usage(reading, spent, text(value.get("model")), "session", is_additive=False)
         reading.add(usage, native_id="session/usage")
     if value.get("ended_at"):
         reading.date(value["ended_at"], "ended_at")
-        reading.add(SessionEnd(reading.text(value, "status")), native_id="session/end")
+        reading.add(kinds.SessionEnd(reading.text(value, "status")), native_id="session/end")
     reading.extra(value, _KNOWN["session"], "session", native_id="session")
 
 
 _TASK_ROLES = frozenset(("ui", "api", "item", "metadata", "context"))
 _SDK_SUFFIX = re.compile(r"\.(?:messages|compaction)$")
-_HEAD_SESSION = re.compile(rb'"sessionId" ?: ?"([^"\\]{1,200})"')
 _UI = re.compile(rb'\s*\[\s*\{[^{}]{0,2000}?"(?:say|ask)" ?: ?"(?:task|text|api_req_started|followup)"', re.S)
 _API = re.compile(rb'\s*\[\s*\{\s*"role" ?: ?"user"', re.S)
 _API_TAGS = (b"<task>", b"<user_message>", b"<environment_details>")
@@ -230,7 +216,7 @@ class ClineFamily(KitAdapter[ClineState]):
 
     def identify(self, info: SourceInfo, head: bytes) -> str:
         """See `Adapter.identify`: the task's folder, or the SDK's session."""
-        folder = info.path.split("/")[-2] if "/" in info.path else ""
+        folder = info.folder
         if info.role == "index":
             return INDEX_SESSION
         if info.role in _TASK_ROLES:
@@ -239,17 +225,14 @@ class ClineFamily(KitAdapter[ClineState]):
             return info.document
         stem = _SDK_SUFFIX.sub("", info.stem)
         if not folder or stem == folder:
-            found = _HEAD_SESSION.search(head) if not folder else None
-            return found[1].decode("utf-8", "replace") if found else stem or first_line_name(head)
+            return (group_in(HEAD_SESSION, head) if not folder else "") or stem or first_line_name(head)
         if info.role == "manifest":
             return stem
-        named = _HEAD_SESSION.search(head)
-        own = named[1].decode("utf-8", "replace") if named else ""
+        own = group_in(HEAD_SESSION, head)
         return own if own and own != folder else f"{folder}__{stem}"
 
     def told_by(self, info: SourceInfo) -> dict[str, Any]:
-        segments = info.path.split("/")
-        folder = segments[-2] if len(segments) > 1 else ""
+        folder = info.folder
         is_sdk = info.role in ("sdk", "sdk_context")
         return {
             "counts_cached_input": self._own.counts_cached_input,
@@ -305,10 +288,10 @@ def _read_sdk(reading: ClineReading) -> None:
         read_envelope(reading)
 
 
-def _is_of_context(payload: Payload) -> bool:
+def _is_of_context(payload: kinds.Payload) -> bool:
     """Say whether a message of the compacted context says more than the one that it is a copy of."""
-    return isinstance(payload, Compaction | Unknown) or (
-        isinstance(payload, UserMessage) and payload.origin == "injected"
+    return isinstance(payload, kinds.Compaction | kinds.Unknown) or (
+        isinstance(payload, kinds.UserMessage) and payload.origin == "injected"
     )
 
 

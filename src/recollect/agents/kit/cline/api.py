@@ -6,8 +6,6 @@ time of its start. The SDK's messages have ids of their own.
 Evidence: format notes: Cline / Roo / Kilo; recorded sessions of the Cline SDK.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -40,21 +38,8 @@ from recollect.agents.kit.content import (
     without_opaque,
 )
 from recollect.agents.kit.names import content_name, is_storable, name_of, numbered
-from recollect.agents.kit.values import decoded_json, instant, items, mapping, text
-from recollect.model.payloads import (
-    AssistantMessage,
-    Compaction,
-    FileEdit,
-    Json,
-    Lifecycle,
-    Origin,
-    Part,
-    SessionStart,
-    Thinking,
-    ToolCall,
-    ToolResult,
-    UserMessage,
-)
+from recollect.agents.kit.values import Json, decoded_json, instant, items, mapping, text
+from recollect.model import payloads as kinds
 from recollect.model.text import flatten
 from recollect.model.tools import canonical_tool
 
@@ -67,15 +52,9 @@ _HEAD_CHARS = 2_000
 _EXIT_CODE = re.compile(r"\b[Ee]xit(?:ed with)?(?: code)?[: ]{1,2}(-?\d{1,9})\b")
 _COMMANDS = frozenset(("execute_command", "run_commands"))
 _FAILURES = (
-    "The tool execution failed",
-    "The user denied this operation",
-    "Error executing",
-    "Error reading",
-    "[ERROR]",
-    "Command execution was not successful",
-    "<error>",
-    "Tool execution was not",
-)
+    "The tool execution failed", "The user denied this operation", "Error executing", "Error reading", "[ERROR]",
+    "Command execution was not successful", "<error>", "Tool execution was not",
+)  # fmt: skip
 _OPERATION = re.compile(r'\boperation"?[>:]\s?"?(created|deleted)\b')
 _EDITORS: dict[str, Operation] = {
     "write_to_file": "modify", "replace_in_file": "modify", "apply_diff": "modify", "insert_content": "modify",
@@ -95,14 +74,12 @@ _SPOKEN = {
 def give_call(reading: ClineReading, call_id: str, name: str, arguments: Json) -> None:
     """Emit a tool call, and remember it until its result comes."""
     canonical = "mcp" if name.startswith("mcp--") or "0mcp0" in name else canonical_tool(name)
-    call = ToolCall(call_id, name, canonical, arguments, record_id(reading.value))
-    reading.add(
-        call, "assistant", native_id=f"call:{call_id}" if call_id else name_of(reading, "call", name, arguments)
-    )
+    call = kinds.ToolCall(call_id, name, canonical, arguments, record_id(reading.value))
+    reading.add(call, native_id=f"call:{call_id}" if call_id else name_of(reading, "call", name, arguments))
     expect(reading, call_id, name, _asked_edits(name, arguments))
 
 
-def _asked_edits(name: str, arguments: Json) -> tuple[FileEdit, ...]:
+def _asked_edits(name: str, arguments: Json) -> tuple[kinds.FileEdit, ...]:
     operation = _EDITORS.get(name)
     if operation is None:
         return ()
@@ -119,24 +96,24 @@ def give_result(reading: ClineReading, call_id: str, content: Json, *, is_error:
     if call.name in _SPOKEN or call.name in ("summarize_task", "condense"):
         # Emit the answer to a question or result of the model: the person's words, or the harness's.
         for piece in pieces(body):
-            origin: Origin = "human" if piece.is_tagged else "injected"
+            origin: kinds.Origin = "human" if piece.is_tagged else "injected"
             name = name_of(reading, "user" if piece.is_tagged else "injected", piece.text)
-            reading.add(UserMessage(piece.text, origin), "user", native_id=name)
+            reading.add(kinds.UserMessage(piece.text, origin), native_id=name)
         return
     parts = reading.readable(content_parts(content), "tool_result.content.source.data")
     head = body[:_HEAD_CHARS]
     exit_code = _exit_code(call.name, head)
     ok = is_error is not True and not has_failed and not head.lstrip().startswith(_FAILURES) and not exit_code
-    result = ToolResult(call_id, call.name, ok, exit_code, body, parts=parts)
+    result = kinds.ToolResult(call_id, call.name, ok, exit_code, body, parts=parts)
     native_id = f"result:{call_id}" if call_id else name_of(reading, "result", content)
-    reading.add(result, "tool", native_id=native_id)
+    reading.add(result, native_id=native_id)
     if ok:
         give_edits(reading, _told(call.edits, head), call_id)
     for said in tagged(body):
-        reading.add(UserMessage(said), "user", native_id=name_of(reading, "user", said))
+        reading.add(kinds.UserMessage(said), native_id=name_of(reading, "user", said))
 
 
-def _told(edits: tuple[FileEdit, ...], head: str) -> Iterator[FileEdit]:
+def _told(edits: tuple[kinds.FileEdit, ...], head: str) -> Iterator[kinds.FileEdit]:
     """Yield a call's edits with the operation that the result tells, where it does."""
     found = _OPERATION.search(head)
     is_new = (found and found[1] == "created") or head.startswith(("Created", "File created"))
@@ -158,7 +135,9 @@ def _exit_code(name: str, head: str) -> int | None:
 def _body(content: Json) -> tuple[str, bool]:
     """Return a result's text, and whether a part of it says that it failed."""
     if isinstance(content, str):
-        value = _json_object(content)
+        # The report that a text holds, None where it is any other text.
+        value = decoded_json(content) if content.startswith('{"query"') else None
+        value = value if isinstance(value, dict) else None
         return (content, False) if value is None else (_report(value), value.get("success") is False)
     if isinstance(content, list):
         found = [_piece(block) for block in content]
@@ -191,12 +170,6 @@ def _report(value: dict[str, Any]) -> str:
     return "\n".join(filter(None, [*said, flatten(without_opaque(rest))])) or text(value.get("query"))
 
 
-def _json_object(written: str) -> dict[str, Any] | None:
-    """Return the report that a text holds, None where it is any other text."""
-    value = decoded_json(written) if written.startswith('{"query"') else None
-    return value if isinstance(value, dict) else None
-
-
 def reasoning_text(block: dict[str, Any]) -> str:
     """Return the readable text of a reasoning item: its text, else its summaries."""
     said = text(block.get("thinking")) or text(block.get("text"))
@@ -217,7 +190,6 @@ _TASK_TIME = re.compile(r"1\d{12}")
 
 
 def read_message(reading: ClineReading) -> None:
-    """Emit the events of one message."""
     message = reading.value
     role = message.get("role")
     is_message = (isinstance(role, str) and role in _ROLES) or message.get("type") == "reasoning"
@@ -235,7 +207,7 @@ def read_message(reading: ClineReading) -> None:
         _infer_time(reading, message)
     if reading.state.role == "api" and not reading.now("is_started"):
         reading.set(is_started=True)
-        reading.add(SessionStart(), native_id="start")
+        reading.add(kinds.SessionStart(), native_id="start")
     own_id = record_id(message)
     name = own_id or name_of(reading, "message", message.get("role"), message.get("content"))
     reading.native_id = name
@@ -277,7 +249,7 @@ def _is_compaction(reading: ClineReading, message: dict[str, Any]) -> bool:
         said = content_text(message.get("content"))
         mark = text(message.get("condenseId")) or text(message.get("truncationId")) or content_name(said.strip())
         trigger = "condense" if message.get("isSummary") is True else "truncation"
-        reading.add(Compaction(trigger, said), native_id=f"compaction:{mark}")
+        reading.add(kinds.Compaction(trigger, said), native_id=f"compaction:{mark}")
         return True
     if kind not in ("compaction", "compaction_summary"):
         return False
@@ -286,7 +258,7 @@ def _is_compaction(reading: ClineReading, message: dict[str, Any]) -> bool:
     notices = [said for said in map(content_text, _blocks(reading, message)) if said.startswith(_NOTICE_TAGS[0])]
     notice = "\n".join(notices).removeprefix(_NOTICE_TAGS[0]).removesuffix(_NOTICE_TAGS[1]).strip()
     reading.add(
-        Compaction(
+        kinds.Compaction(
             text(metadata.get("reason")) or kind,
             text(metadata.get("summary")) or notice or content_text(message.get("content")),
             tokens if tokens is not None else reading.whole(before, "inputTokens"),
@@ -301,7 +273,7 @@ def _read_assistant(reading: ClineReading, message: dict[str, Any], own_id: str)
     name = text(model.get("modelId")) or text(model.get("id"))
     if see_model(reading, name):
         detail = {k: v for k, v in model.items() if k not in ("modelId", "id")}
-        reading.add(Lifecycle("model", detail=detail or None, model=name), native_id=f"{reading.native_id}/model")
+        reading.add(kinds.Lifecycle("model", detail=detail or None, model=name), native_id=f"{reading.native_id}/model")
     blocks = _blocks(reading, message)
     has_calls = any(isinstance(b, dict) and b.get("type") in (*CALL_TYPES, "tool-call") for b in blocks)
     asked: list[str] = []
@@ -320,8 +292,7 @@ def _read_assistant(reading: ClineReading, message: dict[str, Any], own_id: str)
             if not is_readable:
                 reading.wrong("content.source.data", "bad_base64")
             reading.add(
-                AssistantMessage(said, name, parts=(part,)),
-                "assistant",
+                kinds.AssistantMessage(said, name, parts=(part,)),
                 native_id=name_of(reading, "image", part.sha256, part.url, part.path),
             )
         elif kind in ("tool_result", "tool-result"):
@@ -343,9 +314,9 @@ def _give_text(reading: ClineReading, block: dict[str, Any], own_id: str, *, is_
     for mark in _ABORTED:
         key = key.removesuffix(mark).rstrip()
     if said:
-        message = AssistantMessage(said, reading.now("model"), message_id=own_id)
+        message = kinds.AssistantMessage(said, reading.now("model"), message_id=own_id)
         name = numbered(reading, own_id) if own_id else name_of(reading, "said", key)
-        reading.add(message, "assistant", native_id=name)
+        reading.add(message, native_id=name)
     ids: list[str] = []
     for call in calls:
         call_id = name_of(reading, "xml", call.name, call.arguments)
@@ -358,7 +329,7 @@ def _give_thought(reading: ClineReading, block: dict[str, Any], own_id: str) -> 
     thought = reasoning_text(block)
     name = numbered(reading, f"{own_id}/thinking") if own_id else name_of(reading, "thought", thought.strip())
     is_encrypted = not thought
-    reading.add(Thinking(thought, own_id, is_encrypted), "assistant", native_id=name)
+    reading.add(kinds.Thinking(thought, own_id, is_encrypted), native_id=name)
 
 
 def _give_native_call(reading: ClineReading, block: dict[str, Any], own_id: str) -> None:
@@ -372,7 +343,7 @@ def _give_call(reading: ClineReading, call_id: str, name: str, arguments: Json, 
     if name in _SUMMARIES:
         summary = text(mapping(arguments).get("context"))
         name_of_it = f"compaction:{content_name(summary.strip())}"
-        reading.add(Compaction("summary", summary), native_id=name_of_it)
+        reading.add(kinds.Compaction("summary", summary), native_id=name_of_it)
         expect(reading, call_id, name)
         return
     # Whether a tool is a way of speaking to the person.
@@ -384,11 +355,11 @@ def _give_call(reading: ClineReading, call_id: str, name: str, arguments: Json, 
     given = mapping(arguments)
     spoken, rest = text(given.get(key)), {k: v for k, v in given.items() if k != key and v not in (None, "", [], {})}
     if spoken:
-        said = AssistantMessage(spoken, reading.now("model"), message_id=own_id)
+        said = kinds.AssistantMessage(spoken, reading.now("model"), message_id=own_id)
         native_id = f"{own_id}/said:{call_id}" if own_id else name_of(reading, "said", spoken.strip())
-        reading.add(said, "assistant", native_id=native_id)
+        reading.add(said, native_id=native_id)
     if rest:
-        event = Lifecycle("spoken", text=name, detail=rest, call_id=call_id)
+        event = kinds.Lifecycle("spoken", text=name, detail=rest, call_id=call_id)
         reading.add(event, "assistant", native_id=f"spoken:{call_id}" if call_id else name_of(reading, "spoken", rest))
     expect(reading, call_id, name)
 
@@ -398,7 +369,7 @@ def _read_user(reading: ClineReading, message: dict[str, Any], own_id: str) -> N
 
     A result of an old version is a text that names its tool; texts after it belong to it.
     """
-    parts: list[Part] = []
+    parts: list[kinds.Part] = []
     said: list[Said] = []
     result: list[str] | None = None
     for block in _blocks(reading, message):
@@ -424,7 +395,7 @@ def _read_user(reading: ClineReading, message: dict[str, Any], own_id: str) -> N
             said += [Said(document, False)] if document else []
         elif kind == "file":
             path = text(value.get("path")) or text(value.get("filename"))
-            parts.append(Part("file", path=path))
+            parts.append(kinds.Part("file", path=path))
             content = text(value.get("content"))
             said += [Said(content, False)] if content else []
         else:
@@ -440,7 +411,7 @@ def _is_said(written: str) -> bool:
     return not found or any(piece.is_tagged for piece in found) or not found[0].is_human
 
 
-def _give_user_text(reading: ClineReading, said: list[Said], parts: tuple[Part, ...], own_id: str) -> None:
+def _give_user_text(reading: ClineReading, said: list[Said], parts: tuple[kinds.Part, ...], own_id: str) -> None:
     """Emit the texts of a user message. Once tags were seen around human text, text without them is not human."""
     if any(piece.is_tagged for piece in said) and not own_id:
         reading.set(is_wrapped=True)
@@ -448,22 +419,22 @@ def _give_user_text(reading: ClineReading, said: list[Said], parts: tuple[Part, 
         is_human = piece.is_human and (piece.is_tagged or bool(own_id) or not reading.now("is_wrapped"))
         if is_human:
             name = numbered(reading, own_id) if own_id else name_of(reading, "user", piece.text)
-            reading.add(UserMessage(piece.text, parts=parts), "user", native_id=name)
+            reading.add(kinds.UserMessage(piece.text, parts=parts), native_id=name)
             parts = ()
         else:
             _give_injected(reading, piece.text, own_id)
     if parts:
         name = numbered(reading, f"{own_id}/parts") if own_id else name_of(reading, "user", *(p.sha256 for p in parts))
-        reading.add(UserMessage(parts=parts), "user", native_id=name)
+        reading.add(kinds.UserMessage(parts=parts), native_id=name)
 
 
 def _give_injected(reading: ClineReading, said: str, own_id: str) -> None:
     name = numbered(reading, f"{own_id}/injected") if own_id else name_of(reading, "injected", said)
-    reading.add(UserMessage(said, "injected"), "user", native_id=name)
+    reading.add(kinds.UserMessage(said, "injected"), native_id=name)
     cwd = cwd_in(said)
     if cwd and is_storable(cwd) and cwd != reading.now("cwd"):
         reading.set(cwd=cwd)
-        reading.add(Lifecycle("cwd", cwd=cwd), native_id=f"{name}/cwd")
+        reading.add(kinds.Lifecycle("cwd", cwd=cwd), native_id=f"{name}/cwd")
 
 
 def _close_result(reading: ClineReading, result: list[str] | None) -> None:

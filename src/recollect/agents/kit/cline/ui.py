@@ -7,8 +7,6 @@ without their contents.
 Evidence: format notes: Cline / Roo / Kilo, "Records" and "Strategy".
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
@@ -16,18 +14,8 @@ from recollect.agents.facts import known_fields
 from recollect.agents.kit.adapter import read_odd
 from recollect.agents.kit.cline.values import ClineReading, readable, request_usage, row_parts, see_model
 from recollect.agents.kit.names import content_name, name_of, numbered
-from recollect.agents.kit.values import decoded_json, items, mapping, text, whole
-from recollect.model.payloads import (
-    AssistantMessage,
-    Compaction,
-    FileEdit,
-    Json,
-    Lifecycle,
-    Rewind,
-    SessionStart,
-    Thinking,
-    UserMessage,
-)
+from recollect.agents.kit.values import Json, decoded_json, items, mapping, text, whole
+from recollect.model import payloads as kinds
 
 _KNOWN = known_fields("cline")
 _HAS_CHANGES = "HAS_CHANGES"
@@ -55,7 +43,6 @@ _NOTICES = {
 
 
 def read_row(reading: ClineReading) -> None:
-    """Emit the events of one row."""
     row = reading.value
     kind = row.get("type")
     name = text(row.get(kind)) if isinstance(kind, str) and kind in ("ask", "say") else ""
@@ -98,10 +85,10 @@ def _see_frame(reading: ClineReading, row: dict[str, Any], row_id: str) -> None:
     is_new = see_model(reading, name)
     if not reading.state.is_started:
         reading.set(is_started=True)
-        reading.add(SessionStart(model=name), native_id="start")
+        reading.add(kinds.SessionStart(model=name), native_id="start")
     elif is_new:
         detail = {k: v for k, v in model.items() if k != "modelId"}
-        reading.add(Lifecycle("model", detail=detail or None, model=name), native_id=f"{row_id}/model")
+        reading.add(kinds.Lifecycle("model", detail=detail or None, model=name), native_id=f"{row_id}/model")
     written = items(row.get("conversationHistoryDeletedRange"))
     first, last = (whole(at) for at in written) if len(written) == 2 else (None, None)
     if first is None or last is None or (first, last) == reading.now("deleted_range"):
@@ -109,16 +96,18 @@ def _see_frame(reading: ClineReading, row: dict[str, Any], row_id: str) -> None:
     reading.set(deleted_range=(first, last))
     if reading.now("is_summarised"):
         reading.set(is_summarised=False)
-        reading.add(Lifecycle("truncated", detail={"from": first, "to": last}), native_id=f"truncated:{first}-{last}")
+        reading.add(
+            kinds.Lifecycle("truncated", detail={"from": first, "to": last}), native_id=f"truncated:{first}-{last}"
+        )
     else:
-        reading.add(Compaction("truncation"), native_id=f"compaction:{first}-{last}")
+        reading.add(kinds.Compaction("truncation"), native_id=f"compaction:{first}-{last}")
 
 
 def _read_human(reading: ClineReading, row: dict[str, Any]) -> None:
     said = reading.text(row, "text")
     parts = row_parts(reading, row)
     if said or parts:
-        reading.add(UserMessage(said, parts=parts), "user", native_id=name_of(reading, "user", said.strip()))
+        reading.add(kinds.UserMessage(said, parts=parts), native_id=name_of(reading, "user", said.strip()))
 
 
 def _read_said(reading: ClineReading, row: dict[str, Any]) -> None:
@@ -139,17 +128,15 @@ def _read_question(reading: ClineReading, row: dict[str, Any]) -> None:
         is_partial=row.get("partial") is True,
     )
     chosen = text(value.get("selected")) if value is not None else ""
-    if chosen:
-        reading.add(Lifecycle("selected", text=chosen), native_id=f"{reading.native_id}/selected")
+    reading.note("selected", chosen, native_id=f"{reading.native_id}/selected")
 
 
 def _give_said(reading: ClineReading, said: str, key: str, *, is_partial: bool) -> None:
     """Give text of the model, or note that it is still being written: the row will change in place."""
     if is_partial:
-        reading.add(Lifecycle("partial", text=said))
+        reading.add(kinds.Lifecycle("partial", text=said))
     elif said.strip():
-        message = AssistantMessage(said, reading.now("model"))
-        reading.add(message, "assistant", native_id=name_of(reading, "said", key))
+        reading.add(kinds.AssistantMessage(said, reading.now("model")), native_id=name_of(reading, "said", key))
 
 
 def _read_reasoning(reading: ClineReading, row: dict[str, Any]) -> None:
@@ -159,9 +146,9 @@ def _read_reasoning(reading: ClineReading, row: dict[str, Any]) -> None:
 
 def _give_thought(reading: ClineReading, thought: str, *, is_partial: bool) -> None:
     if is_partial:
-        reading.add(Lifecycle("partial", text=thought))
+        reading.add(kinds.Lifecycle("partial", text=thought))
     elif thought:
-        reading.add(Thinking(thought), "assistant", native_id=name_of(reading, "thought", thought.strip()))
+        reading.add(kinds.Thinking(thought), native_id=name_of(reading, "thought", thought.strip()))
 
 
 def _read_completion(reading: ClineReading, row: dict[str, Any]) -> None:
@@ -170,7 +157,9 @@ def _read_completion(reading: ClineReading, row: dict[str, Any]) -> None:
     if said.strip():
         _read_said(reading, row)
     if row.get("type") == "ask":
-        reading.add(Lifecycle("turn_ended", detail={"reason": "completion"}), native_id=f"{reading.native_id}/ended")
+        reading.add(
+            kinds.Lifecycle("turn_ended", detail={"reason": "completion"}), native_id=f"{reading.native_id}/ended"
+        )
 
 
 def _read_request(reading: ClineReading, row: dict[str, Any]) -> None:
@@ -182,10 +171,12 @@ def _read_request(reading: ClineReading, row: dict[str, Any]) -> None:
         reading.add(usage, "assistant", native_id=f"{row_id}/usage")
     reason = text(spent.get("cancelReason"))
     if reason == "user_cancelled":
-        reading.add(Lifecycle("interrupted", text=text(spent.get("streamingFailedMessage"))))
+        reading.add(kinds.Lifecycle("interrupted", text=text(spent.get("streamingFailedMessage"))))
     elif reason:
         reading.odd_value("api_req.cancelReason", reason, frozenset(("streaming_failed", "retries_exhausted")))
-        reading.add(Lifecycle("api_error", text=text(spent.get("streamingFailedMessage")), detail={"reason": reason}))
+        reading.add(
+            kinds.Lifecycle("api_error", text=text(spent.get("streamingFailedMessage")), detail={"reason": reason})
+        )
 
 
 def _read_finished(reading: ClineReading, row: dict[str, Any]) -> None:
@@ -198,7 +189,7 @@ def _read_finished(reading: ClineReading, row: dict[str, Any]) -> None:
 def _read_deleted(reading: ClineReading, row: dict[str, Any]) -> None:
     """Emit the return to a checkpoint: the rows after it are gone, and this row has their requests' cost."""
     _read_finished(reading, row)
-    reading.add(Rewind(reading.state.newest))
+    reading.add(kinds.Rewind(reading.state.newest))
 
 
 def _read_tool(reading: ClineReading, row: dict[str, Any]) -> None:
@@ -209,15 +200,11 @@ def _read_tool(reading: ClineReading, row: dict[str, Any]) -> None:
         summary = text(value.get("content"))
         reading.set(is_summarised=True)
         name = f"compaction:{content_name(summary.strip())}"
-        reading.add(Compaction("summary", summary), native_id=name)
+        reading.add(kinds.Compaction("summary", summary), native_id=name)
         return
     detail = {key: value[key] for key in _TOOL_KEYS if value.get(key) not in (None, "", False)}
     gist = f"{tool} {text(value.get('path'))}".strip() or text(row.get("text"))[:_MAX_NAME_CHARS]
     _notice(reading, "permission" if row.get("type") == "ask" else "tool", gist, detail)
-
-
-def _read_command(reading: ClineReading, row: dict[str, Any]) -> None:
-    _notice(reading, "permission" if row.get("type") == "ask" else "tool", reading.text(row, "text"))
 
 
 def _read_mcp(reading: ClineReading, row: dict[str, Any]) -> None:
@@ -231,10 +218,10 @@ def _read_user_diff(reading: ClineReading, row: dict[str, Any]) -> None:
     """Emit what the person changed in the model's edit before approving it."""
     value = decoded(reading.text(row, "text")) or {}
     path = text(value.get("path"))
-    reading.add(Lifecycle("user_edit", text=path))
+    reading.add(kinds.Lifecycle("user_edit", text=path))
     if path:
         diff = text(value.get("diff")) or text(value.get("content"))
-        reading.add(FileEdit(path, diff=diff), "user", native_id=f"edit:{reading.native_id}:{path}")
+        reading.add(kinds.FileEdit(path, diff=diff), "user", native_id=f"edit:{reading.native_id}:{path}")
 
 
 def _read_compaction(reading: ClineReading, row: dict[str, Any]) -> None:
@@ -242,9 +229,9 @@ def _read_compaction(reading: ClineReading, row: dict[str, Any]) -> None:
     mode, status = text(value.get("mode")), text(value.get("status"))
     if status == "completed":
         before, after = reading.whole(value, "tokensBefore"), reading.whole(value, "tokensAfter")
-        reading.add(Compaction(mode or "auto", tokens_before=before, tokens_after=after))
+        reading.add(kinds.Compaction(mode or "auto", tokens_before=before, tokens_after=after))
     else:
-        reading.add(Lifecycle("compaction", text=status, detail=readable(value) or None))
+        reading.add(kinds.Lifecycle("compaction", text=status, detail=readable(value) or None))
 
 
 def _read_condense(reading: ClineReading, row: dict[str, Any]) -> None:
@@ -255,7 +242,7 @@ def _read_condense(reading: ClineReading, row: dict[str, Any]) -> None:
     summary = text(value.get("summary"))
     before, after = reading.whole(value, "prevContextTokens"), reading.whole(value, "newContextTokens")
     name = f"compaction:{text(value.get('condenseId')) or content_name(summary.strip())}"
-    reading.add(Compaction("condense", summary, before, after), native_id=name)
+    reading.add(kinds.Compaction("condense", summary, before, after), native_id=name)
     usage = request_usage(reading, {"cost": value.get("cost")}, f"{name}/usage")
     if usage is not None:
         reading.add(usage, "assistant", native_id=f"{name}/usage")
@@ -266,7 +253,7 @@ def _read_window(reading: ClineReading, row: dict[str, Any]) -> None:
     before, after = reading.whole(value, "prevContextTokens"), reading.whole(value, "newContextTokens")
     mark = text(value.get("truncationId"))
     name = f"compaction:{mark}" if mark else None
-    reading.add(Compaction("truncation", text(row.get("text")), before, after), native_id=name)
+    reading.add(kinds.Compaction("truncation", text(row.get("text")), before, after), native_id=name)
 
 
 def _notice(reading: ClineReading, name: str, said: str, detail: Json = None) -> None:
@@ -275,7 +262,7 @@ def _notice(reading: ClineReading, name: str, said: str, detail: Json = None) ->
     if value is not None:
         said, detail = "", readable(value)
     mark = text(reading.value.get("lastCheckpointHash")) if name == "checkpoint" else ""
-    reading.add(Lifecycle(name, text=said, detail=detail or ({"hash": mark} if mark else None)))
+    reading.add(kinds.Lifecycle(name, text=said, detail=detail or ({"hash": mark} if mark else None)))
 
 
 def decoded(written: str) -> dict[str, Any] | None:
@@ -301,7 +288,9 @@ _READERS: dict[str, Callable[[ClineReading, dict[str, Any]], None]] = {
     "deleted_api_reqs": _read_deleted,
     "api_req_deleted": _read_deleted,
     "tool": _read_tool,
-    "command": _read_command,
+    "command": lambda reading, row: _notice(
+        reading, "permission" if row.get("type") == "ask" else "tool", reading.text(row, "text")
+    ),
     "use_mcp_server": _read_mcp,
     "compaction": _read_compaction,
     "condense_context": _read_condense,

@@ -1,7 +1,5 @@
 """What the parsers of the Cline family share: state, split texts, old calls, tokens, images."""
 
-from __future__ import annotations
-
 import re
 from typing import Any, NamedTuple
 
