@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from recollect.model.sessions import Session
+from recollect.model.payloads import UserMessage
+from recollect.model.sessions import Session, SessionPatch
 from recollect.store.reader import Reader, open_reader
 from recollect.store.rows import EventFilter
 from recollect.store.session_facts import SessionFacts, repo_of
@@ -66,6 +67,26 @@ def test_the_first_human_words_stand_in_for_a_title(writer: Writer, reader: Read
     write_all(writer, make_slices([Line("please fix it", is_human=True), Line("ok"), Line("more", is_human=True)]))
     session = get(reader, "claude:one")
     assert (session.title, session.title_status) == ("please fix it", "derived")
+
+
+@pytest.mark.parametrize(
+    ("prompts", "title"),
+    [
+        (["hi", "why does the parser skip empty lines?", "add a test"], "why does the parser skip empty lines?"),
+        (["add a test for it", "why does the parser skip empty lines?"], "add a test for it"),
+        (["hi", "go on"], "hi"),
+        (["嗨", "修复空行解析"], "修复空行解析"),
+    ],
+)
+def test_a_session_that_begins_with_a_greeting_is_called_after_the_next_prompt(prompts: list[str], title: str) -> None:
+    at_once = SessionPatch()
+    in_slices = SessionFacts()
+    for text in prompts:
+        at_once.take(UserMessage(text=text, origin="human"), None)
+        of_slice = SessionPatch()
+        of_slice.take(UserMessage(text=text, origin="human"), None)
+        in_slices.take(of_slice)
+    assert (at_once.first_human, in_slices.first_human) == (title, title)
 
 
 @pytest.mark.parametrize("order", list(permutations(["root", "child", "grandchild"])))

@@ -58,11 +58,21 @@ class Session(msgspec.Struct, frozen=True):
     outcome_reason: str = "not analysed yet"
 
 
+_TELLING_BYTES = 12
+"""Of a prompt that says what a session is about, at least; bytes, since four Chinese characters say as much."""
+
+
+def named_after(earlier: str, later: str) -> str:
+    """Return which of two prompts a session is called after: the first one, unless it is as short as "hi"."""
+    is_short = len(earlier.encode()) < _TELLING_BYTES <= len(later.encode())
+    return later if is_short or not earlier else earlier
+
+
 class SessionPatch(msgspec.Struct, omit_defaults=True):
     """What a slice of events says about its session. Patches merge in order of arrival.
 
     Empty means "not stated". First wins: cwd_first, version, originator, lineage. Newest wins: title, cwd, branch,
-    commit. `first_human` fills the title if the agent gives none.
+    commit. `first_human` fills the title if the agent gives none: see `named_after`.
     """
 
     cwd: str = ""
@@ -91,8 +101,8 @@ class SessionPatch(msgspec.Struct, omit_defaults=True):
             if self.ended_at is None or ts > self.ended_at:
                 self.ended_at = ts
         if isinstance(payload, UserMessage):
-            if not self.first_human and payload.text and payload.origin in ("human", "queued"):
-                self.first_human = one_line(without_own_blocks(payload.text))
+            if len(self.first_human) < _TELLING_BYTES and payload.text and payload.origin in ("human", "queued"):
+                self.first_human = named_after(self.first_human, one_line(without_own_blocks(payload.text)))
         elif isinstance(payload, SessionStart):
             self._start(payload)
         elif isinstance(payload, Lifecycle):

@@ -9,6 +9,7 @@ comes.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 from typing import Any
 
 import apsw
@@ -16,6 +17,7 @@ import apsw
 from recollect.model.ids import call_key
 from recollect.model.own import without_own_blocks
 from recollect.model.payloads import KINDS, Payload, ToolResult, UserMessage
+from recollect.model.sessions import named_after
 from recollect.model.text import one_line
 from recollect.model.undone import Step, step_of, undone
 from recollect.store.bodies import BlockBody, BlockEntry, decode_bodies_at_once, decode_frame, payload_without_record
@@ -79,7 +81,7 @@ def _name_anew(db: apsw.Connection, number: int, prompts: dict[int, str], undone
     facts = decode_facts(db.execute("SELECT facts FROM session WHERE number = ?", (number,)).get)
     kept = [text for key, text in prompts.items() if key not in undone_keys]
     if kept and facts.first_human in prompts.values() and facts.first_human not in kept:
-        facts.first_human = kept[0]
+        facts.first_human = reduce(named_after, kept)
         db.execute("UPDATE session SET facts = ? WHERE number = ?", (encode_facts(facts), number))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from recollect.model.own import INTERNAL_ORIGINATOR
-from recollect.model.sessions import SessionPatch, repo_name
+from recollect.model.sessions import SessionPatch, named_after, repo_name
 
 _MODELS = 32
 
@@ -37,7 +37,7 @@ class SessionFacts(msgspec.Struct, omit_defaults=True):
         self.title = patch.title or self.title
         self.cwd = patch.cwd or self.cwd
         self.git_commit = patch.git_commit or self.git_commit
-        self.first_human = self.first_human or patch.first_human
+        self.first_human = named_after(self.first_human, patch.first_human)
         self.cwd_first = self.cwd_first or patch.cwd_first or patch.cwd
         self.repo_root = patch.repo_root or self.repo_root
         self.git_remote = patch.git_remote or self.git_remote

@@ -41,6 +41,12 @@ def test_plain_talk_that_no_rule_understands_is_a_decision_and_says_how_it_is_kn
     assert (found.options, found.conversation) == ((), "")  # nobody knows them surely
 
 
+def test_a_statement_keeps_both_marks_around_its_label() -> None:
+    label = "**Retry:** we had that once and the deploy hung"
+    (found,) = ranked(("human", "make the import robust"), ("assistant", PROPOSAL), ("human", label))
+    assert found.statement == label
+
+
 def test_narration_thanks_and_questions_are_none() -> None:
     assert ranked(("human", "thanks, looks good"), ("assistant", "Now I'll run the tests.")) == []
     assert ranked(("human", "can you look at why the login fails?")) == []

@@ -38,21 +38,26 @@ def print_decisions(out: Console, answer: DecisionsAnswer | TeamDecisionsAnswer)
 
 
 def print_decision(out: Console, view: DecisionView) -> None:
-    """Print one decision: its words, its options and reason, what became of it, its citation."""
+    """Print one decision: its words, what they do not say themselves, what became of it, its citation.
+
+    Where an option was turned down, both stand below each other, although the words often name them.
+    """
     decision = view.decision
     is_ranked = decision.status == "ranked"
     maybe = ("maybe  ", "yellow") if is_ranked else ("", "")
     state = (view.state, _STYLES.get(view.state, "dim"))
     head = Text.assemble(state, "  ", maybe, (safe_line(decision.statement), "bold"))
     out.print(head, soft_wrap=True)
+    said = decision.statement.casefold()
+    has_sides = bool(decision.rejected)
     parts = [
-        ("chosen: ", ", ".join(decision.chosen)),
-        ("rejected: ", ", ".join(decision.rejected)),
-        ("why: ", decision.rationale),
-        ("about: ", ", ".join(decision.paths)),
+        ("chosen: ", [one for one in decision.chosen if has_sides or one.casefold() not in said]),
+        ("rejected: ", decision.rejected),
+        ("why: ", [decision.rationale] if decision.rationale.casefold() not in said else []),
+        ("about: ", decision.paths),
     ]
-    for name, text in parts:
-        if text:
+    for name, texts in parts:
+        if text := ", ".join(texts):
             out.print(Text(f"    {name}{safe_line(text)}"), soft_wrap=True)
     for link in view.links:
         is_older = link.older == decision.id

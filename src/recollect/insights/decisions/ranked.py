@@ -111,7 +111,9 @@ def _decision(one: TurnOfEvent, sentence: TokenSentence, confidence: float) -> D
     little to be understood by itself ("yes, continue").
     """
     event, (_, start, end) = one.event, sentence
-    statement = one.turn.text[start:end].strip()
+    said = one.turn.text[start:end].strip()
+    is_cut = said.count("**") % 2 and one.turn.text.endswith("**", 0, start)  # "**Fix:** it strips …" without its first
+    statement = f"**{said}" if is_cut else said
     language = next(iter(languages(lower(statement))), "en")
     if (
         tells_credential(statement)
