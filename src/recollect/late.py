@@ -32,7 +32,7 @@ class KeptPatterns:
     def __init__(self) -> None:
         self._load: Callable[[], dict[str, Compiled]] = dict
         self._given: dict[str, Compiled] | None = None
-        self._new: dict[str, tuple[str | bytes, int]] = {}
+        self._new: dict[str, Compiled] = {}
 
     def use(self, load: Callable[[], dict[str, Compiled]]) -> None:
         """Take expressions from what `load` gives; it is called when the first one is wanted."""
@@ -42,36 +42,26 @@ class KeptPatterns:
         """Return what `re.compile` returns. Raises re.error."""
         given = self._known()
         name = f"{int(flags)} {source!a}"  # in ASCII: a source may have halves of characters, which no file can hold
-        known = given.get(name)
-        if known is not None:
-            all_flags, groups, numbers, code = known
-            names = {number: one for one, number in numbers.items()}
-            try:
-                return cast(
-                    "re.Pattern[AnyStr]",
-                    _ENGINE.compile(
-                        source, all_flags, memoryview(code).cast("I").tolist(), groups, numbers,
-                        tuple(map(names.get, range(groups + 1))),
-                    ),
-                )  # fmt: skip
-            except (AttributeError, RuntimeError, TypeError, ValueError):
-                given.pop(name, None)
-        found = re.compile(source, flags)
-        self._new[name] = (source, int(flags))
+        try:
+            if name in given:
+                return _pattern(source, given[name])
+        except (AttributeError, RuntimeError, TypeError, ValueError):
+            given.pop(name, None)
+        try:
+            compiled = _compiled(source, int(flags))
+            found = _pattern(source, compiled)
+        except (AttributeError, TypeError):
+            return re.compile(source, flags)
+        self._new[name] = compiled
         return found
 
     def to_keep(self) -> dict[str, Compiled]:
         """Return everything for the next process; nothing where it has that already."""
-        if not self._new:
+        new, self._new = self._new, {}
+        if not new or new.keys() <= self._known().keys():
             return {}
-        found, self._new = self._new, {}
-        given = self._known()
-        new = [(name, one) for name, one in list(found.items()) if name not in given]
-        try:
-            whole = self._given = given | {name: _compiled(*one) for name, one in new}
-        except (AttributeError, TypeError):
-            return {}
-        return whole if new else {}
+        self._given = self._known() | new
+        return self._given
 
     def _known(self) -> dict[str, Compiled]:
         given = self._given
@@ -86,6 +76,18 @@ def _compiled(source: str | bytes, flags: int) -> Compiled:
     parsed = _PARSER.parse(source, flags)
     code = array("I", _COMPILER._code(parsed, flags)).tobytes()
     return flags | parsed.state.flags, parsed.state.groups - 1, parsed.state.groupdict, code
+
+
+def _pattern(source: AnyStr, compiled: Compiled) -> re.Pattern[AnyStr]:
+    flags, groups, numbers, code = compiled
+    names = {number: one for one, number in numbers.items()}
+    return cast(
+        "re.Pattern[AnyStr]",
+        _ENGINE.compile(
+            source, flags, memoryview(code).cast("I").tolist(), groups, numbers,
+            tuple(map(names.get, range(groups + 1))),
+        ),
+    )  # fmt: skip
 
 
 PATTERNS = KeptPatterns()

@@ -530,6 +530,8 @@ def _stop_words() -> frozenset[str]:
 
 def _folded(text: str) -> str:
     """Return a text without accents."""
+    if text.isascii():
+        return text
     return "".join(c for c in unicodedata.normalize("NFD", text) if not unicodedata.combining(c))
 
 

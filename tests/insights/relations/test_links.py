@@ -8,10 +8,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from recollect.insights.decisions.relations import MAX_OPEN, SubjectRelator, state_at
+from recollect.insights.decisions.relations import MAX_OPEN, SubjectRelator
 from recollect.insights.stages import Lineage, Relations
 from recollect.model.events import SourceLocation
-from recollect.model.insights.nodes import Decision, Evidence, Link, Option, Polarity, node_id
+from recollect.model.insights.nodes import Decision, Evidence, Option, Polarity, node_id
 
 DAY_US = 24 * 60 * 60 * 1_000_000
 
@@ -171,34 +171,6 @@ def test_many_decisions_on_one_subject_are_bounded() -> None:
         for i in range(2_000)
     ]
     assert len(relate(*given).links) <= 2_000 * MAX_OPEN
-
-
-@pytest.mark.parametrize(
-    ("at", "states"),
-    [
-        (0, {}),
-        (1, {"old": "holds"}),
-        (4, {"old": "holds"}),
-        (5, {"old": "superseded", "new": "holds"}),
-        (9, {"old": "superseded", "new": "reversed", "back": "holds"}),
-        (None, {"old": "superseded", "new": "reversed", "back": "holds"}),
-    ],
-)
-def test_what_held_at_a_time(at: int | None, states: dict[str, str]) -> None:
-    old, new = decision("a", 1, "Redis"), decision("b", 5, "Memcached", "Redis")
-    back = decision("c", 9, "Redis", "Memcached", polarity="reverse")
-    given = {"old": old, "new": new, "back": back}
-    found = state_at(given.values(), relate(*given.values()).links, None if at is None else at * DAY_US)
-    assert {name: found[d.id] for name, d in given.items() if d.id in found} == states
-
-
-def test_a_contradiction_holds_for_both_sides_and_a_missing_end_for_none() -> None:
-    one, other = decision("a", None, "Redis"), decision("b", None, "", "Redis", polarity="ban")
-    links = relate(one, other).links
-    assert set(state_at([one, other], links, None).values()) == {"contradicted"}
-    assert state_at([one], links, None) == {one.id: "holds"}
-    produced = Link(one.id, other.id, "produced")
-    assert set(state_at([one, other], [produced], None).values()) == {"holds"}
 
 
 @pytest.mark.parametrize(

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from recollect.insights.decisions.evidence import MAX_PATHS, content_features, subject_of, written
-from recollect.insights.revisions import is_for_once, points_back, revision_in, statement_of
+from recollect.insights.revisions import Revision, is_for_once, points_back, revision_in, statement_of
 from recollect.insights.stages import Lineage, Relations
 from recollect.insights.subjects import READ_CHARS, ends_with_path, is_distinctive, phrase, words_in
 from recollect.late import late_pattern
-from recollect.model.insights.nodes import Binding, Decision, DecisionState, Episode, Link, Relation, node_id
+from recollect.model.insights.nodes import Binding, Decision, Episode, Link, Relation, node_id
 
 LINEAGE = 15
 SOON = 10
@@ -212,12 +212,19 @@ def outdated(ranked: Iterable[Decision], stances: Iterable[Stance]) -> Iterator[
 def taken_back(decisions: Sequence[Decision], words: Sequence[Decision]) -> Iterator[Link]:
     """Yield a link from the first later word of a person that takes a decision back, in whatever words."""
     revisions = [(d, said) for d in words if d.speaker == "human" and (said := revision_in(d.statement))]
+    about: dict[Hashable, list[tuple[Decision, Revision]]] = {}
+    for newer, said in revisions:
+        # What names a thing that is given up may share no other word with what it ends.
+        for key in ((newer.session_uid, newer.turn_index), *([None] if said.turned_down else said.said.words)):
+            about.setdefault(key, []).append((newer, said))
     for older in decisions if revisions else ():
         earlier = statement_of(older.statement)
+        keys = ((older.session_uid, older.turn_index + 1), None, *earlier.words)
+        possible = {newer.id: (newer, said) for key in keys for newer, said in about.get(key, ())}
         later = [
             newer
-            for newer, said in revisions
-            if (said.is_of(earlier) or _points_at(newer, older)) and _may_take_back(newer, older)
+            for newer, said in possible.values()
+            if _may_take_back(newer, older) and (said.is_of(earlier) or _points_at(newer, older))
         ]
         if later:
             newer = min(later, key=lambda one: (one.ts or 0, one.id))
@@ -494,33 +501,3 @@ def _group(decision: Decision, lineage: Mapping[str, Lineage]) -> str:
     if about is not None and about.repo:
         return f"repo {about.repo}"
     return f"root {(about.root if about else '') or decision.session_uid}"
-
-
-_WORST: tuple[DecisionState, ...] = ("holds", "contradicted", "superseded", "reversed")
-_STATES: Mapping[str, DecisionState] = {
-    "supersedes": "superseded",
-    "reverses": "reversed",
-    "contradicts": "contradicted",
-}
-
-
-def state_at(decisions: Iterable[Decision], links: Sequence[Link], at: int | None) -> dict[str, DecisionState]:
-    """Return what held at a time, by id of the decision; those that came later are left out.
-
-    at: UTC microseconds, None for now. A decision without a time is taken as old. A link counts from its `since` on,
-    and only where both its ends are given; leave out decisions that were revoked, and what they superseded holds again.
-    A contradiction holds for both sides. What was undone has no links, and is undone at any time.
-    """
-    given = {d.id: d for d in decisions if at is None or d.ts is None or d.ts <= at}
-    known = given.keys()
-    found: dict[str, DecisionState] = {
-        decision_id: "undone" if given[decision_id].is_undone else "holds" for decision_id in sorted(known)
-    }
-    for link in links:
-        state = _STATES.get(link.relation)
-        is_in_force = at is None or link.since is None or link.since <= at
-        if state is None or not is_in_force or link.newer not in known or link.older not in known:
-            continue
-        for side in (link.older, link.newer) if state == "contradicted" else (link.older,):
-            found[side] = max(found[side], state, key=_WORST.index)
-    return found

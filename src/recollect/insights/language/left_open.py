@@ -55,12 +55,13 @@ def places_of_duty(low: str) -> list[int]:
 
 def may_leave_open(low: str) -> bool:
     """Return whether any sentence of a text in lower case can leave work open; of most texts this says no, soon."""
-    return any(one.spoken("unfinished").search(low) for one in (words_of("en"), *_heard(low)))
+    return any(one.spoken("unfinished").search(low) for one in dict.fromkeys((words_of("en"), *_heard(low))))
 
 
 def leaves_open(low: str) -> bool:
     """Return whether a sentence in lower case says in one of its likely languages that work is left, and is real."""
-    is_open = any(one.spoken("duty").search(low) and one.spoken("unfinished").search(low) for one in _heard(low))
+    # What is unfinished is looked for in a third of the time.
+    is_open = any(one.spoken("unfinished").search(low) and one.spoken("duty").search(low) for one in _heard(low))
     return is_open and _SUPPOSED.search(low) is None
 
 

@@ -35,9 +35,8 @@ _TOKEN: Final = late_pattern(
     rf"[a-z0-9_'\u00c0-\u024f\u0400-\u04ff]+|[\u3040-\u30ff\u3400-\u9fff]|{OPAQUE}+|\n{_ITEM}"
     r"|[?!:;,().…。！？、，；：-]"
 )
-_END: Final = late_pattern(rf"[\n?!。！？….](?:(?<=\n){_ITEM}|(?<![\n.])|(?<=\.)(?!\S))")
-"""What ends a sentence: a line's end, which is in none, or a mark, which is its last token. It begins with a set of
-characters, so that the rest is not tried at every place."""
+_ENDS: Final = frozenset("\n?!。！？….")
+"""What may end a sentence: a line's end, which is in none, or a mark, which is its last token. Each is a token."""
 
 
 class TokenSentence(NamedTuple):
@@ -51,17 +50,23 @@ class TokenSentence(NamedTuple):
 def sentences_of(text: str, speaker: Speaker) -> list[TokenSentence]:
     """Return the sentences of a message's prose; code, quotations and logs are in none of them."""
     low = folded(project(text, of_human=speaker == "human"))
+    tokens = _TOKEN.findall(low)
     found: list[TokenSentence] = []
-    start = 0
-    for end, after in (*(mark.span() for mark in _END.finditer(low)), (len(low), len(low))):
-        piece = low[start : end if low[end : end + 1] == "\n" else after]
-        tokens = _TOKEN.findall(piece)
-        if any(map(str.isalnum, tokens)):
-            begin, last = piece.find(tokens[0]), piece.rfind(tokens[-1]) + len(tokens[-1])
-            found.append(TokenSentence(tokens[:TOKENS], start + begin, start + last))
+    first = start = after = 0
+    for place in [*[place for place, token in enumerate(tokens) if token[0] in _ENDS], len(tokens)]:
+        mark = tokens[place] if place < len(tokens) else "\n"
+        end = low.find(mark[0], after) if place < len(tokens) else len(low)
+        after = end + len(mark)
+        if mark == "." and low[after : after + 1].strip():
+            continue
+        own = tokens[first : place + (mark[0] != "\n")]
+        if any(map(str.isalnum, own)):
+            last = own[-1]
+            stop = low.rfind(last, start, after if last is mark else end) + len(last)
+            found.append(TokenSentence(own[:TOKENS], low.find(own[0], start), stop))
             if len(found) == SENTENCES:
                 break
-        start = after
+        first, start = place + 1, after
     return found
 
 
@@ -262,12 +267,16 @@ def of_edges(sentence: TokenSentence, speaker: int) -> bytes:
     """Return the hashes of a sentence's first three tokens and of its last one, and what the first two count in the
     sentence behind and in the one before."""
     tokens = sentence.tokens
-    words = [_ENCODED[token] for token in tokens[:3]]
-    one = crc32(words[0], _START[speaker])
-    two = crc32(b"\0" + words[1], one) if len(words) > 1 else one
-    three = crc32(b"\0" + words[2], two) if len(words) > 2 else two
+    opening = _ENCODED[tokens[0]]
+    one = two = three = crc32(opening, _START[speaker])
+    if len(tokens) > 1:
+        second = _ENCODED[tokens[1]]
+        two = three = crc32(b"\0" + second, one)
+        opening += b" " + second
+    if len(tokens) > 2:
+        three = crc32(b"\0" + _ENCODED[tokens[2]], two)
     last = crc32(_ENCODED[tokens[-1]], _STOP[speaker])
-    opening = b" ".join(words[:2]) + _AND_SO_ON
+    opening += _AND_SO_ON
     return EDGE_HASHES.pack(one, two, three, last, crc32(opening, _PREVIOUS), crc32(opening, _NEXT_ONE))
 
 

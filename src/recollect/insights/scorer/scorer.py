@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     _Sums = tuple[TurnFeatures, list[NDArray[np.int64]]]
 
-_AT_ONCE: Final = 32
-"""Turns that are scored together. More would not save time; 32 times 80 sentences have numbers of 12 bits."""
+_AT_ONCE: Final = 128
+"""Turns that are scored together: those of most sessions. 128 times 80 sentences have numbers of 14 bits."""
 
 _FEW_CHARACTERS: Final = 30_000
 """So much text in all is scored without numpy: to load that takes longer."""

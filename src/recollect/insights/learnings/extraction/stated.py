@@ -261,15 +261,15 @@ def left_to_do(observed: Observed) -> list[Draft]:
     talk = [event for event in observed.events if _is_talk(event)]
     drafts: list[Draft] = []
     for at, event in enumerate(talk):
-        after = talk[at + 1 :]
         payload = event.payload
-        if not isinstance(payload, AssistantMessage) or (after and not isinstance(after[0].payload, UserMessage)):
+        if not isinstance(payload, AssistantMessage):
             continue
-        if after and _GO_AHEAD.match(getattr(after[0].payload, "text", "")):
+        following = talk[at + 1].payload if at + 1 < len(talk) else None
+        if following is not None and not (isinstance(following, UserMessage) and not _GO_AHEAD.match(following.text)):
             continue
         text = without_own_blocks(payload.text)[-_TAIL:]
         for said in _unique((*_items(text), *(text[one.start : one.end] for one in left_open(text)))):
-            if not after or not _is_taken_up(said, after):
+            if not _is_taken_up(said, talk[at + 1 :]):
                 priority: Priority = "urgent" if _URGENT.search(said) else "high" if _IMPORTANT.search(said) else ""
                 evidence = [evidence_of(event, "assistant", said)]
                 features = {"left to do at the end": 0.5}
