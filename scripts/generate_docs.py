@@ -32,18 +32,18 @@ from recollect.model.own import SERVER
 
 ROOT = Path(__file__).resolve().parent.parent
 HEADER = "<!-- Written by `make docs` from the code; don't edit. -->"
-READS = "What Recollect reads from each agent, and how much each agent records. `recollect agents` lists yours."
+READS = "This page shows what each agent records and what Recollect reads. `recollect agents` lists your agents."
 CONFIGURATION_HEAD = f"""\
 # Configuration
 
 {HEADER}
 
-Recollect works without a configuration. To change something, write it into `config.toml`:
+Recollect works without a configuration. To change a setting, add it to `config.toml`:
 
 ```sh
-recollect config --path        # where the file is
-recollect config               # what is in force
-recollect config --reference   # every key with its description, ready to edit
+recollect config --path        # print the path of the file
+recollect config               # print the settings in force
+recollect config --reference   # print every key with its description, ready to edit
 ```
 
 The file is in the platform's configuration directory, or in `RECOLLECT_HOME` if that is set. If a key is unknown or its
@@ -55,7 +55,7 @@ value is wrong, you get an error that names the key. Recollect also reads these 
 | `HELIX_STORE_DB` | the path of a `memory.db`. The folder of this file is the home, unless `RECOLLECT_HOME` is set |
 | `RECOLLECT_BACKGROUND` | if `0`, no command leaves another process running ([why](../how-to/search-by-meaning.md)) |
 | `RECOLLECT_SYNC_PASSPHRASE` | the passphrase for `recollect sync-folder` |
-| `RECOLLECT_TEAM_DATABASE` | the database for `recollect team`, so that its password is not in the list of processes |
+| `RECOLLECT_TEAM_DATABASE` | the database for `recollect team`; its password then stays out of the process list |
 | `NO_COLOR` | if set, output has no colours |
 | those of agents, such as `CLAUDE_CONFIG_DIR` | where the agent keeps its files; `variables` below overrides them |
 
@@ -89,7 +89,7 @@ recollect setup claude --dry-run --diff    # shows every line that would be writ
 - The tables show the usual folders. A variable such as `CLAUDE_CONFIG_DIR` or `CODEX_HOME`, or another edition of the
   agent, can move them.
 - `recollect doctor` checks whether every part is still there and starts, and whether events arrive.
-- If an agent takes no context from hooks, it still has the tools and the skill.
+- If an agent accepts no context from hooks, it still has the tools and the skill.
 - `--disable-native-memory` turns off the agent's own memory, which also adds text to sessions.
 - `--remove` restores every file byte for byte. If you have changed a file since then, setup removes only its
   own entries from this file. A skill that several agents share stays until you remove the last of them.

@@ -27,7 +27,7 @@ class Verb(NamedTuple):
 VERBS: tuple[Verb, ...] = (
     Verb("up", "keep", "daemon", "Ingest what your agents wrote, then keep watching.", recalls=True),
     Verb("sync", "keep", "ingest", "Ingest what is new or changed."),
-    Verb("docs", "keep", "documents", "Search the documents of your projects too.", recalls=True),
+    Verb("docs", "keep", "documents", "Search the documents of your projects.", recalls=True),
     Verb("import", "keep", "ingest", "Ingest files and folders that you name."),
     Verb("export", "keep", "backup", "Write sessions to files, redacted or as exact bytes.", recalls=True),
     Verb("service", "keep", "daemon", "Keep the memory up to date with a system service."),
@@ -38,7 +38,7 @@ VERBS: tuple[Verb, ...] = (
     Verb("show", "find", "sessions", "Show a session, or one event and its neighbours.", recalls=True),
     Verb("timeline", "find", "sessions", "List events in order, one line each.", recalls=True),
     Verb("resume", "find", "handoff", "Resume a session in its own agent."),
-    Verb("handoff", "find", "handoff", "Write a brief of a session for another agent.", recalls=True),
+    Verb("handoff", "find", "handoff", "Write a brief about a session for another agent.", recalls=True),
     Verb("decisions", "find", "insights", "Show decisions and whether they still hold.", recalls=True),
     Verb("blame", "find", "insights", "Show which session, turn and decision led to a line.", recalls=True),
     Verb("context", "find", "context", "Show the context that an agent gets when a session starts here.", recalls=True),

@@ -49,11 +49,9 @@ sink_option = click.option(
     metavar="ndjson:FILE|sqlite:FILE",
     help="Write to this file instead of standard output; nothing is written twice or in part.",
 )
-no_sync_option = click.option(
-    "--no-sync", is_flag=True, help="Answer from what is stored; do not ingest changes first."
-)
+no_sync_option = click.option("--no-sync", is_flag=True, help="Do not ingest changes before answering.")
 asks_team_option = click.option(
-    "--team", "is_team", is_flag=True, help="Ask your team's server, which has what all members share."
+    "--team", "is_team", is_flag=True, help="Ask your team's server about what its members share."
 )
 agent_option = click.option("--agent", "agents", multiple=True, metavar="NAME", help="Only this agent (repeatable).")
 repo_option = click.option(
@@ -70,8 +68,8 @@ class TimeRange(TypedDict):
 
 def range_options(command: Command) -> Command:
     """Add `--after` (`--since`), `--before` and `--until`."""
-    until = "Only up to this time, which is included."
-    command = _end_options("before", "Only before this time begins.", until)(command)
+    until = "Only up to and including this time."
+    command = _end_options("before", "Only before this time.", until)(command)
     text = f"Only from this time on: {TIME_FORMS}."
     return click.option("--after", "--since", metavar="WHEN", callback=_when, help=text)(command)
 
@@ -80,9 +78,9 @@ def span_options(default: str) -> Callable[[Command], Command]:
     """Return what adds `--since` (`--after`), `--until` and `--before` of a report."""
 
     def add(command: Command) -> Command:
-        until = "End with this time, which is included.  [default: now]"
-        command = _end_options("until", "End before this time begins.", until)(command)
-        return when_option("--since", "Begin with this time.", default=default, also="--after")(command)
+        until = "End of the period, including this time.  [default: now]"
+        command = _end_options("until", "End of the period, excluding this time.", until)(command)
+        return when_option("--since", "Start of the period.", default=default, also="--after")(command)
 
     return add
 
@@ -130,7 +128,7 @@ def limit_option(default: int | None, what: str) -> Callable[[Command], Command]
         default=default,
         show_default=default is not None,
         metavar="N",
-        help=f"At most this many {what}.",
+        help=f"Maximum number of {what}.",
     )
 
 

@@ -78,9 +78,9 @@ class DocumentsConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Which files of a project are documents, see `recollect help search-your-documents`."""
 
     include: tuple[str, ...] = ()
-    """Further files that are documents, in the syntax of .gitignore. Example: ['*.proto']."""
+    """More files to treat as documents, in the syntax of .gitignore. Example: ['*.proto']."""
     exclude: tuple[str, ...] = ()
-    """Files that are not documents, in the syntax of .gitignore. This overrides `include`. Example: ['drafts/']."""
+    """Files to leave out, in the syntax of .gitignore. This overrides `include`. Example: ['drafts/']."""
     max_file_bytes: Annotated[int, Meta(ge=1024, le=1 << 30)] = 4 * 1024 * 1024
     """Files larger than this are listed but not read (bytes)."""
 
@@ -94,8 +94,8 @@ class RetentionConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How much of what agents wrote is kept, and how long, see `recollect help retention`."""
 
     raw_soft_cap_bytes: Annotated[int, Meta(ge=0, le=MOST_BYTES)] = 4 * GIB
-    """The soft limit for the archive and the stored text of events together (bytes). Above it, Recollect deletes the
-    raw text of the oldest analysed sessions and keeps only what their digests and decisions rest on."""
+    """The soft limit for the archive and the stored text of events together (bytes). Above it, Recollect deletes
+    the raw text of the oldest analysed sessions and keeps only what their digests and decisions cite."""
     raw_hard_cap_bytes: Annotated[int, Meta(ge=0, le=MOST_BYTES)] = 6 * GIB
     """The hard limit, which must not be below the soft one (bytes). Above it, Recollect analyses and evicts the
     remaining sessions. As the last resort, it also evicts the oldest sessions that cannot be analysed, and reports
@@ -144,7 +144,7 @@ class FormatConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The agent's files below `roots`. Recollect opens no other files. `*` matches within a folder, `**` across
     folders. Example: ['chats/*.json']."""
     exclude: tuple[str, ...] = ()
-    """Files to leave out although `patterns` matches them."""
+    """Files to leave out even if `patterns` matches them."""
     split: tuple[str, ...] = ()
     """For a snapshot: dotted paths of the arrays whose elements are the messages. If empty, the whole document is
     the array. Example: ['messages']."""
@@ -176,19 +176,19 @@ class FormatConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     tool_arguments: str = ""
     """Path of the call's arguments."""
     tool_call: str = ""
-    """Path of the id that joins a call and its result."""
+    """Path of the id that links a call to its result."""
     tool_result: str = ""
     """Path of the tool's result, if it is not the text of a tool's message."""
     tool_ok: str = ""
     """Path of the value that says whether a call succeeded: true or false, or an exit code."""
     user_roles: tuple[str, ...] = ("user", "human")
-    """Roles that mean a person."""
+    """Roles that stand for a person."""
     assistant_roles: tuple[str, ...] = ("assistant", "ai", "model", "agent")
-    """Roles that mean the model."""
+    """Roles that stand for the model."""
     system_roles: tuple[str, ...] = ("system", "developer")
-    """Roles that mean instructions."""
+    """Roles that stand for instructions."""
     tool_roles: tuple[str, ...] = ("tool", "function")
-    """Roles that mean a tool's answer."""
+    """Roles that stand for a tool's answer."""
     skip: tuple[str, ...] = ("id",)
     """Paths of values that mean nothing to a reader. They stay in the archive and are neither shown nor searched."""
 
@@ -258,10 +258,10 @@ class ContextConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What hooks give to agents, see `recollect help context`."""
 
     budget_tokens: Annotated[int, Meta(ge=100, le=20_000)] = 1200
-    """The largest size of a block (LLM tokens; Recollect estimates their number)."""
+    """The maximum size of a block (LLM tokens; Recollect estimates their number)."""
     per_prompt: bool = False
-    """Before each prompt, give the agent what the memory is sure to know about the prompt. If false, the agent has
-    to search."""
+    """Before each prompt, search the memory and give the agent the certain matches. If false, the agent has to
+    search."""
     soul_file: str = ""
     """A file that says who the agent should be. Its text comes first at every session start, unchanged, but cut
     after 2,000 characters. If empty, `soul.md` in the home is used. `~` and `$NAME` are expanded."""
@@ -293,7 +293,7 @@ class GateRuleConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     id: Annotated[str, Meta(min_length=1)]
     """The rule's name. Example: 'own.rfc'."""
     category: Literal["choice", "rejection", "ban", "preference", "reversal", "rule", "confirmation"] = "choice"
-    """What a sentence that matches expresses."""
+    """What a matching sentence expresses."""
     pattern: str = ""
     """A regular expression that ignores case, for what a person or the model says. If empty, the built-in rule with
     this id is switched off."""
@@ -312,8 +312,8 @@ class InfraConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What counts as infrastructure in reports."""
 
     tools: tuple[str, ...] = ("mcp__*", "mcp_*", "use_mcp_tool", "access_mcp_resource")
-    """The agents' names of tools whose calls count as overhead, not as work. `*` stands for any characters. Example:
-    ['mcp__*', 'ToolSearch']."""
+    """Tools whose calls count as overhead, not as work, by the names that agents give them. `*` stands for any
+    characters. Example: ['mcp__*', 'ToolSearch']."""
 
 
 class IngestConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -325,9 +325,9 @@ class IngestConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How much of a source a worker reads at a time (bytes). This limits the use of memory, but not the size of
     sources."""
     min_messages: Annotated[int, Meta(ge=0, le=1_000)] = 0
-    """The least number of messages from you and the model together that a session needs to be indexed. Recollect
-    archives shorter sessions, but does not index them. With 0, all are indexed. This applies to `sync`, `up` and
-    `import`, but not to exports of conversations, which are always indexed."""
+    """How many messages from you and the model a session needs before it is indexed. Recollect archives shorter
+    sessions, but does not index them. With 0, all are indexed. This applies to `sync`, `up` and `import`, but not
+    to exports of conversations, which are always indexed."""
     folders: tuple[str, ...] = ()
     """Folders with transcripts of any agents, in any layout. Recollect reads them at every sync and recognises each
     file by its content. `recollect doctor` lists the files that belong to no known agent. Example:
@@ -388,7 +388,7 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     infra: InfraConfig = InfraConfig()
     """What counts as infrastructure in reports."""
     privacy: PrivacyConfig = PrivacyConfig()
-    """What is secret, and what is not kept."""
+    """What to redact, and what to keep out."""
     retention: RetentionConfig = RetentionConfig()
     """How much is kept, and how long."""
     notify: NotifyConfig = NotifyConfig()

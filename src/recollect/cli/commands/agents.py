@@ -35,8 +35,7 @@ def agents(is_all: bool, drift: bool) -> CommandResult:
     The list says how each agent stores its history and how much of it can be read.
 
     --drift lists record types, fields and values that no parser knows, by agent and version, each with a count and one
-    place. This is where you see that an agent's update changed its format. The exit code is 1 if there is nothing to
-    list.
+    example. They show that an update has changed an agent's format. The exit code is 1 if there is nothing to list.
 
     \b
     Examples:
@@ -70,7 +69,7 @@ class SetupFlags(TypedDict):
     type=click.Choice(("pull", "push", "both")),
     default="both",
     show_default=True,
-    help="pull: the agent gets search tools. push: the agent gets context at its events. both: the agent gets both.",
+    help="pull: the agent gets search tools. push: the agent gets context from hooks. both: the agent gets both.",
 )
 @click.option("--disable-native-memory", "turns_off", is_flag=True, help="Also turn off the agent's own memory.")
 @click.option(
@@ -80,7 +79,7 @@ class SetupFlags(TypedDict):
     help="Give agents the tools that write (diary, facts, actions), or remove them. Without this option nothing "
     "changes.",
 )
-@click.option("--yes", "is_agreed", is_flag=True, help="Do not ask; needs names of agents.")
+@click.option("--yes", "is_agreed", is_flag=True, help="Do not ask; you have to name the agents.")
 @prints
 def setup(agents: tuple[str, ...], mode: Mode, as_json: bool, **flags: Unpack[SetupFlags]) -> CommandResult:
     """Give your agents access to this memory, or take it away.

@@ -40,7 +40,7 @@ _AT_ONCE = 500
 @click.option(
     "--without-key",
     is_flag=True,
-    help="Leave out the wrapping key. The backup then opens only where that key is.",
+    help="Leave out the wrapping key. Without that key, nobody can open the backup's archive.",
 )
 @prints
 def backup(target: Path, without_key: bool) -> CommandResult:
@@ -75,9 +75,9 @@ def restore(source: Path, home: Path | None, force: bool, keep: bool) -> Command
     """Replace the memory with a backup.
 
     SOURCE is a backup made by `recollect backup`. It is copied and checked completely before anything changes. What you
-    forgot since then stays forgotten. If a memory already exists, the command shows what it has that the backup lacks,
-    and continues only with --force. Vectors, which a backup lacks, are made in the background. Events that are then
-    ingested again from agents' files get new numbers (SESSION#SEQ), because the backup does not know the old ones.
+    forgot since then stays forgotten. If a memory already exists, the command shows what the backup lacks, and
+    continues only with --force. The vectors are computed later, in the background. Events that are then ingested again
+    from agents' files get new numbers (SESSION#SEQ), because the backup does not know the old ones.
 
     \b
     Example:

@@ -43,8 +43,10 @@ def context() -> None:
     "SESSION. prompt: what is known about a prompt, if the configuration turns that on.",
 )
 @click.option("--session", metavar="SESSION", default="", help="The current session.")
-@click.option("--budget", type=click.IntRange(min=1), metavar="N", help="At most this many LLM tokens.")
-@click.option("--hook", "agent", metavar="AGENT", default="", help="Answer a hook of this agent: JSON on stdin.")
+@click.option("--budget", type=click.IntRange(min=1), metavar="N", help="Maximum number of LLM tokens.")
+@click.option(
+    "--hook", "agent", metavar="AGENT", default="", help="Answer a hook of this agent, which sends JSON on stdin."
+)
 @prints
 def show(cwd: str, event: Event | None, session: str, budget: int | None, *, agent: str) -> CommandResult | int:
     """Show the block that an agent would get now.

@@ -41,7 +41,7 @@ SERVICE = ResultKind("service", "ServiceReport", "maintenance:print_service")
 def up(once: bool, detach: bool, stop: bool, status: bool, port: int | None, as_json: bool) -> CommandResult | int:
     """Ingest what your agents wrote, then keep watching.
 
-    This daemon runs until Ctrl-C. It ingests at once what agents write, analyses sessions that have ended, applies
+    This daemon runs until Ctrl-C. It ingests new transcripts immediately, analyses sessions that have ended, applies
     retention, answers hooks, and serves MCP and the web page on this machine. Each memory has at most one daemon. With
     --once, the command ingests everything and exits; if no agent has written anything, it loads a small bundled sample
     into a separate demo home. --status exits with 1 if no daemon is running.
@@ -127,8 +127,8 @@ dry_run_option = click.option(
 def service() -> None:
     """Keep the memory up to date with a system service.
 
-    Installs a timer that ingests what is new, or a daemon that watches. It runs in your account at idle priority, with
-    systemd, launchd, cron or the Windows task scheduler. `remove` deletes exactly what `install` wrote.
+    Installs a timer that ingests new transcripts, or a daemon that watches for them. It runs in your account at idle
+    priority, with systemd, launchd, cron or the Windows task scheduler. `remove` deletes exactly what `install` wrote.
 
     \b
     Examples:
@@ -143,14 +143,14 @@ def service() -> None:
     "--scheduled/--daemon",
     "is_scheduled",
     default=True,
-    help="Ingest what is new on a schedule (the default), or watch all the time.",
+    help="Ingest on a schedule (the default), or watch for changes all the time.",
 )
 @click.option(
     "--every",
     type=click.Choice(("hourly", "daily", "weekly")),
     default="hourly",
     show_default=True,
-    help="How often the schedule runs.",
+    help="How often to ingest.",
 )
 @click.option(
     "--manager",

@@ -28,11 +28,11 @@ EXIT_CODES = {"done": 0, "partly": 0, "absent": 3, "failed": 3, "interrupted": 1
 
 @noun(default="list")
 def docs() -> None:
-    """Search the documents of your projects too.
+    """Search the documents of your projects.
 
     A folder that you add becomes a collection. Searches then cover its documentation, not its source code;
-    kind:document searches only documents. What `.gitignore` and `.recollectignore` exclude stays out. `sync` and `up`
-    ingest changes.
+    kind:document searches only documents. Files that `.gitignore` or `.recollectignore` excludes stay out. `sync` and
+    `up` ingest changes.
 
     The exit code is 1 if there is nothing to show, and 3 if something cannot be read.
 

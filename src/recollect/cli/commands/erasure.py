@@ -26,15 +26,17 @@ EVICT_EXIT_CODES = {"done": 0, "not_due": 0, "interrupted": 130, "busy": 3}
 
 @click.command()
 @click.option("--dry-run", is_flag=True, help="Show what would be evicted, and why; delete nothing.")
-@click.option("--force", is_flag=True, help="Evict even though the clock moved by more than a day. Check it first.")
+@click.option(
+    "--force", is_flag=True, help="Evict even though the clock moved by more than a day. Check the clock first."
+)
 @prints
 def evict(dry_run: bool, force: bool) -> CommandResult:
     """Delete raw text that is over the limits.
 
     The limits are in `[retention]` of the configuration (`recollect help retention`).
 
-    Analysed sessions that are too old, or above the soft cap, lose their raw bytes. Their digests, decisions and the
-    events that these rest on stay, and searches find them. Nothing else is deleted.
+    Analysed sessions that are too old, or above the soft cap, lose their raw bytes. Searches still find their digests
+    and decisions, and the events that these cite. Nothing else is deleted.
 
     \b
     Examples:
@@ -103,7 +105,7 @@ FORGET_EXIT_CODES = {"planned": 0, "done": 0, "nothing": 1, "busy": 3}
 )
 @range_options
 @click.option("--path", default="", metavar="PATH", help="Records about this file or folder.")
-@click.option("--pattern", default="", metavar="REGEX", help="Every record that contains this text; case counts.")
+@click.option("--pattern", default="", metavar="REGEX", help="Every record whose text matches this; case matters.")
 @click.option("--dry-run", is_flag=True, help="Show what would be erased; erase nothing.")
 @click.option("--yes", is_flag=True, help="Don't ask.")
 @click.option("--list", "is_list", is_flag=True, help="Show what was forgotten, how much, and when.")

@@ -107,7 +107,7 @@ def _run(found: ResumeCommand) -> int:
 @click.argument("session", metavar="SESSION")
 @click.option("--to", metavar="AGENT", required=True, help="The agent that continues the work.")
 @click.option(
-    "--budget", type=click.IntRange(min=1), metavar="N", help="At most this many LLM tokens.  [default: 2000]"
+    "--budget", type=click.IntRange(min=1), metavar="N", help="Maximum number of LLM tokens.  [default: 2000]"
 )  # fmt: skip
 @click.option(
     "-o", "--out", type=NamedPath(dir_okay=False, path_type=Path), metavar="FILE", help="Write the brief to this file."
@@ -115,11 +115,11 @@ def _run(found: ResumeCommand) -> int:
 @no_sync_option
 @prints
 def handoff(session: str, to: str, budget: int | None, *, out: Path | None, no_sync: bool) -> CommandResult:
-    """Write a brief of a session for another agent.
+    """Write a brief about a session for another agent.
 
     The brief says what was asked, what was decided and whether that still holds, what was run and changed, what fails,
-    what is left to do, and where the session stopped. Each line cites its source. You can also write a brief of a
-    session that is still running. SESSION is a session's uid or a unique prefix of it.
+    what is left to do, and where the session stopped. Each line cites its source. The session may still be running.
+    SESSION is a session's uid or a unique prefix of it.
 
     \b
     Examples:

@@ -28,9 +28,9 @@ REPAIR = ResultKind("repair", "RepairReport", "maintenance:print_repair")
 def doctor(is_fixing: bool, is_dry_run: bool, as_json: bool) -> CommandResult:
     """Check the health of the memory.
 
-    Every check runs now and says what to do if it fails. --fix repairs what it can without deleting anything that is
-    stored: it restricts permissions, ingests what waits, derives again what older versions derived, repairs the index,
-    restores the agent settings that `recollect setup` wrote, removes what crashes left behind, and frees disk space.
+    A check that fails says what to do. --fix repairs what it can without deleting anything that is stored: it restricts
+    permissions, ingests pending data, replaces the results of older versions, repairs the index, restores the agent
+    settings that `recollect setup` wrote, removes what crashes left behind, and frees disk space.
 
     \b
     Examples:
@@ -69,9 +69,8 @@ def verify(file: str | None, agent: str | None, deep: bool) -> CommandResult:
     it checks only that transcript and needs no memory: every byte must be accounted for, and parsing and analysing it
     in pieces must give the same result.
 
-    --deep takes as long as ingesting everything, and nothing else can be ingested meanwhile. It derives events, token
-    usage and the ledger again from the archive and compares them with what is stored; it also compares the index, the
-    vectors and the digests.
+    --deep takes as long as ingesting everything, and nothing else can be ingested meanwhile. It derives everything
+    again from the archive and compares events, token usage, digests, the index and the vectors with what is stored.
 
     \b
     Examples:

@@ -115,11 +115,11 @@ def import_(
 ) -> CommandResult:
     """Ingest files and folders that you name.
 
-    PATH is a file or folder: transcripts in any layout, or an export of ChatGPT, Claude.ai or Slack. Without PATH,
+    PATH is a file or folder: transcripts in any layout, or an export from ChatGPT, Claude.ai or Slack. Without PATH,
     Recollect ingests what your agents wrote.
 
     Recollect recognises a file by its content and a database by its tables and columns, and it unpacks zip archives
-    temporarily. It skips files from unknown agents, and lists these files. A MemPalace directory is imported as a
+    temporarily. It skips files from unknown agents, and lists them. A MemPalace directory is imported as a
     whole. The exit code is 1 if nothing could be ingested.
 
     With --min-messages, searches leave out shorter sessions. A session that later reaches that number is indexed whole,
@@ -177,7 +177,7 @@ def _palace(paths: tuple[Path, ...], *, dry_run: bool) -> CommandResult:
 def rebuild(what: Literal["index", "all"]) -> CommandResult:
     """Rebuild the index, or everything, from the archive.
 
-    This does not need the agents' own files, so what agents have deleted is rebuilt too.
+    This does not need the agents' own files, so it also works if agents have deleted them.
 
     \b
     Example:
@@ -202,7 +202,7 @@ def rebuild(what: Literal["index", "all"]) -> CommandResult:
 def embed(anew: bool, remove: bool, max_seconds: float | None, background: bool, home: Path | None) -> CommandResult:
     """Compute the vectors for searching by meaning.
 
-    Only texts without vectors are embedded. `sync` starts this in the background. You can stop it at any time; it
+    Only texts without vectors get new ones. `sync` does this in the background. You can stop it at any time; it
     continues where it stopped.
 
     \b

@@ -68,16 +68,12 @@ def decisions() -> None:
     default="",
     help="What held at the end of that time: 2026-08-01, 2026-08, yesterday, monday, last week, 7d.",
 )
-@click.option(
-    "--known-at", metavar="WHEN", default="", help="What the memory knew at that time, from what it had ingested."
-)
+@click.option("--known-at", metavar="WHEN", default="", help="What the memory knew at that time.")
 @click.option(
     "--state", "named_states", multiple=True, type=click.Choice([*_STATES, "all"]), default=("holds", "contradicted"),
     show_default=True, help="Only in this state (repeatable).",
 )  # fmt: skip
-@click.option(
-    "--sure", "is_sure", is_flag=True, help="Only what a rule proves or a person added; nothing marked `maybe`."
-)
+@click.option("--sure", "is_sure", is_flag=True, help="Leave out decisions marked `maybe`.")
 @limit_option(50, "decisions")
 @asks_team_option
 @prints

@@ -54,7 +54,7 @@ reason_option = click.option("--reason", metavar="WORDS", default="", help="The 
 def learnings() -> None:
     """Show what was learned; confirm or correct it.
 
-    What you confirm, retire, correct or add is never overwritten by analysis. You can shorten an ID.
+    Analysis never overwrites what you confirm, retire, correct or add. You can shorten an ID.
 
     \b
     Examples:
@@ -75,7 +75,7 @@ def learnings() -> None:
     help="Only in this state (repeatable).",
 )  # fmt: skip
 @click.option(
-    "--status", "statuses", multiple=True, type=click.Choice(STATUSES), help="How the learning is known (repeatable)."
+    "--status", "statuses", multiple=True, type=click.Choice(STATUSES), help="Only with this status (repeatable)."
 )
 @click.option("--query", metavar="WORDS", default="", help="Words that the learning must contain.")
 @range_options
@@ -144,7 +144,7 @@ def why(name: str) -> CommandResult:
 @reason_option
 @prints
 def confirm(name: str, reason: str) -> CommandResult:
-    """Say that a learning is right.
+    """Confirm that a learning is right.
 
     \b
     Example:
@@ -160,7 +160,7 @@ def confirm(name: str, reason: str) -> CommandResult:
 @reason_option
 @prints
 def correct(name: str, text: tuple[str, ...], reason: str) -> CommandResult:
-    """Replace the text of a learning with what is right.
+    """Correct the text of a learning.
 
     \b
     Example:
@@ -175,7 +175,7 @@ def correct(name: str, text: tuple[str, ...], reason: str) -> CommandResult:
 @reason_option
 @prints
 def retire(name: str, reason: str) -> CommandResult:
-    """Say that a learning is wrong or no longer holds.
+    """Mark a learning as wrong or outdated.
 
     \b
     Example:
@@ -263,7 +263,7 @@ def run_learning() -> CommandResult:
 @learnings.command("status")
 @prints
 def status() -> CommandResult:
-    """Show what learning has done and what is waiting.
+    """Show the progress of learning, and what is waiting.
 
     \b
     Example:
@@ -277,7 +277,7 @@ def status() -> CommandResult:
 @limit_option(50, "answers")
 @prints
 def held_back(limit: int) -> CommandResult:
-    """List answers of the model that cannot be used.
+    """List the model's answers that were held back.
 
     \b
     Example:
@@ -383,7 +383,7 @@ def list_actions(repo: str, states: tuple[str, ...], limit: int, **said: Unpack[
 @click.option("--reason", metavar="WORDS", default="", help="How it was done; stored with the action.")
 @prints
 def mark_done(names: tuple[str, ...], reason: str) -> CommandResult:
-    """Mark actions as done, so that agents are no longer given them.
+    """Mark actions as done, so that agents no longer get them.
 
     \b
     Example:

@@ -53,7 +53,7 @@ at_option = click.option(
     default="",
     help="What held at the end of that day, month or year.",
 )
-holds_in_option = click.option("--repo", metavar="NAME", default="", help="Only in this repository.")
+holds_in_option = click.option("--repo", metavar="NAME", default="", help="The fact holds only in this repository.")
 reference_option = click.option("--reference", metavar="SESSION#SEQ", default="", help="The event that supports it.")
 until_option = click.option(
     "--until", metavar="WHEN", default="", help="When the fact stops holding; this day or month is included."
@@ -63,7 +63,7 @@ until_option = click.option(
 def question_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that say which facts are meant."""
     for option in (
-        click.option("--history", "is_history", is_flag=True, help="Also facts that ended or never held."),
+        click.option("--history", "is_history", is_flag=True, help="Include facts that have ended or were retracted."),
         click.option("--known-at", metavar="WHEN", default="", help="What the memory knew at that time."),
         at_option,
         click.option("--repo", metavar="NAME", default="", help="Only in this repository."),
@@ -190,7 +190,7 @@ def replace(
 @click.option("--at", metavar="WHEN", default="", help="When the fact ended.  [default: now]")
 @prints
 def end_fact(words: tuple[str, ...], at: str) -> CommandResult:
-    """Say that a fact has ended.
+    """Record that a fact has ended.
 
     FACT is the id of the fact, or a unique prefix of the id.
 
@@ -208,7 +208,7 @@ def end_fact(words: tuple[str, ...], at: str) -> CommandResult:
 @click.argument("words", metavar="FACT | SUBJECT PREDICATE OBJECT", nargs=-1, required=True)
 @prints
 def retract(words: tuple[str, ...]) -> CommandResult:
-    """Say that a fact never held.
+    """Record that a fact was never true.
 
     FACT is the id of the fact, or a unique prefix of the id.
 
@@ -336,7 +336,7 @@ def diary() -> None:
 @click.option("--agent", metavar="SLUG", default="", help="Only this agent's diary.")
 @click.option("--repo", metavar="NAME", default="", help="Only in this repository.")
 @click.option("--session", metavar="SESSION", default="", help="Only entries about this session.")
-@click.option("--history", "is_history", is_flag=True, help="Also entries of imports that were undone.")
+@click.option("--history", "is_history", is_flag=True, help="Include entries of undone imports.")
 @range_options
 @limit_option(10, "entries")
 @prints
@@ -452,9 +452,9 @@ def tag(session: str | None, names: tuple[str, ...], remove: bool, name: str) ->
 def undo(batch: str | None, is_list: bool) -> CommandResult:
     """Undo what one run learned, derived or imported.
 
-    BATCH is the id that the run printed, or a unique prefix of it. What the run added is retired and no longer given to
-    agents; its history stays. What you confirmed or ended yourself since then stays as you left it. You can run this
-    twice without harm.
+    BATCH is the id that the run printed, or a unique prefix of it. Recollect retires what the run added and no longer
+    gives it to agents; its history stays. Anything you have confirmed or ended since then stays as you left it. Running
+    this twice does no harm.
 
     \b
     Examples:

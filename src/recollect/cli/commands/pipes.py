@@ -78,7 +78,7 @@ def meant_options(command: Command) -> Command:
 
 def ranked_option(command: Command) -> Command:
     """Add `--ranked`."""
-    text = "Among the nodes, also print decisions that learned weights find, marked `ranked`."
+    text = "Also print decisions found by learned weights, marked `ranked`."
     return click.option("--ranked", "is_ranked", is_flag=True, help=text)(command)
 
 
@@ -221,7 +221,7 @@ def _print_events(path: Path, agent: str | None) -> int:
 @click.argument("file", metavar="FILE|-", type=NamedPath())
 @piped_options
 @click.option("--steps", type=click.IntRange(1, 1000), default=10, show_default=True, metavar="N",
-              help="At most this many steps, evenly spread over the turns.")  # fmt: skip
+              help="Maximum number of steps, evenly spread over the turns.")  # fmt: skip
 @click.option("--signals", is_flag=True, help="Also print signals.")
 @click.option("--digest", "digests", is_flag=True, help="Also print digests.")
 @ranked_option
@@ -230,7 +230,7 @@ def replay(file: str, steps: int, signals: bool, digests: bool, *, is_ranked: bo
 
     Prints, as NDJSON and in order, the nodes that `recollect watch` would have printed while the session ran. A node
     that changed since the previous step is printed again; one that no longer holds is printed as {"node": "retracted"}.
-    The last step gives the same as `recollect parse --nodes`. --json changes nothing.
+    The last step gives the same nodes as `recollect parse --nodes`. --json changes nothing.
 
     \b
     Examples:
@@ -274,7 +274,7 @@ def _name(path: Path, *, signals: bool, digests: bool) -> str:
 @ranked_option
 @click.option("--new", "only_new", is_flag=True, help="Skip what already exists.")
 @click.option("--once", is_flag=True, help="Print what exists, then exit.")
-@when_option("--since", "Begin with what the memory has from this time on.", also="--after")
+@when_option("--since", "Begin with the events from this time on.", also="--after")
 @click.option("--idle", "idle_s", type=click.FloatRange(min=0), default=2.0, show_default=True, metavar="SECONDS",
               help="How long a file must be quiet before it is analysed.")  # fmt: skip
 def watch(
@@ -283,10 +283,10 @@ def watch(
 ) -> int:  # fmt: skip
     """Follow the memory or transcripts as they grow.
 
-    Prints new events, or what they mean, as NDJSON. Without paths it follows every agent from now on, or from --since,
-    with secrets redacted; sessions are analysed when they have ended. With paths it needs no memory: it follows files
-    and whole folders, including files that appear later, and prints --nodes and the like once a file has been quiet for
-    --idle seconds. Ctrl-C ends it. --sink remembers how far it wrote. --json changes nothing.
+    Prints new events, or what they mean, as NDJSON, with secrets redacted. Ctrl-C ends it. Without paths, it follows
+    every agent, from now on or from --since, and analyses sessions that have ended. With paths, it needs no memory: it
+    follows files and folders, including files that appear later, and analyses a file that has been quiet for --idle
+    seconds. With --sink, the next run continues where this one ended. --json changes nothing.
 
     \b
     Examples:

@@ -29,13 +29,13 @@ REVEAL_LOG = ResultKind("reveal-log", "AuditEntry", "maintenance:print_log", lis
 
 @click.command()
 @click.argument("repos", nargs=-1, metavar="[NAME|PATH]...")
-@click.option("--remove", "is_removal", is_flag=True, help="Keep these repositories again.")
+@click.option("--remove", "is_removal", is_flag=True, help="Ingest these repositories again.")
 @prints
 def exclude(repos: tuple[str, ...], is_removal: bool) -> CommandResult:
     """Keep a repository out of the memory.
 
-    Sessions in it are not ingested from now on. Name the repository, or a folder: `*` stands for any characters.
-    Without names it lists what is excluded. What is stored already stays until you run `recollect forget --repo`.
+    From now on, its sessions are not ingested. Name the repository, or a folder: `*` stands for any characters.
+    Without names, it lists what is excluded. Stored sessions stay until you run `recollect forget --repo`.
 
     \b
     Examples:
@@ -57,7 +57,7 @@ def keys() -> None:
     """Show, rotate or move the archive's key.
 
     A data key encrypts the archive, and a wrapping key encrypts the data key. The wrapping key is in a file in the
-    home, or in the keyring of the operating system. A backup that you made before a change opens with its own keys.
+    home, or in the keyring of the operating system. Earlier backups still open with the keys that they contain.
 
     \b
     Examples:
@@ -164,8 +164,8 @@ def reveal(
 ) -> CommandResult | int:
     """Show original text, secrets included; this is logged.
 
-    Everywhere else, markers replace secrets. This command reads the sealed archive and shows the secrets of a session,
-    or of one event. It asks first and writes a log entry. No server offers this.
+    Everywhere else, markers replace secrets. This command reads the encrypted archive and shows the secrets of a
+    session, or of one event. It asks first and writes a log entry. No server offers this command.
 
     \b
     Examples:

@@ -54,7 +54,7 @@ def mcp(over_http: bool, port: int | None, as_json: bool) -> int:
     metavar="N",
     help="Port for the page while no daemon is running.  [default: any free port]",
 )
-@click.option("--no-open", is_flag=True, help="Print the address and open no browser.")
+@click.option("--no-open", is_flag=True, help="Print the address; do not open a browser.")
 @prints
 def ui(port: int, no_open: bool, as_json: bool) -> int:
     """Open the web page: search, sessions, transcripts.
@@ -157,9 +157,9 @@ def hook(
 ) -> int:
     """Handle one event of an agent; the agent's hooks call this.
 
-    The JSON on stdin is spooled for the next sync. `spool` does nothing else. `start`, `compact` and `prompt` print an
-    answer for the agent, which has the context or is empty. `end` notifies the daemon. The exit code is always 0.
-    `recollect setup` registers faster commands that do the same.
+    The JSON on stdin is spooled for the next sync. `spool` does nothing else. `start`, `compact` and `prompt` print the
+    agent's context, or an empty answer. `end` notifies the daemon. The exit code is always 0. `recollect setup`
+    registers faster commands that do the same.
 
     `recollect hook session-end --export-env` is for programs that follow sessions. It ingests and analyses the session
     that --session or the JSON on stdin names, and prints `export HELIX_…` lines (`recollect help join-other-records`).

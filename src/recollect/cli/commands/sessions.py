@@ -92,7 +92,7 @@ def show(session: str, limit: int, first: int, no_sync: bool) -> CommandResult:
     """Show a session, or one event and its neighbours.
 
     SESSION is a session's uid or a unique prefix of it; search results cite SESSION#SEQ. You can also name a learning,
-    a note, a document or a decision by its uid, or what a team shares by its citation (`team:…`).
+    a note, a document or a decision by its uid, or a shared session by its team citation (`team:…`).
 
     \b
     Examples:

@@ -94,9 +94,9 @@ def recall() -> CommandResult:
 @unused_no_sync_option
 @prints
 def storage() -> CommandResult:
-    """Show how much disk space each tier, agent and repository takes.
+    """Show how much disk space each kind of content, agent and repository takes up.
 
-    It also shows how far this use is from the caps in `[retention]`.
+    It also shows how close this is to the limits in `[retention]`.
 
     \b
     Example:
@@ -131,7 +131,7 @@ def session_stats(since: int, until: int | None, repos: tuple[str, ...], no_sync
 @click.option(
     "--by",
     type=click.Choice((*GROUPINGS, *OF_TEAMS)),
-    help="What each line stands for. With --team, group and week are possible, but not day, session or domain.  "
+    help="How to group the figures. With --team, group and week are possible, but not day, session or domain.  "
     "[default: day; with --team: repo]",
 )
 @agent_option

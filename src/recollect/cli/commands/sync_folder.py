@@ -28,9 +28,10 @@ FOLDER = ResultKind("sync-folder", "FolderReport", "team:print_folder")
     "--remember/--no-remember",
     "is_remembered",
     default=None,
-    help="Store the key in your memory's home, where only you can read it, and let the daemon sync; or stop both.",
+    help="Store the key in your memory's home, where only you can read it, and let the daemon sync; --no-remember "
+    "undoes both.",
 )
-@click.option("--machine", default="", metavar="NAME", help="What this machine is called.  [default: its host name]")
+@click.option("--machine", default="", metavar="NAME", help="A name for this machine.  [default: its host name]")
 @click.option("--dry-run", "is_dry_run", is_flag=True, help="Show what would be sent and received; change nothing.")
 @prints
 def sync_folder(

@@ -63,7 +63,7 @@ def team() -> None:
 @team.command("join")
 @click.argument("url")
 @click.option("--code", metavar="CODE", help="The invitation. Without it, the command asks or reads a pipe.")
-@click.option("--machine", metavar="NAME", help="What this machine is called in citations.  [default: its host name]")
+@click.option("--machine", metavar="NAME", help="A name for this machine in citations.  [default: its host name]")
 @prints
 def join(url: str, code: str | None, machine: str | None) -> CommandResult:
     """Join a team with an invitation.
@@ -93,7 +93,7 @@ def join(url: str, code: str | None, machine: str | None) -> CommandResult:
 @click.option("--stop", "is_end", is_flag=True, help="Stop sharing the repository. The next push withdraws it.")
 @prints
 def share(repo: str | None, level: Level | None, is_end: bool) -> CommandResult:
-    """Name a repository to share, and how much of it.
+    """Share a repository, and choose how much of it.
 
     REPO is the name of a repository. If several repositories have that name, give the folder or the remote of the one
     that you mean. If you choose a lower level, the next push withdraws what the new level does not include. Without
@@ -170,7 +170,7 @@ def audit() -> CommandResult:
 @team_option
 @prints
 def status(database: str | None, team: str) -> CommandResult:
-    """Show when this machine last pushed and what waits, or what a team's database contains.
+    """Show the last push and what is waiting, or what a team's database contains.
 
     \b
     Examples:
@@ -354,7 +354,7 @@ def import_(
 
     Join the team first. The sessions then belong to you, as if they came from a separate machine, called NAME archives.
     The cluster reads and redacts the transcripts, so Recollect must be installed there and DIR must have the same path.
-    No raw transcript reaches the database. If anything goes wrong, run the command again; it gives the same rows.
+    No raw transcript reaches the database. If anything goes wrong, run the command again; this creates no duplicates.
 
     \b
     Examples:
@@ -385,7 +385,7 @@ def import_(
     default="127.0.0.1",
     show_default=True,
     metavar="ADDRESS",
-    help="Address to listen on. Put TLS in front of it unless it is the default.",
+    help="Address to listen on. If you change it, put TLS in front of it.",
 )
 @click.option(
     "--port",

@@ -16,7 +16,7 @@ from recollect.errors import UsageError
 def tui(as_json: bool) -> int:
     """Search and read in the terminal.
 
-    Shows search, sessions, transcripts and usage, and has the keys of the web page: `/` writes a query, `j` and `k`
+    Shows search, sessions, transcripts and usage. The keys are those of the web page: `/` starts a query, `j` and `k`
     move, Enter opens, Escape goes back, `?` shows all keys, `q` quits.
 
     \b

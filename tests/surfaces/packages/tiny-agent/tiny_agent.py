@@ -39,11 +39,11 @@ class TinyAdapter(KitAdapter[BaseState]):
     state_type = BaseState
 
     def recognise(self, path: str, head: bytes) -> str | None:
-        """Tell a file in a folder of anybody's transcripts by its content."""
+        """Recognise a transcript in any folder by its content."""
         return "transcript" if b'"who"' in head and b'"says"' in head else None
 
     def read(self, reading: Reading[BaseState]) -> None:
-        """Give the events of one record."""
+        """Turn one record into events."""
         value = reading.value
         if not value:
             read_odd(reading)

@@ -52,7 +52,7 @@ class MyAgentAdapter(KitAdapter[MyAgentState]):
         return "transcript" if b'"type": "session"' in first and b'"myagent' in first else None
 
     def read(self, reading: _Reading) -> None:
-        """Give the events of one record."""
+        """Turn one record into events."""
         value = reading.value
         kind = text(value.get("type"))
         if not value:
