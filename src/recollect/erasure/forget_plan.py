@@ -98,8 +98,7 @@ def _name_along(
     report.learned = [NoteToForget(stored.shown_name(name), stored.text_of(name)) for name in sorted(names)]
     report.learned += [NoteToForget(name, decisions[name]) for name in sorted(decisions)]
     added = {name.removeprefix("decision:") for name in names if name.startswith("decision:")}
-    gone = {*decisions, *added, *stored.retractions_leaving(leaving)}
-    taken_back = stored.taken_back_by(learnings, gone, overruling)
+    taken_back = stored.taken_back_by(learnings, {*decisions, *added}, overruling)
     report.taken_back = [NoteToForget(f"learning:{one.id}", one.text) for one in taken_back.learnings]
     report.holds_again = [NoteToForget(one.id, one.statement) for one in taken_back.decisions]
     closed = {name.split(":")[1] for name in written.marks if name.startswith("closing:")}

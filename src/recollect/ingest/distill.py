@@ -206,20 +206,17 @@ class _Run:
 
     def _relate(self, repo: str) -> None:
         from recollect.ingest.learnings.keep import want_related
-        from recollect.insights.decisions.relations import retracted
         from recollect.insights.stages import Lineage
 
         found = self._reader.repo_nodes(repo)
         lineage = {uid: Lineage(parent, root, repo) for uid, (parent, root) in found.lineage.items()}
         relations = self._analyst.prepare().relator.relate(found.decisions, found.episodes, lineage)
-        more, retractions = retracted(found.decisions, found.retractions, relations.links)
         seen = found.recorded_at
         recorded_at = {b.id: max(seen.get(b.source, 0), seen.get(b.episode, 0)) for b in relations.bindings} | seen
         with self._writer.transaction():
             counts = self._writer.distilled.relate(
-                repo, [*relations.links, *more], [*relations.bindings, *retractions], recorded_at=recorded_at,
-                now_us=self._now_us(),
-            )  # fmt: skip
+                repo, relations.links, relations.bindings, recorded_at=recorded_at, now_us=self._now_us()
+            )
             want_related(self._writer.learned.queue, repo)  # what was learned there may be over
         self.report.related_repos += 1
         self.report.nodes += counts.new + counts.changed

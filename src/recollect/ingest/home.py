@@ -213,7 +213,7 @@ class OpenHome:
         """Return the answers for sessions that start, see `recollect.ready_blocks`."""
         from recollect.recall.context.prepare_blocks import ReadyBlocks
 
-        return ReadyBlocks(self.home, self.config.context, self.env)
+        return ReadyBlocks(self.home, self.config.context, self.env, self.text_index)
 
     # Writing
 

@@ -8,7 +8,6 @@ from typing import NamedTuple, TypeVar
 import msgspec
 
 from recollect.insights.digests import digest_of
-from recollect.insights.retractions import retractions_said
 from recollect.insights.sessions import session_of
 from recollect.insights.stages import Gated, GateRule, Lineage, Relations, Stages
 from recollect.insights.stream import Load, SessionEvents, by_session
@@ -69,7 +68,7 @@ def analyse(
     stream = SessionEvents(events, load=load)
     kept = stream.kept
     about = session or session_of(stream.events)
-    signals = [*stages.observer.signals(kept), *retractions_said(kept)]
+    signals = stages.observer.signals(kept)
     gated = gate(kept, stages)
     conversations = stages.segmenter.conversations(kept, gated)
     decisions = stages.decider.decisions(kept, conversations)

@@ -51,11 +51,6 @@ _PRODUCTS = frozenset(
 """Names that are written like names of code and stand in much that has nothing to do with them."""
 
 
-def says_nothing(word: str) -> bool:
-    """Say whether a lower-case word is one without content, in its plural too."""
-    return word in _EMPTY or _plain(word) in _EMPTY
-
-
 def words_in(text: str) -> list[str]:
     """Return the content words of a text in order, in the form that is compared: "the RingBuffers" → ring, buffer."""
     return [word for token in _TOKEN.findall(text[:READ_CHARS]) for word in _words_of(token)]

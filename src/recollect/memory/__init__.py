@@ -151,7 +151,6 @@ if TYPE_CHECKING:
     from recollect.model.records import LedgerDefect
     from recollect.model.usage import ActivityReport, UsageReport, UsageRow, UsageTotals, UsageTrend
     from recollect.recall.answers import (
-        RELATED_LABELS,
         Conversation,
         EntryPartView,
         EntryView,
@@ -186,6 +185,7 @@ if TYPE_CHECKING:
     from recollect.recall.overview import Cited, Overview
     from recollect.recall.passages import snippet
     from recollect.recall.quotes import CONTINUED, clean, quoted
+    from recollect.recall.related_events import RELATED_LABELS, LearningView, RelatedEvent
     from recollect.recall.team_answers import (
         TeamDecisionsAnswer,
         TeamDecisionsQuestion,

@@ -24,6 +24,7 @@ from recollect.model.sessions import Session, gone_among
 from recollect.model.time import required_time
 from recollect.ready_blocks import withdraw
 from recollect.recall.decisions import DecisionQuestion, DecisionsAnswer, DecisionView, ask_decisions, cited
+from recollect.recall.related_events import EarlierStatement
 from recollect.store.insights import NodeFilter
 from recollect.store.learnings import LearningFilter
 from recollect.store.reader import Reader
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from recollect.store.rows import UsageBy
 
 
+_STANDING: tuple[DecisionState, ...] = ("holds", "contradicted")
 MAX_CHARS = 4_000
 """Of each text of an added decision; more is a document, not a decision."""
 ADDED = "added"
@@ -64,8 +66,11 @@ class DecisionsFacet:
         self._home = home
         self._now_us = now_us
 
-    def find(self, question: DecisionQuestion, *, limit: int | None = None) -> DecisionsAnswer:
-        """Return decisions, newest first. Ingests nothing. Raises UnknownName for a session or repository."""
+    def find(self, question: DecisionQuestion, *, limit: int | None = None, with_later: bool = True) -> DecisionsAnswer:
+        """Return decisions, newest first. Ingests nothing. with_later: with what was said later about those that hold.
+
+        Raises UnknownName for a session or repository.
+        """
         if not self._home.is_there():
             return DecisionsAnswer((), 0)
         self._home.known_names().filter(EventFilter(repos=question.repos))
@@ -79,7 +84,22 @@ class DecisionsFacet:
         gone = gone_among([key.evicted_at for key in keys.values()])
         stale = RecallFacet(self._home).unanalysed(question.repos)
         notes = tuple(note for note in (gone, self._without_weights(), *stale) if note)
-        return msgspec.structs.replace(answer, notes=notes) if notes else answer
+        is_now = with_later and question.at is None and question.known_at is None
+        told = self._with_later(answer.decisions) if is_now else answer.decisions
+        return msgspec.structs.replace(answer, decisions=told, notes=notes)
+
+    def _with_later(self, views: Sequence[DecisionView]) -> tuple[DecisionView, ...]:
+        from recollect.recall.said_later import later_of
+
+        asked = [
+            (view.repo, EarlierStatement(d.statement, (*d.chosen, *d.rejected, *d.paths), d.ts, view.citation))
+            for view in views
+            if view.state in _STANDING and (d := view.decision)
+        ]
+        later = iter(later_of(self._home.home, self._home.text_index(), asked))
+        return tuple(
+            msgspec.structs.replace(view, later=next(later)) if view.state in _STANDING else view for view in views
+        )
 
     def of_session(self, uid: str) -> tuple[DecisionView, ...]:
         """Return the decisions of a session, newest first, as `find` does, without what they led to. uid: exact."""
@@ -272,7 +292,7 @@ def _used(home: OpenHome, where: EventFilter, span: Span) -> Used:
 def _decisions(home: OpenHome, span: Span) -> list[DecisionFacts]:
     """Return every decision of the repositories but undone ones, revoked ones too, as forks that repeat one count
     once."""
-    answer = DecisionsFacet(home).find(DecisionQuestion(repos=span.repos, states=_TOLD))
+    answer = ask_decisions(home.distilled(), DecisionQuestion(repos=span.repos, states=_TOLD))
     return [DecisionFacts(view.decision, view.state, view.repo, view.links) for view in answer.decisions]
 
 

@@ -380,7 +380,7 @@ class Memory(OpenHome):
 
         settings = self.config.context
         search = partial(self.search, limit=10, sync=False) if settings.per_prompt else None
-        return ContextFacet(self.home, self.env, search=search, settings=settings)
+        return ContextFacet(self.home, self.env, search=search, settings=settings, index=self.text_index)
 
     @cached_property
     def spool(self) -> SpoolFacet:

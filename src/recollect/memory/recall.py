@@ -14,12 +14,14 @@ from recollect.errors import UnknownName, UsageError
 from recollect.index.query.grammar import Question, parse
 from recollect.ingest.known_names import repository_names
 from recollect.model.capabilities import Capabilities
+from recollect.model.learnings.learnings import Learning
 from recollect.model.sessions import Session, forgotten_note, gone_note
 from recollect.model.time import required_time
 from recollect.model.usage import ActivityReport, UsageReport, UsageTrend
 from recollect.recall.answers import EntryView, SessionView, entry_view
 from recollect.recall.coverage import Coverage, lagging
 from recollect.recall.overview import Overview, overview
+from recollect.recall.related_events import EarlierStatement, LearningView
 from recollect.store.rows import DriftRow, EventFilter, UsageBy
 from recollect.store.timeline import ActivityQuestion
 from recollect.units import plural
@@ -34,6 +36,12 @@ class Confined(NamedTuple):
     where: EventFilter
     after: int | None
     before: int | None
+
+
+def _said(learning: Learning) -> tuple[str, EarlierStatement]:
+    newest = max(learning.evidence, key=lambda e: e.ts or 0)
+    names = (learning.path,) if learning.path else ()
+    return learning.repo, EarlierStatement(learning.text, names, newest.ts, f"{newest.session_uid}#{newest.seq}")
 
 
 class RecallFacet:
@@ -135,6 +143,20 @@ class RecallFacet:
             unreadable={slug: count for slug, count in failed.items() if count},
             notes=tuple(last.notes),
         )
+
+    def told(self, learnings: Sequence[Learning]) -> list[LearningView]:
+        """Return learnings with what was said later about those that a person said. Raises StoreError."""
+        from recollect.recall.said_later import later_of
+
+        of_person = [one for one in learnings if any(e.author == "user" for e in one.evidence)]
+        later = dict(
+            zip(
+                (one.id for one in of_person),
+                later_of(self._home.home, self._home.text_index(), [*map(_said, of_person)]),
+                strict=True,
+            )
+        )
+        return [LearningView(**msgspec.structs.asdict(one), later=later.get(one.id, ())) for one in learnings]
 
     def unanalysed(self, repos: Sequence[str] = ()) -> tuple[str, ...]:
         """Return a note if sessions of some repositories (without any: of all) are not analysed yet.

@@ -10,35 +10,13 @@ import msgspec
 from recollect.model.events import Event
 from recollect.model.learnings.entries import ENTRY_KINDS
 from recollect.model.sessions import Session
+from recollect.recall.related_events import RelatedEvent
 from recollect.store.rows import AgentStats, TimelineEntry
 
 if TYPE_CHECKING:
     from recollect.store.entries import EntryReader
 
 MatchLevel = Literal["exact", "stemmed", "near", "semantic", "none"]
-
-
-RELATED_LABELS = {
-    "asked": "serves the prompt",
-    "call": "the call",
-    "result": "the result",
-    "answer": "the turn ended with",
-    "next": "then",
-    "later": "later in this session",
-}
-"""How the labels of what belongs to a hit are told."""
-
-
-class RelatedEvent(msgspec.Struct, frozen=True):
-    """An event of the same session that belongs to a hit; cite it as `session_uid#seq`.
-
-    label: "asked", the prompt that it serves; "call", the call of a result; "result", the result of a call; "answer",
-    the reply that closed the turn; "next", an event right after it; "later", the best reply later in its session.
-    """
-
-    label: str
-    seq: int
-    text: str
 
 
 class Hit(msgspec.Struct, frozen=True):

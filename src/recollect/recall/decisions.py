@@ -8,6 +8,7 @@ from typing import NamedTuple
 import msgspec
 
 from recollect.model.insights.nodes import Decision, DecisionState, Link
+from recollect.recall.related_events import RelatedEvent
 from recollect.store.insights import InsightReader, KeptDecision, KeptLink
 
 _STATES: tuple[tuple[str, DecisionState], ...] = (
@@ -48,7 +49,8 @@ class DecisionView(msgspec.Struct, frozen=True):
     citation: `session_uid#seq` of its first evidence, "" for one that was added without a session. state: at the
     requested time. recorded_at: when its evidence was first seen; revoked_at: since when its session no longer gives
     it. links: to decisions before and after it. episodes: ids of those it led to. repeats: citations of earlier ones
-    with the same words, options and state; what these led to is in episodes.
+    with the same words, options and state; what these led to is in episodes. later: of one that holds, what a person
+    said later about the same thing; whether it changes the decision, nobody judged.
     """
 
     decision: Decision
@@ -60,6 +62,7 @@ class DecisionView(msgspec.Struct, frozen=True):
     links: tuple[Link, ...] = ()
     episodes: tuple[str, ...] = ()
     repeats: tuple[str, ...] = ()
+    later: tuple[RelatedEvent, ...] = ()
 
 
 class DecisionsAnswer(msgspec.Struct, frozen=True):

@@ -20,9 +20,10 @@ from recollect.index.query.query_units import Unit
 from recollect.index.query.ranking import Masses, Ranked
 from recollect.index.vectors.texts import Passage
 from recollect.model.sessions import gone_among
-from recollect.recall.answers import Hit, MatchLevel, RelatedEvent, SearchAnswer
+from recollect.recall.answers import Hit, MatchLevel, SearchAnswer
 from recollect.recall.coverage import NOTHING
 from recollect.recall.passages import Passages, finished, joined, snippet
+from recollect.recall.related_events import RelatedEvent
 from recollect.store.keys import SEQ_BITS
 from recollect.store.reader import HitTexts
 from recollect.store.rows import HitText, SessionKey

@@ -147,8 +147,7 @@ class InsightWriter(RowWriter):
         """
         number = self._save_analysis(draft, now_us)
         self._save_digest(draft, number)
-        if self._save_signals(draft.signals, number):
-            self._touch_repo(draft.session.repo)
+        self._save_signals(draft.signals, number)
         counts = self._save_nodes(draft, number, now_us)
         self._save_session(draft, now_us)
         return counts
@@ -198,24 +197,16 @@ class InsightWriter(RowWriter):
         text = msgspec.json.encode(draft.digest).decode()
         self._db.execute("INSERT OR REPLACE INTO digest VALUES (?, ?)", (number, text))
 
-    def _save_signals(self, signals: Sequence[Signal], number: int) -> bool:
-        """Replace the signals of a session; tell whether what it takes back is other than before."""
+    def _save_signals(self, signals: Sequence[Signal], number: int) -> None:
+        """Replace the signals of a session."""
         by_kind: dict[str, list[Signal]] = {}
         for signal in signals:
             by_kind.setdefault(kind_of_signal(signal), []).append(signal)
-        before = self._retractions(number)
         self._db.execute("DELETE FROM signal WHERE analysis = ?", (number,))
         self._db.executemany(
             "INSERT INTO signal VALUES (?, ?, ?, ?)",
             [(SIGNAL_KINDS.index(kind), number, len(found), pack_signals(found)) for kind, found in by_kind.items()],
         )
-        return self._retractions(number) != before
-
-    def _retractions(self, number: int) -> bytes | None:
-        found: bytes | None = self._db.execute(
-            "SELECT data FROM signal WHERE kind = ? AND analysis = ?", (SIGNAL_KINDS.index("retraction"), number)
-        ).get
-        return found
 
     def _save_nodes(self, draft: AnalysisDraft, number: int, now_us: int) -> SavedCounts:
         stored = self._stored("analysis = ? AND origin = ?", (number, OF_SESSION))

@@ -15,7 +15,7 @@ import msgspec
 from recollect.late import late_call
 from recollect.model.insights.digests import Digest
 from recollect.model.insights.nodes import NODE_KINDS, Decision, Episode, Link, Node
-from recollect.model.insights.signals import SIGNAL_KINDS, Retraction, Signal
+from recollect.model.insights.signals import SIGNAL_KINDS, Signal
 from recollect.model.sessions import Session
 from recollect.store.compression import compress, unpack
 from recollect.store.connection import REBUILD_HINT, PooledReader
@@ -102,11 +102,9 @@ class KeptDecision(NamedTuple):
 
 
 class RepoNodes(NamedTuple):
-    """What relating reads of one repository. lineage: (parent, root) uids by session. retractions: see
-    `retractions_of`."""
+    """What relating reads of one repository. lineage: (parent, root) uids by session."""
 
     decisions: list[Decision]
-    retractions: list[Decision]
     episodes: list[Episode]
     lineage: dict[str, tuple[str, str]]
     recorded_at: dict[str, int]
@@ -182,7 +180,6 @@ MAX_RELATED = 20_000
 _BATCH = 500
 _DECISION = NODE_KINDS.index("decision")
 _EPISODE = NODE_KINDS.index("episode")
-_RETRACTION = SIGNAL_KINDS.index("retraction")
 _LAST = "\U0010ffff"
 decode_digest = late_call(lambda: msgspec.json.Decoder(Digest).decode)
 _decode_link = late_call(lambda: msgspec.json.Decoder(Link).decode)
@@ -332,16 +329,10 @@ class InsightReader(PooledReader):
                 (repo,),
             )
         }
-        decisions, retractions = decisions_of(self._db, repo), retractions_of(self._db, repo=repo)
+        decisions = decisions_of(self._db, repo)
         episodes = _nodes_of(self._db, repo, _EPISODE)
         recorded_at = {node.id: at for node, at in (*decisions, *episodes)}
-        last: dict[str, int] = {}
-        for node, at in (*decisions, *episodes):
-            last[node.session_uid] = max(at, last.get(node.session_uid, 0))
-        recorded_at |= {one.id: last.get(one.session_uid, one.ts or 0) for one in retractions}
-        return RepoNodes(
-            [node for node, _ in decisions], retractions, [node for node, _ in episodes], lineage, recorded_at
-        )
+        return RepoNodes([node for node, _ in decisions], [node for node, _ in episodes], lineage, recorded_at)
 
     def counts(self, scheme: int) -> AnalysisCounts:
         """Return how far distilling is."""
@@ -361,16 +352,15 @@ def decisions_of(db: apsw.Connection, repo: str) -> list[tuple[Decision, int]]:
     return [*_nodes_of(db, repo, _DECISION), *((decode_decision(text), at) for text, at in added)]
 
 
-def retractions_of(db: apsw.Connection, *, repo: str = "", session: str = "") -> list[Decision]:
-    """Return what people said in a repository, or a session, that may end something said before, as decisions; that of
-    agents to their subagents left out."""
-    rows: list[Any] = db.execute(
-        "SELECT data FROM signal JOIN analysis ON analysis.number = signal.analysis "
-        "WHERE signal.kind = ? AND (repo = ? OR session_uid = ?) AND parent_uid = '' ORDER BY session_uid",
-        (_RETRACTION, repo or None, session),
-    ).fetchall()
-    signals = (signal for (data,) in rows for signal in unpack_signals(data))
-    return [signal.as_decision() for signal in signals if isinstance(signal, Retraction)]
+def outdone_in(db: apsw.Connection, repo: str) -> list[tuple[str, str]]:
+    """Return which decisions of a repository another one supersedes or reverses: (older, newer)."""
+    return list(
+        db.execute(
+            "SELECT older, newer FROM link WHERE repo = ? AND revoked_at IS NULL "
+            "AND relation IN ('supersedes', 'reverses')",
+            (repo,),
+        )
+    )
 
 
 def _nodes_of(db: apsw.Connection, repo: str, kind: int) -> list[tuple[Any, int]]:

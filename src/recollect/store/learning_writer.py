@@ -26,7 +26,7 @@ from recollect.store.connection import (
     withdraw_ready,
 )
 from recollect.store.entries import put_entries, remove_entries
-from recollect.store.insights import decisions_of, retractions_of
+from recollect.store.insights import decisions_of, outdone_in
 from recollect.store.jobs import JobQueue
 from recollect.store.learnings import (
     BY_CLOSING,
@@ -117,19 +117,9 @@ class LearningStore(RaisesStoreErrors):
         """Return the decisions of a repository that are neither revoked nor undone."""
         return [decision for decision, _ in decisions_of(self._db, repo) if not decision.is_undone]
 
-    def retractions(self, repo: str) -> list[Decision]:
-        """Return what people said in a repository that may end something said before, as decisions."""
-        return retractions_of(self._db, repo=repo)
-
     def outdone(self, repo: str) -> list[tuple[str, str]]:
         """Return which decisions of a repository another one supersedes or reverses: (older, newer)."""
-        return list(
-            self._db.execute(
-                "SELECT older, newer FROM link WHERE repo = ? AND revoked_at IS NULL "
-                "AND relation IN ('supersedes', 'reverses')",
-                (repo,),
-            )
-        )
+        return outdone_in(self._db, repo)
 
     def save(self, learnings: Iterable[Learning], entries: Iterable[EntryDraft], gone: Iterable[str]) -> None:
         """Keep learnings as they came to be, with what a search finds of them. gone: uids of entries to be removed."""

@@ -51,6 +51,13 @@ class RecentSession(msgspec.Struct, frozen=True):
     kind_counts: dict[str, int]
 
 
+class SessionsOfPlace(msgspec.Struct, frozen=True):
+    """The root sessions of a folder or repository: uids by number. messages: how many a person wrote in them."""
+
+    uids: dict[int, str]
+    messages: int
+
+
 class RecentEvent:
     """One event, newest version, read on demand.
 
@@ -108,6 +115,7 @@ class RecentLearning(msgspec.Struct, frozen=True):
 
     authors: who wrote its evidence, see `model.learnings.learnings.Author`; empty: a person told the memory itself.
     citation: `session_uid#seq` of its newest evidence, "" without any. ts: of that; first_at: when it was first said.
+    is_old: an action that has expired and is not done.
     """
 
     id: str
@@ -125,6 +133,7 @@ class RecentLearning(msgspec.Struct, frozen=True):
     priority: str
     authors: frozenset[str]
     citation: str
+    is_old: bool = False
 
 
 class FolderLearnings(msgspec.Struct, frozen=True):
@@ -334,13 +343,14 @@ def given_learnings(
         expires_at = row[10] if row[7] == "active" else None  # what a person confirmed waits on
         edges += [edge for edge in (told.valid_from, told.valid_to, expires_at) if edge is not None and edge > now_us]
         holds_from = told.valid_from is None or told.valid_from <= now_us
-        if not holds_from or _is_over(told.valid_to, now_us) or _is_over(expires_at, now_us):
+        if not holds_from or _is_over(told.valid_to, now_us):
             continue
         if row[2] != "user" and not row[3]:
             continue  # of a repository that nobody knows
         if row[3] and evidence and not any(is_here(uid) for uid in dict.fromkeys(e.session_uid for e in evidence)):
             continue
-        found.append(_learning(row, told, evidence))
+        is_old = row[7] == "expired" or _is_over(expires_at, now_us)
+        found.append(_learning(row, told, evidence, is_old=is_old))
     agents = frozenset(learning.agent for learning in found if learning.agent)
     return FolderLearnings(found, min(edges, default=None), agents)
 
@@ -361,9 +371,9 @@ def _newest(db: apsw.Connection, repo: str, state: str) -> Iterator[tuple[Any, .
 
 
 def _actions(db: apsw.Connection, repo: str) -> list[tuple[Any, ...]]:
-    """Return the pending actions of a repository; the worker keeps them few."""
+    """Return the actions of a repository that are not done, the newest; those that have expired too."""
     return db.execute(
-        f"SELECT {_COLUMNS} FROM learning WHERE kind = 'action' AND repo = ? AND state IN ({_STATES}) "
+        f"SELECT {_COLUMNS} FROM learning WHERE kind = 'action' AND repo = ? AND state IN ({_STATES}, 'expired') "
         "ORDER BY ts DESC, id LIMIT ?",
         (repo, LOOKED_AT),
     ).fetchall()
@@ -400,14 +410,16 @@ def _is_over(end: int | None, now_us: int) -> bool:
     return end is not None and end <= now_us
 
 
-def _learning(row: tuple[Any, ...], told: _LearningDetails, evidence: Sequence[LearningEvidence]) -> RecentLearning:
+def _learning(
+    row: tuple[Any, ...], told: _LearningDetails, evidence: Sequence[LearningEvidence], *, is_old: bool
+) -> RecentLearning:
     id_, kind, scope, repo, path, agent, status, state, confidence, ts, _expires_at, _json = row
     newest = evidence[-1] if evidence else None
     said = [e.ts for e in evidence if e.ts is not None]
     return RecentLearning(
         id_, kind, told.text, scope, repo, path, agent, status, state, confidence, ts or told.recorded_at,
         min(said, default=told.recorded_at), told.priority, frozenset(e.author for e in evidence),
-        f"{newest.session_uid}#{newest.seq}" if newest is not None else "",
+        f"{newest.session_uid}#{newest.seq}" if newest is not None else "", is_old,
     )  # fmt: skip
 
 

@@ -35,6 +35,7 @@ from recollect.store.recent import (
     RecentDiary,
     RecentEvent,
     RecentSession,
+    SessionsOfPlace,
     diary_agents,
     given_learnings,
     held_decisions,
@@ -54,6 +55,7 @@ class RecentReader(DatabaseHolder):
         self._frames: dict[int, list[msgspec.Raw]] = {}
         self._numbers: dict[str, int] = {}
         self._elsewhere: dict[tuple[str, str], bool] = {}
+        self._in_folder: dict[str, SessionsOfPlace] = {}
         self.looked_at: dict[str, bool] = {}
         """The folders of which it counted whether they are there, and whether they were."""
 
@@ -77,7 +79,23 @@ class RecentReader(DatabaseHolder):
                 found.append((*row[:9], facts))
         newest = found[-limit:]
         self._numbers.update({row[1]: row[0] for row in newest})
+        self._in_folder[folder.path] = SessionsOfPlace({row[0]: row[1] for row in found}, sum(row[7] for row in found))
         return [_session(row) for row in newest], len(found)
+
+    def worked_in(self, folder: Folder) -> SessionsOfPlace:
+        """Return all root sessions in a folder, but the present one where `sessions_in` was asked for the others."""
+        if folder.path not in self._in_folder:
+            self.sessions_in(folder, except_uid="", limit=1)
+        return self._in_folder[folder.path]
+
+    def sessions_of(self, repo: str) -> SessionsOfPlace:
+        """Return all root sessions of a repository by its name; "": of all."""
+        rows: Any = self._db.execute(
+            "SELECT number, uid, turn_count FROM session "
+            "WHERE parent_uid = '' AND turn_count > 0 AND (? = '' OR repo = ?)",
+            (repo, repo),
+        ).fetchall()
+        return SessionsOfPlace({row[0]: row[1] for row in rows}, sum(row[2] for row in rows))
 
     def events(
         self, uid: str, kinds: Sequence[str], *, before: int | None = None, limit: int, is_own: bool = False

@@ -51,17 +51,6 @@ def test_what_nothing_takes_back_is_as_it_was(shop: Shop) -> None:
     assert holding(shop) == [SAID]
 
 
-def test_a_forgotten_word_that_was_no_decision_leaves_nothing_to_hold_again(shop: Shop) -> None:
-    rule = "Always run the linter before you commit."
-    shop.session("one").work(rule, "Noted.")
-    shop.session("two").work("You can stop running the linter.", "Noted.")
-    shop.memory.sync()
-    assert [one.text for one in planned(shop, pattern="stop running").taken_back] == [rule]
-    forget(shop.memory, pattern="stop running")
-    shop.memory.sync()
-    assert (rule in holding(shop), rule in decided(shop)) == (False, False)
-
-
 @pytest.mark.parametrize("selection", ["pattern", "session"])
 def test_what_was_done_stays_done_when_the_word_that_said_so_is_forgotten(shop: Shop, selection: str) -> None:
     shop.session("one").work("Remind me to rotate the sentry key.", "Ok.")

@@ -47,6 +47,24 @@ def test_thanks_at_the_end_are_a_success_and_the_first_reason() -> None:
     assert story.digest().outcome_reasons[0] == "the person accepts: “great, thanks!”"
 
 
+def test_a_long_farewell_without_a_request_abandons_nothing() -> None:
+    story = worked()
+    story.says("Fixed.")
+    story.asks(
+        "perfect, that is what I had in mind from the very start, and the customers will be so much happier with it "
+        "than with the old page. Thanks a lot for your patience today, I'm off now. Bye!"
+    )
+    assert outcome(story) == "success"
+
+
+@pytest.mark.parametrize("more", ["Now what about the export?", "Next, let parse_export() read the header."])
+def test_a_request_behind_an_approval_that_nobody_answers_is_abandoned(more: str) -> None:
+    story = worked()
+    story.says("Fixed.")
+    story.asks(f"great, thanks. {more}")
+    assert outcome(story) == "abandoned"
+
+
 def test_the_last_test_run_counts() -> None:
     story = worked()
     story.runs("pytest", "1 failed in 0.1s", exit_code=1)

@@ -28,8 +28,8 @@ def told(shop: Shop) -> Session:
 
 
 def said(block: ContextBlock) -> list[str]:
-    """Return what stands between the quotation marks of each line, in order."""
-    return [line.partition("“")[2].rpartition("”")[0] for line in block.lines]
+    """Return what stands between the quotation marks of each line, in order; nothing of what was said later."""
+    return [line.partition("\n")[0].partition("“")[2].rpartition("”")[0] for line in block.lines]
 
 
 def given_to(shop: Shop, agent: str, *, budget: int = 1200) -> ContextBlock:
@@ -94,7 +94,7 @@ def test_pending_actions_stand_apart_by_priority_as_suggestions(shop: Shop, told
     assert "[action:l" in lines[at + 1]
 
 
-@pytest.mark.parametrize("state", ["retired", "superseded", "done", "expired", "quarantined"])
+@pytest.mark.parametrize("state", ["retired", "superseded", "done", "quarantined"])
 def test_what_does_not_hold_any_more_is_not_told(shop: Shop, told: Session, state: str) -> None:
     for kind in ("fact", "action"):
         change(shop.memory.home, learned(f"an old {kind}", kind=kind), state=state)
@@ -105,13 +105,29 @@ def test_what_does_not_hold_yet_or_no_longer_is_not_told(shop: Shop, told: Sessi
     now = time.time_ns() // 1000
     keep(
         shop.memory.home,
-        learned("expired", kind="action", expires_at=now - 1),
         learned("over", valid_to=now - 1),
         learned("to come", valid_from=now + DAY_US),
         learned("still good", valid_from=now - DAY_US, valid_to=now + DAY_US),
     )
     assert said(shop.context())[0] == "still good"
-    assert not {"expired", "over", "to come"} & set(said(shop.context()))
+    assert not {"over", "to come"} & set(said(shop.context()))
+
+
+def test_an_expired_action_is_told_as_such_below_the_others_and_the_rest_of_them_is_counted(
+    shop: Shop, told: Session
+) -> None:
+    now = time.time_ns() // 1000
+    keep(
+        shop.memory.home,
+        learned("rotate the key", kind="action", day=2),
+        learned("move the bucket after the holidays", kind="action", day=4, expires_at=now - 1),
+    )
+    change(shop.memory.home, learned("rename the queue", kind="action", day=1), state="expired")
+    lines = [line for line in shop.context().lines if "[action:" in line]
+    assert [line.partition("“")[0] for line in lines] == [
+        "- 2026-08-02 suggested: ", "- 2026-08-04 expired, perhaps still to do: ",
+    ]  # fmt: skip
+    assert "“move the bucket after the holidays” (1 more: `recollect actions list --state expired`)" in lines[1]
 
 
 def test_how_sure_it_is_is_said(shop: Shop, told: Session) -> None:

@@ -14,7 +14,7 @@ from recollect.testing.builders import ClaudeTranscript
 from tests.endpoints import model_server as models
 from tests.endpoints.served import serving
 from tests.recall.context.conftest import Session, Shop
-from tests.recall.context.learned import keep, learned
+from tests.recall.context.learned import change, keep, learned
 
 Recollect = Callable[..., Any]
 
@@ -51,6 +51,16 @@ def test_a_list_is_confined_by_what_the_options_say(ids: dict[str, str], recolle
     assert listed("--state", "retired") == set()
     assert listed("--limit", "1") < {"Docker", "uv", "rotate"}
     assert "the first 1; --limit shows more" in recollect("learnings", "--limit", "1").out
+
+
+def test_actions_that_have_expired_are_counted_where_they_are_not_listed(
+    ids: dict[str, str], recollect: Recollect, shop: Shop
+) -> None:
+    hint = "1 expired and not marked as done: `recollect actions list --state expired`"
+    assert hint not in recollect("actions").out
+    change(shop.memory.home, shop.memory.learn.learning(ids["rotate"]), state="expired")
+    assert hint in recollect("actions").out
+    assert hint not in recollect("actions", "list", "--state", "expired").out
 
 
 def test_what_a_person_says_of_one_is_what_agents_are_given(

@@ -23,12 +23,13 @@ from recollect.model.learnings.learnings import (
     Priority,
     Scope,
 )
+from recollect.units import count
 
 if TYPE_CHECKING:
     from recollect.memory import Memory
 
 _LEARNING = "recollect.model.learnings.learnings:Learning"
-LEARNINGS = ResultKind("learnings", _LEARNING, "learnings:print_learnings", listed="learnings")
+LEARNINGS = ResultKind("learnings", "LearningView", "learnings:print_learnings", listed="learnings")
 ACTIONS = ResultKind("actions", _LEARNING, "learnings:print_learnings", listed="actions")
 LEARNING = ResultKind("learning", _LEARNING, "learnings:print_learning")
 WHY = ResultKind("learnings-why", "Why", "learnings:print_why")
@@ -107,8 +108,9 @@ def list_learnings(
     )
     with open_memory() as memory:
         found = memory.learn.learnings(asked)
+        told = memory.recall.told(found[:limit])
         notes = memory.recall.unanalysed(asked.repos)
-    return LEARNINGS(found[:limit], has_more=len(found) > limit, notes=notes)
+    return LEARNINGS(told, has_more=len(found) > limit, notes=notes)
 
 
 @learnings.command("show")
@@ -373,8 +375,14 @@ def list_actions(repo: str, states: tuple[str, ...], limit: int, **said: Unpack[
     """
     with open_memory() as memory:
         repos = (repo,) if repo else ()
-        found = memory.learn.actions(repos=repos, states=states_of(states) or STATES, limit=limit + 1, **said)
+        asked = states_of(states) or STATES
+        found = memory.learn.actions(repos=repos, states=asked, limit=limit + 1, **said)
+        expired = memory.learn.actions(repos=repos, states=("expired",)) if "expired" not in asked else ()
         notes = memory.recall.unanalysed(repos)
+        if expired:
+            notes += (
+                f"{count(len(expired))} expired and not marked as done: `recollect actions list --state expired`",
+            )
     return ACTIONS(found[:limit], has_more=len(found) > limit, notes=notes)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.text import Text
 
-from recollect.cli.render.layout import print_block, print_notes, stamp, when
+from recollect.cli.render.layout import print_block, print_later, print_notes, stamp, when
 from recollect.cli.terminal import safe, safe_line
 from recollect.units import count, duration, plural
 
@@ -76,6 +76,7 @@ def print_decision(out: Console, view: DecisionView) -> None:
     if view.citation:
         line.append("  ").append(safe_line(view.citation), "cyan")
     out.print(line, soft_wrap=True)
+    print_later(out, view.later)
 
 
 _OUTCOME_STYLES = {"success": "green", "fail": "red", "abandoned": "yellow"}

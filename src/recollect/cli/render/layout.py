@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
+    from recollect.memory import RelatedEvent
+
 
 LEAST_TIMED_BYTES = 1_000_000
 """Reading less takes as long as starting and ending do: a rate would say nothing."""
@@ -61,6 +63,16 @@ def print_notes(out: Console | Plain, notes: Sequence[str]) -> None:
 
 
 INDENT = 4
+
+
+def print_later(out: Console, later: Sequence[RelatedEvent]) -> None:
+    """Print what was said later about the same thing, beneath what it is about."""
+    from rich.text import Text
+
+    for event in later:
+        line = Text("    said later about this: ", style="dim").append(f"“{safe_line(event.text)}”", "default")
+        line.append(f"  {stamp(event.ts)}  ").append(safe_line(event.citation), "cyan")
+        out.print(line, soft_wrap=True)
 
 
 def print_block(out: Console, text: Text) -> None:

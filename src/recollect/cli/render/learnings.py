@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.text import Text
 
-from recollect.cli.render.layout import plain_table, print_block, print_notes, stamp
+from recollect.cli.render.layout import plain_table, print_block, print_later, print_notes, stamp
 from recollect.cli.terminal import safe, safe_line
+from recollect.memory import LearningView
 from recollect.model.learnings.notes import Batch, DiaryEntry, Fact
 from recollect.model.undone import UNDONE
 from recollect.units import count, plural
@@ -74,6 +75,8 @@ def print_learning(out: Console, learning: Learning) -> None:
     out.print(line.append(safe_line(uid), "cyan"), soft_wrap=True)
     if learning.superseded_by:
         out.print(Text(f"    superseded by {safe_line(learning.superseded_by)}", style="dim"), soft_wrap=True)
+    if isinstance(learning, LearningView):
+        print_later(out, learning.later)
 
 
 def print_why(out: Console, why: Why) -> None:

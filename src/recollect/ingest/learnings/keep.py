@@ -10,7 +10,6 @@ import msgspec
 
 from recollect.insights.learnings.identity import ids_of_same_words, is_models, joined
 from recollect.insights.learnings.settlement import Rules, next_expiry, related, settled
-from recollect.insights.revisions import revision_in, statement_of
 from recollect.insights.subjects import words_in
 from recollect.model.insights.nodes import Decision
 from recollect.model.learnings.entries import EntryDraft
@@ -93,7 +92,7 @@ class Keeping:
         known = self._store.known(self._store.of_repo(repo, limit=MAX_OF_REPO))
         alone = {k.id: (k, learning) for k in known if (learning := settled(k, rules)) is not None}
         learnings = [learning for _, learning in alone.values()]
-        said = [*self._store.decisions(repo), *self._store.retractions(repo)] if repo else []
+        said = self._store.decisions(repo) if repo else []
         decided = overruled(learnings, said, self._store.outdone(repo)) if said else ()
         others = related(learnings, rules, is_free=lambda one: not alone[one.id][0].verdicts, overruled=decided)
         for learning in others:
@@ -192,26 +191,22 @@ def overruled(
     """Return the ids of requests that the person later decided otherwise, for the same purpose or place.
 
     "Never use threads in the importer" and "let's use threads in the importer after all"; "we use requests for the HTTP
-    client" and "replace requests with httpx for the HTTP client". Or that a later word takes back: "you don't need to
-    run the whole suite before a push". Or whose decision does not hold any more. outdone: (older, newer) of decisions
-    of which the newer one took the place of the older one.
+    client" and "replace requests with httpx for the HTTP client". Or whose decision does not hold any more. outdone:
+    (older, newer) of decisions of which the newer one took the place of the older one.
     """
     from recollect.insights.decisions.relations import places_in, stance_of  # relating is seldom due after a sync
 
     human = [d for d in decisions if d.speaker == "human" and d.ts is not None]
     stances = [stance for d in human if d.status != "ranked" and (stance := stance_of(d)).places]
-    revisions = [(d.ts or 0, revision) for d in human if (revision := revision_in(d.statement))]
     by_person = {d.id for d in human}
     over = {older for older, newer in outdone if newer in by_person}
     ended = [({e.event_id for e in d.evidence}, _plain(d.statement)) for d in human if d.id in over]
     found: set[str] = set()
-    for learning in learnings if stances or revisions or ended else ():
+    for learning in learnings if stances or ended else ():
         said = max((e.ts for e in learning.evidence if e.ts is not None), default=None)
         if said is None or not _may_be_over(learning):
             continue
         words, places = set(words_in(learning.text)), places_in(learning.text)
-        if any(said < at and revision.is_of(statement_of(learning.text)) for at, revision in revisions):
-            found.add(learning.id)
         last, text = max(learning.evidence, key=lambda e: e.ts or 0).event_id, _plain(learning.text)
         if any(last in events and (text in statement or statement in text) for events, statement in ended):
             found.add(learning.id)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from recollect.insights.decisions.evidence import MAX_PATHS, content_features, subject_of, written
-from recollect.insights.revisions import Revision, is_for_once, points_back, revision_in, statement_of
 from recollect.insights.stages import Lineage, Relations
 from recollect.insights.subjects import READ_CHARS, ends_with_path, is_distinctive, phrase, words_in
 from recollect.late import late_pattern
@@ -209,57 +208,9 @@ def outdated(ranked: Iterable[Decision], stances: Iterable[Stance]) -> Iterator[
             )  # fmt: skip
 
 
-def taken_back(decisions: Sequence[Decision], words: Sequence[Decision]) -> Iterator[Link]:
-    """Yield a link from the first later word of a person that takes a decision back, in whatever words."""
-    revisions = [(d, said) for d in words if d.speaker == "human" and (said := revision_in(d.statement))]
-    about: dict[Hashable, list[tuple[Decision, Revision]]] = {}
-    for newer, said in revisions:
-        # What names a thing that is given up may share no other word with what it ends.
-        for key in ((newer.session_uid, newer.turn_index), *([None] if said.turned_down else said.said.words)):
-            about.setdefault(key, []).append((newer, said))
-    for older in decisions if revisions else ():
-        earlier = statement_of(older.statement)
-        keys = ((older.session_uid, older.turn_index + 1), None, *earlier.words)
-        possible = {newer.id: (newer, said) for key in keys for newer, said in about.get(key, ())}
-        later = [
-            newer
-            for newer, said in possible.values()
-            if _may_take_back(newer, older) and (said.is_of(earlier) or _points_at(newer, older))
-        ]
-        if later:
-            newer = min(later, key=lambda one: (one.ts or 0, one.id))
-            yield Link(
-                newer=newer.id, older=older.id, relation="supersedes", since=newer.ts, confidence=CONFIDENCE,
-                features={"taken_back": CONFIDENCE},
-            )  # fmt: skip
-
-
-def retracted(
-    decisions: Sequence[Decision], retractions: Sequence[Decision], known: Iterable[Link]
-) -> tuple[list[Link], list[Decision]]:
-    """Return the links by which words that are no decision themselves end decisions, and those words as decisions.
-
-    decisions: of one repository. retractions: see `Retraction`. known: the links between the decisions.
-    """
-    over = {link.older for link in known if link.relation in ("supersedes", "reverses")}
-    links = list(taken_back([one for one in decisions if one.id not in over and not one.is_undone], retractions))
-    used = {link.newer for link in links}
-    return links, [one for one in retractions if one.id in used]
-
-
-def _points_at(newer: Decision, older: Decision) -> bool:
-    """Return whether words take back, without naming it, what the person said in the message before."""
-    is_next = newer.session_uid == older.session_uid and newer.turn_index == older.turn_index + 1
-    return is_next and older.speaker == "human" and points_back(newer.statement)
-
-
-def _may_take_back(newer: Decision, older: Decision) -> bool:
-    return is_before(older, newer) is True and _events(newer).isdisjoint(_events(older)) and newer.scope != "session"
-
-
 def _speaks_against(stance: Stance, decision: Decision, said: set[str]) -> bool:
     """Return whether a decision is later, and accepts nothing that the words name."""
-    is_later = is_before(decision, stance.decision) is True and not is_for_once(stance.decision.statement)
+    is_later = is_before(decision, stance.decision) is True and stance.decision.scope != "session"
     return is_later and not any(said >= set(name.split()) for name in stance.for_)
 
 
@@ -480,14 +431,6 @@ class SubjectRelator:
         found: dict[tuple[str, str], Link] = {}
         for group in [*groups.values(), []]:
             for link in conflicts([*group, *of_user], roots):
-                found.setdefault((link.newer, link.older), link)
-        all_of_user = [decision for decision in kept if decision.scope == "user"]
-        places: dict[str, list[Decision]] = {"": all_of_user}
-        for decision in kept:
-            if decision.scope != "user":
-                places.setdefault(_group(decision, lineage), list(all_of_user)).append(decision)
-        for place in places.values():
-            for link in taken_back(place, place):
                 found.setdefault((link.newer, link.older), link)
         for name, unsure in ranked.items():
             for link in outdated(unsure, [*groups.get(name, ()), *of_user]):

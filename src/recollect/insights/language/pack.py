@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 import unicodedata
 from collections.abc import Mapping
@@ -12,11 +13,13 @@ import msgspec
 
 from recollect.errors import BrokenInvariant
 from recollect.insights.language.tables import PARSED
-from recollect.late import shipped
+from recollect.late import late_pattern, shipped
 from recollect.model.insights.nodes import MarkerCategory, Polarity, Strength
 
 EXACT: Final = "="
 """Stands before a phrase of a pack that has no other spelling, since without accents it is another word (`=qué`)."""
+
+_STOP_WORDS: Final = late_pattern(r'^stop_words = """([^"]*)"""', re.MULTILINE)
 
 _PLAIN: Final = str.maketrans({"ß": "ss", "œ": "oe", "æ": "ae", "ø": "o", "ё": "е"})
 _UMLAUTS: Final = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss"})
@@ -205,6 +208,14 @@ def phrases(listed: str) -> tuple[str, ...]:
     """Return the phrases of a comma-separated list, each also without its accents."""
     found = (" ".join(part.split()) for part in listed.split(","))
     return tuple(spelling for phrase in found if phrase for spelling in spellings(phrase))
+
+
+@cache
+def stop_words() -> frozenset[str]:
+    """Return the stop words of all languages, without the rest of the packs: a session's start has no time for that."""
+    texts = (shipped("recollect.insights.language", "packs", f"{code}.toml").decode() for code in CODES)
+    listed = (_STOP_WORDS.search(text) for text in texts)
+    return frozenset(word for found in listed if found for word in found[1].replace("\\\n", " ").split())
 
 
 @cache

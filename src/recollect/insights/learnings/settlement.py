@@ -15,7 +15,6 @@ import msgspec
 from recollect.insights.learnings.action_words import action_key
 from recollect.insights.learnings.corroboration import CONFIRMED, EACH_TIME, MOST_SEEN_AGAIN, SEEN_AGAIN, combined
 from recollect.insights.learnings.identity import MOST_CONFIDENCE, confidence_of, normalised
-from recollect.insights.revisions import revision_in, statement_of
 from recollect.late import late_pattern
 from recollect.model.learnings.learnings import Learning, LearningState, Priority
 from recollect.store.learnings import BY_CLOSING, Known, Sighting, Verdict, VerdictName
@@ -211,11 +210,6 @@ def _superseded(learnings: Sequence[Learning]) -> dict[str, str]:
             for one in holding:
                 if _age(one) < _age(correction) and _is_corrected(one, correction, wrong):
                     found.setdefault(one.id, correction.id)
-        revision = revision_in(correction.text) if _is_asked(correction) else None
-        for one in holding if revision is not None else ():
-            is_older = _age(one) < _age(correction) and _is_for_same(one, correction) and _is_asked(one)
-            if revision is not None and is_older and revision.is_of(statement_of(one.text)):
-                found.setdefault(one.id, correction.id)
     return found
 
 
@@ -291,11 +285,6 @@ def _is_corrected(older: Learning, correction: Learning, wrong: str) -> bool:
 def _is_for_same(older: Learning, newer: Learning) -> bool:
     """Return whether two are for one place. What holds in one repository does not unsay what holds everywhere."""
     return older.repo == newer.repo and (not older.path or older.path == newer.path)
-
-
-def _is_asked(learning: Learning) -> bool:
-    """Return whether a person asked for it."""
-    return learning.kind in _ASKING and any(e.author == "user" for e in learning.evidence)
 
 
 def _right_words(text: str) -> set[str]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from recollect.insights.signals.turns import Turn
 from recollect.insights.stream import SessionEvents, evidence_of
+from recollect.insights.subjects import code_in, identifiers_in, paths_in
 from recollect.late import late_pattern
 from recollect.model.events import Event
 from recollect.model.insights.signals import Abandoned, Completion
@@ -29,7 +30,7 @@ _ACCEPTED = late_pattern(
     r"(?:thanks|thank you|thx|ty|cheers|great|perfect|awesome|nice|cool|excellent|good (?:job|work)|well done"
     r"|lgtm|ok(?:ay)?"
     r"|looks (?:good|great)|works(?: (?:now|great|fine|perfectly))?|it works|that works|that's it|done|danke|merci"
-    r"|gracias|obrigad[oa]|спасибо|谢谢|ありがとう)(?:[\s.,!].{0,80})?",
+    r"|gracias|obrigad[oa]|спасибо|谢谢|ありがとう)(?:[\s.,!].*)?",
     re.IGNORECASE | re.DOTALL,
 )
 _UNDOES = late_pattern(r"/(?:undo|rewind|revert|rollback)\b", re.IGNORECASE)
@@ -44,6 +45,7 @@ _LATER = late_pattern(
     r"\b(?:if you|once you|when you|after you|let me know|tell me|want me|would you|you can|please)\b", re.I
 )
 _LAST_CHARS = 1200
+_LONGEST_ACCEPTANCE = 800
 
 
 def completions_of(turns: Sequence[Turn]) -> list[Completion]:
@@ -120,8 +122,11 @@ def _unanswered(turn: Turn, *, works: bool) -> tuple[Event, str] | None:
 
 
 def is_acceptance(turn: Turn) -> bool:
-    """Return whether a person's words accept the work and ask for nothing."""
-    return not turn.is_command and len(turn.text) <= 200 and _ACCEPTED.fullmatch(turn.text) is not None
+    """Return whether a person's words accept the work and ask for nothing: no question, and nothing of the code."""
+    text = turn.text
+    if turn.is_command or len(text) > _LONGEST_ACCEPTANCE or _ACCEPTED.fullmatch(text) is None:
+        return False
+    return "?" not in text and not (code_in(text) or identifiers_in(text) or paths_in(text))
 
 
 def announces(reply: str) -> bool:

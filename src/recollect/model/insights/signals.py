@@ -7,7 +7,7 @@ from typing import Any, Literal, Self
 import msgspec
 
 from recollect.model.events import Event
-from recollect.model.insights.nodes import Decision, Evidence, node_id
+from recollect.model.insights.nodes import Evidence
 
 
 class _Signal(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="signal", kw_only=True):
@@ -102,19 +102,9 @@ class Loop(_Signal, frozen=True, tag="loop"):
 
 
 class Retraction(_Signal, frozen=True, tag="retraction"):
-    """A person says something that may end or change what was said before. statement: the sentence, verbatim."""
+    """Of analyses before scheme 17 only, which are read until they are made anew."""
 
     statement: str = ""
-
-    def as_decision(self) -> Decision:
-        """Return it as the decision that it is where it ends another one."""
-        said = self.evidence[0]
-        return Decision(
-            id=node_id("decision", self.session_uid, said.event_id, said.part, said.start, said.end, "taken back"),
-            session_uid=self.session_uid, location=said.location, ts=self.ts, turn_index=self.turn_index,
-            confidence=0.75, features={"taken_back": 0.75}, evidence=self.evidence, statement=self.statement,
-            polarity="reverse",
-        )  # fmt: skip
 
 
 Signal = (

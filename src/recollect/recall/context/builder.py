@@ -8,10 +8,11 @@ from typing import assert_never
 import msgspec
 
 from recollect.model.text import one_line
+from recollect.model.time import day_of
 from recollect.recall.context.compacted import EditedFiles, LastPlan, Requests, StillFailing
 from recollect.recall.context.failures import FailuresHere, Fixed, Unfixed
 from recollect.recall.context.history import DecidedHere, DiaryHere, WorkedOn
-from recollect.recall.context.learnings import LearnedHere, PendingActions, sections
+from recollect.recall.context.learnings import LearnedHere, PendingActions, quotable, sections
 from recollect.recall.context.lines import (
     LINE_TOKENS,
     MISSED,
@@ -23,8 +24,10 @@ from recollect.recall.context.lines import (
 from recollect.recall.context.person_files import Front, PersonFile, fronts, said_in
 from recollect.recall.context.tokens import tokens_of
 from recollect.recall.quotes import clean, quoted
+from recollect.recall.related_events import RelatedEvent
 from recollect.store.recent import TOLD_NOTE
 
+LATER_CHARS = 160
 LINE_CHARS = 700
 """One line, its citation left out, is cut here."""
 _NOTE = "Each line ends with its source, which Recollect opens in full."
@@ -83,7 +86,8 @@ class _Page:
         """Return a candidate's line with its citation."""
         text = " ".join(clean(candidate.text, limit=LINE_CHARS).split())
         also = f" [{candidate.also}]" if candidate.also and self.has_further_citations else ""
-        return f"- {text} [{candidate.citation}]{also}"
+        later = "".join(f"\n{_later_line(event)}" for event in candidate.later)
+        return f"- {text} [{candidate.citation}]{also}{later}"
 
     def candidates(self) -> list[ContextLine]:
         """Return what it says, in order."""
@@ -201,6 +205,7 @@ def _fitted(page: _Page, budget: int, *, repo: str) -> ContextBlock:
 def _block(page: _Page, text: str, tokens: int, repo: str) -> ContextBlock:
     chosen = page.candidates()
     cited = [c for one in chosen for c in (one.citation, one.also if page.has_further_citations else "") if c]
+    cited += [event.citation for one in chosen for event in one.later]
     return ContextBlock(
         text,
         tuple(page.line(candidate) for candidate in chosen),
@@ -211,6 +216,11 @@ def _block(page: _Page, text: str, tokens: int, repo: str) -> ContextBlock:
         repo,
         files=tuple(front.name for front in page.fronts),
     )
+
+
+def _later_line(event: RelatedEvent) -> str:
+    day = f", {day_of(event.ts)}" if event.ts is not None else ""
+    return f"Said later about this: “{quotable(event.text, LATER_CHARS)}” [{event.citation}{day}]"
 
 
 def room_of(budget: int) -> int:

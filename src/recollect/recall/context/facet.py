@@ -26,6 +26,7 @@ from recollect.wire import firings_folder
 
 if TYPE_CHECKING:
     from recollect.config import ContextConfig
+    from recollect.index.text.shards import TextIndex
     from recollect.recall.answers import SearchAnswer
     from recollect.recall.context.context_use import RecallStats, ShownBlock
     from recollect.recall.context.person_files import Begun
@@ -39,12 +40,15 @@ class ContextFacet:
 
     def __init__(
         self, home: Path, env: Mapping[str, str], *, search: Callable[[str], SearchAnswer] | None = None,
-        settings: ContextConfig | None = None,
+        settings: ContextConfig | None = None, index: Callable[[], TextIndex] | None = None,
     ) -> None:  # fmt: skip
-        """search: answers a per-prompt question; None: prompts are not answered. settings: None: the defaults."""
+        """search: answers a per-prompt question; None: prompts are not answered. settings: None: the defaults. index:
+        in which is found what was said later; None: nothing is, for a process that has no time to open it.
+        """
         self._home = home
         self._env = env
         self._search = search
+        self._index = index
         soul, user = (settings.soul_file, settings.user_file) if settings is not None else ("", "")
         self._files = person_files(home, env, soul=soul, user=user)
 
@@ -66,7 +70,9 @@ class ContextFacet:
             return ContextBlock(notes=(_code(error),))
         try:
             folder = folder_of(cwd, self._env)
-            asked = ContextRequest(reader, folder, session, room=room_of(budget), agent=agent, now_us=now_us())
+            asked = ContextRequest(
+                reader, folder, session, room=room_of(budget), agent=agent, now_us=now_us(), index=self._index
+            )
             if event == "prompt":
                 return self._about_prompt(asked, prompt, budget)
             return block_of(asked, event=event, budget=budget, files=self._files)

@@ -12,6 +12,7 @@ from recollect.model.text import one_line
 from recollect.model.time import day_of
 from recollect.recall.context.learnings import LearnedHere, as_words, quotable, says_again
 from recollect.recall.context.lines import ContextLine, ContextRequest, SourceLines, window
+from recollect.recall.related_events import EarlierStatement
 from recollect.store.recent import RecentDecision, RecentDiary, RecentSession
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ class DecidedHere:
     what is shown above as a learning.
     """
 
-    heading = "Decided here, with no later change found (newest first):"
+    heading = "Decided here (newest first):"
 
     def __init__(self, learned: LearnedHere) -> None:
         self._learned = learned
@@ -54,7 +55,7 @@ class DecidedHere:
             and not _is_told(decision, told)
         ]
         shown = held[: max(1, asked.room * 3 // 10)]
-        lines = [_decision_line(decision, 1 - place / (2 * len(shown))) for place, decision in enumerate(shown)]
+        lines = [_decision_line(asked, decision, 1 - place / (2 * len(shown))) for place, decision in enumerate(shown)]
         return SourceLines(lines)  # older decisions are found by asking
 
 
@@ -73,14 +74,16 @@ def _is_told(decision: RecentDecision, told: set[str]) -> bool:
     return False
 
 
-def _decision_line(decision: RecentDecision, worth: float) -> ContextLine:
+def _decision_line(asked: ContextRequest, decision: RecentDecision, worth: float) -> ContextLine:
     who = "decided" if decision.speaker == "human" else "the agent decided"
     who = f"maybe {who}" if decision.status == "ranked" else who
     text = f"{who}: “{one_line(without_own_blocks(decision.statement), STATEMENT_CHARS)}”"
     if decision.rationale and decision.rationale not in decision.statement:
         text += f" ({one_line(decision.rationale, REASON_CHARS)})"
-    names = (*decision.chosen, *decision.rejected, *decision.paths)[:_NAMES]
-    return ContextLine(text, decision.citation, decision.ts, worth, tuple(name for name in names if len(name) > 2))
+    names = (*decision.chosen, *decision.rejected, *decision.paths)
+    later = asked.said_later(EarlierStatement(decision.statement, names, decision.ts, decision.citation))
+    shown = tuple(name for name in names[:_NAMES] if len(name) > 2)
+    return ContextLine(text, decision.citation, decision.ts, worth, shown, later=later)
 
 
 TEXT_CHARS = 200

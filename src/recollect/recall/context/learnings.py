@@ -6,12 +6,15 @@ import math
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
+import msgspec
+
 from recollect.model.learnings.learnings import LearningKind
 from recollect.model.own import without_own_blocks
 from recollect.model.text import one_line
 from recollect.model.time import day_of
 from recollect.recall.context.lines import MISSED, ContextLine, ContextRequest, SourceLines
 from recollect.recall.context.person_files import said_as
+from recollect.recall.related_events import EarlierStatement
 from recollect.store.recent import RecentLearning
 
 TEXT_CHARS = 300
@@ -55,7 +58,7 @@ class LearnedHere:
         telling = self._looked_for(asked)[0]
         best = self._best(asked)
         chosen = sorted((x for x in best if x.kind == kind), key=lambda x: (x.first_at, x.id))
-        lines = [line_of(x, self._worth(x)) for x in chosen]
+        lines = [_with_later(asked, x, line_of(x, self._worth(x))) for x in chosen]
         is_first = kind == TELLING_KINDS[0]
         missed = sum(self._worth(x) >= MISSED for x in telling) - sum(self._worth(x) >= MISSED for x in best)
         return SourceLines(lines, missed if is_first else 0)
@@ -64,7 +67,9 @@ class LearnedHere:
         """Return what the lines of all kinds say, each `as_words`. A sentence that gave a learning, an action and a
         decision is shown as the first of these.
         """
-        return frozenset(as_words(learning.text) for learning in (*self._best(asked), *self.actions(asked)))
+        return frozenset(
+            as_words(learning.text) for learning in (*self._best(asked), *self.actions(asked)) if not learning.is_old
+        )
 
     def repairs(self, asked: ContextRequest) -> list[tuple[str, int]]:
         """Return what the lines say of commands that failed and then passed, and when that was last seen."""
@@ -129,6 +134,15 @@ def line_of(learning: RecentLearning, worth: float, *, before: str = "") -> Cont
     names = (*((learning.path,) if learning.path else ()), *re.findall(_NAMED, learning.text))[:_NAMES]
     uid = f"{'action' if learning.kind == 'action' else 'learning'}:{learning.id}"
     return ContextLine(text, uid, learning.ts, worth, tuple(names), learning.citation)
+
+
+def _with_later(asked: ContextRequest, learning: RecentLearning, line: ContextLine) -> ContextLine:
+    """Return a learning's line; of what a person said, with what was said later about it."""
+    if "user" not in learning.authors:
+        return line
+    names = (learning.path,) if learning.path else ()
+    earlier = EarlierStatement(learning.text, names, learning.ts, learning.citation)
+    return msgspec.structs.replace(line, later=asked.said_later(earlier))
 
 
 def quotable(text: str, limit: int = TEXT_CHARS) -> str:
@@ -229,11 +243,13 @@ def _words(text: str) -> frozenset[str]:
 MARKS = {"urgent": "[URGENT] ", "high": "[HIGH] ", "": ""}
 """By priority, in order."""
 _WORTH = {"urgent": 1.0, "high": 0.8, "": 0.5}
+_LEAST_WORTH = 0.1
 _ORDER = tuple(MARKS)
+_EXPIRED = "recollect actions list --state expired"
 
 
 class PendingActions:
-    """Actions that are neither done nor expired."""
+    """Actions that are not done; below them those that have expired, since nobody knows whether they still matter."""
 
     heading = "Actions left pending, as suggestions to raise with the person (done: `recollect actions done ID`):"
 
@@ -242,14 +258,21 @@ class PendingActions:
 
     def candidates(self, asked: ContextRequest) -> SourceLines:
         """Return a line for each of the most urgent actions, the oldest of a priority first."""
-        pending = sorted(
-            self._here.actions(asked), key=lambda x: (_ORDER.index(_priority(x.priority)), x.first_at, x.id)
-        )
+        given = self._here.actions(asked)
+        pending = [x for x in given if not x.is_old]
+        pending.sort(key=lambda x: (_ORDER.index(_priority(x.priority)), x.first_at, x.id))
+        expired = sorted((x for x in given if x.is_old), key=lambda x: (-x.ts, x.id))
         shown = pending[: max(2, asked.room * 3 // 10)]
         lines = [
-            line_of(x, _WORTH[_priority(x.priority)], before=f"{MARKS[_priority(x.priority)]}suggested: ")
+            _with_later(
+                asked, x, line_of(x, _WORTH[_priority(x.priority)], before=f"{MARKS[_priority(x.priority)]}suggested: ")
+            )
             for x in shown
         ]
+        if expired:
+            more = f" ({len(expired) - 1} more: `{_EXPIRED}`)" if len(expired) > 1 else ""
+            line = line_of(expired[0], _LEAST_WORTH, before="expired, perhaps still to do: ")
+            lines.append(msgspec.structs.replace(line, text=f"{line.text}{more}"))
         return SourceLines(lines, len(pending) - len(shown))
 
 

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 import msgspec
 
+from recollect.errors import IndexUnavailable
 from recollect.ready_blocks import work_folder
+from recollect.recall.related_events import EarlierStatement, RelatedEvent
 from recollect.store.recent import Folder, RecentSession
 from recollect.store.recent_reader import RecentReader
+
+if TYPE_CHECKING:
+    from recollect.index.text.shards import TextIndex
+    from recollect.recall.said_later import LaterStatements
 
 ContextEvent = Literal["start", "compact", "prompt"]
 SESSIONS = 8
@@ -29,7 +35,8 @@ class ContextLine(msgspec.Struct, frozen=True):
 
     text: without its citation. citation: `session_uid#seq`, or the uid of a learning or note. ts: of its content, UTC
     microseconds, None if unknown. worth: 0 to 1; higher ones come first when space is short. identifiers: names in it
-    that show that it was used. also: a further citation, if the block has room.
+    that show that it was used. also: a further citation, if the block has room. later: what a person said later about
+    the same thing, beneath it.
     """
 
     text: str
@@ -38,6 +45,7 @@ class ContextLine(msgspec.Struct, frozen=True):
     worth: float
     identifiers: tuple[str, ...] = ()
     also: str = ""
+    later: tuple[RelatedEvent, ...] = ()
 
 
 class SourceLines(msgspec.Struct, frozen=True):
@@ -57,8 +65,9 @@ class ContextRequest:
     """
 
     def __init__(
-        self, reader: RecentReader, folder: Folder | None, session: str, *, room: int, agent: str = "", now_us: int = 0
-    ) -> None:
+        self, reader: RecentReader, folder: Folder | None, session: str, *, room: int, agent: str = "", now_us: int = 0,
+        index: Callable[[], TextIndex] | None = None,
+    ) -> None:  # fmt: skip
         self.reader = reader
         self.folder = folder
         self.session = session
@@ -69,6 +78,8 @@ class ContextRequest:
         """The lines of the person's own files, each as one text: what they say is not said twice."""
         self.holds_until: int | None = None
         """When the answers of the sources change by themselves, UTC microseconds; None: never."""
+        self._index = index
+        self._told_later: set[str] = set()
         self.is_whole = False
         """The present session is told to its end, not to its newest compaction."""
 
@@ -83,6 +94,25 @@ class ContextRequest:
         if self.folder is None:
             return [], 0
         return self.reader.sessions_in(self.folder, except_uid=self.session, limit=2 * max(SESSIONS, self.room))
+
+    def said_later(self, earlier: EarlierStatement) -> tuple[RelatedEvent, ...]:
+        """Return at most one later statement of a person about the same thing, each only once in a block; none where
+        there is no index to look in."""
+        try:
+            found = self._later.of(earlier) if self._later is not None else ()
+        except IndexUnavailable:
+            return ()
+        fresh = tuple(event for event in found if event.citation not in self._told_later)[:1]
+        self._told_later.update(event.citation for event in fresh)
+        return fresh
+
+    @cached_property
+    def _later(self) -> LaterStatements | None:
+        if self._index is None or self.folder is None or not self.sessions[1]:
+            return None
+        from recollect.recall.said_later import LaterStatements
+
+        return LaterStatements(self.reader, self.reader.worked_in(self.folder), self._index())
 
 
 class ContextSource(Protocol):

@@ -7,7 +7,7 @@ import json
 import os
 import secrets
 import tomllib
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,6 +23,7 @@ from recollect.store.lock import IngestLock
 
 # Every refresh settles, and finds nothing to do most of the time: what makes blocks is imported when one is made.
 if TYPE_CHECKING:
+    from recollect.index.text.shards import TextIndex
     from recollect.recall.context.builder import ContextBlock
     from recollect.recall.context.person_files import PersonFile
     from recollect.store.recent import Folder
@@ -46,8 +47,11 @@ NO_AGENT = "*"
 class ReadyBlocks:
     """The ready blocks of one home, as the memory keeps them."""
 
-    def __init__(self, home: Path, settings: ContextConfig, env: Mapping[str, str]) -> None:
-        """env: the process's, in which `RECOLLECT_HOME` may name the home."""
+    def __init__(
+        self, home: Path, settings: ContextConfig, env: Mapping[str, str], index: Callable[[], TextIndex]
+    ) -> None:
+        """env: the process's, in which `RECOLLECT_HOME` may name the home. index: has what was said later."""
+        self._index = index
         self._home = home
         self._settings = settings
         self._env = env
@@ -160,7 +164,7 @@ class ReadyBlocks:
         from recollect.recall.context.lines import ContextRequest
 
         budget = self._settings.budget_tokens
-        asked = ContextRequest(reader, folder, "", room=room_of(budget), agent=agent, now_us=now_us)
+        asked = ContextRequest(reader, folder, "", room=room_of(budget), agent=agent, now_us=now_us, index=self._index)
         return block_of(asked, event="start", budget=budget, files=files), asked.holds_until
 
     def _drop_touched(self, numbers: Collection[int]) -> None:

@@ -55,9 +55,11 @@ def decisions_page(memory: Memory, request: Request) -> tuple[str, dict[str, Any
     )
     if not period:
         period = "all" if at else LATELY
-    answer = memory.decisions_facet.find(msgspec.structs.replace(question, after=_since(period)), limit=LIMIT)
+    answer = memory.decisions_facet.find(
+        msgspec.structs.replace(question, after=_since(period)), limit=LIMIT, with_later=False
+    )
     if not answer.decisions and "period" not in asked and period != "all":
-        period, answer = "all", memory.decisions_facet.find(question, limit=LIMIT)
+        period, answer = "all", memory.decisions_facet.find(question, limit=LIMIT, with_later=False)
     given = {"q": words, "repo": repo, "state": state, "at": at, "view": form, "period": period}
     given |= {"sure": "on"} if question.is_sure else {}
     return "decisions.html", {

@@ -18,7 +18,6 @@ from recollect.store.erasure.note_rows import of_repos, saying
 from recollect.store.erasure.taken_back import (
     decisions_leaving,
     done_by,
-    retractions_leaving,
     taken_back_by,
 )
 from recollect.store.events import EventRow
@@ -193,7 +192,6 @@ class SelectionReader(DatabaseHolder):
     written_of = of_db(of_repos)
     resting_on = of_db(resting_on)
     decisions_leaving = of_db(decisions_leaving)
-    retractions_leaving = of_db(retractions_leaving)
     done_by = of_db(done_by)
     taken_back_by = of_db(taken_back_by)
 

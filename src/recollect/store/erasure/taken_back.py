@@ -11,13 +11,13 @@ import msgspec
 from recollect.model.insights.nodes import NODE_KINDS, Decision
 from recollect.model.learnings.learnings import Learning
 from recollect.store.erasure.insight_rows import Leaving, events_leaving, events_of
-from recollect.store.insights import decisions_of, decode_decision, retractions_of, unpack_node
+from recollect.store.insights import decisions_of, decode_decision, outdone_in, unpack_node
 from recollect.store.learnings import BY_CLOSING, decode_learning, evidence_of
 from recollect.store.recent import words_of
 
 _DECISION = NODE_KINDS.index("decision")
-Overruling = Callable[[Iterable[Learning], Iterable[Decision]], set[str]]
-"""Returns the ids of those learnings that some decisions take back."""
+Overruling = Callable[[Iterable[Learning], Iterable[Decision], Collection[tuple[str, str]]], set[str]]
+"""Returns the ids of those learnings that some decisions take back; the pairs are decisions with what outdid them."""
 
 
 class HoldingAgain(NamedTuple):
@@ -44,16 +44,6 @@ def decisions_leaving(db: apsw.Connection, leaving: Leaving) -> list[Decision]:
         ).fetchall()
         found += [decode_decision(text) for (text,) in added]
     return found
-
-
-def retractions_leaving(db: apsw.Connection, leaving: Leaving) -> set[str]:
-    """Return the ids of what people took back in what goes, see `retractions_of`. Raises StoreCorrupt."""
-    return {
-        one.id
-        for uid, events in _leaving(db, leaving)
-        for one in retractions_of(db, session=uid)
-        if _goes(one, uid, events)
-    }
 
 
 def done_by(db: apsw.Connection, leaving: Leaving) -> list[str]:
@@ -92,9 +82,10 @@ def taken_back_by(
     for repo in sorted({one.repo for one in found if not one.superseded_by and one.repo}):
         here = [one for one in found if one.repo == repo and not one.superseded_by]
         said = [decision for decision, _ in decisions_of(db, repo) if not decision.is_undone]
-        said += retractions_of(db, repo=repo)
         left = [decision for decision in said if decision.id not in decisions]
-        again |= overruling(here, said) - overruling(here, left)
+        outdone = outdone_in(db, repo)
+        stays = [(older, newer) for older, newer in outdone if newer not in decisions]
+        again |= overruling(here, said, outdone) - overruling(here, left, stays)
     held = [one for one in found if one.id in again]
     words = [words_of(one.text) for one in held]
     others = (one for one in _outdone(db, decisions) if not any(said in words_of(one.statement) for said in words))

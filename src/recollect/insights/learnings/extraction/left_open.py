@@ -10,7 +10,6 @@ from recollect.insights.language.projection import lower, project
 from recollect.insights.language.sentences import sentences_at
 from recollect.insights.language.substance import makes_sense
 from recollect.insights.learnings.extraction.spoken import is_scripted, is_stated
-from recollect.insights.revisions import is_unsaid
 from recollect.privacy.sentences import tells_credential
 
 _LEAST: Final = 16
@@ -36,7 +35,7 @@ def left_open(text: str, *, of_human: bool = False) -> Iterator[OpenSentence]:
     for start, end in sentences_at(prose, places):
         said = text[start:end]
         is_open = _LEAST <= end - start <= _LONGEST and leaves_open(prose[start:end])
-        if not is_open or said.rstrip().endswith(":") or (of_human and is_unsaid(said)):
+        if not is_open or said.rstrip().endswith(":"):
             continue
         if is_stated(said) and makes_sense(said) and not tells_credential(said):
             yield OpenSentence(start, end)

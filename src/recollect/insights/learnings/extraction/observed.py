@@ -9,7 +9,7 @@ from recollect.model.events import Event
 from recollect.model.learnings.learnings import Learning
 from recollect.model.sessions import Session
 
-EXTRACTOR = "rules@7"
+EXTRACTOR = "rules@8"
 """Name and version of these rules; raised whenever the same events would give other learnings."""
 
 Ending = Literal["passed", "failed", "unknown"]

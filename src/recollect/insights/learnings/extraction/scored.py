@@ -10,7 +10,6 @@ from recollect.insights.language.left_open import is_for_later
 from recollect.insights.language.projection import lower
 from recollect.insights.language.substance import is_for_all_in_any, makes_sense
 from recollect.insights.learnings.extraction.spoken import Said, is_scripted, is_stated
-from recollect.insights.revisions import is_unsaid
 from recollect.insights.scorer import SentenceScorer, Turn
 from recollect.insights.scorer.scorer import ScoredSentence
 from recollect.insights.scorer.weights import KINDS
@@ -73,7 +72,7 @@ class ScoredMessage:
             is_known = any(other.start < end and start < other.end for other in said)
             if is_known or not is_stated(text) or not makes_sense(text) or tells_credential(text):
                 continue
-            if is_changed_next(self._text, start, end - 1) or (kind in ("action", "fact") and is_unsaid(text)):
+            if is_changed_next(self._text, start, end - 1):
                 continue
             if kind == "action" and not is_for_later(lower(text)):
                 continue  # an order, which the session itself carries out

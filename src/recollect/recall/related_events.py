@@ -1,0 +1,59 @@
+"""Events that are shown beside a hit, a decision or a learning."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import msgspec
+
+from recollect.model.learnings.learnings import Learning
+
+RELATED_LABELS = {
+    "asked": "serves the prompt",
+    "call": "the call",
+    "result": "the result",
+    "answer": "the turn ended with",
+    "next": "then",
+    "later": "later in this session",
+    "said": "said later about this",
+}
+"""How the labels of what belongs to something are told."""
+
+
+class RelatedEvent(msgspec.Struct, frozen=True, omit_defaults=True):
+    """An event that belongs to a hit, a decision or a learning; cite it as `session_uid#seq`.
+
+    label: "asked", the prompt that a hit serves; "call", the call of a result; "result", the result of a call;
+    "answer", the reply that closed the turn; "next", an event right after it; "later", the best reply later in its
+    session; "said", what a person said later about the same thing. session_uid: "", the session of what it belongs to.
+    ts: of "said", UTC microseconds.
+    """
+
+    label: str
+    seq: int
+    text: str
+    session_uid: str = ""
+    ts: int | None = None
+
+    @property
+    def citation(self) -> str:
+        """Where it stands, for one that names its session."""
+        return f"{self.session_uid}#{self.seq}"
+
+
+class EarlierStatement(NamedTuple):
+    """What a decision or learning says, to look for what was said later about it.
+
+    names: options and paths in it. ts: UTC microseconds. citation: its event, "" for none.
+    """
+
+    text: str
+    names: tuple[str, ...]
+    ts: int | None
+    citation: str
+
+
+class LearningView(Learning, frozen=True):
+    """A learning as an answer tells it. later: of what a person said, what was said later about the same thing."""
+
+    later: tuple[RelatedEvent, ...] = ()
