@@ -74,6 +74,7 @@ def cold_ingest(corpus: Corpus, home: Path, *, settings: Config | None = None) -
         "peak_anonymous_bytes": run.memory.anonymous_bytes,
         "peak_largest_process_bytes": run.memory.largest_bytes,
         "processes": run.memory.processes,
+        "memory_parts": run.memory.parts,
         "store_share": round(stored / max(1, taken), 4),
         "archive_share": round(storage["archive_bytes"] / max(1, taken), 4),
         "database_share": round(storage["database_bytes"] / max(1, taken), 4),
@@ -236,6 +237,7 @@ def render(figures: dict[str, Any]) -> str:
     busy = cold["cpu_seconds"] / max(1e-9, cold["process_seconds"] * bound["cores"])
     told = f"*{largest}* takes most CPU, {works[largest] / whole:.0%}"
     lines += ["", f"What bounds it: {told}; the run used {busy:.0%} of {bound['cores']} cores."]
+    lines += _memory_parts(cold["memory_parts"])
     large = {name: share for name, share in cold["table_shares"].items() if share >= _LEAST_SHARE}
     tables = ", ".join(f"{name} {share:.3f}" for name, share in large.items())
     lines += [
@@ -249,6 +251,18 @@ def render(figures: dict[str, Any]) -> str:
         lines += ["", f"What bounds {name} without a daemon ({one['cpu_ms']} ms of processor time with the measuring, "
                   f"{one['modules']} modules): {parts}."]  # fmt: skip
     return "\n".join(lines)
+
+
+def _memory_parts(parts: dict[str, list[tuple[str, int, int]]]) -> list[str]:
+    """Return what each process held when the processes of a phase held most, the largest phase first."""
+    phases = sorted((held for held in parts.values() if len(held) > 1), key=lambda held: -sum(one[1] for one in held))
+    told = [
+        f"{sum(size for _, size, _ in held) / 1e6:.0f} MB in "
+        + ", ".join(f"`{name}` {size / 1e6:.0f} (pages of files {(size - own) / 1e6:.0f})" for name, size, own in held)
+        for held in phases
+    ]
+    said = f"What bounds the memory, by the modules that processes run at once: {'; '.join(told)}."
+    return ["", said] if told else []
 
 
 def _rows(figures: dict[str, Any]) -> list[tuple[str, str, str]]:

@@ -25,7 +25,9 @@ class MemoryPeak:
 
     tree_bytes: most that all processes held at once, shared pages counted once. anonymous_bytes: the same without
     pages of files, such as those of the index while its segments are merged, which the system takes back at will.
-    largest_bytes: the high water mark of the largest single process, shared pages included.
+    largest_bytes: the high water mark of the largest single process, shared pages included. parts: for each set of
+    modules that processes ran at the same time, (module, bytes, bytes without pages of files) of each process when they
+    held most.
     """
 
     def __init__(self) -> None:
@@ -33,23 +35,37 @@ class MemoryPeak:
         self.anonymous_bytes: int | None = None
         self.largest_bytes: int | None = None
         self.processes = 0
+        self.parts: dict[str, list[tuple[str, int, int]]] = {}
 
     def sample(self, root: int) -> None:
         """Take one sample of the tree below process `root`."""
-        total, anonymous, seen = 0, 0, 0
+        held: list[tuple[str, int, int]] = []
         for pid in _tree(root):
             proportional = _fields(_PROC / str(pid) / "smaps_rollup")
             high_water = _fields(_PROC / str(pid) / "status").get("VmHWM")
             if "Pss" in proportional:
-                total, seen = total + proportional["Pss"], seen + 1
                 # Kernels before 5.9 do not tell the two apart.
-                anonymous += proportional.get("Pss_Anon", proportional["Pss"]) + proportional.get("Pss_Shmem", 0)
+                anonymous = proportional.get("Pss_Anon", proportional["Pss"]) + proportional.get("Pss_Shmem", 0)
+                held.append((_module(pid), proportional["Pss"], anonymous))
             if high_water is not None:
                 self.largest_bytes = max(self.largest_bytes or 0, high_water)
-        if seen:
+        if held:
+            total = sum(one for _, one, _ in held)
             self.tree_bytes = max(self.tree_bytes or 0, total)
-            self.anonymous_bytes = max(self.anonymous_bytes or 0, anonymous)
-            self.processes = max(self.processes, seen)
+            self.anonymous_bytes = max(self.anonymous_bytes or 0, sum(one for _, _, one in held))
+            self.processes = max(self.processes, len(held))
+            names = ", ".join(sorted({name for name, _, _ in held}))
+            if total > sum(one for _, one, _ in self.parts.get(names, ())):
+                self.parts[names] = held
+
+
+def _module(pid: int) -> str:
+    """Return the last part of the name of the module that a process runs, "" where nothing tells it."""
+    with suppress(OSError):
+        words = (_PROC / str(pid) / "cmdline").read_bytes().decode("utf-8", "replace").split("\0")
+        if "-m" in words[:-1]:
+            return words[words.index("-m") + 1].rpartition(".")[2]
+    return ""
 
 
 def _tree(root: int) -> Iterator[int]:

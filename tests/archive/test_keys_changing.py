@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from recollect.archive.keys import load_keys, load_or_create_keys
-from recollect.archive.rewrap import change_wrapping, copy_keys, finish_change, key_status
+from recollect.archive.rewrap import change_wrapping, finish_change, key_status
 from recollect.errors import DiskFull, KeyUnavailable
 from tests import program
 from tests.archive.keyrings import Keyrings
@@ -151,15 +151,6 @@ def test_the_status_is_of_now(tmp_path: Path, keyrings: Keyrings) -> None:
     status = key_status(tmp_path)
     assert (status.opens, status.keyring) == (False, "")
     assert "missing" in status.problem
-
-
-def test_a_copy_of_the_keys_opens_alone(tmp_path: Path, keyrings: Keyrings) -> None:
-    made = load_or_create_keys(tmp_path / "home")
-    change_wrapping(tmp_path / "home", "keyring")
-    copy_keys(tmp_path / "home", tmp_path / "copy")
-    keyrings.choose("keyring.backends.fail.Keyring")
-    assert load_keys(tmp_path / "copy") == made
-    assert names(tmp_path / "copy") == FILES
 
 
 def test_a_change_without_room_leaves_the_present_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,6 +19,7 @@ from recollect.index.text import writer as writing
 from recollect.ingest import ingester as ingest
 from recollect.ingest.worker import pool
 from recollect.ingest.worker.tasks import SourceTask, TaskAnswer
+from recollect.ingest.worker.worker import Worker
 from recollect.memory import Memory
 from recollect.model.ids import source_id
 from recollect.store.slices import SourceRow
@@ -129,13 +130,13 @@ def test_an_answer_is_gone_before_the_next_one_is_made(world: World, monkeypatch
     held: list[int] = []
     gc.collect()
     others = alive(TaskAnswer)  # that another test in this process still holds
-    run = pool.Worker.run
+    run = Worker.run
 
-    def counted(self: pool.Worker, tasks: list[SourceTask]) -> TaskAnswer:
+    def counted(self: Worker, tasks: list[SourceTask]) -> TaskAnswer:
         held.append(alive(TaskAnswer))
         return run(self, tasks)
 
-    monkeypatch.setattr(pool.Worker, "run", counted)
+    monkeypatch.setattr(Worker, "run", counted)
     with world.again(Config(ingest=IngestConfig(slice_bytes=SLICE_BYTES))) as memory:
         memory.sync()
     assert len(held) > 5

@@ -25,7 +25,7 @@ def store(home: Path) -> Iterator[Store]:
 
 @pytest.fixture
 def writer(store: Store) -> Iterator[Writer]:
-    with store.writer(domains={"alpha": "work"}, synchronous="NORMAL") as writer:
+    with store.writer(domains={"alpha": "work"}) as writer:
         yield writer
 
 

@@ -166,7 +166,7 @@ def test_events_do_not_depend_on_where_the_source_was_cut(
     found = []
     for some in (set[int](), cuts):
         home = tmp_path_factory.mktemp("home")  # type: ignore[attr-defined]
-        with open_writer(home, synchronous="NORMAL") as writer, open_reader(home, None, None) as reader:
+        with open_writer(home) as writer, open_reader(home, None, None) as reader:
             write_all(writer, make_slices(lines, cuts=some))
             found.append((seen(reader), _counts(reader)))
     assert found[0] == found[1]
@@ -178,7 +178,7 @@ def test_writing_twice_changes_nothing(
     tmp_path_factory: object, lines: list[Line], cuts: set[int], again: set[int]
 ) -> None:
     home = tmp_path_factory.mktemp("home")  # type: ignore[attr-defined]
-    with open_writer(home, synchronous="NORMAL") as writer, open_reader(home, None, None) as reader:
+    with open_writer(home) as writer, open_reader(home, None, None) as reader:
         write_all(writer, make_slices(lines, cuts=cuts))
         before = (seen(reader), reader.sessions(EventFilter()), list(reader.ledgers()), reader.last_change())
         outcomes = write_all(writer, make_slices(lines, cuts=again))
@@ -194,7 +194,7 @@ def test_a_rewrite_gives_the_same_events_however_it_was_cut(
     found = []
     for some in (set[int](), cuts):
         home = tmp_path_factory.mktemp("home")  # type: ignore[attr-defined]
-        with open_writer(home, synchronous="NORMAL") as writer, open_reader(home, None, None) as reader:
+        with open_writer(home) as writer, open_reader(home, None, None) as reader:
             write_all(writer, make_slices(first))
             write_all(writer, make_slices(second, Source(revision=2), cuts=some))
             found.append((seen(reader), _counts(reader)))
@@ -205,7 +205,7 @@ def test_a_rewrite_gives_the_same_events_however_it_was_cut(
 @given(lines=LINES, cuts=CUTS)
 def test_a_second_copy_of_a_source_adds_nothing(tmp_path_factory: object, lines: list[Line], cuts: set[int]) -> None:
     home = tmp_path_factory.mktemp("home")  # type: ignore[attr-defined]
-    with open_writer(home, synchronous="NORMAL") as writer, open_reader(home, None, None) as reader:
+    with open_writer(home) as writer, open_reader(home, None, None) as reader:
         write_all(writer, make_slices(lines))
         before = seen(reader)
         write_all(writer, make_slices(lines, Source("copy"), cuts=cuts))

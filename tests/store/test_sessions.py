@@ -92,7 +92,7 @@ def test_a_session_that_begins_with_a_greeting_is_called_after_the_next_prompt(p
 @pytest.mark.parametrize("order", list(permutations(["root", "child", "grandchild"])))
 def test_every_order_of_arrival_gives_the_same_root(tmp_path: Path, order: tuple[str, ...]) -> None:
     parents = {"root": "", "child": "root", "grandchild": "child"}
-    with open_writer(tmp_path, synchronous="NORMAL") as writer, open_reader(tmp_path, None, None) as reader:
+    with open_writer(tmp_path) as writer, open_reader(tmp_path, None, None) as reader:
         for native in order:
             write_session(writer, native, parent_session=parents[native])
         assert set(roots(reader).values()) == {"claude:root"}
@@ -107,7 +107,7 @@ def test_children_group_before_their_parent_arrives(writer: Writer, reader: Read
 @pytest.mark.parametrize("order", list(permutations(["a", "b", "c"])))
 def test_parents_in_a_circle_have_one_root(tmp_path: Path, order: tuple[str, ...]) -> None:
     parents = {"a": "b", "b": "c", "c": "a"}
-    with open_writer(tmp_path, synchronous="NORMAL") as writer, open_reader(tmp_path, None, None) as reader:
+    with open_writer(tmp_path) as writer, open_reader(tmp_path, None, None) as reader:
         for native in order:
             write_session(writer, native, parent_session=parents[native])
         assert set(roots(reader).values()) == {"claude:a"}

@@ -37,7 +37,7 @@ def test_repeated_streaming_lines_count_once_with_the_most_output(writer: Writer
 @pytest.mark.parametrize("order", list(permutations(["early", "late", "later"])))
 def test_a_fork_counts_in_the_session_that_began_first(tmp_path: Path, order: tuple[str, ...]) -> None:
     minutes = {"early": 0, "late": 5, "later": 9}
-    with open_writer(tmp_path, synchronous="NORMAL") as writer, open_reader(tmp_path, None, None) as reader:
+    with open_writer(tmp_path) as writer, open_reader(tmp_path, None, None) as reader:
         for name in order:
             own = Line("own", f"{name}-own", session=name, usage=sighting(f"only {name}", 1), minute=minutes[name])
             shared = Line("shared", "shared", session=name, usage=sighting("msg-1", 100), minute=20)

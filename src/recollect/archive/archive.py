@@ -24,7 +24,7 @@ from recollect.archive.packs import PackReader, PackWriter, pack_numbers, pack_p
 from recollect.archive.revisions import ArchivedRevision, fold, fold_sizes
 from recollect.errors import ArchiveCorrupt, ArchiveError, RawGone
 
-CACHE_BYTES = 16 << 20
+CACHE_BYTES = 4 << 20
 
 
 class Archive:

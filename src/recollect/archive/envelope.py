@@ -6,7 +6,7 @@ place there are two of them, and the new one lies in a file of its own; readers 
 
 from __future__ import annotations
 
-import secrets
+import os
 from pathlib import Path
 from typing import Literal, TypeVar
 
@@ -60,12 +60,12 @@ _Kind = TypeVar("_Kind", WrappingKey, Envelope)
 
 def new_wrapping_key() -> WrappingKey:
     """Return a random wrapping key."""
-    return WrappingKey(version=_VERSION, key_id=secrets.token_hex(8), key=secrets.token_bytes(KEY_BYTES))
+    return WrappingKey(version=_VERSION, key_id=os.urandom(8).hex(), key=os.urandom(KEY_BYTES))
 
 
 def seal(data_key: bytes, wrapping: WrappingKey, kept: KeyPlace) -> Envelope:
     """Return the data key sealed by a wrapping key. Raises KeyUnavailable for a wrapping key of a wrong length."""
-    nonce = secrets.token_bytes(_NONCE_BYTES)
+    nonce = os.urandom(_NONCE_BYTES)
     try:
         sealed = AESGCM(wrapping.key).encrypt(nonce, data_key, _associated(wrapping.key_id))
     except ValueError as error:

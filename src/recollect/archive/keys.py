@@ -12,7 +12,6 @@ that exists.
 from __future__ import annotations
 
 import os
-import secrets
 import threading
 from collections.abc import Callable
 from hashlib import blake2b
@@ -93,7 +92,7 @@ def load_or_create_keys(keys_dir: Path, *, data_key: bytes = b"") -> HomeKeys:
         make_private_folder(keys_dir)
         publish_once(keys_dir / WRAPPING_FILE, new_wrapping_key())
         wrapping = read_key_file(keys_dir / WRAPPING_FILE, WrappingKey)
-        publish_once(keys_dir / DATA_FILE, seal(data_key or secrets.token_bytes(KEY_BYTES), wrapping, "file"))
+        publish_once(keys_dir / DATA_FILE, seal(data_key or os.urandom(KEY_BYTES), wrapping, "file"))
     return load_keys(keys_dir)
 
 

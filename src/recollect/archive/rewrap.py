@@ -30,7 +30,7 @@ from recollect.archive.envelope import (
     replace,
     seal,
 )
-from recollect.archive.files import make_private_folder, write_errors
+from recollect.archive.files import write_errors
 from recollect.errors import KeyUnavailable, RecollectError
 from recollect.files import move, sync_folder
 
@@ -165,20 +165,6 @@ def finish_change(keys_dir: Path) -> tuple[str, ...]:
             pending.unlink()
         sync_folder(keys_dir)
     return tuple(notes)
-
-
-def copy_keys(keys_dir: Path, target: Path) -> None:
-    """Write the keys of a home into another folder, as files, sealed by a wrapping key of their own (for a backup).
-
-    Raises:
-        KeyUnavailable: the keys cannot be read.
-        DiskFull, ArchiveError: they cannot be written.
-    """
-    data_key = open_data_key(keys_dir)
-    make_private_folder(target)
-    wrapping = new_wrapping_key()
-    replace(target / WRAPPING_FILE, wrapping)
-    replace(target / DATA_FILE, seal(data_key, wrapping, "file"))
 
 
 def _keep(keys_dir: Path, wrapping: WrappingKey, kept: KeyPlace) -> None:

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from google.protobuf.message import Message
 
 Signal = Literal["traces", "logs", "metrics"]
-SIGNALS: tuple[Signal, ...] = ("traces", "logs", "metrics")
 ROOTS: dict[Signal, tuple[str, str, str]] = {
     "traces": ("resourceSpans", "scopeSpans", "spans"),
     "logs": ("resourceLogs", "scopeLogs", "logRecords"),

@@ -78,6 +78,7 @@ class OpenHome:
         self._embedding: EmbeddingFacet | None = None
         self._left: QuickLook | None = None
         self._looked_places: dict[tuple[str, ...], LookedPlaces] = {}
+        self._looks: dict[str, QuickLook] = {}
         self._redactor = LazyRedactor(self.folders.keys, config.privacy)
 
     def close(self) -> None:
@@ -94,7 +95,7 @@ class OpenHome:
 
     def look_context(self) -> LookContext:
         """Return what determines the places that are examined."""
-        return LookContext(self.folders, self.config, self.env, self._looked_places)
+        return LookContext(self.folders, self.config, self.env, self._looked_places, self._looks)
 
     def leave(self, look: QuickLook, quiet: Quiet | None = None) -> None:
         """Leave a look at everything for the next process, with the ingest lock held; see `QuickLook.keep`."""

@@ -70,7 +70,7 @@ class Quiet(msgspec.Struct, frozen=True):
 
 class _Kept(msgspec.Struct, frozen=True):
     """A look as another process finds it. own: "" until the process that looked closed the memory. last_change: of the
-    database then, which an older copy does not have. beside: what a quiet sync goes by besides.
+    database then, which an older copy does not have. beside: what a quiet sync goes by besides. repositories: a hash.
 
     Of paths of transcripts only a hash is kept. token: tells looks apart. variables: of the environment, on which
     it depends where agents' folders are.
@@ -82,6 +82,7 @@ class _Kept(msgspec.Struct, frozen=True):
     variables: tuple[str, ...]
     environment: str
     folders: tuple[tuple[str, bool], ...]
+    repositories: str
     sources: str
     looked_at: int
     last_change: int
@@ -95,12 +96,17 @@ LookedPlaces = tuple[list[tuple[str, bool]], list[str]]
 
 
 class LookContext(NamedTuple):
-    """What determines the places that are examined. known: those of the latest repositories, made once a process."""
+    """What determines the places that are examined. known: those of the latest repositories, made once a process.
+
+    looks: what a comparison with the look of another process found, by the repositories: whoever looks at everything
+    because of it need not look again.
+    """
 
     home: Home
     config: Config
     env: Mapping[str, str]
     known: dict[tuple[str, ...], LookedPlaces]
+    looks: dict[str, QuickLook]
 
 
 class QuickLook:
@@ -143,8 +149,9 @@ class QuickLook:
             return
         self._kept = _Kept(
             token=os.urandom(8).hex(), program=PROGRAM, config=_config_of(self._context), variables=self._variables,
-            environment=_environment_of(self._context.env, self._variables), folders=self._folders, sources=self.hash,
-            looked_at=now_us(), last_change=last_change, quiet=quiet,
+            environment=_environment_of(self._context.env, self._variables), folders=self._folders,
+            repositories=_hash(self.repositories), sources=self.hash, looked_at=now_us(), last_change=last_change,
+            quiet=quiet,
         )  # fmt: skip
         _write(self._home, self._kept)
 
@@ -174,7 +181,7 @@ def quick_look(context: LookContext, reader: Reader) -> QuickLook | None:
     if has_folders(context.home.folder):
         return None
     repositories = repositories_of(reader)
-    look = QuickLook(context, *_places_of(context, tuple(repositories)))
+    look = context.looks.pop(_hash(repositories), None) or QuickLook(context, *_places_of(context, tuple(repositories)))
     look.repositories = repositories
     return look
 
@@ -183,7 +190,7 @@ def _places_of(context: LookContext, repositories: tuple[str, ...]) -> LookedPla
     from recollect.agents.registry import adapters_with
     from recollect.capture.watch import WatchPlan
 
-    home, config, env, known = context
+    home, config, env, known, _looks = context
     places = known.get(repositories)
     if places is None:
         adapters = [a for slug, a in adapters_with(config.formats()).items() if config.agent(slug).enabled]
@@ -202,6 +209,7 @@ def last_look(context: LookContext, last_change: Callable[[], int]) -> LastLook 
     """
     kept = _read(context.home)
     now = now_us()
+    context.looks.clear()
     if kept is None or not kept.own or not 0 <= now - kept.looked_at < KEPT_FOR_US or _has_spooled(context.home):
         return None
     is_ours = (kept.program, kept.config) == (PROGRAM, _config_of(context))
@@ -209,6 +217,7 @@ def last_look(context: LookContext, last_change: Callable[[], int]) -> LastLook 
         return None
     look = QuickLook(context, kept.folders, kept.variables)
     if look.hash != kept.sources or _own_of(context.home) != kept.own or last_change() != kept.last_change:
+        context.looks[kept.repositories] = look
         return None
     look.done()
     quiet = kept.quiet

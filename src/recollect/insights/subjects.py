@@ -13,7 +13,7 @@ from functools import cached_property, lru_cache
 from recollect.late import late_pattern
 
 READ_CHARS = 64 * 1024
-_KEPT = 16_384
+_KEPT = 8_192
 """Tokens whose words are remembered: the same few thousand come again and again."""
 
 _TOKEN = late_pattern(r"[A-Za-z0-9_]++|[^\W\x00-\x7f]++")
@@ -63,7 +63,6 @@ def _words_of(token: str) -> tuple[str, ...]:
     return tuple(word for word in words if word not in _EMPTY)
 
 
-@lru_cache(maxsize=_KEPT)
 def _name_of(token: str) -> str:
     """Return a token as one name, "" for a word without content."""
     name = token.replace("_", "")

@@ -21,7 +21,6 @@ from recollect.ingest.operations import Refresher, is_behind, remake_shards
 from recollect.memory.facets import facet
 from recollect.paths import DATABASE_NAME, HOME_VARIABLE, STORE_VARIABLE, config_file, home_dir, home_of_store
 from recollect.recall.answers import SearchAnswer, SessionPage, Stats, StorageStats, Timeline
-from recollect.recall.coverage import partly, unsearched
 from recollect.store.home import Home, make_home
 from recollect.store.rows import EventFilter
 
@@ -158,6 +157,8 @@ class Memory(OpenHome):
         be new. zone: the time zone for days in the query, by default the memory's. Without a readable index the answer
         has no hits and a note; a query that names an unknown agent or repository also gives a note.
         """
+        from recollect.recall.coverage import partly
+
         notes = self.refresh() if sync else ()
         wanted = limit if limit is not None else self.config.search.limit
         answer = self._ask(query, wanted, folders, zone or self.zone)
@@ -409,6 +410,7 @@ class Memory(OpenHome):
             return SearchAnswer(query, (), 0, "none", 0, (note,), False, 0.0)
 
     def _searcher(self) -> Searcher:
+        from recollect.recall.coverage import unsearched
         from recollect.recall.meaning import VectorSearch
         from recollect.recall.search import Searcher
 

@@ -26,7 +26,6 @@ from recollect.model.payloads import (
 )
 
 TextClass = Literal["talk", "thinking", "tool_input", "tool_output", "instructions", "other"]
-TEXT_CLASSES: tuple[TextClass, ...] = ("talk", "thinking", "tool_input", "tool_output", "instructions", "other")
 SUMMARY_CHARS = 120
 _PATH_KEYS = frozenset(
     (

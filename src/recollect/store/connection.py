@@ -28,13 +28,12 @@ SCHEMA_VERSION = 9
 """How many migrations there are. They themselves are loaded where one is to be run: a hook never does."""
 PAGE_BYTES = 4096
 BUSY_TIMEOUT_MS = 5_000
-CACHE_KIB = 16 * 1024
-"""Page cache of the writer, whose rows lie together session by session; readers have half of it."""
+CACHE_KIB = 8 * 1024
+"""Page cache of a connection. Rows lie together session by session: twice as much saves the writer nothing."""
 READABLE_FROM = "readable_from"
 """The key in `meta` of the oldest schema whose programs can read this database; without it, the tables tell."""
 Mode = Literal["write", "read"]
 Bindings = Sequence[Any] | Mapping[str, Any]
-Synchronous = Literal["FULL", "NORMAL"]
 REBUILD_HINT = "run `recollect repair`: everything derived comes from the archive"
 LOST_HINT = "`recollect sync` rebuilds the sessions from the archive; notes, facts, diaries and pins were only "
 "in the database; `recollect repair --from BACKUP` restores them"
@@ -136,7 +135,7 @@ def _ours(error: apsw.Error) -> StoreError:
     return StoreError(f"the memory's database cannot be used ({error})")
 
 
-def open_database(home: Path, mode: Mode, *, synchronous: Synchronous = "FULL") -> apsw.Connection:
+def open_database(home: Path, mode: Mode) -> apsw.Connection:
     """Return a connection to a home's database, made and migrated where needed.
 
     A connection belongs to the thread that uses it; close it yourself. What a newer version wrote is read, never
@@ -153,7 +152,7 @@ def open_database(home: Path, mode: Mode, *, synchronous: Synchronous = "FULL") 
     with store_errors():
         if mode == "write" or not path.exists():
             home.mkdir(mode=0o700, parents=True, exist_ok=True)
-            connection = _connect(path, apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE, synchronous=synchronous)
+            connection = _connect(path, apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
             try:
                 _prepare(connection, path)
             except BaseException:
@@ -162,7 +161,7 @@ def open_database(home: Path, mode: Mode, *, synchronous: Synchronous = "FULL") 
             if mode == "write":
                 return connection
             connection.close()
-        connection = _connect_to_read(path, synchronous=synchronous)
+        connection = _connect_to_read(path)
         try:
             version = _version(connection)
         except BaseException:
@@ -223,7 +222,7 @@ def open_to_read(home: Path) -> Iterator[apsw.Connection]:
 
 
 def connect_for_small(
-    home: Path, *, busy_ms: int = BUSY_TIMEOUT_MS, synchronous: Synchronous = "FULL"
+    home: Path, *, busy_ms: int = BUSY_TIMEOUT_MS, synchronous: Literal["FULL", "NORMAL"] = "FULL"
 ) -> apsw.Connection:
     """Return a connection to a home's database for a small write. It must be there; nothing is checked."""
     db = apsw.Connection(os.fspath(home / DATABASE_NAME), flags=apsw.SQLITE_OPEN_READWRITE)
@@ -315,15 +314,15 @@ def quick_check(home: Path, *, limit: int = 20) -> list[str]:
     return [] if found == ["ok"] else found
 
 
-def _connect_to_read(path: Path, *, synchronous: Synchronous) -> apsw.Connection:
+def _connect_to_read(path: Path) -> apsw.Connection:
     try:
-        connection = _connect(path, apsw.SQLITE_OPEN_READONLY, synchronous=synchronous)
+        connection = _connect(path, apsw.SQLITE_OPEN_READONLY)
         _version(connection)
         return connection
     except (apsw.CantOpenError, apsw.ReadOnlyError):
         if not is_settled(path):
             raise
-    return _connect(path, apsw.SQLITE_OPEN_READONLY, synchronous=synchronous, immutable=True)
+    return _connect(path, apsw.SQLITE_OPEN_READONLY, immutable=True)
 
 
 def is_settled(path: Path) -> bool:
@@ -342,19 +341,16 @@ def unchanging(path: Path) -> str:
     return f"{path.absolute().as_uri()}?immutable=1"
 
 
-def _connect(path: Path, flags: int, *, synchronous: Synchronous, immutable: bool = False) -> apsw.Connection:
+def _connect(path: Path, flags: int, *, immutable: bool = False) -> apsw.Connection:
     address = unchanging(path) if immutable else str(path)
     uri = apsw.SQLITE_OPEN_URI if immutable else 0
     connection = apsw.Connection(address, flags=flags | uri, statementcachesize=200)
     connection.set_busy_timeout(BUSY_TIMEOUT_MS)
-    is_writer = bool(flags & apsw.SQLITE_OPEN_READWRITE)
-    cache = CACHE_KIB if is_writer else CACHE_KIB // 2
-    connection.execute(f"PRAGMA cache_size = -{cache}")
+    connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
     connection.execute("PRAGMA temp_store = MEMORY")
-    if is_writer:
-        # FULL costs one fsync per transaction; see benchmarks before choosing NORMAL, which may lose the last
-        # transactions (never consistency) when the power fails.
-        connection.execute(f"PRAGMA synchronous = {synchronous}")
+    if flags & apsw.SQLITE_OPEN_READWRITE:
+        # One fsync per transaction. NORMAL may lose the last transactions (never consistency) when the power fails.
+        connection.execute("PRAGMA synchronous = FULL")
     return connection
 
 

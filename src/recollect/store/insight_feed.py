@@ -155,7 +155,7 @@ MAX_EVENTS = 60_000
 """Of a longer session its first and its last half of so many are read: about 1.2 kB each (design, section 10)."""
 MAX_BODY_BYTES = 64 << 20
 """Of what was said in a session, likewise: long texts of tools are not among it, only floods of prose are so long."""
-MAX_HASHES = 20_000
+MAX_HASHES = 2_000
 """Hashes of records that are kept while sessions are read; more are forgotten and made again."""
 _KEPT_WHOLE_BYTES = 4 << 20
 """Of the records of whole events that are kept: several stages ask for the same one."""

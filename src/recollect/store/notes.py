@@ -7,7 +7,7 @@ redacted by the caller. Everything is kept at once in a transaction of its own, 
 
 from __future__ import annotations
 
-import secrets
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -176,7 +176,7 @@ _decode_batch = msgspec.json.Decoder(Batch).decode
 
 def new_batch(kind: BatchKind, *, started_at: int, about: str = "") -> Batch:
     """Return a batch that nobody has yet. about: one line for people, redacted. started_at: UTC microseconds."""
-    return Batch(id=f"b{secrets.token_hex(6)}", kind=kind, started_at=started_at, about=about)
+    return Batch(id=f"b{os.urandom(6).hex()}", kind=kind, started_at=started_at, about=about)
 
 
 def add_batch(db: apsw.Connection, batch: Batch) -> None:

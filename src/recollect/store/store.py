@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from recollect.store.connection import ReadPool, Synchronous
+from recollect.store.connection import ReadPool
 from recollect.store.home import Home, LazyArchive, LazyRedactor
 from recollect.store.rows import ChunkReader, TextRedactor
 
@@ -77,12 +77,10 @@ class Store:
         return TextFeed(self._pool, self._archive, self._redactor)
 
     def writer(
-        self, *, domains: Mapping[str, str] | None = None, synchronous: Synchronous = "FULL",
-        own_folder: Path | None = None, numbers_of: Path | None = None,
+        self, *, domains: Mapping[str, str] | None = None, own_folder: Path | None = None,
+        numbers_of: Path | None = None,
     ) -> Writer:  # fmt: skip
         """Return the one writer, with the ingest lock held, see `store.writer.open_writer`; close it."""
         from recollect.store.writer import open_writer
 
-        return open_writer(
-            self.home, domains=domains, synchronous=synchronous, own_folder=own_folder, numbers_of=numbers_of
-        )
+        return open_writer(self.home, domains=domains, own_folder=own_folder, numbers_of=numbers_of)

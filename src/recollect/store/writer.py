@@ -17,7 +17,6 @@ from recollect.model.sessions import SessionPatch
 from recollect.ready_blocks import take_away
 from recollect.store.connection import (
     DatabaseHolder,
-    Synchronous,
     column,
     of_db,
     open_database,
@@ -82,7 +81,6 @@ def open_writer(
     home: Path,
     *,
     domains: Mapping[str, str] | None = None,
-    synchronous: Synchronous = "FULL",
     own_folder: Path | None = None,
     numbers_of: Path | None = None,
 ) -> Writer:
@@ -90,8 +88,6 @@ def open_writer(
 
     Args:
         domains: repository name to domain, from the configuration.
-        synchronous: FULL survives a power cut; NORMAL may lose the last transactions then, which the next sync
-            ingests again from the agents' files or the archive.
         own_folder: sessions that begin in it are our own; by default the home.
         numbers_of: a home of the same memory; an event in its database gets the number that it has there.
     Raises:
@@ -101,7 +97,7 @@ def open_writer(
     try:
         folder = own_folder or home
         own_folders = (str(folder.absolute()), str(folder.resolve()))
-        db = open_database(home, "write", synchronous=synchronous)
+        db = open_database(home, "write")
         given = KnownNumbers(numbers_of) if numbers_of is not None else None
         return Writer(db, lock, domains or {}, own_folders, home, given)
     except BaseException:

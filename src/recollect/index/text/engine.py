@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
-import tantivy
 
 from recollect.errors import BrokenInvariant, IndexUnavailable
 from recollect.files import DRAFT_SUFFIX, move, remove_folder, write_file
@@ -19,6 +18,8 @@ from recollect.paths import make_private
 
 if TYPE_CHECKING:
     from tempfile import TemporaryDirectory
+
+    import tantivy
 
 
 Stamp = tuple[int, int, int]
@@ -139,6 +140,8 @@ def open_shard(path: Path) -> tantivy.Index:
     Raises:
         IndexUnavailable: it is missing or damaged.
     """
+    import tantivy
+
     with engine_errors("opening", path.name):
         index = tantivy.Index.open(str(path))
         register_analyzers(index)
@@ -174,6 +177,8 @@ def make_shard(path: Path) -> tantivy.Index:
     Raises:
         IndexUnavailable: the folder cannot be written.
     """
+    import tantivy
+
     with engine_errors("making", path.name):
         make_private(path)
         index = tantivy.Index(schema(), path=str(path), reuse=False)
@@ -210,27 +215,26 @@ def bound_heaps() -> None:
     Each of the engine's threads would get a heap of its own, and none ever shrinks; answers of workers are made in one
     thread, taken apart in another and freed in the engine's. And glibc takes a large piece that is freed for a sign of
     more to come and has the next ones, up to 32 MB each, in the heap, where what stays behind them keeps their room:
-    after 2 GB 100 MB of 195 were free and still the process's. Saying a threshold ends that (mallopt(3)). Nothing
-    happens where there is no such call (macOS, Windows, musl).
+    after 2 GB 100 MB of 195 were free and still the process's. Saying a threshold ends that (mallopt(3)).
     """
-    if sys.platform == "linux":
-        import ctypes
-
-        with suppress(OSError, AttributeError):
-            library = ctypes.CDLL(None)
-            library.mallopt(_M_ARENA_MAX, HEAPS)
-            library.mallopt(_M_MMAP_THRESHOLD, LARGE_BYTES)
-            library.mallopt(_M_TRIM_THRESHOLD, SPARE_BYTES)
+    _tell_allocator("mallopt", _M_ARENA_MAX, HEAPS)
+    _tell_allocator("mallopt", _M_MMAP_THRESHOLD, LARGE_BYTES)
+    _tell_allocator("mallopt", _M_TRIM_THRESHOLD, SPARE_BYTES)
 
 
 def give_back_memory() -> None:
     """Return the memory that the engine freed to the system.
 
     The C library keeps it: after ingesting 500 MB it kept 64 of 128 MB, and later stages (analysis, learning) would add
-    to that. Does nothing without such a call (macOS, Windows, musl).
+    to that.
     """
+    _tell_allocator("malloc_trim", 0)
+
+
+def _tell_allocator(call: str, *numbers: int) -> None:
+    """Call a function of glibc; nothing happens where there is none (macOS, Windows, musl)."""
     if sys.platform == "linux":
         import ctypes
 
         with suppress(OSError, AttributeError):
-            ctypes.CDLL(None).malloc_trim(0)
+            getattr(ctypes.CDLL(None), call)(*numbers)

@@ -16,13 +16,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from functools import cache
 from itertools import pairwise
 from typing import NamedTuple
 
-import tantivy
-
-from recollect.index.text.schema import MAX_TERM_BYTES
+from recollect.index.text.schema import MAX_TERM_BYTES, plain_analyzer
 
 _BLANK = 0x20
 PLAIN = bytes(b if b >= 0x80 or b == 0x5F or bytes((b,)).isalnum() else _BLANK for b in range(256)).lower()
@@ -127,17 +124,11 @@ def with_small_letters(prepared: Prepared, piece: bytes) -> Prepared:
 
 def blank_long_terms(run: bytes) -> bytes:
     """Return a run without blanks with every run of letters and digits in it blanked that is longer than a term."""
-    terms = {term.encode() for term in _simple().analyze(run.decode("utf-8", "replace"))}
+    terms = {term.encode() for term in plain_analyzer().analyze(run.decode("utf-8", "replace"))}
     for term in sorted(terms, key=len, reverse=True):
         if len(term) > MAX_TERM_BYTES:
             run = run.replace(term, b" " * len(term))
     return run
-
-
-@cache
-def _simple() -> tantivy.TextAnalyzer:
-    """What the engine takes for letters and digits, only it knows."""
-    return tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.simple()).build()
 
 
 def _small(text: str) -> str:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Literal
-
-import tantivy
+from typing import TYPE_CHECKING, Literal
 
 from recollect.model.text import TextClass
 from recollect.model.tools import canonical_tool
+
+if TYPE_CHECKING:  # who only makes documents loads no engine
+    import tantivy
 
 FORMAT_VERSION = "1"
 MAX_TERM_BYTES = 64
@@ -61,6 +62,8 @@ _SPACED = "spaced"
 @cache
 def schema() -> tantivy.Schema:
     """Return the one schema of every shard."""
+    import tantivy
+
     builder = tantivy.SchemaBuilder()
     for name in (KEY, SESSION):
         builder.add_unsigned_field(name, indexed=True, fast=True)
@@ -88,6 +91,8 @@ def voice_of(text_class: TextClass | EntryClass, kind: str, tool: str) -> int:
 @cache
 def plain_analyzer() -> tantivy.TextAnalyzer:
     """Return the analyser of the text fields."""
+    import tantivy
+
     return tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.simple()).build()
 
 
@@ -96,5 +101,7 @@ def register_analyzers(index: tantivy.Index) -> None:
 
     They have no filters: small letters and no terms that are too long are what `preparation` gives them.
     """
+    import tantivy
+
     index.register_tokenizer(_PLAIN, plain_analyzer())
     index.register_tokenizer(_SPACED, tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.whitespace()).build())

@@ -36,8 +36,8 @@ from recollect.index.text.vocabulary import ShardVocabulary
 from recollect.store.slices import IndexDoc
 
 OPEN_WRITERS = 2
-HEAP_BYTES = 30_000_000
-BUFFER_CHARS = 16_000_000
+HEAP_BYTES = 20_000_000
+BUFFER_CHARS = 8_000_000
 """Documents of closed shards wait up to this size, so that sources of mixed months do not open and close shards."""
 SMALL_COMMIT_CHARS = 2_000_000
 """Up to here a commit's words are appended to the shard's vocabulary; above, it is made again when next asked for."""

@@ -5,7 +5,7 @@ Killed anywhere, the next run continues: what a session gives is kept with the e
 
 from __future__ import annotations
 
-import secrets
+import os
 import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -103,7 +103,7 @@ class Extracting:
         self._now_us = now_us
         self._extractions: dict[str, Extraction] = {}
         """What sessions give whose turn has not come yet."""
-        self._holder = secrets.token_hex(8)
+        self._holder = os.urandom(8).hex()
         self.make_model_jobs: Callable[..., ModelJobs] | None = None
         """Set where a model is configured: what it is to be asked about a session that was read."""
         self.report = LearnReport(notes=[])
@@ -273,6 +273,8 @@ class Extracting:
 
     def _failed(self, job: Job, message: str) -> None:
         self.report.notes.append(message)
+        import secrets  # most runs need none
+
         due_at = self._now_us() + wait_us(job.attempts, secrets.SystemRandom().random())
         with self._store.transaction():
             self._queue.retry(job, holder=self._holder, due_at=due_at, reason=message)

@@ -13,7 +13,7 @@ from collections.abc import Generator, Iterable, Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -24,16 +24,17 @@ from recollect.erasure.tombstones import NOTHING as NOTHING_FORGOTTEN
 from recollect.erasure.tombstones import Forgotten
 from recollect.errors import BrokenInvariant, where_raised
 from recollect.index.text.engine import bound_heaps
-from recollect.ingest.worker.tasks import SliceFailed, SourceTask, TaskAnswer
-from recollect.ingest.worker.worker import Worker
+from recollect.ingest.worker.tasks import SliceFailed, SourceTask, TaskAnswer, receive, send
 from recollect.processes import own_command
 
 if TYPE_CHECKING:
     import subprocess
 
+    from recollect.ingest.worker.worker import Worker
+
 SMALL_BYTES = 6_000_000
 """Below this, starting processes (about 0.5 s) costs more than it saves."""
-_GROUP_BYTES = 2 * 1024 * 1024
+_GROUP_BYTES = 1024 * 1024
 _GROUP_SOURCES = 64
 ENDED = "the process that read it ended before it was done; perhaps it takes more memory than there is"
 
@@ -61,7 +62,7 @@ class WorkQueue:
         self._changed = threading.Condition()
 
     def next_group(self, following: Sequence[SourceTask] | None = None) -> list[SourceTask]:
-        """Return tasks worth about 2 MiB: one slice of a large source, or many small sources. Empty: all is done.
+        """Return tasks worth about 1 MiB: one slice of a large source, or many small sources. Empty: all is done.
 
         following: continuations of the caller's last group, now that it is done; None: it had none.
         """
@@ -99,7 +100,7 @@ class WorkQueue:
 
 def run_here(work: WorkQueue, greeting: Greeting) -> Generator[TaskAnswer]:
     """Run every task in this process, one group after the other."""
-    worker = Worker(greeting.keys, Path(greeting.archive_folder), greeting.privacy, greeting.forgotten)
+    worker = _worker(greeting)
     group = work.next_group()
     while group:
         answer = worker.run(group)
@@ -247,11 +248,16 @@ class _WorkerProcess:
         return process
 
 
+def _worker(greeting: Greeting) -> Worker:
+    from recollect.ingest.worker.worker import Worker  # with parsers and detectors: who shares the work needs none
+
+    return Worker(greeting.keys, Path(greeting.archive_folder), greeting.privacy, greeting.forgotten)
+
+
 def _following(answer: TaskAnswer) -> list[SourceTask]:
     return [done.next for done in answer.done if done.next is not None]
 
 
-LENGTH_BYTES = 8
 READY = b"ready"
 """What a worker says when it can take tasks."""
 CANNOT = b""
@@ -273,23 +279,6 @@ class Greeting(msgspec.Struct, frozen=True):
     forgotten: Forgotten = NOTHING_FORGOTTEN
 
 
-def send(stream: IO[bytes], message: bytes) -> None:
-    """Write one message."""
-    stream.write(len(message).to_bytes(LENGTH_BYTES, "big"))
-    stream.write(message)
-    stream.flush()
-
-
-def receive(stream: IO[bytes]) -> bytes | None:
-    """Read one message, None at the end of the stream."""
-    length = stream.read(LENGTH_BYTES)
-    if len(length) < LENGTH_BYTES:
-        return None
-    size = int.from_bytes(length, "big")
-    message = stream.read(size)
-    return message if len(message) == size else None
-
-
 def main() -> None:
     """Serve until the input ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to answer
@@ -302,7 +291,7 @@ def main() -> None:
         return
     greeting = msgspec.msgpack.decode(first, type=Greeting)
     define(greeting.formats)
-    worker = Worker(greeting.keys, Path(greeting.archive_folder), greeting.privacy, greeting.forgotten)
+    worker = _worker(greeting)
     decode = msgspec.msgpack.Decoder(list[SourceTask]).decode
     send(sink, READY)
     served = 0

@@ -6,6 +6,7 @@ import gc
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import IO
 
 import msgspec
 
@@ -73,6 +74,26 @@ class TaskAnswer(msgspec.Struct):
 
     done: list[SliceDone]
     failed: list[SliceFailed]
+
+
+_LENGTH_BYTES = 8
+
+
+def send(stream: IO[bytes], message: bytes) -> None:
+    """Write one message."""
+    stream.write(len(message).to_bytes(_LENGTH_BYTES, "big"))
+    stream.write(message)
+    stream.flush()
+
+
+def receive(stream: IO[bytes]) -> bytes | None:
+    """Read one message, None at the end of the stream."""
+    length = stream.read(_LENGTH_BYTES)
+    if len(length) < _LENGTH_BYTES:
+        return None
+    size = int.from_bytes(length, "big")
+    message = stream.read(size)
+    return message if len(message) == size else None
 
 
 class StageTimer:

@@ -308,7 +308,7 @@ _STOP: Final = [hashed("end", who, "") for who in SPEAKERS]
 _AND_SO_ON: Final = " …".encode()
 TOKEN_HASHES: Final = Struct("=4I")
 EDGE_HASHES: Final = Struct("=6I")
-_KNOWN_TOKENS: Final = 1 << 16
+_KNOWN_TOKENS: Final = 1 << 14
 _KNOWN_EDGES: Final = 1 << 12
 _ENCODED: Final = _EncodedTokens()
 HASHES_OF: Final = _TokenHashes()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import secrets
 import tomllib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -220,7 +219,7 @@ class ReadyBlocks:
         if not (self._home / DATABASE_NAME).exists():
             return
         values = ready.stamp_values(
-            str(self._home), generation=secrets.token_hex(8), settings=self._told(),
+            str(self._home), generation=os.urandom(8).hex(), settings=self._told(),
             configs=configs, trace=trace,
         )  # fmt: skip
         _write(self._folder / ready.STAMP, json.dumps(values).encode())
