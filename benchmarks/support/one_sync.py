@@ -44,7 +44,6 @@ def main() -> None:
                 "storage": stats.storage,
                 "sessions": stats.sessions,
                 "events": stats.events,
-                "megabytes_per_second": report.megabytes_per_second,
             }
         )
     )

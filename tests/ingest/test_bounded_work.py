@@ -169,6 +169,19 @@ def test_small_files_are_written_in_groups_of_bounded_number(world: World, monke
     assert world.memory.search("word49", sync=False).total == 1
 
 
+@pytest.mark.parametrize("is_full", [True, False])
+def test_after_a_full_group_memory_is_given_back(
+    world: World, monkeypatch: pytest.MonkeyPatch, *, is_full: bool
+) -> None:
+    given_back: list[bool] = []
+    monkeypatch.setattr(ingest, "give_back_memory", lambda: given_back.append(True))
+    if is_full:
+        monkeypatch.setattr(ingest, "GROUP_BYTES", 1)
+    world.claude("one").user("word")
+    world.memory.sync()
+    assert bool(given_back) == is_full
+
+
 def test_an_index_made_anew_does_not_open_its_shards_again_and_again(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:

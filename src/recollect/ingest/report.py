@@ -126,11 +126,6 @@ class SyncReport(msgspec.Struct):
         """New events over all agents."""
         return sum(a.events for a in self.agents.values())
 
-    @property
-    def megabytes_per_second(self) -> float:
-        """Source MB (10^6 bytes) per second of wall time."""
-        return self.bytes / 1e6 / self.seconds if self.seconds > 0 else 0.0
-
 
 MOST_TOLD = 200
 """So many files that were not taken are named in a report; `recollect docs show` lists all."""

@@ -9,8 +9,7 @@ import pytest
 from recollect.config import Config, LearningConfig, RetentionConfig
 from recollect.errors import DiskFull, StoreError, UnknownName, UsageError
 from recollect.ingest.learnings.extract import ONE_BY_ONE_US
-from recollect.ingest.learnings.run import LearnFacet
-from recollect.ingest.learnings.status import NewLearning
+from recollect.ingest.learnings.run import LearnFacet, NewLearning
 from recollect.memory import ForgetSelection, Memory
 from recollect.model.learnings.learnings import Learning
 from recollect.store import jobs

@@ -47,7 +47,7 @@ _PRIORITIES = {"": "", "urgent": "[URGENT] ", "high": "[HIGH] "}
 
 
 def print_learnings(
-    out: Console, learnings: Sequence[Learning], *, has_more: bool = False, notes: Sequence[str] = ()
+    out: Console, learnings: Sequence[Learning | LearningView], *, has_more: bool = False, notes: Sequence[str] = ()
 ) -> None:
     """Print learnings in the order given. has_more: the list was cut."""
     for learning in learnings:

@@ -6,7 +6,7 @@ workers may be at it, in any number of processes.
 
 from __future__ import annotations
 
-import secrets
+import os
 import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
@@ -21,7 +21,7 @@ from recollect.errors import (
     EndpointUnavailable,
     EndpointUnusable,
 )
-from recollect.ingest.learnings.extract import ANSWERED_NOTE, LearnReport, ModelJobs
+from recollect.ingest.learnings.extract import ANSWERED_NOTE, LearnReport, ModelJobs, chance
 from recollect.insights.learnings.pause import (
     NOTE,
     Failed,
@@ -120,7 +120,7 @@ class Asking:
         self._now_us = now_us
         self._should_stop = should_stop
         self._lease_us = timeout_s * 1_000_000 + PATIENCE_US
-        self._holder = secrets.token_hex(8)
+        self._holder = os.urandom(8).hex()
         self._read: tuple[str, AnalysisInput | None] = ("", None)
         self.failure: EndpointError | ConfigError | None = None
         """What kept the last question from being answered, None where all were."""
@@ -261,7 +261,7 @@ class Asking:
                 return
             is_own = isinstance(error, EndpointUnusable) or (is_known_good and _may_be_own(error))
             # What is no fault of the job waits with all the others, behind those that wait already.
-            due_at = now + wait_us(job.attempts, secrets.SystemRandom().random()) if is_own else now
+            due_at = now + wait_us(job.attempts, chance()) if is_own else now
             self._queue.retry(job, holder=self._holder, due_at=due_at, reason=message, is_counted=is_own)
             retry_after_s = error.retry_after_s if isinstance(error, EndpointUnavailable) else None
             self._pause(Failed(_reason_of(error), message, now, retry_after_s), is_own=is_own)
@@ -269,8 +269,7 @@ class Asking:
     def _pause(self, failed: Failed, *, is_own: bool = False) -> None:
         """is_own: the job may be at fault: the next one is asked at once, but failures are counted in a row."""
         before = unpack_pause(self._store.note(NOTE))
-        chance = secrets.SystemRandom().random()
-        pause = paused(before, failed, fingerprint=self._fingerprint, chance=chance)
+        pause = paused(before, failed, fingerprint=self._fingerprint, chance=chance())
         if is_own and pause.failures < MOST_UNUSABLE:
             pause = msgspec.structs.replace(pause, until=failed.at_us)
         keep_pause(self._store, pause)

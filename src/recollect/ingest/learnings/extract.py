@@ -273,11 +273,16 @@ class Extracting:
 
     def _failed(self, job: Job, message: str) -> None:
         self.report.notes.append(message)
-        import secrets  # most runs need none
-
-        due_at = self._now_us() + wait_us(job.attempts, secrets.SystemRandom().random())
+        due_at = self._now_us() + wait_us(job.attempts, chance())
         with self._store.transaction():
             self._queue.retry(job, holder=self._holder, due_at=due_at, reason=message)
+
+
+def chance() -> float:
+    """Return a random number in [0, 1), so that processes do not try again all at once."""
+    import secrets  # only failures need it
+
+    return secrets.SystemRandom().random()
 
 
 def has_work(store: LearningStore, *, now_us: int, is_patient: bool) -> bool:

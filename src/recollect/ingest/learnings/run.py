@@ -13,6 +13,7 @@ import msgspec
 from recollect.clock import now_us
 from recollect.errors import ConfigError, EndpointError, StoreError, StoreLocked, UnknownName
 from recollect.ingest.learnings.extract import LearnReport
+from recollect.ingest.learnings.status import HeldBack, LearnStatus, NewLearning, SeenEvidence, Why
 from recollect.ingest.runs import MICROSECONDS, after_sync, deadline
 from recollect.model.learnings.learnings import GIVEN_STATES, Learning, LearningState
 from recollect.recall.context.person_files import USER, person_files
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from recollect.ingest.learnings.extract import Extracting, LearnProgress
     from recollect.ingest.learnings.extraction import Extractor
     from recollect.ingest.learnings.judgements import Judgements, UserFileReport
-    from recollect.ingest.learnings.status import AskPreview, HeldBack, LearnStatus, NewLearning, SeenEvidence, Why
+    from recollect.ingest.learnings.status import AskPreview
     from recollect.ingest.report import SyncReport
     from recollect.ingest.sync import SyncRequest
     from recollect.insights.learnings.pause import Pause
@@ -178,8 +179,6 @@ class LearnFacet:
 
         Raises UnknownName.
         """
-        from recollect.ingest.learnings.status import Why
-
         learning = self.learning(name)
         said: list[Verdict] = []
         gone: list[LearningEvidence] = []
@@ -201,15 +200,13 @@ class LearnFacet:
 
     def status(self) -> LearnStatus:
         """Return the state of learning, from the database alone. Raises StoreError and its subclasses."""
-        from recollect.ingest.learnings.status import LearnStatus, status_of
+        from recollect.ingest.learnings.status import status_of
 
         empty = LearnStatus(enabled=self._home.config.learning.enabled, provider=self._home.config.learning.provider)
         return self._asked(lambda reader: status_of(reader, self._home, self._now_us()), empty)
 
     def held_back(self, *, limit: int = 20) -> tuple[HeldBack, ...]:
         """Return unusable parts of a model's answers, newest first. Raises StoreError and its subclasses."""
-        from recollect.ingest.learnings.status import HeldBack
-
         nothing: list[Quarantined] = []
         found = self._asked(lambda reader: reader.quarantined(limit=limit), nothing)
         return tuple(HeldBack(session_uid=q.session_uid, at=q.at, reason=q.reason, text=q.text) for q in found)
@@ -276,8 +273,6 @@ class LearnFacet:
         return Judgements(self._home, self._now_us)
 
     def _seen(self, evidence: LearningEvidence, *, is_revoked: bool = False) -> SeenEvidence:
-        from recollect.ingest.learnings.status import SeenEvidence
-
         citation = f"{evidence.session_uid}#{evidence.seq}"
         found = None
         if evidence.session_uid and self._home.reader().session(evidence.session_uid) is not None:
