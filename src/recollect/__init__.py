@@ -25,8 +25,8 @@ def __getattr__(name: str) -> object:
 
 _OLD_NAMES = (
     "recollect.agents.kit.access", "recollect.agents.kit.addresses", "recollect.agents.kit.drift",
-    "recollect.agents.kit.edits", "recollect.agents.kit.instants", "recollect.agents.kit.naming",
-    "recollect.agents.kit.reading", "recollect.agents.kit.turns",
+    "recollect.agents.kit.edits", "recollect.agents.kit.google_parts", "recollect.agents.kit.instants",
+    "recollect.agents.kit.naming", "recollect.agents.kit.reading", "recollect.agents.kit.turns",
     "recollect.distill", "recollect.model.distilled", "recollect.model.learned", "recollect.model.timestamps",
     "recollect.testing.runner", "recollect.testing.saves", "recollect.testing.shapes",
 )  # fmt: skip
