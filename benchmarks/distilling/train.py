@@ -35,8 +35,8 @@ PARTS = 5
 PENALTY = 10.0
 """Of the squared weights, against the sum of the losses; 5 to 20 give the same."""
 COUNTS = {
-    "judged.ndjson": 1.5, "judged-2.ndjson": 1.5, "natural.ndjson": 2.0, "natural-2.ndjson": 2.0, "kept.ndjson": 3.0,
-    "learnings.ndjson": 2.0, "learned_turns.ndjson": 2.0,
+    "judged.ndjson": 1.5, "judged-2.ndjson": 1.5, "judged-3.ndjson": 1.5, "natural.ndjson": 2.0,
+    "natural-2.ndjson": 2.0, "kept.ndjson": 3.0, "learnings.ndjson": 2.0, "learned_turns.ndjson": 2.0,
 }  # fmt: skip
 """How much a turn of a file counts: labels of later files say what a decision is as `labels/README.md` now does."""
 LEAST_PRECISION: Mapping[Subject, float] = {"decision": 0.77, "learning": 0.90, "action": 0.90}
@@ -133,7 +133,7 @@ def _of_corpus(at: Places) -> Iterator[LabelledTurn]:
             **label, "in": name, "learnings": label["judges"][0]["learnings"], "actions": label["judges"][0]["actions"],
             "decisions": [one for judge in label["judges"] for one in judge["decisions"]],
         }
-        for name in ("judged.ndjson", "judged-2.ndjson")
+        for name in ("judged.ndjson", "judged-2.ndjson", "judged-3.ndjson")
         for label in quality.read(quality.LABELS / name)
         if len({bool(judge["decisions"]) for judge in label["judges"]}) == 1
     ]  # fmt: skip

@@ -1,6 +1,6 @@
 """Turns of real transcripts that one or two people judged, each alone, and turns written as people talk.
 
-`labels/judged.ndjson`, `labels/natural.ndjson` and their second parts, described in `labels/README.md`.
+`labels/judged.ndjson`, `labels/natural.ndjson` and their later parts, described in `labels/README.md`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from tests.quality.judged import Language
 from tests.quality.labelled import Polarity, Split
 
 LABELS = Path(__file__).with_name("labels")
-JUDGED = (LABELS / "judged.ndjson", LABELS / "judged-2.ndjson")
+JUDGED = (LABELS / "judged.ndjson", LABELS / "judged-2.ndjson", LABELS / "judged-3.ndjson")
 NATURAL = (LABELS / "natural.ndjson", LABELS / "natural-2.ndjson")
 
 
