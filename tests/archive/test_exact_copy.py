@@ -17,7 +17,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.archive import archive as archive_module
 from recollect.archive import files
 from recollect.archive.archive import Archive
 from recollect.archive.chunks import ChunkPlace, SealedChunk
@@ -147,8 +146,7 @@ def test_the_cache_is_bounded_by_bytes(
         return read(reader, place)
 
     monkeypatch.setattr(PackReader, "read", counted)
-    monkeypatch.setattr(archive_module, "CACHE_BYTES", 250)
-    archive = Archive.open(tmp_path / "small", keys)
+    archive = Archive.open(tmp_path / "small", keys, cache_bytes=250)
     one, two, three = stored(archive, sealer, [b"1" * 100, b"2" * 100, b"3" * 100])
     for place in (one, two, one, three, one, two):
         archive.read_chunk(place)

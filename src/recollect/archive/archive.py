@@ -25,12 +25,13 @@ from recollect.archive.revisions import ArchivedRevision, fold, fold_sizes
 from recollect.errors import ArchiveCorrupt, ArchiveError, RawGone
 
 CACHE_BYTES = 4 << 20
+"""Who reads one session after the other needs no more. Questions do, which come back to the same ones."""
 
 
 class Archive:
     """One archive folder. Writing: one process and thread at a time. Reading: from any thread, also beside a writer."""
 
-    def __init__(self, folder: Path, keys: HomeKeys, *, read_only: bool) -> None:
+    def __init__(self, folder: Path, keys: HomeKeys, *, read_only: bool, cache_bytes: int) -> None:
         self.packs_folder = folder / "packs"
         self._read_only = read_only
         self._sealer = Sealer(keys)
@@ -43,10 +44,10 @@ class Archive:
         self._written: set[int] = set()
         self._changed_by_others: frozenset[int] | None = None
         self._pending: list[JournalEntry] = []
-        self._cache = _ChunkCache(CACHE_BYTES)
+        self._cache = _ChunkCache(cache_bytes)
 
     @classmethod
-    def open(cls, folder: Path, keys: HomeKeys, *, read_only: bool = False) -> Archive:
+    def open(cls, folder: Path, keys: HomeKeys, *, read_only: bool = False, cache_bytes: int = CACHE_BYTES) -> Archive:
         """Open the archive in `folder`, made private (0700, files 0600) on first use unless read_only.
 
         Cheap: no file is opened before it is needed.
@@ -57,7 +58,7 @@ class Archive:
         if not read_only:
             make_private_folder(folder)
             make_private_folder(folder / "packs")
-        return cls(folder, keys, read_only=read_only)
+        return cls(folder, keys, read_only=read_only, cache_bytes=cache_bytes)
 
     @property
     def sealer(self) -> Sealer:

@@ -122,7 +122,7 @@ class LazyArchive:
         with self._lock:
             if self._archive is None:
                 keys = load_keys(self._folders.keys)
-                self._archive = Archive.open(self._folders.archive, keys, read_only=True)
+                self._archive = Archive.open(self._folders.archive, keys, read_only=True, cache_bytes=16 << 20)
             return self._archive
 
 

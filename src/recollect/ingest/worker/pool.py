@@ -23,7 +23,7 @@ from recollect.config import PrivacyConfig
 from recollect.erasure.tombstones import NOTHING as NOTHING_FORGOTTEN
 from recollect.erasure.tombstones import Forgotten
 from recollect.errors import BrokenInvariant, where_raised
-from recollect.index.text.engine import bound_heaps
+from recollect.index.text.engine import bound_heaps, give_back_memory
 from recollect.ingest.worker.tasks import SliceFailed, SourceTask, TaskAnswer, receive, send
 from recollect.processes import own_command
 
@@ -301,6 +301,7 @@ def main() -> None:
         if served % _COLLECT_EVERY == 0:
             gc.collect()
             gc.freeze()  # what stays between slices is loaded code and tables: nobody looks through it again
+            give_back_memory()  # that a large slice took
 
 
 def _encoded(answer: TaskAnswer) -> bytes:
