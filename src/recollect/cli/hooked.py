@@ -73,7 +73,7 @@ def answer_hook(options: HookOptions) -> int:
             made = _block(options, payload, event, session)
             if made is not None:
                 facet, block = made
-                shown = _within(block)
+                shown = block.cut_to(shortened(block.text, MAX_CHARS))
                 said = answer_with(options.agent, event, shown.text)
                 _print(said)
                 took_us = (time.perf_counter_ns() - began) // 1000
@@ -133,17 +133,6 @@ def _block(
     budget = options.budget or (config.budget_tokens if config is not None else BUDGET_TOKENS)
     facet = ContextFacet(home_dir().absolute(), os.environ, settings=config)
     return facet, facet.block(cwd=cwd, event=event, session=session, budget=budget, agent=options.agent)
-
-
-def _within(block: ContextBlock) -> ContextBlock:
-    """Return a block as the agent will see it: what its answer's limit of characters cuts off is not logged."""
-    if len(block.text) <= MAX_CHARS:
-        return block
-    import msgspec
-
-    text = shortened(block.text, MAX_CHARS)
-    kept = tuple(citation for citation in block.citations if f"[{citation}]" in text)
-    return msgspec.structs.replace(block, text=text, citations=kept)
 
 
 def _uid(agent: str, native_id: str) -> str:

@@ -22,7 +22,7 @@ import msgspec
 from recollect import __version__, wire
 from recollect.errors import UsageError
 from recollect.hook.forms import MAX_CHARS, shortened, takes_context
-from recollect.memory import ContextBlock, ContextEvent, Memory
+from recollect.memory import ContextEvent, Memory
 from recollect.model.ids import session_uid
 from recollect.paths import SocketPath
 from recollect.serve.answerers import Answerers, look_for_cycles_seldom
@@ -181,7 +181,7 @@ class DaemonAnswers:
                 budget=self._memory.config.context.budget_tokens,
                 agent=agent,
             )
-        shown = _within(block, MAX_CHARS)
+        shown = block.cut_to(shortened(block.text, MAX_CHARS))
         self._keeper.answered_hook()
         took_us = (time.perf_counter_ns() - began) // 1000
         facet.record(shown, agent=agent, event=event, session=session, took_us=took_us)
@@ -202,15 +202,6 @@ class DaemonAnswers:
 
     def _tell_status(self, _question: Mapping[str, str]) -> str:
         return msgspec.json.encode(self._status()).decode()
-
-
-def _within(block: ContextBlock, max_chars: int) -> ContextBlock:
-    """Return a block as the agent will see it: what its answer's limit of characters cuts off is not logged."""
-    if len(block.text) <= max_chars:
-        return block
-    text = shortened(block.text, max_chars)
-    kept = tuple(citation for citation in block.citations if f"[{citation}]" in text)
-    return msgspec.structs.replace(block, text=text, citations=kept)
 
 
 STOP_S = 1.5

@@ -51,6 +51,13 @@ class ContextBlock(msgspec.Struct, frozen=True):
     notes: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
 
+    def cut_to(self, text: str) -> ContextBlock:
+        """Return the block as the agent will see it: what its answer's limit of characters cuts off is not logged."""
+        if text == self.text:
+            return self
+        kept = tuple(citation for citation in self.citations if f"[{citation}]" in text)
+        return msgspec.structs.replace(self, text=text, citations=kept)
+
 
 class _Section(msgspec.Struct):
     heading: str
