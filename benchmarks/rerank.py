@@ -28,7 +28,7 @@ from recollect.recall.rerank import Features, Valued, value
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-FOR_WORK = ("dev", "study", "work", "work-2")
+FOR_WORK = ("dev", "study", "work", "work-2", "held", "held-2")
 PARTS = 5
 PENALTY = 20.0
 """Of the squared weights of standardised features; 5 to 50 give the same."""

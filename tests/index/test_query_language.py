@@ -44,6 +44,24 @@ def test_a_phrase_is_required() -> None:
     assert [[c.text for c in group] for group in question.must] == [["host key"], ["single"]]
 
 
+def test_in_a_question_a_phrase_is_only_preferred() -> None:
+    question = ask('why did it say "host key" again?')
+    assert question.must == ()
+    assert words(question) == ["why", "did", "it", "say", "host key", "host", "key", "again?"]
+
+
+def test_a_sign_before_a_phrase_means_the_same_in_a_question() -> None:
+    question = ask('why did it say +"host key" and not -"dry run"?')
+    assert [[c.text for c in group] for group in question.must] == [["host key"]]
+    assert [c.text for c in question.must_not] == ["dry run"]
+
+
+def test_filters_are_no_part_of_what_a_question_says() -> None:
+    question = ask('repo:"=shop" why did -agent:codex deploy fail kind:reply')
+    assert question.said == "why did  deploy fail"
+    assert ask('repo:"=shop" why did it say "host key"').must == ()
+
+
 def test_or_joins_requirements() -> None:
     assert [[c.text for c in g] for g in ask('"a b" OR "c d" e').must] == [["a b", "c d"]]
 

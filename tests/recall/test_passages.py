@@ -10,6 +10,7 @@ from recollect.index.query.grammar import Clause
 from recollect.index.query.query_units import Unit
 from recollect.index.vectors.texts import Passage
 from recollect.recall.passages import SHOWN_CHARS, WHOLE_CHARS, Passages, finished
+from recollect.recall.sought import sought_in
 
 FAR = " filler" * SHOWN_CHARS
 
@@ -22,6 +23,14 @@ def word(label: str, idf: float, *forms: str, frequency: int = 3) -> Unit:
 ZEBRA = word("zebra", 6.0, "zebras")
 CACHE = word("cache", 2.0, "cached", "caching")
 LOCK = word("lock", 2.0)
+
+
+def test_of_a_long_output_the_lines_are_shown_that_have_what_is_asked_for() -> None:
+    words, number = "the zebra cache", "cache of 19 lines"
+    text = f"{FAR} {words} {FAR} {number} {FAR} {words} {FAR}"
+    plain, asked = Passages([CACHE]), Passages([CACHE], sought_in("how many lines has the cache?"))
+    assert number not in text[slice(*plain.shown(text))]
+    assert number in text[slice(*asked.shown(text))]
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
@@ -17,6 +17,7 @@ from recollect.index.query.ranking import Ranked
 from recollect.index.vectors.texts import Passage
 from recollect.recall.passages import Passages
 from recollect.recall.rerank import (
+    LOOKED_AT,
     MOST_OF_EVENT,
     SEAT,
     SHORT_CHARS,
@@ -32,6 +33,7 @@ from recollect.recall.rerank import (
     seated,
     value,
 )
+from recollect.recall.sought import sought_in
 from recollect.store.keys import ENTRY_BASE
 from recollect.store.rows import HitText, SessionKey
 from tests.recall.memories import MemoryOfTests
@@ -67,10 +69,11 @@ def features(
     near: Mapping[int, PassageMatch] | None = None,
     sessions: Mapping[int, SessionKey] | None = None,
     words: Sequence[Unit] = (),
+    question: str = "",
 ) -> dict[int, list[Features]]:
     known = sessions or {one.candidate.session: key_of(one.candidate.session) for one in ranked}
     found: dict[int, list[Features]] = {}
-    for one in value(ranked, texts, near or {}, known, Passages(words)):
+    for one in value(ranked, texts, near or {}, known, Passages(words), sought_in(question)):
         found.setdefault(one.key, []).append(one.features)
     return found
 
@@ -103,9 +106,36 @@ def test_the_kind_of_an_event_and_its_length_are_told() -> None:
         1 << 24 | 2: text_of(1 << 24 | 2, "", "tool_call")._replace(summary="ls"),
     }
     found = [features([item(key)], texts)[key][0] for key in texts]
-    assert [(one.thinking, one.reply, one.short, one.closing) for one in found] == [
-        (1, 0, 0, 0), (0, 1, 1, 1), (0, 0, 1, 0),
-    ]  # fmt: skip
+    assert [(one.thinking, one.short, one.closing) for one in found] == [(1, 0, 0), (0, 1, 1), (0, 1, 0)]
+
+
+@pytest.mark.parametrize(
+    ("question", "has_one", "has_none"),
+    [
+        ("how many tests were left?", "There were 19 left.", "Some were left."),
+        ("where did the reviewer save its notes?", "They are in docs/review.md.", "They were saved."),
+        ("which command did we use for that?", "We used `make report`.", "We used the report."),
+        ("what did pnpm complain about?", "It failed without a lock file.", "It went through."),
+        ("which commit brought the change?", "That was 87d9a55.", "That was the last one."),
+        ("why is there only one link?", "Because nobody used the others.", "There is one link."),
+    ],
+)
+def test_a_passage_is_told_by_whether_it_has_what_is_asked_for(question: str, has_one: str, has_none: str) -> None:
+    texts = {1 << 24: text_of(1 << 24, has_one), 1 << 24 | 1: text_of(1 << 24 | 1, has_none)}
+    found = features([item(key) for key in texts], texts, question=question)
+    assert [found[key][0].sought for key in texts] == [1.0, 0.0]
+
+
+def test_what_later_replies_of_the_session_take_up_is_settled_by_them() -> None:
+    first, other, reply, elsewhere = 1 << 24, 1 << 24 | 1, 1 << 24 | 2, 2 << 24
+    texts = {
+        first: text_of(first, "The zebra has a lock."),
+        other: text_of(other, "Nothing of it."),
+        reply: text_of(reply, "The zebra has no lock."),
+        elsewhere: text_of(elsewhere, "A zebra with a lock."),
+    }
+    found = features([item(key) for key in texts], texts, words=[word("zebra"), word("lock")])
+    assert [found[key][0].settled > 0 for key in texts] == [True, True, False, False]
 
 
 def test_every_passage_has_the_share_of_words_that_it_holds() -> None:
@@ -184,8 +214,12 @@ def answers(memory: MemoryOfTests, query: str) -> list[int]:
 class Noting(Contextual):
     """Notes in which order it is asked to compare: only the first few of what has no vector yet are read."""
 
-    def __init__(self) -> None:
+    def __init__(self, near: int | None = None) -> None:
         self.asked: list[int] = []
+        self._near = near
+
+    def nearest(self, vector: Vectors, keys: Collection[int]) -> list[int]:
+        return [key for key in keys if key == self._near]
 
     def compare(self, vector: Vectors, texts: Mapping[int, HitText]) -> Comparison:
         self.asked += texts
@@ -198,9 +232,22 @@ def test_the_best_candidates_are_compared_first_not_the_oldest(memory: MemoryOfT
     ranked, noting = [item(key, float(key)) for key in reversed(keys)], Noting()
     meant = QuestionMeaning(np.zeros((1, 4), "<f4")[0])
     sessions = memory.session_keys([1])
-    found = rerank(ranked, (), sessions, meant, store=cast("HitTexts", memory), contextual=noting, is_unsure=False)
+    found = rerank(
+        ranked, (), sessions, meant, store=cast("HitTexts", memory), contextual=noting, sought=(), is_unsure=False
+    )
     assert noting.asked == keys[::-1]
     assert found.notes == ("5 of 5 candidates not compared by meaning yet: `recollect embed` reads the rest",)
+
+
+def test_a_candidate_near_in_meaning_is_looked_at_wherever_its_words_place_it(memory: MemoryOfTests) -> None:
+    memory.session(1)
+    keys = [memory.say(1, f"{FILLER}{number}", kind="assistant_message") for number in range(LOOKED_AT + 9)]
+    ranked, noting = [item(key, -float(key)) for key in keys], Noting(near=keys[-2])
+    rerank(
+        ranked, (), memory.session_keys([1]), QuestionMeaning(np.zeros((1, 4), "<f4")[0]),
+        store=cast("HitTexts", memory), contextual=noting, sought=(), is_unsure=False,
+    )  # fmt: skip
+    assert noting.asked == [*keys[:LOOKED_AT], keys[-2]]
 
 
 def test_asked_a_question_the_conclusion_comes_before_the_plan(memory: MemoryOfTests) -> None:

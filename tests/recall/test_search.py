@@ -95,6 +95,16 @@ def test_a_question_in_the_language_of_the_transcript_finds_its_words(memory: Me
     assert memory.ask("Warum wurde die Datei zurückgewiesen, die niemand gelesen hatte?").hits[0].seq == key & 0xFFFFFF
 
 
+def test_a_phrase_quoted_in_a_question_comes_first_and_excludes_nothing(memory: MemoryOfTests) -> None:
+    fill(memory)
+    memory.session(1)
+    loose = memory.say(1, "the key of that host was unknown to the deploy", kind="assistant_message")
+    exact = memory.say(1, "the deploy stopped: unknown host key", kind="assistant_message")
+    found = [hit.seq for hit in memory.ask('why did the deploy say "unknown host key"?').hits]
+    assert found[:2] == [exact & 0xFFFFFF, loose & 0xFFFFFF]
+    assert [hit.seq for hit in memory.ask('deploy "unknown host key"').hits] == [exact & 0xFFFFFF]
+
+
 def test_a_phrase_is_strict_also_in_tool_output(memory: MemoryOfTests) -> None:
     fill(memory)
     memory.session(1)

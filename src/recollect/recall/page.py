@@ -24,6 +24,7 @@ from recollect.recall.answers import Hit, MatchLevel, SearchAnswer
 from recollect.recall.coverage import NOTHING
 from recollect.recall.passages import Passages, finished, joined, snippet
 from recollect.recall.related_events import RelatedEvent
+from recollect.recall.sought import sought_in
 from recollect.store.keys import SEQ_BITS
 from recollect.store.reader import HitTexts
 from recollect.store.rows import HitText, SessionKey
@@ -101,7 +102,7 @@ class ResultPage:
         self._wanted = wanted
         self._ranked = ranked
         self._found = found
-        self._passages = Passages(wanted.all_units)
+        self._passages = Passages(wanted.all_units, sought_in(question.meant))
         self._masses = Masses(wanted.all_units)
         self._looks_at_all = bool(wanted.strict) and found.unverified <= ALL_VERIFIED
         """Whether every unverified event is compared with its text, for the sake of the total."""

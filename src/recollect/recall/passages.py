@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import NamedTuple
 
 from recollect.index.query.query_units import Unit
 from recollect.index.vectors.texts import Passage, cut
 from recollect.model.text import one_line
+from recollect.recall.sought import Sought
 
 SHOWN_CHARS = 500
 """What an answer shows of a long text; 300 to 650 give the same (docs/development/recall-tuning.md)."""
@@ -36,11 +37,16 @@ class _Densest(NamedTuple):
 
 
 class Passages:
-    """Compares texts with one question. Its words are taken with the forms that the index knows of them."""
+    """Compares texts with one question. Its words are taken with the forms that the index knows of them.
 
-    def __init__(self, units: Sequence[Unit]) -> None:
+    sought: what it asks for. Of what is shown of a text this counts as much as one of the words.
+    """
+
+    def __init__(self, units: Sequence[Unit], sought: Sought = ()) -> None:
         self._words = [(unit.idf, _stems(_forms(unit))) for unit in units if not unit.is_absent]
         self._total = sum(idf for idf, _ in self._words) or 1.0
+        self._sought = dict(enumerate(sought, len(self._words)))
+        self._words += [(self._total / max(len(self._words), 1), ())] * len(sought)
 
     def shares(self, text: str) -> Iterator[tuple[Passage, float]]:
         """Yield the passages of a text, about SHOWN_CHARS each and every one half over the next.
@@ -66,6 +72,10 @@ class Passages:
             return Passage(0, len(text))
         lowered = text.lower()
         places = self._places(lowered if len(lowered) == len(text) else text)
+        found = (
+            (match.start(), n) for n, one in self._sought.items() for match in islice(one.finditer(text), _MAX_PLACES)
+        )
+        places = sorted((*places, *found))
         start = 0
         if places:
             best = self._densest(places, int(size * _SPREAD))

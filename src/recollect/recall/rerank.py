@@ -17,6 +17,7 @@ from recollect.index.query.ranking import Ranked
 from recollect.index.vectors.texts import Passage, passages_of
 from recollect.model.text import TextClass
 from recollect.recall.passages import Passages
+from recollect.recall.sought import Sought, share_in
 from recollect.store.keys import ENTRY_BASE, SEQ_BITS, SEQ_MASK
 from recollect.store.passages import PassageStore, hash_of
 from recollect.store.reader import HitTexts
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
 TALK_NEAREST = 10
 """Events that become candidates because their talk is near to a question, whatever its words. 5 to 10 of talk help on
 every set, of tools too on none (docs/development/recall-tuning.md, fifth round)."""
+NEAREST = 10
+"""Candidates that are looked at because they are near to a question, wherever their words place them: of 454 questions,
+32 were missed whose answer was a candidate and not looked at, and 13 of these answers were among the ten nearest."""
 _CLASSES: dict[str, TextClass] = {
     "user_message": "talk",
     "assistant_message": "talk",
@@ -105,6 +109,15 @@ class Contextual:
         except (IndexUnavailable, StoreError, OSError, ValueError) as error:
             return QuestionMeaning(vector, notes=(f"{error}; `recollect embed` mends it",))
 
+    def nearest(self, vector: Vectors, keys: Collection[int]) -> list[int]:
+        """Return the keys of those of some events that are nearest to a question's vector, nearest first."""
+        from recollect.index.vectors.talk import nearest_among
+
+        try:
+            return nearest_among(self._open_store(), vector, keys)[:NEAREST]
+        except (IndexUnavailable, StoreError):  # the comparison of the texts says so
+            return []
+
     def compare(self, vector: Vectors, texts: Mapping[int, HitText]) -> Comparison:
         """Return how near texts are to a question's vector. texts: by key of the event, best candidate first."""
         try:
@@ -159,6 +172,7 @@ MOST_OF_EVENT = 3
 SEAT = 5
 """The talk nearest in meaning comes after at most so many others: it may share no word with the question."""
 SHORT_CHARS = 80
+_SETTLING = frozenset(("assistant_message", "compaction"))
 
 
 class Features(NamedTuple):
@@ -168,8 +182,9 @@ class Features(NamedTuple):
     passage is. session_nearest, session_near: the best, and the mean of the three best, of its session's cosines.
     words: the share of the question's rareness in the passage. late: an agent's event's position in its session, 0 to
     1. closing: the reply that closes a turn of work. later_session: the log of its session's place. length: the log of
-    the text's length in characters. short: less than SHORT_CHARS. thinking, reply: its kind. in_period: its date is one
-    that the question names.
+    the text's length in characters. short: less than SHORT_CHARS. thinking: its kind. in_period: its date is one
+    that the question names. sought: how much of what is asked for the passage has, a number or a path. settled: the log
+    of how many later replies in its session are about the same.
     """
 
     score: float = 0.0
@@ -184,8 +199,9 @@ class Features(NamedTuple):
     length: float = 0.0
     short: float = 0.0
     thinking: float = 0.0
-    reply: float = 0.0
     in_period: float = 0.0
+    sought: float = 0.0
+    settled: float = 0.0
 
     def times(self, weights: Features) -> float:
         """Return the sum of all, each times its weight."""
@@ -202,25 +218,30 @@ class Features(NamedTuple):
 
 
 ORDER = Features(
-    score=3.2,
-    near=3.8,
-    nearer=6.9,
-    session_nearest=3.8,
-    session_near=3.7,
-    words=5.6,
-    late=1.2,
-    closing=1.0,
-    later_session=-0.28,
-    length=-0.82,
-    short=-2.7,
-    thinking=-1.6,
-    reply=-0.36,
+    score=2.4,
+    near=4.2,
+    nearer=5.6,
+    session_nearest=4.4,
+    session_near=4.2,
+    words=6.0,
+    late=1.0,
+    closing=0.8,
+    later_session=-0.32,
+    length=-0.77,
+    short=-2.8,
+    thinking=-1.5,
     in_period=7.0,
+    sought=1.5,
+    settled=-0.45,
 )
 """Fitted, but for `in_period`: that a date prefers strongly is promised, and few questions name one."""
 UNSURE_MEANING = 2.0
 """What the contextual model says counts so many times where no session has the words of the question: what scores there
 are come of accidents."""
+
+
+SAME_MATTER = 0.8
+"""A later reply is about the same if its best passage has this share of the words of the event's best one."""
 
 
 class Valued(NamedTuple):
@@ -243,10 +264,13 @@ class PassageOrder(NamedTuple):
 
 def rerank(
     ranked: Sequence[Ranked], units: Sequence[Unit], sessions: Mapping[int, SessionKey], meant: QuestionMeaning, *,
-    store: HitTexts, contextual: Contextual | None, is_unsure: bool,
+    store: HitTexts, contextual: Contextual | None, sought: Sought, is_unsure: bool,
 ) -> PassageOrder:  # fmt: skip
     """Put the best of a question in order by their passages, and those near in meaning."""
     near = set(meant.keys)
+    rest = [item.candidate.key for item in ranked[LOOKED_AT:]]
+    if contextual is not None and meant.vector is not None and rest:
+        near.update(contextual.nearest(meant.vector, rest))
     best = [item for at, item in enumerate(ranked) if at < LOOKED_AT or item.candidate.key in near]
     by_key = store.texts([item.candidate.key for item in best], with_closing=True)
     texts = {key: by_key[key] for item in best if (key := item.candidate.key) in by_key}
@@ -257,7 +281,7 @@ def rerank(
     if compared.unread:
         of = plural(compared.unread + len(compared.near), "candidate")
         notes += (f"{compared.unread} of {of} not compared by meaning yet: `recollect embed` reads the rest",)
-    valued = list(value(best, texts, compared.near, sessions, Passages(units)))
+    valued = list(value(best, texts, compared.near, sessions, Passages(units), sought))
     found = reorder(valued, ranked, ORDER.meaning_times(UNSURE_MEANING if is_unsure else 1.0))
     ranked = seated(found.ranked, next(iter(meant.keys), None))
     return found._replace(ranked=ranked, texts=texts, notes=notes)
@@ -297,6 +321,7 @@ def value(
     near: Mapping[int, PassageMatch],
     sessions: Mapping[int, SessionKey],
     passages: Passages,
+    sought: Sought = (),
 ) -> Iterator[Valued]:
     """Yield every passage of the examined events.
 
@@ -309,6 +334,8 @@ def value(
     for key, found in near.items():
         in_session.setdefault(key >> SEQ_BITS, []).append(found.cosine)
     session_near = {number: sorted(cosines, reverse=True) for number, cosines in in_session.items()}
+    shares = {key: list(passages.shares(text.text or text.summary)) for key, text in texts.items()}
+    settled = _settled(texts, {key: max((words for _, words in ones), default=0.0) for key, ones in shares.items()})
     places: dict[str, int] = {}
     for item in ranked:
         candidate = item.candidate
@@ -330,12 +357,27 @@ def value(
             length=math.log(50 + len(text.text)),
             short=float(len(text.text) < SHORT_CHARS),
             thinking=float(text.kind == "thinking"),
-            reply=float(text.kind == "assistant_message"),
             in_period=float(candidate.in_period),
+            settled=settled[candidate.key],
         )
-        for passage, words in passages.shares(text.text or text.summary):
+        whole = text.text or text.summary
+        for passage, words in shares[candidate.key]:
             nearer = 0.0 if match is None else match.within(passage) - match.cosine
-            yield Valued(candidate.key, passage, of_event._replace(words=words, nearer=nearer))
+            has = share_in(whole[passage.start : passage.end], sought)
+            yield Valued(candidate.key, passage, of_event._replace(words=words, nearer=nearer, sought=has))
+
+
+def _settled(texts: Mapping[int, HitText], words: Mapping[int, float]) -> dict[int, float]:
+    """Return, by key, the log of how many later replies in an event's session are about the same matter: what is first
+    said of it is often a proposal."""
+    found: dict[int, float] = {}
+    later: dict[int, list[float]] = {}
+    for key in sorted(texts, reverse=True):
+        replies = later.setdefault(key >> SEQ_BITS, [])
+        found[key] = math.log1p(sum(one >= SAME_MATTER * words[key] for one in replies))
+        if texts[key].kind in _SETTLING:
+            replies.append(words[key])
+    return found
 
 
 def _undated(item: Ranked) -> float:

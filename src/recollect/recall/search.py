@@ -13,10 +13,10 @@ import msgspec
 from recollect.index.query.candidates import POOL, Candidate, CandidateSearch, QueryPlan
 from recollect.index.query.clauses import UnitClauses
 from recollect.index.query.filter_clauses import Confinement
-from recollect.index.query.grammar import Clause, Names, Question, as_written, parse
+from recollect.index.query.grammar import Clause, Names, Question, as_written, is_question, parse
 from recollect.index.query.languages import in_english
 from recollect.index.query.query_units import Unit, UnitReader, alternatives_of
-from recollect.index.query.ranking import WEIGHTS, Ranked, Weights, is_question, rank
+from recollect.index.query.ranking import WEIGHTS, Ranked, Weights, rank
 from recollect.index.text.engine import DamagedShard
 from recollect.index.text.schema import INSTRUCTIONS, TEXT
 from recollect.index.text.shards import Shard, TextIndex
@@ -36,6 +36,7 @@ from recollect.recall.coverage import NOT_INDEXED, NOTHING, left_out_parts, part
 from recollect.recall.meaning import NOTHING_NEAR, VectorSearch
 from recollect.recall.page import FETCH_PER_HIT, MAX_VERIFIED, Findings, ResultPage, no_answer, said_once
 from recollect.recall.rerank import Contextual, QuestionMeaning, rerank
+from recollect.recall.sought import sought_in
 from recollect.store.entries import DOCUMENT_SHARD, NOTE_SHARD
 from recollect.store.keys import ENTRY_BASE, SEQ_BITS
 from recollect.store.reader import Reader
@@ -205,7 +206,7 @@ class Searcher:
             return ()
         searched = CandidateSearch(notes, wanted, pool=BESIDE_POOL)
         candidates = searched.run()
-        sure = sure_ones(candidates, wanted, asked.text)
+        sure = sure_ones(candidates, wanted, asked.said)
         if not sure:
             return ()
         ranked, keys = self._rank(asked, wanted, candidates, now_us)
@@ -251,7 +252,7 @@ class Searcher:
         if asks:
             again = rerank(
                 ranked, wanted.all_units, sessions, meant, store=self._texts, contextual=self._contextual,
-                is_unsure=is_unsure,
+                sought=sought_in(question.meant), is_unsure=is_unsure,
             )  # fmt: skip
             ranked = again.ranked
             found = found._replace(notes=(*notes, *again.notes), texts=again.texts, passages=again.shown)

@@ -76,6 +76,7 @@ _TOKEN = late_pattern(
     """,
     re.X | re.S,
 )
+_ASKING = late_pattern(r"\W*(?:how|what|when|where|which|who|why|does|do|did|is|are|was|were|can|should)\b", re.I)
 
 
 class Clause(msgspec.Struct, frozen=True):
@@ -93,11 +94,12 @@ class Question(msgspec.Struct, frozen=True):
     group occurs. must: each group needs one of its clauses. must_not: none may match. period: strict, from
     after/before/on. around: mentioned in passing, only preferred. unknown: unknown names, with or without "-". lost:
     the filter that names only unknown things, "" for none: then nothing can be found. english: what words of another
-    language are in English; in_english: the whole question, "" where that is not known. Field names are as in
-    EventFilter.
+    language are in English; in_english: the whole question, "" where that is not known. said: the text without its
+    filters. Field names are as in EventFilter.
     """
 
     text: str
+    said: str
     words: tuple[Clause, ...] = ()
     either: tuple[tuple[Clause, ...], ...] = ()
     must: tuple[tuple[Clause, ...], ...] = ()
@@ -122,7 +124,7 @@ class Question(msgspec.Struct, frozen=True):
     @property
     def meant(self) -> str:
         """What is compared by its meaning and taken for a question or not: in English where that is known."""
-        return self.in_english or self.text
+        return self.in_english or self.said
 
     @property
     def asks_something(self) -> bool:
@@ -144,6 +146,19 @@ class Question(msgspec.Struct, frozen=True):
     def unconfined(self) -> Question:
         """The question asked of every session and repository; other filters stay."""
         return msgspec.structs.replace(self, where=msgspec.structs.replace(self.where, sessions=(), repos=()), lost="")
+
+
+def is_question(text: str) -> bool:
+    """Return whether a query is phrased as a question, by its mark or its first word."""
+    return text.rstrip().endswith(("?", "？", "؟")) or _ASKING.match(text) is not None
+
+
+def _without_filters(text: str) -> str:
+    """Return what a query says besides its filters."""
+    places = [token.span() for token in _TOKEN.finditer(text) if (token["field"] or "").lower() in FILTERS]
+    for start, end in reversed(places):
+        text = text[:start] + text[end:]
+    return text.strip()
 
 
 def as_written(field: str, name: str) -> str:
@@ -176,12 +191,14 @@ class _Reader:
         self._subagent: bool | None = None
         self._joins_next = False
 
+        self._asks = False
+
     def _pasted(self, text: str) -> Question:
         """Text of several lines is pasted output: its quotes, slashes and dashes are not syntax."""
         self._note("text of several lines is searched as plain words")
         words = dict.fromkeys(word.strip(_PASTED_SIGNS) for word in text.split())
         clauses = tuple(Clause(word, "word") for word in words if word)
-        return Question(text=text, words=clauses[:MAX_CLAUSES], notes=tuple(self._notes))
+        return Question(text=text, said=text, words=clauses[:MAX_CLAUSES], notes=tuple(self._notes))
 
     def read(self, text: str) -> Question:
         if len(text) > MAX_QUERY_CHARS:
@@ -189,6 +206,7 @@ class _Reader:
             self._note(f"only the first {MAX_QUERY_CHARS} characters of the query were read")
         if "\n" in text.strip():
             return self._pasted(text)
+        self._asks = is_question(_without_filters(text))
         around, rest = self._in_passing(text)
         count = 0
         for token in _TOKEN.finditer(rest):
@@ -226,14 +244,18 @@ class _Reader:
                 known = ", ".join(sorted(FILTERS))
                 self._note(f"there is no filter {token['field']}: (there are {known}); taken as words")
             # Not a filter of ours: `TypeError:x`, `https://…` are text.
-            self._add(Clause(token[0].lstrip("+-") if token["sign"] else token[0]), is_not=is_not, is_must=is_must)
+            self._add(Clause(token[0].lstrip("+-") if token["sign"] else token[0]), is_not=is_not)
         elif token["phrase"] is not None:
-            if token["phrase"].strip():
-                self._add(Clause(token["phrase"], "exact"), is_not=is_not, is_must=True)
+            self._take_phrase(token["phrase"], is_wanted=self._asks and not token["sign"], is_not=is_not)
         elif token["regex"] is not None:
             self._take_pattern(token, is_not=is_not)
         else:
             self._take_word(token, is_not=is_not, is_must=is_must)
+
+    def _take_phrase(self, phrase: str, *, is_wanted: bool, is_not: bool) -> None:
+        """Whoever quotes in a question may quote from memory: there a phrase is preferred, and its words count too."""
+        for text in (phrase, *phrase.split()) if is_wanted else (phrase,) if phrase.strip() else ():
+            self._add(Clause(text, "word" if is_wanted else "exact"), is_not=is_not)
 
     def _take_word(self, token: re.Match[str], *, is_not: bool, is_must: bool) -> None:
         word = token["word"]
@@ -244,7 +266,7 @@ class _Reader:
         elif "*" in word and sum(c.isalnum() for c in word) >= 2:
             self._take_pattern(token, is_not=is_not)
         else:
-            self._add(Clause(word, "exact" if is_must else "word"), is_not=is_not, is_must=is_must)
+            self._add(Clause(word, "exact" if is_must else "word"), is_not=is_not)
 
     def _take_pattern(self, token: re.Match[str], *, is_not: bool) -> None:
         is_regex = token["regex"] is not None
@@ -253,11 +275,11 @@ class _Reader:
         if note:
             self._note(note)
         if pattern is None:
-            self._add(Clause(text), is_not=is_not, is_must=False)
+            self._add(Clause(text), is_not=is_not)
         else:
-            self._add(Clause(text, "pattern", pattern), is_not=is_not, is_must=True)
+            self._add(Clause(text, "pattern", pattern), is_not=is_not)
 
-    def _add(self, clause: Clause, *, is_not: bool, is_must: bool) -> None:
+    def _add(self, clause: Clause, *, is_not: bool) -> None:
         joins, self._joins_next = self._joins_next, False
         if is_not:
             self._not.append(clause)
@@ -307,6 +329,7 @@ class _Reader:
                 must.append(tuple(group))
         return Question(
             text=text,
+            said=_without_filters(text),
             words=tuple(dict.fromkeys(words)),
             either=tuple(either),
             must=tuple(must),

@@ -16,6 +16,7 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from recollect.index.query.candidates import Candidate, QueryPlan
+from recollect.index.query.grammar import is_question
 from recollect.index.query.query_units import Unit
 from recollect.late import late_pattern
 from recollect.store.keys import SEQ_MASK
@@ -25,7 +26,6 @@ Intent = Literal["reason", "command", "output", "other"]
 """What kind of event a question most likely is answered by."""
 
 _REASON = late_pattern(r"\W*(?:and |but |so )?why\b", re.I)
-_ASKING = late_pattern(r"\W*(?:how|what|when|where|which|who|why|does|do|did|is|are|was|were|can|should)\b", re.I)
 _NOUN = (
     r"\b(?:which|what)(?!\s+(?:the|an?|this|that|these|those|my|our|your|its|their|we|you|i|it|they)\b)"
     r"(?:\s+\S+){0,3}?\s+"
@@ -37,11 +37,6 @@ _COMMAND = late_pattern(
     r"|\b(?:which|what|how)\b.{0,60}?\bdid (?:we|you|i)\b.{0,40}?\b(?:run|install|merge|start|call)\b",
     re.I | re.S,
 )
-
-
-def is_question(text: str) -> bool:
-    """Return whether a query is phrased as a question, by its mark or its first word."""
-    return text.rstrip().endswith(("?", "？", "؟")) or _ASKING.match(text) is not None
 
 
 def intent_of(question: str) -> Intent:

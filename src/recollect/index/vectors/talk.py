@@ -82,8 +82,14 @@ def nearest_talk(
     if sessions is not None:
         apart[~np.isin(keys >> SEQ_BITS, list(sessions))] = np.iinfo(np.int32).max
     best = np.argpartition(apart, _LOOKED_AT)[:_LOOKED_AT] if len(apart) > _LOOKED_AT else np.arange(len(apart))
-    near_keys = {int(key) for key, far in zip(keys[best], apart[best], strict=True) if far <= vector.size}
-    hashes = store.hashes(near_keys)
+    return nearest_among(
+        store, vector, {int(key) for key, far in zip(keys[best], apart[best], strict=True) if far <= vector.size}
+    )[:limit]
+
+
+def nearest_among(store: PassageStore, vector: Vectors, keys: Collection[int]) -> list[int]:
+    """Return the keys of those of some events that have vectors, nearest first. Raises StoreError."""
+    hashes = store.hashes(keys)
     codes = store.codes(one for of_event in hashes.values() for one in of_event)
     if not codes:
         return []
@@ -91,7 +97,7 @@ def nearest_talk(
     best_of = {
         key: max((near[one] for one in of_event if one in near), default=-1.0) for key, of_event in hashes.items()
     }
-    return sorted(best_of, key=lambda key: -best_of[key])[:limit]
+    return sorted(best_of, key=lambda key: -best_of[key])
 
 
 _HIGHEST = 7
