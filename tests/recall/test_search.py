@@ -260,6 +260,14 @@ def test_an_unsure_answer_says_so_and_what_is_nowhere(memory: MemoryOfTests) -> 
     assert not memory.ask("zebra worker").is_unsure
 
 
+def test_what_how_long_asks_for_need_not_be_called_long(memory: MemoryOfTests) -> None:
+    fill(memory)
+    memory.session(1)
+    memory.say(1, "the zebra worker is restarted every 30 days")
+    assert memory.ask("how long until the zebra worker is restarted").notes == ()
+    assert "long" in memory.ask("a long time until the zebra worker is restarted").notes[0]
+
+
 def test_a_part_of_the_words_is_enough(memory: MemoryOfTests) -> None:
     fill(memory)
     memory.session(1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 
 import msgspec
 import tantivy
@@ -13,7 +14,7 @@ from recollect.index.query.patterns import TermPattern
 from recollect.index.query.spelling import MAX_CORRECTED, nearest_term
 from recollect.index.text.schema import IDENT, INSTRUCTIONS, PATHS, PROSE, TEXT, schema
 from recollect.index.text.shards import Shard, TextIndex
-from recollect.index.text.terms import STOP_WORDS, is_unspaced, shared_prefix, stem, terms_of
+from recollect.index.text.terms import DEGREES, STOP_WORDS, is_unspaced, shared_prefix, stem, terms_of
 from recollect.late import late_pattern
 from recollect.model.learnings.names import normal_name
 
@@ -125,8 +126,11 @@ class UnitReader:
         self._alternatives = alternatives
         self._english = dict(english)
         units: dict[str, Unit] = {}
-        for keep_stop_words in (False, True):
+        asked = {c.text for b, c in pairwise(clauses) if b.text.lower() == "how" and c.text.lower() in DEGREES}
+        for leave_out, keep_stop_words in ((asked, False), ((), False), ((), True)):
             for clause in clauses:
+                if clause.text in leave_out:
+                    continue
                 for unit in self._word(clause, keep_stop_words=keep_stop_words):
                     known = units.get(unit.label)
                     if known is None or (known.part_of and not unit.part_of):

@@ -17,11 +17,14 @@ STOP_WORDS = frozenset(
         "does doing done down during each ever for from further get gets got had has have having he her here him his "
         "how i if in into is it its itself just let me might more most must my no nor not now of off on once only or "
         "other our out over own s same shall she should so some such t than that the their them then there these they "
-        "this those through to too under up upon us very was we were what when where whether which while who whom "
-        "whose why will with would you your yours d ll m re ve don doesn didn isn wasn aren weren couldn shouldn "
-        "wouldn hasn haven hadn won"
+        "this those though through to too under unless until up upon us very was we were what when where whether "
+        "which while who whom whose why will with would you your yours d ll m re ve don doesn didn isn wasn aren "
+        "weren couldn shouldn wouldn hasn haven hadn won"
     ).split()
 )
+
+DEGREES = frozenset("big deep far fast large long many much often old slow small soon well".split())
+"""Stop words behind "how": "how long" asks for a time, and nothing is said to be long."""
 
 _LOCK = threading.Lock()
 _STEMMERS: dict[str, Stemmer.Stemmer] = {}
