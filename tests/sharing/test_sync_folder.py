@@ -11,7 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from recollect.errors import SourceUnavailable, UsageError
+from recollect.errors import DiskFull, SourceUnavailable, UsageError
+from recollect.ingest import ingester
+from recollect.ingest.ingester import Ingester
 from recollect.memory import ForgetSelection, Memory
 from recollect.sharing import own_batches
 from recollect.sharing.batch_folder import BatchFolder
@@ -369,3 +371,38 @@ def test_a_home_without_the_folder_is_as_before(laptop: Computer) -> None:
     with Memory.open(laptop.home, env=laptop.env) as memory:
         assert memory.maintenance.verify().ok
     assert not (laptop.home / "sync-folder.json").exists()
+
+
+@pytest.mark.parametrize("is_going_on", [False, True])
+def test_what_comes_is_whole_after_each_transaction_and_a_full_disk_only_delays_it(
+    laptop: Computer, desk: Computer, monkeypatch: pytest.MonkeyPatch, is_going_on: bool
+) -> None:
+    written = laptop.session("long", *["words " * 70_000] * 3)
+    if is_going_on:
+        laptop.sync()
+        desk.sync()
+        written.user("and on")
+        written.assistant("words " * 70_000)
+    laptop.sync()
+    monkeypatch.setattr(ingester, "GROUP_SLICES", 1)  # a transaction for each slice, as for large ones
+    write, verdicts = Ingester.flush, list[bool]()
+
+    def flush(self: Ingester) -> None:
+        has_written = bool(self._waiting)
+        write(self)
+        if has_written:
+            verdicts.append(desk.memory.maintenance.verify().ok)
+            if len(verdicts) in (2, 4):
+                raise DiskFull("no room")
+
+    with monkeypatch.context() as filling:
+        filling.setattr(Ingester, "flush", flush)
+        for _ in range(2):
+            with pytest.raises(DiskFull):
+                desk.sync()
+            desk.reopen()
+        desk.sync()
+    assert len(verdicts) > 4
+    assert all(verdicts)
+    assert desk.memory.maintenance.verify_deep().ok
+    assert desk.content() == {**desk.content(), **laptop.content()}

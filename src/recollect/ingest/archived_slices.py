@@ -64,7 +64,8 @@ def slices_of(
     archive: Archive, redactor: Redactor, revision: Revision, *, forgotten: Forgotten = NOTHING_FORGOTTEN,
     lost: list[str] | None = None,
 ) -> Iterator[Slice]:  # fmt: skip
-    """Yield a revision as slices, one for every batch of records; the last one carries its chunks, holes and marks.
+    """Yield a revision as slices, one for every batch of records; the first one carries its chunks and holes, the last
+    one how far it was seen and its marks: a crash in between leaves no record whose bytes the database cannot find.
 
     After a deleted part the parser continues with its state of that place, if that was kept. forgotten: what must not
     be derived, even if its bytes still exist. lost: gets a line about a revision with damaged bytes, which then ends
@@ -96,6 +97,7 @@ class _Walk:
         self._state: Any = self._adapter.begin(self._info)
         self._trail: Trail | None = trail_of(self._adapter, self._row)
         self._places = [place for place, _ in revision.chunks]
+        self._is_begun = False
         self._turn = self._index = self._committed = 0
         self._has_records = self._is_partial = False
         kept = revision.kept
@@ -172,9 +174,20 @@ class _Walk:
         self._index += len(derived.records)
         self._has_records = True
         self._row = self._stated(trail=deriver.trail, committed_bytes=end)
-        result = self._result(derived, end)
+        result = self._begun(self._result(derived, end))
         self._committed = end
-        return result, []
+        return result
+
+    def _begun(self, result: SliceResult) -> Slice:
+        """Return a slice with the chunks and holes of the revision if it is the first one; the others keep them."""
+        chunks = self._revision.chunks
+        if self._is_begun:
+            result.keep_chunks = len(chunks)
+            return result, []
+        self._is_begun = True
+        result.chunks = [SealedChunk(place.name, b"", place.plain, is_open) for place, is_open in chunks]
+        result.holes = list(self._revision.holes)
+        return result, self._places
 
     def _stated(self, *, trail: bytes, committed_bytes: int) -> SourceRow:
         return msgspec.structs.replace(
@@ -186,17 +199,17 @@ class _Walk:
     def _result(self, derived: Derived, end: int) -> SliceResult:
         known = self._revision.known_bytes
         return SliceResult(
-            source=self._row, from_bytes=self._committed, to_bytes=end, bytes_seen=end, records=derived.records,
-            sessions=derived.sessions, defects=derived.defects, blobs=derived.blobs,
-            # The chunks stay where they are until the last slice says them: a crash before it leaves them all in place.
-            chunks=[], keep_chunks=len(self._revision.chunks),
+            source=self._row, from_bytes=self._committed, to_bytes=end,
+            bytes_seen=0,  # the last slice says it: after a crash before that, the journal tells of more
+            records=derived.records, sessions=derived.sessions, defects=derived.defects, blobs=derived.blobs,
+            chunks=[], keep_chunks=0,
             unknown_count=derived.unknown_count, redactions=derived.redactions, drift=derived.drift,
             is_new_revision=self._committed == 0, is_last=False, observations=[],
             left_out=derived.left_out, is_partial=self._is_partial and (known is None or self._committed < known),
         )  # fmt: skip
 
     def closing(self, *, is_damaged: bool = False) -> Slice:
-        """Return the last slice: no records, but everything that holds of the revision as a whole.
+        """Return the last slice: no records, but what holds of the revision as a whole.
 
         is_damaged: not all of it could be read; without marks its source is read again, if it is still there.
         """
@@ -224,15 +237,12 @@ class _Walk:
         row = msgspec.structs.replace(row, committed_bytes=committed, head_sha=head_sha, tail_sha=tail_sha)
         if revision.observations:
             row.observed_at = revision.observations[-1][1]  # the ledger has the time of the last look
-        chunks = [SealedChunk(place.name, b"", place.plain, is_open) for place, is_open in revision.chunks]
-        return (
+        return self._begun(
             SliceResult(
                 source=row, from_bytes=committed, to_bytes=committed, bytes_seen=sum(p.plain for p in places),
-                records=[], sessions=[], defects=[], blobs=[], chunks=chunks, keep_chunks=0,
+                records=[], sessions=[], defects=[], blobs=[], chunks=[], keep_chunks=0,
                 is_new_revision=committed == 0 and not self._index, observations=revision.observations,
-                holes=list(revision.holes),
-            ),
-            places,
+            )
         )  # fmt: skip
 
 

@@ -138,7 +138,7 @@ class _SourceCheck:
             size, records = self._revision(row, places.get(row.revision, {}))
             bytes_out += size
             records_out += records
-            records_in += max(row.records, records) if row.is_refreshing else row.records
+            records_in += max(row.records, records) if row.is_unfinished else row.records
         newest = self._revisions[-1]
         self.ledger = SourceLedger(
             source_id=first.source_id,
@@ -186,9 +186,9 @@ class _SourceCheck:
             size = sum(place.plain for place in damaged)
             self._loss("chunk_unreadable", f"{size:,} of its bytes are damaged: {error}" if size else str(error), row)
             return 0, records
-        if size != row.bytes_seen:
+        if size < row.bytes_seen or (size > row.bytes_seen and not row.is_unfinished):
             self._loss("bytes_missing", f"{row.bytes_seen} bytes were ingested, {size} can be given back", row)
-        if records < row.records or (records > row.records and not row.is_refreshing):
+        if records < row.records or (records > row.records and not row.is_unfinished):
             self._loss("records_missing", f"{row.records} records were ingested, {records} can be given back", row)
         for index, place in places.items():
             self._loss("record_missing", "an event's record is not in the archive", row, index, place.offset_bytes)

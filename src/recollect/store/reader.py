@@ -309,16 +309,18 @@ class Reader(SessionReader, SourceReader):
     active_sessions = of_db(read_active_sessions)
 
     def events_for_index(self, changes: Iterable[ChangeRange] | None = None) -> Iterator[IndexEvent]:
-        """Yield the events of change ranges, or (None) of the whole store, in order of key."""
+        """Yield the events of change ranges, or (None) of the whole store, in order of key, each once."""
         with store_errors():
             if changes is None:
                 ranges = [(0, (1 << 62))]
             else:
                 ranges = [(c.session << SEQ_BITS | c.first_seq, c.session << SEQ_BITS | c.last_seq) for c in changes]
+            done = -1
             for first, last in sorted(ranges):
                 reader = self._events()
-                for rows in reader.in_range(first, last, include_hidden=changes is not None):
+                for rows in reader.in_range(max(first, done + 1), last, include_hidden=changes is not None):
                     yield from reader.index_events(rows)
+                done = max(done, last)
 
     def shards(self) -> Mapping[str, int]:
         """Return the index shards that the stored sessions belong to, and how many events these have."""

@@ -178,6 +178,11 @@ class LedgerRow(msgspec.Struct, frozen=True):
     holes: tuple[Hole, ...] = ()
     is_refreshing: bool = False
 
+    @property
+    def is_unfinished(self) -> bool:
+        """Whether a derivation from the archive is under way. The first one says at its end how far was seen."""
+        return self.is_refreshing or not self.bytes_seen
+
 
 class EventPlace(NamedTuple):
     """Place of a stored event's record. `sha256`: the first 8 bytes of its hash, which is what is stored."""

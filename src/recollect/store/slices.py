@@ -167,7 +167,7 @@ class SliceResult(msgspec.Struct):
     """Ordinals into `records` of those that gave nothing because they are forgotten, or of an excluded repository:
     their bytes must go."""
     holes: list[Hole] = []
-    """Of the last slice from the archive: what was deleted of the revision."""
+    """Of the first slice from the archive: what was deleted of the revision."""
     is_partial: bool = False
     """Derived behind a hole without the state that the parser had there: what is known already is derived again, but
     nothing is added, because it might be so only for what is missing."""
