@@ -3,8 +3,8 @@
 Every set of questions is asked of one memory of every agent's real transcripts, with the contextual model and without,
 beside the plain floor (SQLite FTS5 with snippets) of `answer_floor.py`, whose judge is used for all. The intervals are
 bootstrapped over the questions. Sets: `dev` and `study` lie beside the benchmark; `work` and `held` in `questions/`,
-written by people who had not seen search. `held` was opened at the end; docs/development/recall-tuning.md tells what
-was changed after that.
+written by people who had not seen search. Each `held` was opened at the end of a round;
+docs/development/recall-tuning.md tells what was changed after that.
 """
 
 from __future__ import annotations
@@ -49,6 +49,7 @@ def sets_of(at: Places) -> dict[str, list[Question]]:
     memory nor the floor has them."""
     real = set(corpora.real_paths(at, only_real=True, folders=()))
     found = {
+        "held-3": _QUESTIONS / "held-3.jsonl",
         "held-2": _QUESTIONS / "held-2.jsonl",
         "held": _QUESTIONS / "held.jsonl",
         "dev": at.shared / "bench" / "recall-dev.jsonl",

@@ -64,7 +64,7 @@ _TELLING_BYTES = 12
 
 def named_after(earlier: str, later: str) -> str:
     """Return which of two prompts a session is called after: the first one, unless it is as short as "hi"."""
-    is_short = len(earlier.encode()) < _TELLING_BYTES <= len(later.encode())
+    is_short = len(earlier.encode("utf-8", "replace")) < _TELLING_BYTES <= len(later.encode("utf-8", "replace"))
     return later if is_short or not earlier else earlier
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from recollect.errors import IndexUnavailable
-from recollect.index.text.mentions import Mentions
+from recollect.index.text.mentions import Mentions, ordinary_words
 from recollect.index.text.shards import TextIndex
 from recollect.index.text.terms import stem
 from recollect.insights.language.pack import stop_words
@@ -44,6 +44,8 @@ _SMALL: Final = 40
 """Messages that a repository is taken to have besides, so that in one of three messages a word can be rare too."""
 _NAMED: Final = 1.3
 """What a name counts more than another word."""
+_ENOUGH: Final = 2
+"""Ordinary words that must be shared, such as "server": one alone is often about something else, unlike "pip"."""
 _LEAST: Final = 2.3
 _PART: Final = 0.25
 """What must be shared: the sum of the words' rareness, and as a part of the statement's own; of that less in a small
@@ -67,16 +69,19 @@ class LaterStatements:
         if earlier.ts is None:
             return ()
         weights, found = self._weighed(earlier)
+        ordinary = ordinary_words()
         part = _PART * self._where.messages / (self._where.messages + _SMALL)
         least = max(_LEAST, part * sum(weights.values()))
         scores: dict[int, float] = {}
+        shared: dict[int, int] = {}
         times: dict[int, int] = {}
         for word, messages in found.items():
             for key, ts in messages.items():
                 if self._is_later(key, ts, earlier):
                     scores[key] = scores.get(key, 0.0) + weights[word]
+                    shared[key] = shared.get(key, 0) + (1 if word in ordinary else _ENOUGH)
                     times[key] = ts
-        likely = [key for key, score in scores.items() if score >= least]
+        likely = [key for key, score in scores.items() if score >= least and shared[key] >= _ENOUGH]
         likely.sort(key=lambda key: (-round(scores[key]), -times[key], key))
         said: list[RelatedEvent] = []
         told = {_plain(earlier.text)}

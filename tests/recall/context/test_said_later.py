@@ -39,7 +39,7 @@ def later_of(memory: Memory, words: str) -> tuple[RelatedEvent, ...]:
         ("Never touch the generated clients by hand.", "The generator left with Jo, so clients are ours to edit."),
         ("Write commit messages in German, always.", "Der Kunde liest mit: commit messages auf Englisch."),
         ("Niemals direkt in die Datenbank schreiben.", "Der Importer schreibt ab heute selbst in die Datenbank."),
-        ("Utilise toujours des commits signés.", "Ça ne sert à rien de signer les commits."),
+        ("Utilise toujours des commits signés avec GPG.", "GPG, ça ne sert à rien pour les commits."),
         ("Siempre crea una rama nueva para cada cambio.", "La rama por cambio sobra, ve directo a develop."),
     ],
 )
@@ -60,6 +60,19 @@ def test_a_message_about_something_else_is_not_told(shop: Shop) -> None:
     said(shop, "one", "Always run the linter before you commit.")
     said(shop, "two", "We no longer support Node 16.", "Make the button blue, please.", "What is the time in Lisbon?")
     assert LATER not in shop.context().text
+
+
+@pytest.mark.parametrize(
+    ("first", "later"),
+    [
+        ("Always put a server in front of the tests.", "The language server eats my battery."),
+        ("Never use tabs in this file.", "I have three tabs open and all of them hang."),
+    ],
+)
+def test_one_ordinary_word_alone_is_not_about_the_same_thing(shop: Shop, first: str, later: str) -> None:
+    said(shop, "one", first)
+    said(shop, "two", later)
+    assert LATER not in before_the_sessions(shop)
 
 
 def test_a_word_that_is_in_much_of_what_the_person_says_tells_nothing(shop: Shop) -> None:
@@ -92,10 +105,10 @@ def test_an_answer_has_the_words_their_place_and_their_time(shop: Shop) -> None:
 
 def test_learnings_have_it_too(shop: Shop) -> None:
     said(shop, "one", "Always put the migrations into the schema folder.")
-    said(shop, "two", "Migrations live beside their models these days.")
+    said(shop, "two", "Migrations and the schema live beside their models.")
     shop.memory.sync()
     (told,) = shop.memory.recall.told([one for one in shop.memory.learn.learnings() if "schema" in one.text])
-    assert [event.text for event in told.later] == ["Migrations live beside their models these days."]
+    assert [event.text for event in told.later] == ["Migrations and the schema live beside their models."]
 
 
 def test_only_a_person_in_the_same_repository_and_afterwards_counts(shop: Shop) -> None:

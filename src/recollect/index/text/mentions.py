@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from tantivy import Occur, Query
 
 from recollect.index.text.engine import engine_errors
 from recollect.index.text.schema import KEY, KIND, TEXT, TS, schema
 from recollect.index.text.shards import Shard, TextIndex
 from recollect.index.text.terms import shared_prefix, stem
+from recollect.index.vectors.builtin import FOLDER
 
 MOST_MESSAGES = 1_000
 """A word of so many messages tells nothing of what one of them is about."""
 _FORMS = 64
 """Terms with a word's prefix that are looked at, most frequent first."""
 _KIND = "user_message"
+_ORDINARY = 22_000
+"""Words of the static table's vocabulary, the most frequent of English first. "server" is number 7,242, "tab" 20,629,
+"pip" 27,316, and "postgres" is none of them."""
 
 
 class Mentions:
@@ -35,6 +41,12 @@ class Mentions:
                 found |= _in_shard(shard, word)
             self._found[word] = found = found if len(found) < MOST_MESSAGES else {}
         return found
+
+
+@cache
+def ordinary_words() -> frozenset[str]:
+    """Return the words that English texts about anything have: whoever shares one may mean something else by it."""
+    return frozenset((FOLDER / "vocabulary.txt").read_text("utf-8").splitlines()[:_ORDINARY])
 
 
 def _in_shard(shard: Shard, word: str) -> dict[int, int]:
