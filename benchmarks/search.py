@@ -32,8 +32,7 @@ from recollect.client import SearchRequest, ask_daemon
 from recollect.config import DaemonConfig, config_toml
 from recollect.index.query.candidates import CandidateSearch
 from recollect.index.text.shards import TextIndex
-from recollect.memory import memory as memory_module
-from recollect.recall import search
+from recollect.recall import coverage, search
 from recollect.recall.answers import SearchAnswer
 from recollect.recall.meaning import VectorSearch
 from recollect.recall.page import ResultPage
@@ -59,7 +58,7 @@ STAGES: Functions = {
     "page": [(ResultPage, "answer")],
     "vectors": [(VectorSearch, "near"), (VectorSearch, "similarities")],
     "notes beside": [(Searcher, "_beside")],
-    "what is missing": [(memory_module, "unsearched"), (TextIndex, "shards")],
+    "what is missing": [(coverage, "unsearched"), (TextIndex, "shards")],
 }
 """What an answer consists of. Understanding: from the query to the index terms that its words stand for, the spelling
 of absent ones included. Passages: those of a question's best 40 events, their texts included. Notes beside are a search
