@@ -35,11 +35,13 @@ _QUESTIONS = Path(__file__).parent / "questions"
 
 
 class Asked(NamedTuple):
-    """What one question gave. rank: of the first evidence among the events; None where it was not found."""
+    """What one question gave. rank: of the first evidence among the events; session_rank: of the right session among
+    the sessions. None where it was not found."""
 
     type: str
     has_answer: bool
     rank: int | None
+    session_rank: int | None
     state: str
     took_ms: float
 
@@ -79,11 +81,14 @@ def ask(
         answer = memory.search(question["question"], limit=DEPTH, sync=False)
         state = "nothing" if not answer.hits else "unsure" if answer.is_unsure else "known"
         if question["type"] == "negative":
-            asked.append(Asked("negative", False, None, state, answer.took_ms))
+            asked.append(Asked("negative", False, None, None, state, answer.took_ms))
             continue
         hits = [h for h in answer.hits if judge.session_of(h) != question.get("asking_session")]
         rank = next((i for i, h in enumerate(hits, 1) if judge.is_evidence(h, question)), None)
-        asked.append(Asked(question["type"], holds(text, question), rank, state, answer.took_ms))
+        right = {*question["acceptable_sessions"], *(one.get("session_id") for one in question["evidence"])}
+        sessions = dict.fromkeys(judge.session_of(h) for h in hits)
+        place = next((i for i, session in enumerate(sessions, 1) if session in right), None)
+        asked.append(Asked(question["type"], holds(text, question), rank, place, state, answer.took_ms))
     return asked
 
 
@@ -104,8 +109,16 @@ def scores(asked: Sequence[Asked], floor: float) -> dict[str, Any]:
         "hedged": share(a.state == "unsure" for a in real),
         "negatives": len(negative),
         "known": share(a.state == "known" for a in negative),
-        "types": {k: (sum(a.has_answer for a in real if a.type == k), sum(a.type == k for a in real)) for k in kinds},
+        "types": {kind: _of_type([a for a in real if a.type == kind]) for kind in kinds},
     }
+
+
+def _of_type(asked: Sequence[Asked]) -> tuple[int, int, int, int]:
+    """Return how many are answered, have their evidence in the first five events, their session in the first five
+    sessions, and how many there are."""
+    in_five = sum(a.rank is not None and a.rank <= 5 for a in asked)
+    sessions = sum(a.session_rank is not None and a.session_rank <= 5 for a in asked)
+    return sum(a.has_answer for a in asked), in_five, sessions, len(asked)
 
 
 def is_within(files: Collection[str], question: Question) -> bool:
@@ -173,10 +186,15 @@ def render(figures: dict[str, Any]) -> str:
             first = f"{f['floor']:.2f} | **{f['answer']:.2f}** | {f['low']:.2f}–{f['high']:.2f}"
             cells = " | ".join(f"{f[k]:.2f}" for k in ("hit@1", "hit@5", "hit@10", "silenced", "hedged"))
             lines.append(f"| {name} | {system} | {f['n']} | {first} | {cells} | {f['negatives']} | {f['known']:.2f} |")
-    lines += ["", "Answers by type, contextual:", "", "| set | " + "types |", "|---|---|"]
+    lines += [
+        "", "By type, contextual: how many are answered, have their evidence in the first five events (bars: .60 for "
+        "tool_only, .55 for error_fix), their session in the first five (bar: .75 for paraphrase), and how many there "
+        "are.",
+        "", "| set | type | answered | e@5 | s@5 | n |", "|---|---|--:|--:|--:|--:|",
+    ]  # fmt: skip
     for name, systems in figures["sets"].items():
-        types = systems["contextual"]["types"]
-        lines.append(f"| {name} | {', '.join(f'{kind} {got}/{of}' for kind, (got, of) in types.items())} |")
+        for kind, counts in systems["contextual"]["types"].items():
+            lines.append(f"| {name} | {kind} | {' | '.join(map(str, counts))} |")
     for system, took in figures["ms"].items():
         lines += ["", f"{system}: p50 {took['p50_ms']:.0f} ms, p95 {took['p95_ms']:.0f} ms a question."]
     bars = ", ".join(f"{k} {bar:.2f}" for k, bar in BARS.items())
