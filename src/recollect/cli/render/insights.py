@@ -38,9 +38,9 @@ def print_decisions(out: Console, answer: DecisionsAnswer | TeamDecisionsAnswer)
 
 
 def print_decision(out: Console, view: DecisionView) -> None:
-    """Print one decision: its words, what they do not say themselves, what became of it, its citation.
+    """Print one decision: its words, the options and the reason that they leave out, what became of it, its citation.
 
-    Where an option was turned down, both stand below each other, although the words often name them.
+    If an option was rejected, both options are printed, even if the words name them.
     """
     decision = view.decision
     is_ranked = decision.status == "ranked"
