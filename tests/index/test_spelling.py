@@ -38,7 +38,7 @@ def memory(tmp_path: Path) -> MemoryOfTests:
     made.session(1)
     for text in ("the checkpoint was written", "no checkpoint yet", "checkpoints by the hour", "concurrency is hard",
                  "concurrency again", "a tensor", "another tensor", "metadata only once", "a warm cache",
-                 "keep it warm"):  # fmt: skip
+                 "keep it warm", "a curved line", "the line is curved"):  # fmt: skip
         made.say(1, text)
     return made
 
@@ -55,8 +55,10 @@ def test_the_nearest_term_is_found(memory: MemoryOfTests, typed: str, meant: str
     assert nearest_term(typed, TextIndex.open(memory.folder).shards()) == meant
 
 
-@pytest.mark.parametrize("typed", ["sensor", "metadota", "kubernetes", "chek", "check2point", "конкуренция", "warum"])
-def test_another_beginning_a_rare_term_and_signs_are_left_alone(memory: MemoryOfTests, typed: str) -> None:
+@pytest.mark.parametrize(
+    "typed", ["sensor", "metadota", "kubernetes", "chek", "check2point", "конкуренция", "warum", "cured"]
+)
+def test_another_beginning_a_rare_term_signs_and_a_right_word_are_left_alone(memory: MemoryOfTests, typed: str) -> None:
     memory.ask("checkpoint")
     assert nearest_term(typed, TextIndex.open(memory.folder).shards()) is None
 

@@ -73,6 +73,15 @@ def test_an_answer_in_other_words_is_found_among_words_by_accident(home: Path) -
 
 
 @pytest.mark.model
+def test_a_description_in_other_words_is_found_as_a_question_is_and_absent_keywords_are_not(home: Path) -> None:
+    with opened(home) as memory:
+        described = memory.search("remedy against sluggish application launch", sync=False)
+        assert described.is_unsure
+        assert ANSWER in [hit.passage for hit in described.hits[:6]]
+        assert memory.search("remedy sluggish", sync=False).abstained
+
+
+@pytest.mark.model
 def test_passages_without_vectors_are_read_while_the_question_waits_and_kept(home: Path) -> None:
     with opened(home, at_once=6) as memory:
         memory.embedding.remove()

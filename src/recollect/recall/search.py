@@ -57,6 +57,9 @@ SURE = 0.55
 """The share of a question's rareness that a note holds when it is shown though nobody asked for notes. It also has
 every name in it: one that is not about the question is worse than none."""
 
+PHRASE_WORDS = 4
+"""Keywords of at least so many, of which no session has enough, describe what they look for: their meaning counts."""
+
 
 class Searcher:
     """Answers queries over one index and one store, one at a time.
@@ -219,16 +222,17 @@ class Searcher:
 
     def _look(
         self, question: Question, wanted: QueryPlan, shards: Sequence[Shard], notes: Sequence[str], *, limit: int,
-        now_us: int,
+        now_us: int, asks: bool = False,
     ) -> SearchAnswer:  # fmt: skip
         absent = () if wanted.must else absent_subject(wanted.units)
         if absent:
             return no_answer(question, [*notes, _nothing_note(absent, wanted)], abstained=True)
-        asks = is_question(question.meant)
+        asks = asks or is_question(question.meant)
         near = self._meaning.near(question, wanted, shards) if self._meaning is not None else NOTHING_NEAR
         meant = QuestionMeaning()
         if asks and self._contextual is not None and len(question.words) > 1:
             meant = self._contextual.meant(question.meant, wanted.confinement.sessions)
+        said = notes
         notes = [*notes, *near.notes, *meant.notes]
         pool = max(POOL, limit * 4, MAX_VERIFIED if wanted.has_checks else 0)
         keys = (*meant.keys, *near.keys)
@@ -241,12 +245,14 @@ class Searcher:
                 candidates[key].similarity = similarity
         ranked, sessions = self._rank(question, wanted, candidates, now_us)
         confidence = _confidence(question, wanted, ranked)
+        is_unsure = confidence < UNSURE_BELOW
+        if is_unsure and not asks and self._contextual is not None and len(question.words) >= PHRASE_WORDS:
+            return self._look(question, wanted, shards, said, limit=limit, now_us=now_us, asks=True)
         if not asks:
             # Words are looked for as they stand: what has none of them must be very near in meaning.
             ranked = [i for i in ranked if i.candidate.has or _is_near(i.candidate)]
         if not ranked:
             return no_answer(question, [*notes, _nothing_note((), wanted)], abstained=True)
-        is_unsure = confidence < UNSURE_BELOW
         notes = [_unsure_note(wanted), *notes] if is_unsure else notes
         found = Findings(sessions, searched.certain, searched.unverified, confidence, limit, tuple(notes), is_unsure)
         if asks:

@@ -205,6 +205,12 @@ def test_pasted_output_is_searched_as_words(small: Asked) -> None:
     assert "1 failed" in small("search", query='E assert 3 == 4\n"1 failed"\n-x /tmp/[a')
 
 
+def test_an_unsure_answer_says_so_before_its_first_hit(small: Asked) -> None:
+    text = small("search", query="which zeppelin and which gondola did the checkout moor?")
+    assert "(no exact match; closest results" in text.partition("\n| ")[0].partition("#")[0]
+    assert text.count("no exact match") == 1
+
+
 def test_a_summary_says_what_a_session_was_about(small: Asked) -> None:
     uid = re.findall(r"^(claude:\S+)#0", small("list_sessions"), re.M)[0]
     said = small("get_session", session=uid)

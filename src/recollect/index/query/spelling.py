@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 
+from recollect.index.text.mentions import ordinary_words
 from recollect.index.text.schema import TEXT
 from recollect.index.text.shards import Shard
 
@@ -30,9 +31,12 @@ mistyped `warm`."""
 def nearest_term(word: str, shards: Sequence[Shard]) -> str | None:
     """Return the most frequent term that is one change from the word, else (long words) two; None where none is.
 
-    A change is a letter missing, added, another, or two neighbours swapped. Only words of the letters a to z.
+    A change is a letter missing, added, another, or two neighbours swapped. Only words of the letters a to z, and none
+    that English has: `cured` is no mistyped `curved`.
     """
-    if len(word) < MIN_LETTERS or not (word.isascii() and word.isalpha()) or word in _ASKING:
+    if len(word) < MIN_LETTERS or not (word.isascii() and word.isalpha()):
+        return None
+    if word in _ASKING or word in ordinary_words():
         return None
     found = _most_frequent(word, shards, _one_change_away)
     if found is None and len(word) >= TWO_CHANGES_FROM:

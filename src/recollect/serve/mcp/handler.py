@@ -258,13 +258,15 @@ class ToolHandler:
             return self._nothing(asked, confines, found, learned)
         where = f" in {confines.words}" if confines.words else ""
         how = f"{found.match_level}, {found.by_meaning:,} by meaning alone" if found.by_meaning else found.match_level
-        heading = f"{empty}{plural(found.total, 'event matches', 'events match')} ({how}){where}{_from(start.offset)}."
+        hedge, remarks = _hedge(found)
+        many = plural(found.total, "event matches", "events match")
+        heading = f"{hedge}{empty}{many} ({how}){where}{_from(start.offset)}."
         is_end = len(cites) == MAX_HITS and start.offset + len(shown) == MAX_HITS
         capped = f"only the best {MAX_HITS} are shown: use more telling words" if is_end else ""
         # Hits that are only near in meaning must not hide that the words stand elsewhere.
         elsewhere = _elsewhere(asked, found) if found.elsewhere else ""
         within = "" if asked.session or found.total <= len(shown) else _WITHIN
-        notes = (elsewhere, *found.notes, *self._notes, capped, within, _WIDEN if confines.is_default else "")
+        notes = (elsewhere, *remarks, *self._notes, capped, within, _WIDEN if confines.is_default else "")
         frame = PageFrame(heading, notes)
         page = fit(lines, frame, max_bytes=asked.max_bytes - sum(size(line) + 8 for line in learned))
         text = whole([*_by_session(page.lines, shown), *learned], frame, max_bytes=asked.max_bytes)
@@ -288,8 +290,9 @@ class ToolHandler:
             return self._nothing(asked, confines, found)
         where = f" in {confines.words}" if confines.words else ""
         many = plural(len(ranked), "session matches", "sessions match")
-        heading = f"{empty}{many}{where}, each with its best event{_from(start.offset)}."
-        notes = (*found.notes, *self._notes, _WIDEN if confines.is_default else "")
+        hedge, remarks = _hedge(found)
+        heading = f"{hedge}{empty}{many}{where}, each with its best event{_from(start.offset)}."
+        notes = (*remarks, *self._notes, _WIDEN if confines.is_default else "")
         page = fit(lines, PageFrame(heading, notes), max_bytes=asked.max_bytes)
         end = start.offset + page.shown
         go_on = CursorPosition(end, mark_of(*uids[:end])) if len(uids) > end else None
@@ -497,6 +500,11 @@ def _elsewhere(asked: SearchArguments | ConversationArguments, found: SearchAnsw
         return "Nothing elsewhere either."
     many = plural(found.elsewhere, "event matches", "events match")
     return f'{many} elsewhere: repeat with scope "all"{" and no repo" if asked.repo else ""}.'
+
+
+def _hedge(found: SearchAnswer) -> tuple[str, tuple[str, ...]]:
+    """Return what an unsure answer says before anything else, and the notes that are left for its end."""
+    return (f"({found.notes[0]}) ", found.notes[1:]) if found.is_unsure else ("", found.notes)
 
 
 def _from(offset: int) -> str:
