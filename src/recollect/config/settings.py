@@ -354,8 +354,8 @@ class PrivacyConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Texts that look like secrets but are not: values, or regular expressions that match the whole value. Example:
     ['AKIA[A-Z0-9]*EXAMPLE', 'hunter2-for-tests']."""
     exclude_repos: tuple[str, ...] = ()
-    """Repositories from which Recollect keeps nothing: names or, with a `/`, folders. `*` stands for any characters.
-    Example: ['payroll', '~/clients/*']."""
+    """Repositories from which Recollect keeps nothing: names or, with a `/`, folders. `*` matches anything except a
+    slash, and `**` matches anything. Example: ['payroll', '~/clients/*']."""
 
 
 class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

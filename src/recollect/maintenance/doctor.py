@@ -69,7 +69,7 @@ def stored_checks(context: DoctorContext) -> Iterator[Check]:
     yield parsers(context, reader)
     yield detectors(context)
     yield excluded(context, reader)
-    yield drift(reader)
+    yield drift(context, reader)
     yield clock(context, reader)
 
 
@@ -209,7 +209,7 @@ def parsers(context: DoctorContext, reader: Reader) -> Check:
     return Check("parsers", "ok", "the parsers of this version read everything")
 
 
-def drift(reader: Reader) -> Check:
+def drift(context: DoctorContext, reader: Reader) -> Check:
     """Say what agents wrote that no parser knows."""
     found = reader.stats().drift
     if not found:
@@ -219,7 +219,9 @@ def drift(reader: Reader) -> Check:
         by_agent[row.agent] = by_agent.get(row.agent, 0) + 1
     named = ", ".join(f"{agent} {number}" for agent, number in sorted(by_agent.items()))
     text = f"{plural(len(found), 'thing')} that no parser knows ({named}); all of it is stored and searchable"
-    return Check("formats", "warn", text, "see `recollect agents --drift`; a newer Recollect may read more")
+    is_described = by_agent.keys() <= context.config.formats().keys()
+    more = "add what you don't need to `skip`" if is_described else "a newer Recollect may read more"
+    return Check("formats", "warn", text, f"see `recollect agents --drift`; {more}")
 
 
 def analyses(context: DoctorContext) -> Check:

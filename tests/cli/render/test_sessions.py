@@ -125,7 +125,7 @@ def test_token_counts_are_left_out_and_counted_but_for_the_one_asked_for() -> No
     view = SessionView(session(), counted, None)
     text = screen(lambda out: print_session(out, view, now_us=NOW_US))
     assert "token_usage" not in text
-    assert text.endswith("events 1-2 of 340 · 2 token counts left out, see `recollect usage`\n")
+    assert text.endswith("#1 to #2 of 340 events · 2 token counts left out, see `recollect usage`\n")
     assert "input_tokens: 8" in screen(lambda out: print_session(out, view, now_us=NOW_US, focus=2))
 
 
@@ -137,7 +137,7 @@ def test_an_answer_without_text_is_one_line() -> None:
 
 
 def test_a_page_says_how_to_go_on() -> None:
-    assert read(next_seq=7).endswith("events 0-6 of 340 · continue with --from 7\n")
+    assert read(next_seq=7).endswith("#0 to #6 of 340 events · continue with --from 7\n")
 
 
 def test_the_facts_of_a_session_stand_on_top() -> None:

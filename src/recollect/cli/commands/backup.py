@@ -47,9 +47,9 @@ def backup(target: Path, without_key: bool) -> CommandResult:
     """Make a consistent copy of the memory.
 
     TARGET is a folder, or a file whose name ends in .tar.zst. You can ingest and search meanwhile. The backup is read
-    back and every chunk is opened before it counts as done. If you interrupt it, no backup exists. A second backup to
-    the same folder copies only what is new. A backup leaves out the index and the vectors: `recollect restore` rebuilds
-    the index, and `recollect embed` rebuilds the vectors.
+    back and every chunk is opened before it counts as done. If you interrupt it, an earlier backup in the same place
+    stays as it was. A second backup to the same folder copies only what is new. A backup leaves out the index and the
+    vectors: `recollect restore` rebuilds the index, and `recollect embed` rebuilds the vectors.
 
     \b
     Examples:
@@ -74,10 +74,11 @@ def backup(target: Path, without_key: bool) -> CommandResult:
 def restore(source: Path, home: Path | None, force: bool, keep: bool) -> CommandResult:
     """Replace the memory with a backup.
 
-    SOURCE is a backup made by `recollect backup`. It is copied and checked completely before anything changes. What you
-    forgot since then stays forgotten. If a memory already exists, the command shows what the backup lacks, and
-    continues only with --force. The vectors are computed later, in the background. Events that are then ingested again
-    from agents' files get new numbers (SESSION#SEQ), because the backup does not know the old ones.
+    SOURCE is a backup made by `recollect backup`. It is copied and checked completely before anything changes. If a
+    memory already exists, the command shows what the backup lacks, and continues only with --force. What you forgot
+    since the backup then stays forgotten; if the memory that knows of it no longer exists, it comes back. The vectors
+    are computed later, in the background. Events that are then ingested again from agents' files get new numbers
+    (SESSION#SEQ), because the backup does not know the old ones.
 
     \b
     Example:

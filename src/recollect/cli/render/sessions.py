@@ -46,7 +46,7 @@ def print_session(out: Console, view: SessionView, *, now_us: int, focus: int | 
         first, last = view.events[0].seq, view.events[-1].seq
         more = f" · continue with --from {view.next_seq}" if view.next_seq is not None and focus is None else ""
         silent = f" · {plural(left_out, 'token count')} left out, see `recollect usage`" if left_out else ""
-        shown = f"events {first}-{last} of {count(view.session.event_count)}{silent}{more}"
+        shown = f"#{first} to #{last} of {plural(view.session.event_count, 'event')}{silent}{more}"
         out.print(Text(shown, style="dim"), soft_wrap=True)
 
 
