@@ -266,8 +266,8 @@ def test_damage_of_one_source_does_not_keep_a_newer_parser_from_the_others(
     ended = bench.run(home, ("sync", "--json"))
     assert ended.code == 3
     assert not ended.is_bug, ended
-    assert f"{plural(len(kept), 'source was', 'sources were')} derived anew" in ended.output
-    assert ended.output.count("cannot be derived anew") == len(lost)
+    assert f"{plural(len(kept), 'source was', 'sources were')} rebuilt" in ended.output
+    assert ended.output.count("cannot be rebuilt") == len(lost)
     assert state_of_sessions(home, bench.world, kept) == state_of_sessions(whole.home, bench.world, kept)
 
 

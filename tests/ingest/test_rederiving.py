@@ -49,7 +49,7 @@ def test_after_a_crash_the_next_sync_finishes_it(
         with pytest.raises(StoreError, match="the power went"):
             world.memory.sync()
     assert world.memory.maintenance.verify().ok  # of the source that was begun, all bytes can still be given back
-    assert any("derived anew" in note for note in world.memory.sync().notes)
+    assert any("rebuilt from the archive" in note for note in world.memory.sync().notes)
     rows = world.memory.reader().sources()
     assert {row.path: (row.revision, row.committed_bytes, row.records) for row in rows} == revisions
     after_all = world.told()

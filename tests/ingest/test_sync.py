@@ -299,7 +299,7 @@ def test_a_newer_parser_derives_what_is_stored_anew_from_the_archive(
     louder_claude = type("LouderClaude", (ClaudeAdapter,), {"parse": louder, "facts": newer})
     monkeypatch.setitem(adapters(), "claude", louder_claude())
     report = world.memory.sync()
-    assert any("derived anew" in note for note in report.notes)
+    assert any("rebuilt from the archive" in note for note in report.notes)
     assert all_texts(world.memory, one.uid) == ["the question", "an brandnew answer"]
     assert [(e.seq, e.event_id, e.part) for e in world.memory.events(one.uid)] == before
     assert world.memory.search("brandnew", sync=False).hits

@@ -154,7 +154,7 @@ def test_damage_of_one_source_keeps_nothing_else_from_being_derived_again(machin
     machine.two.user("and a later question about the pelican")
     report = machine.memory.sync()
     assert (report.state, report.events) == ("degraded", 1)
-    assert "1 source was derived anew from the archive by a newer parser" in report.notes
+    assert "1 source was rebuilt from the archive by a newer parser" in report.notes
     assert machine.events(machine.one) == before[0]
     assert machine.events(machine.two)[:-1] == before[1]
 

@@ -117,7 +117,7 @@ def test_a_changed_description_derives_what_is_stored_anew_though_the_files_are_
         assert told(memory, "mine:one")[0] == ("user_message", "hello")
     path.unlink()
     with opened(tmp_path, config(tmp_path / "mine", text="note", skip=("content",))) as memory:
-        assert any("derived anew" in note for note in memory.sync().notes)
+        assert any("rebuilt from the archive" in note for note in memory.sync().notes)
         assert told(memory, "mine:one") == [("user_message", "samovar")]
 
 

@@ -257,7 +257,7 @@ def rederive_stale(
     for row in stale:
         chunks = reader.chunks(row.source_id, row.revision)
         if ingester.lost is not None and (damage := damage_of(archive, [place for place, _ in chunks])):
-            ingester.lost.append(f"{row.path} cannot be derived anew: {damage}")
+            ingester.lost.append(f"{row.path} cannot be rebuilt: {damage}")
             count -= 1
             continue
         marks = row.head_sha + row.tail_sha if len(row.head_sha) == MARK_BYTES else b""

@@ -104,7 +104,7 @@ def drop_what_is_ahead(opened: Opened) -> list[str]:
                 if path.is_file() and path.name != LOCK_NAME:
                     path.unlink()
     condition.set_change(opened.writer.last_change())
-    return ["the database is an older copy: the search index was made again from it, and so are the vectors"]
+    return ["the database is an older copy: the search index was rebuilt from it, and so are the vectors"]
 
 
 def compare(opened: Opened) -> Compared:

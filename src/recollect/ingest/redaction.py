@@ -70,9 +70,7 @@ def _rewrite(writer: Writer, report: SyncReport) -> None:
     try:
         is_gone = writer.removing.forgetting.rewrite(is_whole=True)
     except DiskFull as error:
-        report.notes.append(
-            f"the database could not be written anew, its free room may hold what was in sight: {error}"
-        )
+        report.notes.append(f"the database could not be rewritten: its free room may hold what was in sight: {error}")
         return
     if not is_gone:
         report.notes.append("a reader keeps the database's log, which may hold what was in sight, until it ends")
@@ -103,5 +101,5 @@ def _make_index(opened: Opened, report: SyncReport) -> None:
     """Rebuild the index. One that cannot be written now is removed all the same: the next sync makes it."""
     from recollect.ingest.rebuild import rebuild_index_of
 
-    with report.despite("the search index could not be made anew: {}"):
+    with report.despite("the search index could not be rebuilt: {}"):
         rebuild_index_of(opened.home, opened.writer, opened.reader)

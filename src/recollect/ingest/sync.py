@@ -225,7 +225,7 @@ def _rederive_stale(opened: Opened, index: IndexWriterSet | None, request: SyncR
         report.degrade(*lost)
     if count:
         derived = plural(count, "source was", "sources were")
-        report.notes.append(f"{derived} derived anew from the archive by a newer parser")
+        report.notes.append(f"{derived} rebuilt from the archive by a newer parser")
 
 
 def _mend(writer: Writer, reader: Reader, index: IndexWriterSet, report: SyncReport) -> None:

@@ -251,7 +251,7 @@ def detectors(context: DoctorContext) -> Check:
         return Check("detectors", "fail", str(error), error.hint)
     if found != detectors_in_force(context.config.privacy):
         text = "what is stored was redacted with other detectors than the current ones"
-        return Check("detectors", "warn", text, "run `recollect sync`: it is derived anew from the archive")
+        return Check("detectors", "warn", text, "run `recollect sync`: it rebuilds this from the archive")
     return Check("detectors", "ok", "everything was redacted with the current detectors")
 
 

@@ -229,7 +229,7 @@ def service(context: DoctorContext) -> Iterator[Check]:
 
 FAILURES_DAYS = 7
 LOSS_DAYS = 30
-REBUILD = "run `recollect rebuild all`: it derives everything again from the archive"
+REBUILD = "run `recollect rebuild all`: it rebuilds everything from the archive"
 
 
 def lately_checks(context: DoctorContext) -> Iterator[Check]:

@@ -176,7 +176,7 @@ def test_a_newer_parser_reads_what_is_left_anew_and_leaves_what_is_gone(
     before = list(world.memory.events(world.one.uid))
     of_two = list(world.memory.events(world.two.uid))
     newer(monkeypatch)
-    assert any("derived anew" in note for note in world.memory.sync().notes)
+    assert any("rebuilt from the archive" in note for note in world.memory.sync().notes)
     after = list(world.memory.events(world.one.uid))
     assert [(e.seq, e.event_id, e.part, e.turn_index) for e in after] == [
         (e.seq, e.event_id, e.part, e.turn_index) for e in before

@@ -60,7 +60,7 @@ def _print_steps(*, as_json: bool) -> Callable[[Fix], None]:
 @click.command()
 @click.argument("file", metavar="[FILE|-]", type=NamedPath(), required=False)
 @as_option
-@click.option("--deep", is_flag=True, help="Also derive everything again and compare it with what is stored.")
+@click.option("--deep", is_flag=True, help="Also rebuild everything in memory and compare it with what is stored.")
 @prints
 def verify(file: str | None, agent: str | None, deep: bool) -> CommandResult:
     """Prove that every stored byte can be restored.

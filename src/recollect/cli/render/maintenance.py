@@ -148,11 +148,13 @@ def print_forgotten(out: Console, report: ForgetReport) -> None:
         kept = ", ".join(report.kept_copies[:SHOWN])
         line = f"not forgotten: {kept} {'goes' if len(report.kept_copies) == 1 else 'go'} on from one that goes"
         out.print(Text(safe_line(f"{line}, and may repeat it"), style="yellow"), soft_wrap=True)
-    _print_some(out, "learned, decided and noted that goes with it:", [_note_line(one) for one in report.learned])
+    _print_some(out, "learnings, decisions and notes that go with it:", [_note_line(one) for one in report.learned])
     retired = [_note_line(one) for one in report.taken_back]
-    _print_some(out, "taken back by what goes; it is retired, so that it does not hold again:", retired)
+    _print_some(
+        out, "replaced by a decision that goes; it is retired, so that it does not become valid again:", retired
+    )
     again = [_note_line(one) for one in report.holds_again]
-    _print_some(out, "taken back by what goes; it holds again:", again)
+    _print_some(out, "replaced by a decision that goes; it is valid again:", again)
     _print_some(out, "files of yours and your agents' still contain it; they are not touched:", report.files)
     print_notes(out, report.notes)
     if report.state in ("planned", "done"):
