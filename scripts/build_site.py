@@ -14,6 +14,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
+from importlib.metadata import version
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -24,19 +26,45 @@ PARTS = {
     "How to": ("how-to",),
     "Explanation": ("explanation",),
     "Reference": (".", "reference"),
-    "Development": ("development", "development/decisions"),
+    "Development": ("development",),
 }
+DECISIONS = "development/decisions"
+"""The records of decisions: listed below the page about them, and left out of the search, which is for users."""
+UNSEARCHED = (DECISIONS, "development/benchmarks-results", "development/changelog")
 CONF = """\
+import os
+
 project = "Recollect"
 extensions = ["myst_parser"]
 html_theme = "furo"
-html_title = "Recollect"
+html_title = "Recollect {version}"
+html_static_path = ["static"]
+html_css_files = ["site.css"]
+html_search_scorer = os.path.join(os.path.dirname(__file__), "scorer.js")
 html_copy_source = False
 html_show_copyright = False
 html_show_sphinx = False
+html_use_index = False
 myst_heading_anchors = 4
+smartquotes = False
 suppress_warnings = ["misc.highlighting_failure"]
 """
+STYLE = """\
+.content { width: min(68em, 100%); }
+div.highlight pre { font-size: 0.74rem; white-space: pre-wrap; overflow-wrap: anywhere; }
+td:first-child code { white-space: nowrap; }
+"""
+"""A line of 120 characters of code fits a wide window; elsewhere it goes on below. Options stay in one piece."""
+SCORER = """\
+var Scorer = {
+  score: ([docname, , , , score, , kind]) =>
+    score * (kind === "title" ? 3 : 1) * (/^(how-to|tutorial)/.test(docname) ? 1.2 : /^dev/.test(docname) ? 0.5 : 1),
+  objNameMatch: 11, objPartialMatch: 6, objPrio: {}, objPrioDefault: 0,
+  title: 15, partialTitle: 7, term: 5, partialTerm: 2,
+};
+"""
+"""What a heading says in full comes first, then pages of tasks, and pages for developers last. The other numbers are
+Sphinx's own."""
 _LINK = re.compile(r"\[([^\]\n]*)\]\((?!\w+:|#)([^)\s#]+)(#[^)\s]*)?\)")
 
 
@@ -45,7 +73,8 @@ def build(out: Path, repository: Path = ROOT) -> int:
     with tempfile.TemporaryDirectory() as folder:
         stage(repository, Path(folder) / "pages")
         command = [sys.executable, "-m", "sphinx", "--quiet", "--fail-on-warning", "--keep-going", "--jobs", "auto"]
-        return subprocess.run([*command, f"{folder}/pages", str(out)], check=False).returncode
+        command += ["--doctree-dir", f"{folder}/doctrees", f"{folder}/pages", str(out)]
+        return subprocess.run(command, check=False).returncode
 
 
 def stage(repository: Path, folder: Path) -> None:
@@ -57,11 +86,19 @@ def stage(repository: Path, folder: Path) -> None:
         staged[repository / name] = folder / "development" / name.lower().replace("/", "-")
     for page, copy in staged.items():
         copy.parent.mkdir(parents=True, exist_ok=True)
-        copy.write_text(_with_links(page, copy, staged), "utf-8")
+        place = copy.relative_to(folder).as_posix()
+        head = "---\nnosearch: true\n---\n\n" if place.startswith(UNSEARCHED) else ""
+        copy.write_text(head + _with_links(page, copy, staged), "utf-8")
     shutil.copytree(docs / "images", folder / "images")
     with (folder / "index.md").open("a", encoding="utf-8") as index:
         index.writelines(_contents(folder, title, folders) for title, folders in PARTS.items())
-    (folder / "conf.py").write_text(CONF, "utf-8")
+    if records := [page.stem for page in sorted((folder / DECISIONS).glob("0*.md"))]:
+        with (folder / DECISIONS / "README.md").open("a", encoding="utf-8") as index:
+            index.write(_toctree("", records))
+    (folder / "static").mkdir()
+    (folder / "static" / "site.css").write_text(STYLE, "utf-8")
+    (folder / "scorer.js").write_text(SCORER, "utf-8")
+    (folder / "conf.py").write_text(CONF.format(version=version("recollect")), "utf-8")
 
 
 def _is_page(path: Path) -> bool:
@@ -89,8 +126,15 @@ def _contents(folder: Path, title: str, folders: tuple[str, ...]) -> str:
     order = [match[2] for match in _LINK.finditer((folder / "index.md").read_text("utf-8"))]
     found = (page.relative_to(folder).as_posix() for name in folders for page in sorted((folder / name).glob("*.md")))
     pages = sorted(found, key=lambda page: order.index(page) if page in order else len(order))
-    listed = "\n".join(page.removesuffix(".md") for page in pages if page != "index.md")
-    return f"\n```{{toctree}}\n:hidden:\n:caption: {title}\n\n{listed}\n```\n"
+    listed = [page.removesuffix(".md") for page in pages if page != "index.md"]
+    if "development" in folders and (folder / DECISIONS).is_dir():
+        listed.append(f"{DECISIONS}/README")
+    return _toctree(title, listed)
+
+
+def _toctree(title: str, pages: Sequence[str]) -> str:
+    caption = f":caption: {title}\n" if title else ""
+    return "\n".join(("", "```{toctree}", f":hidden:\n{caption}", *pages, "```", ""))
 
 
 def main() -> int:

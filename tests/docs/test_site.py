@@ -35,6 +35,18 @@ def test_it_loads_nothing_from_outside(site: Path) -> None:
     ] == []
 
 
+def test_options_can_be_copied(site: Path) -> None:
+    page = (site / "reference" / "commands.html").read_text("utf-8")
+    assert "--once" in page
+    assert "–once" not in page
+
+
+def test_records_of_decisions_are_listed_on_their_own_page_and_are_no_hits(site: Path) -> None:
+    record = "0001-imports-are-a-contract"
+    assert record in (site / "development" / "decisions" / "README.html").read_text("utf-8")
+    assert "Imports follow a checked contract" not in (site / "searchindex.js").read_text("utf-8").split("docnames")[0]
+
+
 def test_it_can_be_searched(site: Path) -> None:
     assert "retent" in (site / "searchindex.js").read_text("utf-8")
 
