@@ -82,6 +82,12 @@ def test_a_description_in_other_words_is_found_as_a_question_is_and_absent_keywo
 
 
 @pytest.mark.model
+def test_a_question_about_something_else_gets_nothing_rather_than_what_is_least_far(home: Path) -> None:
+    with opened(home) as memory:
+        assert memory.search("who bakes bread with olives?", sync=False).abstained
+
+
+@pytest.mark.model
 def test_passages_without_vectors_are_read_while_the_question_waits_and_kept(home: Path) -> None:
     with opened(home, at_once=6) as memory:
         memory.embedding.remove()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from recollect.errors import EmbeddingUnavailable, IndexUnavailable, StoreError
@@ -25,6 +26,7 @@ from recollect.store.rows import HitText, SessionKey
 from recollect.units import plural
 
 if TYPE_CHECKING:
+    from recollect.index.query.candidates import Candidate
     from recollect.index.vectors.passage_process import PassageReader
     from recollect.index.vectors.vector_index import Vectors
 
@@ -240,6 +242,11 @@ UNSURE_MEANING = 2.0
 are come of accidents."""
 
 
+NEAR_ENOUGH = 0.25
+"""Cosine from which on an event that has none of a question's words answers it. Ten questions about bread or the moon
+are at most this near to 400 passages of transcripts; of 490 real questions, one has no passage that is nearer."""
+STATICALLY_NEAR = 0.45
+"""Similarity, of the static vectors, from which on an event without any of the words answers."""
 SAME_MATTER = 0.8
 """A later reply is about the same if its best passage has this share of the words of the event's best one."""
 
@@ -266,7 +273,9 @@ def rerank(
     ranked: Sequence[Ranked], units: Sequence[Unit], sessions: Mapping[int, SessionKey], meant: QuestionMeaning, *,
     store: HitTexts, contextual: Contextual | None, sought: Sought, is_unsure: bool,
 ) -> PassageOrder:  # fmt: skip
-    """Put the best of a question in order by their passages, and those near in meaning."""
+    """Put the best of a question in order by their passages, and those near in meaning; what neither has any of the
+    words nor is near is left out.
+    """
     near = set(meant.keys)
     rest = [item.candidate.key for item in ranked[LOOKED_AT:]]
     if contextual is not None and meant.vector is not None and rest:
@@ -282,9 +291,21 @@ def rerank(
         of = plural(compared.unread + len(compared.near), "candidate")
         notes += (f"{compared.unread} of {of} not compared by meaning yet: `recollect embed` reads the rest",)
     valued = list(value(best, texts, compared.near, sessions, Passages(units), sought))
-    found = reorder(valued, ranked, ORDER.meaning_times(UNSURE_MEANING if is_unsure else 1.0))
+    about = [item for item in ranked if item.candidate.has or is_near(item.candidate, compared.near)]
+    found = reorder(valued, about, ORDER.meaning_times(UNSURE_MEANING if is_unsure else 1.0))
     ranked = seated(found.ranked, next(iter(meant.keys), None))
     return found._replace(ranked=ranked, texts=texts, notes=notes)
+
+
+def is_near(candidate: Candidate, near: Mapping[int, PassageMatch] = MappingProxyType({})) -> bool:
+    """Return whether what has none of the words is near enough to be a hit. near: by key, as far as compared.
+
+    Documents and notes are few and about something: of events one is always near by accident.
+    """
+    match = near.get(candidate.key)
+    if match is not None:
+        return match.cosine >= NEAR_ENOUGH
+    return candidate.session >= ENTRY_BASE or (candidate.similarity or 0.0) >= STATICALLY_NEAR
 
 
 def reorder(valued: Sequence[Valued], ranked: Sequence[Ranked], weights: Features = ORDER) -> PassageOrder:
@@ -299,7 +320,7 @@ def reorder(valued: Sequence[Valued], ranked: Sequence[Ranked], weights: Feature
         if not of_event or (at < SHOWN_PASSAGES and len(of_event) < MOST_OF_EVENT):
             of_event.append(one.passage)
     by_key = {item.candidate.key: item for item in ranked}
-    first = [by_key[key] for key in shown]
+    first = [by_key[key] for key in shown if key in by_key]
     rest = [item for item in ranked if item.candidate.key not in shown]
     scores = sorted((item.score for item in first), reverse=True)
     placed = [item._replace(score=score) for item, score in zip(first, scores, strict=True)]

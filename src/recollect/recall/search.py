@@ -35,16 +35,14 @@ from recollect.recall.answers import Hit, SearchAnswer
 from recollect.recall.coverage import NOT_INDEXED, NOTHING, left_out_parts, partly
 from recollect.recall.meaning import NOTHING_NEAR, VectorSearch
 from recollect.recall.page import FETCH_PER_HIT, MAX_VERIFIED, Findings, ResultPage, no_answer, said_once
-from recollect.recall.rerank import Contextual, QuestionMeaning, rerank
+from recollect.recall.rerank import Contextual, PassageOrder, QuestionMeaning, is_near, rerank
 from recollect.recall.sought import sought_in
 from recollect.store.entries import DOCUMENT_SHARD, NOTE_SHARD
-from recollect.store.keys import ENTRY_BASE, SEQ_BITS
+from recollect.store.keys import SEQ_BITS
 from recollect.store.reader import Reader
 from recollect.store.rows import EventFilter, SessionKey
 
 MAX_LIMIT = 200
-MIN_NEAR = 0.45
-"""Similarity, of the static vectors, from which on an event without any of the words answers a search for words."""
 MIN_INSIDE_CHARS = 4
 """A shorter word is inside of too many others to mean any of them."""
 ROUND = 12
@@ -248,21 +246,25 @@ class Searcher:
         is_unsure = confidence < UNSURE_BELOW
         if is_unsure and not asks and self._contextual is not None and len(question.words) >= PHRASE_WORDS:
             return self._look(question, wanted, shards, said, limit=limit, now_us=now_us, asks=True)
-        if not asks:
-            # Words are looked for as they stand: what has none of them must be very near in meaning.
-            ranked = [i for i in ranked if i.candidate.has or _is_near(i.candidate)]
-        if not ranked:
-            return no_answer(question, [*notes, _nothing_note((), wanted)], abstained=True)
-        notes = [_unsure_note(wanted), *notes] if is_unsure else notes
-        found = Findings(sessions, searched.certain, searched.unverified, confidence, limit, tuple(notes), is_unsure)
         if asks:
-            again = rerank(
+            order = rerank(
                 ranked, wanted.all_units, sessions, meant, store=self._texts, contextual=self._contextual,
                 sought=sought_in(question.meant), is_unsure=is_unsure,
             )  # fmt: skip
-            ranked = again.ranked
-            found = found._replace(notes=(*notes, *again.notes), texts=again.texts, passages=again.shown)
-        return ResultPage(self._texts, question, wanted, _in_rounds(question, ranked, sessions), found).answer()
+        else:
+            # Words are looked for as they stand: what has none of them must be very near in meaning.
+            order = PassageOrder([i for i in ranked if i.candidate.has or is_near(i.candidate)], {})
+        notes += order.notes
+        if not order.ranked:
+            return no_answer(question, [*notes, _nothing_note((), wanted)], abstained=True)
+        if is_unsure:
+            notes.insert(0, _unsure_note(wanted))
+        in_order = _in_rounds(question, order.ranked, sessions)
+        found = Findings(
+            sessions, searched.certain, searched.unverified, confidence, limit, tuple(notes), is_unsure, order.texts,
+            order.shown,
+        )  # fmt: skip
+        return ResultPage(self._texts, question, wanted, in_order, found).answer()
 
     def _rank(
         self, question: Question, wanted: QueryPlan, candidates: Mapping[int, Candidate], now_us: int
@@ -361,11 +363,6 @@ def _confidence(question: Question, wanted: QueryPlan, ranked: Sequence[Ranked])
         in_session[number] = in_session.get(number, 0) | item.candidate.has
     covered = covered_by(in_session.values(), wanted.all_units)
     return confidence_of(wanted.units, question.text, covered=covered)
-
-
-def _is_near(candidate: Candidate) -> bool:
-    """Documents and notes are few and about something: of events one is always near by accident."""
-    return candidate.session >= ENTRY_BASE or (candidate.similarity or 0.0) >= MIN_NEAR
 
 
 def _unsure_note(wanted: QueryPlan) -> str:
