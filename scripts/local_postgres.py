@@ -8,7 +8,6 @@ from __future__ import annotations
 import importlib.util
 import os
 import shutil
-import signal
 import socket
 import stat
 import subprocess
@@ -69,18 +68,17 @@ class LocalPostgres:
         )
 
     def kill(self) -> None:
-        """Kill it where it stands, as a crash would."""
-        pid = int((self.folder / "data" / "postmaster.pid").read_text("ascii").split()[0])
-        if sys.platform == "win32":
-            self._run("pg_ctl", "-D", str(self.folder / "data"), "-m", "immediate", "stop")
-        else:
-            os.kill(pid, signal.SIGQUIT)  # of each of its processes: they end without writing anything
+        """End it where it stands, as a crash would; returns when all of its processes have ended."""
+        self._stop()
 
     def close(self) -> None:
         """Stop it, and remove a temporary folder."""
-        self._run("pg_ctl", "-D", str(self.folder / "data"), "-m", "immediate", "stop", check=False)
+        self._stop(is_sure=False)
         if self._is_temporary:
             shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _stop(self, *, is_sure: bool = True) -> None:
+        self._run("pg_ctl", "-w", "-D", str(self.folder / "data"), "-m", "immediate", "stop", check=is_sure)
 
     def _make(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
