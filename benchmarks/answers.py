@@ -12,6 +12,8 @@ from __future__ import annotations
 import argparse
 import json
 import random
+import re
+import sqlite3
 import sys
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
@@ -19,12 +21,16 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 from benchmarks.recall import Judge, Question, floor_events, take_in
+from benchmarks.recall import scores as ranked
 from benchmarks.support import corpora
 from benchmarks.support.measuring import spread
 from benchmarks.support.places import Places, load_script, parser, places
 from benchmarks.support.results import Section, publish
 from recollect import Memory
 from recollect.config import Config, EmbeddingConfig
+from recollect.index.text.terms import STOP_WORDS
+from recollect.model.ids import split_session_uid
+from recollect.model.text import searchable
 from recollect.serve.mcp.bounded_answer import Caller, Cursors
 from recollect.serve.mcp.handler import ToolHandler
 
@@ -146,6 +152,42 @@ def floor_of(judge: ModuleType, at: Places, questions: Sequence[Question]) -> fl
     return share(judge.holds(given[q["id"]], q) for q in questions if q["type"] != "negative")
 
 
+def paraphrases(at: Places) -> dict[str, Any]:
+    """Ask the generated questions that share no word with their answers, of generated transcripts; returns the share of
+    right sessions among the first, by system. The floor: FTS5, any word but stop words, sessions by their best event.
+    """
+    corpus = corpora.generate(at, megabytes=20, sessions=40, seed=7, arms=True).folder
+    truth = json.loads((corpus / "ground_truth.json").read_text("utf-8"))
+    asked = {
+        q["query"]: {one["session"] for one in q["gold"]}
+        for q in truth["questions"]
+        if q["arm"] == "paraphrase" and q["kind"] == "no_shared_word"
+    }
+    found: dict[str, list[int | None]] = {}
+    with take_in(at, corpus, is_kept=False) as memory:
+        print("answers: vectors of generated transcripts", file=sys.stderr)
+        memory.embedding.run()
+        floor = sqlite3.connect(":memory:")
+        floor.execute("create virtual table d using fts5(uid unindexed, t, tokenize='porter unicode61')")
+        for session in memory.sessions(limit=10_000, sync=False).sessions:
+            texts = (searchable(event.payload)[1] for event in memory.events(session.session_uid))
+            floor.executemany("insert into d values (?, ?)", ((session.session_uid, text) for text in texts if text))
+
+        def plainly(query: str) -> list[str]:
+            words = " OR ".join(f'"{w}"' for w in re.findall(r"\w+", query.lower()) if w not in STOP_WORDS)
+            return [uid for (uid,) in floor.execute("select uid from d where d match ? order by bm25(d)", (words,))]
+
+        def by_memory(query: str) -> list[str]:
+            return [hit.session_uid for hit in memory.search(query, limit=50, sync=False).hits]
+
+        for system, search in (("floor", plainly), ("contextual", by_memory)):
+            for query, right in asked.items():
+                sessions = [split_session_uid(uid)[1] for uid in dict.fromkeys(search(query))]
+                found.setdefault(system, []).append(next((i for i, s in enumerate(sessions, 1) if s in right), None))
+        floor.close()
+    return {"n": len(asked), "systems": {system: ranked(ranks) for system, ranks in found.items()}}
+
+
 def measure(at: Places, options: argparse.Namespace) -> list[Section]:
     """Ingest the transcripts, make all vectors, ask every set; returns one section."""
     sys.path.insert(0, str(at.shared / "bench"))
@@ -168,6 +210,7 @@ def measure(at: Places, options: argparse.Namespace) -> list[Section]:
                     took += [a.took_ms for a in asked]
                     figures["sets"].setdefault(name, {})[system] = scores(asked, floors[name])
                 figures["ms"][system] = spread(took)
+    figures["paraphrases"] = paraphrases(at)
     return [Section("answers", "Recall: what an agent is given", figures, render(figures))]
 
 
@@ -195,6 +238,14 @@ def render(figures: dict[str, Any]) -> str:
     for name, systems in figures["sets"].items():
         for kind, counts in systems["contextual"]["types"].items():
             lines.append(f"| {name} | {kind} | {' | '.join(map(str, counts))} |")
+    of = figures["paraphrases"]
+    lines += [
+        "",
+        f"{of['n']} generated paraphrases that share no word with their answers (bar: .60 in the first five):",
+    ]
+    lines += ["", "| system | s@1 | s@5 | s@10 |", "|---|--:|--:|--:|"]
+    for system, f in of["systems"].items():
+        lines.append(f"| {system} | {f['hit@1']:.2f} | {f['hit@5']:.2f} | {f['hit@10']:.2f} |")
     for system, took in figures["ms"].items():
         lines += ["", f"{system}: p50 {took['p50_ms']:.0f} ms, p95 {took['p95_ms']:.0f} ms a question."]
     bars = ", ".join(f"{k} {bar:.2f}" for k, bar in BARS.items())
