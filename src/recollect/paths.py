@@ -68,7 +68,9 @@ def home_text(env: Mapping[str, str] | None = None) -> str:
     named = values.get(HOME_VARIABLE)
     if named:
         return _expanded(named, values)
-    return home_of_store(values) or os.path.join(_data_dir(values), "recollect")
+    return home_of_store(values) or os.path.join(
+        _platform_dir(values, "LOCALAPPDATA", "Local", "XDG_DATA_HOME", ".local/share"), "recollect"
+    )
 
 
 def home_of_store(values: Mapping[str, str]) -> str:
@@ -91,7 +93,11 @@ def config_text(env: Mapping[str, str] | None = None) -> str:
     """Return the configuration file as text, as the environment has it."""
     values = os.environ if env is None else env
     named = values.get(HOME_VARIABLE)
-    folder = _expanded(named, values) if named else os.path.join(_config_dir(values), "recollect")
+    folder = (
+        _expanded(named, values)
+        if named
+        else os.path.join(_platform_dir(values, "APPDATA", "Roaming", "XDG_CONFIG_HOME", ".config"), "recollect")
+    )
     return os.path.join(folder, CONFIG_NAME)
 
 
@@ -158,23 +164,12 @@ def _expanded(text: str, values: Mapping[str, str]) -> str:
     return filled
 
 
-def _data_dir(values: Mapping[str, str]) -> str:
+def _platform_dir(values: Mapping[str, str], variable: str, folder: str, xdg_variable: str, default: str) -> str:
+    """Return a directory for programs: on Windows that of a variable, or a folder of AppData; the last two: of XDG."""
     if sys.platform == "win32":
-        return values.get("LOCALAPPDATA") or os.path.join(_user_home(values), "AppData", "Local")
+        return values.get(variable) or os.path.join(_user_home(values), "AppData", folder)
     if sys.platform == "darwin":
         return os.path.join(_user_home(values), "Library", "Application Support")
-    return _xdg(values, "XDG_DATA_HOME", ".local/share")
-
-
-def _config_dir(values: Mapping[str, str]) -> str:
-    if sys.platform == "win32":
-        return values.get("APPDATA") or os.path.join(_user_home(values), "AppData", "Roaming")
-    if sys.platform == "darwin":
-        return os.path.join(_user_home(values), "Library", "Application Support")
-    return _xdg(values, "XDG_CONFIG_HOME", ".config")
-
-
-def _xdg(values: Mapping[str, str], variable: str, default: str) -> str:
     # The base directory specification tells programs to ignore a relative path in these variables.
-    named = values.get(variable, "")
+    named = values.get(xdg_variable, "")
     return named if named.startswith("/") else os.path.join(_user_home(values), default)

@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.cli.first_run import example_queries
-from recollect.cli.render.ingest import print_closing
-from recollect.cli.views import UpReport
+from recollect.cli.render.ingest import UpReport, print_closing
 from recollect.memory import AgentStats, AgentSync, SearchAnswer, Stats, StorageStats, SyncReport
 from tests.cli.conftest import Outcome
 from tests.cli.screens import NOW_US, answer, hit, screen, session

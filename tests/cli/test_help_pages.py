@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from recollect.cli.commands.help import KINDS, pages
+from recollect.cli.commands.config import KINDS, pages
 
 _NAMED = re.compile(r"`?recollect help ([a-z][a-z-]+)")
 

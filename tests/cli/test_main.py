@@ -108,7 +108,7 @@ def test_no_arguments_show_the_help(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_the_help_loads_neither_the_engine_nor_the_renderer() -> None:
-    heavy = {"msgspec", "rich", "apsw", "tantivy", "numpy", "recollect.memory", "recollect.cli.commands.search"}
+    heavy = {"msgspec", "rich", "apsw", "tantivy", "numpy", "recollect.memory", "recollect.cli.commands.sessions"}
     code = (
         f"import sys; from recollect.cli.main import run; run(['--help']); sys.exit(bool({heavy} & set(sys.modules)))"
     )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from recollect.cli.reference import cli_reference
 from recollect.verbs import VERBS
+from scripts.generate_docs import cli_reference
 
 
 def test_the_page_is_fresh(repository: Path) -> None:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from recollect.cli.commands.help import pages
+from recollect.cli.commands.config import pages
 from tests.cli.conftest import demo, recollect
 from tests.docs.pages import blocks
 

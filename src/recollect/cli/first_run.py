@@ -18,7 +18,7 @@ from recollect.files import write_file
 from recollect.paths import CONFIG_NAME, DATABASE_NAME, SAMPLE_FOLDER, demo_home
 
 if TYPE_CHECKING:
-    from recollect.cli.views import UpReport
+    from recollect.cli.render.ingest import UpReport
     from recollect.memory import Memory, SearchAnswer
     from recollect.model.sessions import Session
 
@@ -82,8 +82,8 @@ def run_once() -> UpReport:
 
 
 def _take_in(memory: Memory, *, demo_home: str = "") -> UpReport:
+    from recollect.cli.render.ingest import UpReport
     from recollect.cli.render.progress import ProgressLine
-    from recollect.cli.views import UpReport
 
     with ProgressLine() as progress:
         sync = memory.sync(progress=progress)

@@ -11,7 +11,7 @@ import os
 import sys
 import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, Literal, NamedTuple, cast
 
 from recollect.agent_names import own_slug
 from recollect.hook.answer import Request, request
@@ -28,19 +28,14 @@ MAX_PAYLOAD_BYTES = 4 * 1024 * 1024
 _OPTIONS = {"--cwd": "cwd", "--event": "event", "--session": "session", "--budget": "budget", "--hook": "agent"}
 
 
-class HookOptions:
+class HookOptions(NamedTuple):
     """The options of the verb. What is not given is taken from the payload."""
 
-    __slots__ = ("agent", "budget", "cwd", "event", "session")
-
-    def __init__(
-        self, agent: str, event: str = "", cwd: str = "", session: str = "", budget: int | None = None
-    ) -> None:
-        self.agent = own_slug(agent)
-        self.event = event
-        self.cwd = cwd
-        self.session = session
-        self.budget = budget
+    agent: str
+    event: str = ""
+    cwd: str = ""
+    session: str = ""
+    budget: int | None = None
 
 
 def options_of(arguments: Sequence[str]) -> HookOptions | None:
@@ -61,6 +56,7 @@ def options_of(arguments: Sequence[str]) -> HookOptions | None:
 def answer_hook(options: HookOptions) -> int:
     """Read an event from stdin, print the agent's answer, log it, and return 0."""
     gc.disable()  # the process ends before there is anything worth collecting
+    options = options._replace(agent=own_slug(options.agent))
     said = b""
     event: Event = "start"
     try:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, cast
 
 import click
 
@@ -11,12 +13,13 @@ from recollect.clock import now_us
 from recollect.late import load_lightly
 from recollect.local_time import LOCAL
 from recollect.model.time import TIME_FORMS, parse_time
+from recollect.visible import safe_line
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
+    from recollect.client import Request
     from recollect.memory import Memory
 
+T = TypeVar("T")
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
@@ -40,23 +43,70 @@ def _when(ctx: click.Context, param: click.Parameter, value: str | None) -> int 
     return period.until_us if param.name == "until" else period.start_us
 
 
-json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-as_option = click.option(
-    "--as", "agent", metavar="NAME", help="The agent that wrote it, if the content does not show it."
+def flag(name: str, text: str, *, key: str = "") -> Callable[[Command], Command]:
+    """Return a switch. key: its parameter, where that is not called as the switch is; below likewise."""
+    return _option(name, key, is_flag=True, help=text)
+
+
+def text_option(
+    name: str, metavar: str, text: str, *, key: str = "", default: str | None = "", **settings: Any
+) -> Callable[[Command], Command]:
+    """Return an option with any text. settings: of `click.option`."""
+    return _option(name, key, metavar=metavar, default=default, help=text, **settings)
+
+
+def path_option(name: str, metavar: str, text: str, *, key: str = "", **kind: Any) -> Callable[[Command], Command]:
+    """Return an option with a path. kind: as `click.Path` takes it."""
+    return text_option(name, metavar, text, key=key, default=None, type=NamedPath(path_type=Path, **kind))
+
+
+def many_option(name: str, metavar: str, text: str, *, key: str = "") -> Callable[[Command], Command]:
+    """Return an option with any text that may be repeated."""
+    return _option(name, key, metavar=metavar, multiple=True, help=text)
+
+
+def choice_option(
+    name: str, choices: Sequence[str], text: str, *, key: str = "", default: Any = None, many: bool = False
+) -> Callable[[Command], Command]:
+    """Return an option with one of several words. many: it may be repeated."""
+    is_shown = default is not None
+    return _option(
+        name, key, type=click.Choice(choices), default=default, show_default=is_shown, multiple=many, help=text
+    )
+
+
+def number_option(
+    name: str, text: str, *, key: str = "", least: int, most: int | None = None, metavar: str = "N",
+    default: int | None = None, is_shown: bool = False,
+) -> Callable[[Command], Command]:  # fmt: skip
+    """Return an option with a whole number. is_shown: the help says its default."""
+    kind = click.IntRange(least, most)
+    return _option(name, key, type=kind, metavar=metavar, default=default, show_default=is_shown, help=text)
+
+
+def port_option(text: str, *, default: int | None = None, is_shown: bool = False) -> Callable[[Command], Command]:
+    """Return the option `--port`."""
+    return number_option("--port", text, least=0, most=65535, default=default, is_shown=is_shown)
+
+
+def _option(name: str, key: str, **settings: Any) -> Callable[[Command], Command]:
+    return click.option(name, *([key] if key else []), **settings)
+
+
+json_option = flag("--json", "Print JSON.", key="as_json")
+as_option = text_option(
+    "--as", "NAME", "The agent that wrote it, if the content does not show it.", key="agent", default=None
 )
-sink_option = click.option(
+sink_option = text_option(
     "--sink",
-    metavar="ndjson:FILE|sqlite:FILE",
-    help="Write to this file instead of standard output; nothing is written twice or in part.",
+    "ndjson:FILE|sqlite:FILE",
+    "Write to this file instead of standard output; nothing is written twice or in part.",
+    default=None,
 )
-no_sync_option = click.option("--no-sync", is_flag=True, help="Do not ingest changes before answering.")
-asks_team_option = click.option(
-    "--team", "is_team", is_flag=True, help="Ask your team's server about what its members share."
-)
-agent_option = click.option("--agent", "agents", multiple=True, metavar="NAME", help="Only this agent (repeatable).")
-repo_option = click.option(
-    "--repo", "repos", multiple=True, metavar="NAME", help="Only repositories whose name contains this (repeatable)."
-)
+no_sync_option = flag("--no-sync", "Do not ingest changes before answering.")
+asks_team_option = flag("--team", "Ask your team's server about what its members share.", key="is_team")
+agent_option = many_option("--agent", "NAME", "Only this agent (repeatable).", key="agents")
+repo_option = many_option("--repo", "NAME", "Only repositories whose name contains this (repeatable).", key="repos")
 
 
 class TimeRange(TypedDict):
@@ -122,14 +172,32 @@ def when_option(name: str, text: str, *, default: str | None = None, also: str =
 
 def limit_option(default: int | None, what: str) -> Callable[[Command], Command]:
     """Return the option `--limit`; `what` is counted."""
-    return click.option(
-        "--limit",
-        type=click.IntRange(min=1),
-        default=default,
-        show_default=default is not None,
-        metavar="N",
-        help=f"Maximum number of {what}.",
-    )
+    is_shown = default is not None
+    return number_option("--limit", f"Maximum number of {what}.", least=1, default=default, is_shown=is_shown)
+
+
+def ask(
+    request: Request, kind: type[T], *, here: Callable[[Memory], T] | None = None,
+    tell: Callable[[bytes], None] = lambda _line: None,
+) -> T:  # fmt: skip
+    """Return the daemon's answer to a request; without one, what this process reads: the same, only later.
+
+    here: does that instead. tell: takes what the daemon says before. A daemon that is at work and does not answer is
+    told of on stderr: it may know what the disk does not have yet.
+    """
+    from recollect.client import ask_daemon
+
+    told = ask_daemon(request, kind, tell=tell)
+    if told.value is not None:
+        return told.value
+    if told.note:
+        sys.stderr.write(f"recollect: {safe_line(told.note)}\n")
+    with open_memory() as memory:
+        if here is not None:
+            return here(memory)
+        from recollect.serve.requests import answer
+
+        return cast(T, answer(memory, request))
 
 
 def open_memory(home: Path | None = None) -> Memory:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
+from contextlib import ExitStack
 from functools import wraps
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from recollect.cli.failures import hint_while_empty
-from recollect.cli.options import json_option
+from recollect.cli.options import Command, json_option, open_memory
 from recollect.cli.terminal import Plain, console, put, results, safe_line, write_json
 
 if TYPE_CHECKING:
@@ -92,18 +93,35 @@ def show(result: CommandResult, *, as_json: bool) -> int:
 
 
 def prints(command: Callable[..., CommandResult | int]) -> Callable[..., int]:
-    """Add `--json` and print what a command returns. Its parameter `as_json`, if it has one, says whether it is JSON.
+    """Add `--json` and print what a command returns; one that has printed all by itself returns its exit code.
 
-    A command that has printed all by itself returns its exit code.
+    Of its parameters, `as_json` says whether it is JSON, and `memory` is the user's memory, open while it runs.
     """
-    asks_form = "as_json" in command.__annotations__
 
     @wraps(command)
     def run(*, as_json: bool, **options: Any) -> int:
-        result = command(**options, as_json=as_json) if asks_form else command(**options)
+        with ExitStack() as opened:
+            if "memory" in command.__annotations__:
+                options["memory"] = opened.enter_context(open_memory())
+            if "as_json" in command.__annotations__:
+                options["as_json"] = as_json
+            result = command(**options)
         return result if isinstance(result, int) else show(result, as_json=as_json)
 
     return json_option(run)
+
+
+def examples(*lines: str) -> Callable[[Command], Command]:
+    """Add examples to the help that a command's docstring is. `recollect` stands before a line that lacks it."""
+    shown = [line if "recollect" in line else f"recollect {line}" for line in lines]
+    title = "Example:" if len(lines) == 1 else "Examples:"
+
+    def add(command: Command) -> Command:
+        block = "".join(f"\n    {line}" for line in ("\b", title, *(f"  {line}" for line in shown)))
+        command.__doc__ = f"{(command.__doc__ or '').rstrip()}\n{block}"
+        return command
+
+    return add
 
 
 def _print_line(out: Console | Plain, _: Any, *, line: str) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
 from recollect.visible import encode_json, safe, safe_line
@@ -24,7 +23,6 @@ __all__ = [
     "safe_line",
     "write_bytes",
     "write_json",
-    "write_list",
 ]
 
 PIPE_WIDTH = 120
@@ -39,11 +37,6 @@ def write_json(value: Any) -> None:
 
         data = msgspec.json.format(data, indent=2)
     write_bytes(data + b"\n")
-
-
-def write_list(name: str, items: Sequence[object]) -> None:
-    """Print a list as JSON: an object that has it by the name of what is listed, so that more can stand beside it."""
-    write_json({name: items})
 
 
 def write_bytes(data: bytes) -> None:

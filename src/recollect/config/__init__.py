@@ -33,44 +33,15 @@ from recollect.config.settings import (
 
 # Every command reads a configuration, hardly one writes it: what that needs takes longer to load than to read.
 if TYPE_CHECKING:
-    from recollect.config.entries import ConfigEntry, listed_config
-    from recollect.config.toml import config_reference, config_toml, setting_texts
+    from recollect.config.toml import ConfigEntry, config_reference, config_toml, listed_config, setting_texts
 
-__all__ = [
-    "AgentConfig",
-    "Config",
-    "ConfigEntry",
-    "ContextConfig",
-    "DaemonConfig",
-    "DistillConfig",
-    "DocumentsConfig",
-    "EmbeddingConfig",
-    "FormatConfig",
-    "GateConfig",
-    "GateRuleConfig",
-    "InfraConfig",
-    "IngestConfig",
-    "LearningConfig",
-    "McpConfig",
-    "NotifyConfig",
-    "PrivacyConfig",
-    "ReposConfig",
-    "RetentionConfig",
-    "SearchConfig",
-    "SecretPatternConfig",
-    "config_reference",
-    "config_toml",
-    "listed_config",
-    "load_config",
-    "parse_config",
-    "setting_texts",
-]
-
-
-_LATE = {"ConfigEntry": "entries", "listed_config": "entries"}
+_LATE = {
+    "ConfigEntry": "toml", "listed_config": "toml", "config_reference": "toml", "config_toml": "toml",
+    "setting_texts": "toml",
+}  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
-    if name not in __all__:
+    if name not in _LATE:
         raise AttributeError(name)
-    return getattr(import_module(f"recollect.config.{_LATE.get(name, 'toml')}"), name)
+    return getattr(import_module(f"recollect.config.{_LATE[name]}"), name)

@@ -1,17 +1,19 @@
-"""Reads `config.toml`. An unknown or unusable key raises a `ConfigError` that names it."""
+"""Reads `config.toml`, and changes a value in it. An unknown or unusable key raises a `ConfigError` that names it."""
 
 from __future__ import annotations
 
 import re
 import tomllib
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
 import msgspec
 
 from recollect.config.settings import Config, PrivacyConfig, RetentionConfig
-from recollect.errors import ConfigError
+from recollect.errors import ConfigError, StoreError
+from recollect.files import write_file
 from recollect.paths import config_file
 
 
@@ -97,3 +99,25 @@ def _refuse(where: str, key: str, allowed: str, value: str | int) -> NoReturn:
     from recollect.config.toml import shown
 
     raise ConfigError(f"{where}: `{key}` must be {allowed}, not {shown(value)}", key=key, allowed=(allowed,))
+
+
+def set_list(path: Path, section: str, key: str, values: Sequence[str]) -> None:
+    """Write a list of texts to a section, which is added if missing; comments, order and everything else stay.
+
+    Raises ConfigError if the file cannot be used, StoreError if it cannot be written.
+    """
+    import tomlkit
+    from tomlkit.exceptions import TOMLKitError
+
+    load_config(path)  # what is wrong already is named with its place
+    try:
+        text = path.read_text("utf-8") if path.exists() else ""
+        document = tomlkit.parse(text)
+        table = document.setdefault(section, tomlkit.table())
+        table[key] = list(values)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_file(path, tomlkit.dumps(document).encode(), durable=True, mode=None)
+    except TOMLKitError as error:
+        raise ConfigError(f"cannot change {path}: {error}", key=f"{section}.{key}") from error
+    except OSError as error:
+        raise StoreError(f"cannot write {path}: {error.strerror or error}") from error

@@ -114,11 +114,10 @@ if TYPE_CHECKING:
     from recollect.memory.live import LiveFacet
     from recollect.memory.maintenance import ExcludedView, MaintenanceFacet, SettingsView
     from recollect.memory.memory import Memory
-    from recollect.memory.notes import NotesFacet, Tagged
+    from recollect.memory.notes import NotesFacet, SavedSearchesFacet, Tagged
     from recollect.memory.palace import PalaceReport
     from recollect.memory.recall import AgentsFacet, AgentView, RecallFacet, UsageFacet
     from recollect.memory.redaction import redact_stream, without_secrets
-    from recollect.memory.saved_searches import SavedSearchesFacet
     from recollect.memory.setup import PreparedSetup, PreparedWriting, SetupFacet
     from recollect.memory.shared_folder import SharedFolderFacet
     from recollect.memory.team import TeamFacet, TeamStatus
@@ -207,14 +206,13 @@ if TYPE_CHECKING:
     from recollect.store.sinks import Given, Item, LinesSink, Offsets, Retracted, Sink, SqliteSink
 
 
-def _modules() -> dict[str, str]:
-    """Return which module each name is imported from above, so that there is one list of them."""
-    text = Path(__file__).read_text("utf-8")
-    found = re.findall(r"^    from (recollect\.\S+) import (\([^)]*\)|.*)$", text, re.MULTILINE)
-    return {name: module for module, names in found for name in re.findall(r"\w+", names)}
-
-
-_MODULES = _modules()
+# Which module each name is imported from above, so that there is one list of them.
+_IMPORTS = re.compile(r"^    from (recollect\.\S+) import (\([^)]*\)|.*)$", re.MULTILINE)
+_MODULES = {
+    name: module
+    for module, names in _IMPORTS.findall(Path(__file__).read_text("utf-8"))
+    for name in re.findall(r"\w+", names)
+}
 
 
 if not TYPE_CHECKING:  # a name that is not in the list is an error to the type checker too

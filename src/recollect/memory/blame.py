@@ -6,13 +6,14 @@ import heapq
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 
 from recollect.errors import UnknownName, UsageError
+from recollect.ingest.home import OpenHome
 from recollect.ingest.known_names import repository_names
 from recollect.insights.subjects import ends_with_path
+from recollect.memory.facets import HomeFacet
 from recollect.model.events import Event
 from recollect.model.insights.nodes import Binding, Decision, EditRef, Episode
 from recollect.model.payloads import ToolCall, ToolResult
@@ -20,13 +21,9 @@ from recollect.model.text import paths_in
 from recollect.recall.blame import Blame, BlamedEdit, BoundDecision, RecordedEdit, blame, blame_lines, recorded_edits
 from recollect.recall.context.lines import folder_of
 from recollect.store.insights import NodeFilter
+from recollect.store.reader import Reader
 from recollect.store.rows import EventFilter
 from recollect.units import size
-
-if TYPE_CHECKING:
-    from recollect.ingest.home import OpenHome
-    from recollect.store.insights import KeptNode
-    from recollect.store.reader import Reader
 
 MAX_TIMELINE = 20_000
 """Events of a session looked at to find what was asked in the turn of an edit."""
@@ -191,11 +188,8 @@ class FileBlame(msgspec.Struct, frozen=True):
     notes: tuple[str, ...] = ()
 
 
-class FilesFacet:
+class FilesFacet(HomeFacet):
     """The files that agents edited, and what led to their lines. Ingests nothing."""
-
-    def __init__(self, home: OpenHome) -> None:
-        self._home = home
 
     def edited(self, *, repo: str = "", words: Sequence[str] = (), limit: int | None = None) -> FilesAnswer:
         """Return the files of a repository, most edited first.
@@ -311,7 +305,9 @@ class StoredEdits:
 
     def edits(self, file_name: str) -> Iterator[RecordedEdit]:
         """Yield edits of files with this name, newest first."""
-        episodes = [kept.node for kept in self._distilled.episodes_with(file_name) if self._is_wanted(kept)]
+        names = {name.casefold() for name in self._question.repos}
+        kept = (kept for kept in self._distilled.episodes_with(file_name) if not names or kept.repo.casefold() in names)
+        episodes = [one.node for one in kept]
         waiting = sorted((e for e in episodes if isinstance(e, Episode)), key=lambda e: (_end(e), e.id))
         ready: list[tuple[tuple[int, str, int], int, RecordedEdit]] = []
         count = 0
@@ -358,10 +354,6 @@ class StoredEdits:
     def _nodes(self, kind: str, session_uid: str) -> Iterator[object]:
         for kept in self._distilled.nodes(NodeFilter(kinds=(kind,), sessions=(session_uid,))):
             yield kept.node
-
-    def _is_wanted(self, kept: KeptNode) -> bool:
-        names = {name.casefold() for name in self._question.repos}
-        return not names or kept.repo.casefold() in names
 
     def _of_episode(self, episode: Episode, file_name: str) -> Iterator[RecordedEdit]:
         seen: set[tuple[str, int]] = set()

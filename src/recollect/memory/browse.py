@@ -13,6 +13,7 @@ import msgspec
 
 from recollect.errors import ArchiveError, UnknownName
 from recollect.insights.retro.fixes import repairs_of
+from recollect.memory.facets import HomeFacet
 from recollect.model.events import Event
 from recollect.model.insights.signals import ErrorSeen, Signal
 from recollect.model.payloads import AssistantMessage, Part, ToolResult, UserMessage
@@ -23,7 +24,7 @@ from recollect.store.rows import EventFilter, TimelineEntry
 from recollect.store.session_lists import ListedSession, Relative, SessionQuestion
 
 if TYPE_CHECKING:
-    from recollect.ingest.home import OpenHome
+    pass
 
 SHOWN_CHARS = 65_536
 """Of a string that lies in the archive, in a part of a transcript."""
@@ -85,11 +86,8 @@ class Picture(msgspec.Struct, frozen=True):
     data: bytes
 
 
-class BrowseFacet:
+class BrowseFacet(HomeFacet):
     """Reads only, and is safe from many threads."""
-
-    def __init__(self, home: OpenHome) -> None:
-        self._home = home
 
     def sessions(self, asked: SessionQuestion, *, limit: int, offset: int = 0) -> tuple[tuple[ListedSession, ...], int]:
         """Return a page of sessions in the order asked for, and how many there are. Raises UnknownName."""

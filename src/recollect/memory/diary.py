@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING
 
 import msgspec
 
 from recollect.clock import now_us
 from recollect.errors import StoreError, UnknownName
+from recollect.ingest.home import OpenHome
 from recollect.insights.notes.diary import NewEntry, checked_entry, diary_agent, find_entry, made_entry
 from recollect.model.learnings.notes import Batch, DiaryEntry
 from recollect.model.time import Period, required_time
 from recollect.store.notes import DiaryQuestion, NoteReader, NoteStore, NoteWriter
 from recollect.store.rows import EventFilter
-
-if TYPE_CHECKING:
-    from recollect.ingest.home import OpenHome
 
 
 class Noting:
@@ -56,6 +53,13 @@ class Noting:
             raise StoreError("nothing is stored yet", hint="`recollect sync` ingests what your agents wrote")
 
 
+class NotingFacet:
+    """What the facets of the notes of one memory have in common."""
+
+    def __init__(self, noting: Noting) -> None:
+        self._noting = noting
+
+
 PRESENT_US = 15 * 60 * 1_000_000
 """A session that did something so recently is taken for the one in which an entry is written."""
 _AHEAD_US = 60 * 1_000_000
@@ -68,11 +72,8 @@ class DiaryAnswer(msgspec.Struct, frozen=True):
     total: int
 
 
-class DiaryFacet:
+class DiaryFacet(NotingFacet):
     """The diaries of one memory."""
-
-    def __init__(self, noting: Noting) -> None:
-        self._noting = noting
 
     def write(self, new: NewEntry) -> DiaryEntry:
         """Store an entry, redacted. Without a session, the agent's present session in that folder is used.
@@ -152,11 +153,8 @@ class UndoReport(msgspec.Struct, frozen=True, omit_defaults=True):
     learnings: int = 0
 
 
-class BatchesFacet:
+class BatchesFacet(NotingFacet):
     """The runs of one memory that can be undone."""
-
-    def __init__(self, noting: Noting) -> None:
-        self._noting = noting
 
     def list(self) -> tuple[Batch, ...]:
         """Return the batches, newest first."""

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
@@ -33,9 +33,6 @@ from recollect.store.lock import IngestLock
 from recollect.store.snapshots import give_back
 from recollect.units import plural
 from recollect.wire import RUN_FOLDER, SOCKET_NAME
-
-if TYPE_CHECKING:
-    from recollect.ingest.learnings.run import LearnFacet
 
 Say = Callable[[Fix], None]
 

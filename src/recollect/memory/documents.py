@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -11,15 +11,14 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from recollect.clock import now_us
 from recollect.errors import StoreLocked, UnknownName
 from recollect.ingest.known_names import nearest
+from recollect.memory.facets import HomeFacet
 from recollect.store.documents import Collection as StoredCollection
 from recollect.store.documents import DocumentCounts, DocumentState, DocumentStore, StoredDocument, document_uid
 
 if TYPE_CHECKING:
     from recollect.ingest.documents import RefreshContext
-    from recollect.ingest.home import OpenHome
     from recollect.ingest.report import CollectionReport, DocumentProgressCallback
 
 _NOT_YET = "another process is ingesting; a search finds this when that is done"
@@ -74,12 +73,8 @@ class CollectionRemoved(msgspec.Struct, frozen=True):
     notes: tuple[str, ...] = ()
 
 
-class DocumentsFacet:
+class DocumentsFacet(HomeFacet):
     """The project documents of one memory. Safe from many threads."""
-
-    def __init__(self, home: OpenHome, now_us: Callable[[], int] = now_us) -> None:
-        self._home = home
-        self._now_us = now_us
 
     def add(
         self, folder: Path, *, collection: str = "", is_dry_run: bool = False,

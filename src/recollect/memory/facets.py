@@ -1,9 +1,21 @@
-"""Declares a facet in one line, imported on first use."""
+"""Facets of a memory: each is declared in one line, and imported on first use."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import import_module
 from typing import Any
+
+from recollect.clock import now_us
+from recollect.ingest.home import OpenHome
+
+
+class HomeFacet:
+    """What the facets of one memory have in common."""
+
+    def __init__(self, home: OpenHome, now_us: Callable[[], int] = now_us) -> None:
+        self._home = home
+        self._now_us = now_us
 
 
 class _Lazy:

@@ -23,7 +23,7 @@ from recollect.insights.notes.facts import (
     supersede_fact,
 )
 from recollect.insights.notes.linked_data import linked_data
-from recollect.memory.diary import Noting
+from recollect.memory.diary import NotingFacet
 from recollect.model.insights.nodes import DecisionState
 from recollect.model.learnings.learnings import GIVEN_STATES
 from recollect.model.learnings.names import normal_name, normal_predicate
@@ -44,11 +44,8 @@ class FactsAnswer(msgspec.Struct, frozen=True):
     total: int
 
 
-class FactsFacet:
+class FactsFacet(NotingFacet):
     """The facts of one memory."""
-
-    def __init__(self, noting: Noting) -> None:
-        self._noting = noting
 
     def add(self, new: NewFact) -> FactAdded:
         """Store a fact, redacted, and return the facts that contradict it. A known fact changes nothing.
@@ -197,11 +194,8 @@ class SeedReport(msgspec.Struct, frozen=True, omit_defaults=True):
     retracted: int = 0
 
 
-class SeedingFacet:
+class SeedingFacet(NotingFacet):
     """Seeds the facts of one memory."""
-
-    def __init__(self, noting: Noting) -> None:
-        self._noting = noting
 
     def seed(self, *, repo: str = "") -> SeedReport:
         """Derive facts from decisions and learned facts; repeating it adds nothing. repo: only this one, exact name.

@@ -6,11 +6,10 @@ import re
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import msgspec
 
-from recollect.archive.archive import Archive
 from recollect.archive.keys import load_keys
 from recollect.erasure.forget import Opened, StageProgress
 from recollect.erasure.forget_plan import forget_selection, looking, plan_of
@@ -26,12 +25,9 @@ from recollect.ingest.distill import DistillingFacet
 from recollect.ingest.learnings.keep import overruled
 from recollect.ingest.learnings.run import LearnFacet
 from recollect.ingest.operations import take_changes
+from recollect.memory.facets import HomeFacet
 from recollect.store.erasure.select_rows import SelectionReader
 from recollect.store.rows import EventFilter
-
-if TYPE_CHECKING:
-    from recollect.ingest.home import OpenHome
-    from recollect.ingest.learnings.run import LearnFacet
 
 _WAIT_S = 20.0
 """How long another process is waited for that is ingesting; a daemon does that for moments."""
@@ -40,11 +36,8 @@ _LEARN_FOR_S = 10.0
 """What the sessions that stay teach is read at once for so long; the next sync continues."""
 
 
-class ForgettingFacet:
+class ForgettingFacet(HomeFacet):
     """Plans and carries out forgetting, and reports how much was ever forgotten."""
-
-    def __init__(self, home: OpenHome) -> None:
-        self._home = home
 
     def plan(self, selection: ForgetSelection, *, progress: StageProgress | None = None) -> ForgetReport:
         """Return what would be forgotten. Ingests changes first, as any read does, and changes nothing else.
@@ -66,15 +59,10 @@ class ForgettingFacet:
 
     def _look(self, selection: ForgetSelection, progress: StageProgress | None) -> ForgetReport:
         home = self._home.folders
-        keys = load_keys(home.keys)
-        archive = Archive.open(home.archive, keys, read_only=True)
-        reader = self._home.reader()
-        try:
-            with SelectionReader(home.folder) as stored:
-                selector = Selector(stored, archive, reader, keys.forget_key, progress=looking(progress))
-                return plan_of(selector, stored, reader, home, selection, overruling=overruled)
-        finally:
-            archive.close()
+        reader, key = self._home.reader(), load_keys(home.keys).forget_key
+        with self._home.archive() as archive, SelectionReader(home.folder) as stored:
+            selector = Selector(stored, archive, reader, key, progress=looking(progress))
+            return plan_of(selector, stored, reader, home, selection, overruling=overruled)
 
     def run(self, selection: ForgetSelection, *, progress: StageProgress | None = None) -> ForgetReport:
         """Forget a selection. Ingests changes first, so that none of it returns later.

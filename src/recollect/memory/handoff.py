@@ -6,15 +6,15 @@ import os
 import shlex
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from recollect.agents.registry import adapters_with
-from recollect.clock import now_us
 from recollect.errors import ArchiveError, UsageError
 from recollect.ingest.learnings.run import LearnFacet
+from recollect.memory.facets import HomeFacet
 from recollect.model.capabilities import AgentCommands
 from recollect.model.ids import split_session_uid
 from recollect.model.insights.nodes import DecisionState
@@ -30,7 +30,7 @@ from recollect.store.recent_reader import RecentReader
 from recollect.units import plural
 
 if TYPE_CHECKING:
-    from recollect.ingest.home import OpenHome
+    pass
 
 BRIEF_TOKENS = 2_000
 """A brief's budget where none is given."""
@@ -82,12 +82,8 @@ class Handoff(msgspec.Struct, frozen=True):
     notes: tuple[str, ...] = ()
 
 
-class HandoffFacet:
+class HandoffFacet(HomeFacet):
     """Continues sessions. Ingests nothing and starts no agent."""
-
-    def __init__(self, home: OpenHome, now_us: Callable[[], int] = now_us) -> None:
-        self._home = home
-        self._now_us = now_us
 
     def resume(self, uid: str) -> ResumeCommand:
         """Return the command that continues a session.

@@ -6,15 +6,16 @@ import hashlib
 import os
 import secrets
 from collections.abc import Callable, Collection, Iterator, Sequence
-from typing import TYPE_CHECKING, get_args
+from typing import get_args
 
 import msgspec
 
-from recollect.clock import now_us
 from recollect.errors import ArchiveError, StoreError, UsageError
+from recollect.ingest.home import OpenHome
 from recollect.insights.retro.builder import Retrospective, SessionFacts, Span, Used
 from recollect.insights.retro.decided import DecisionFacts
 from recollect.insights.retro.report import PreviousPeriod, Retro
+from recollect.memory.facets import HomeFacet
 from recollect.memory.recall import RecallFacet
 from recollect.model.events import Event, SourceLocation
 from recollect.model.insights.nodes import Decision, DecisionState, Evidence, Option, node_id
@@ -22,20 +23,14 @@ from recollect.model.insights.signals import SIGNAL_KINDS, Signal
 from recollect.model.learnings.learnings import GIVEN_STATES
 from recollect.model.sessions import Session, gone_among
 from recollect.model.time import required_time
+from recollect.model.usage import UsageReport
 from recollect.ready_blocks import withdraw
 from recollect.recall.decisions import DecisionQuestion, DecisionsAnswer, DecisionView, ask_decisions, cited
 from recollect.recall.related_events import EarlierStatement
-from recollect.store.insights import NodeFilter
+from recollect.store.insights import InsightReader, NodeFilter
 from recollect.store.learnings import LearningFilter
 from recollect.store.reader import Reader
-from recollect.store.rows import EventFilter
-
-if TYPE_CHECKING:
-    from recollect.ingest.home import OpenHome
-    from recollect.model.usage import UsageReport
-    from recollect.store.insights import InsightReader
-    from recollect.store.rows import UsageBy
-
+from recollect.store.rows import EventFilter, UsageBy
 
 _STANDING: tuple[DecisionState, ...] = ("holds", "contradicted")
 MAX_CHARS = 4_000
@@ -59,12 +54,8 @@ class NewDecision(msgspec.Struct, frozen=True):
     paths: tuple[str, ...] = ()
 
 
-class DecisionsFacet:
+class DecisionsFacet(HomeFacet):
     """The decisions of one memory."""
-
-    def __init__(self, home: OpenHome, now_us: Callable[[], int] = now_us) -> None:
-        self._home = home
-        self._now_us = now_us
 
     def find(self, question: DecisionQuestion, *, limit: int | None = None, with_later: bool = True) -> DecisionsAnswer:
         """Return decisions, newest first. Ingests nothing. with_later: with what was said later about those that hold.

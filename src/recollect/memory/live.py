@@ -5,28 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from recollect.clock import now_us
 from recollect.errors import RecollectError
-from recollect.ingest.daemon import Card, Place, ask_status, is_alive, read_card
+from recollect.ingest.daemon import Card, Failure, LiveStatus, Place, ask_status, is_alive, read_card
 from recollect.ingest.keeper.keeper import Keeper
 from recollect.ingest.retention import RetentionFacet
-
-if TYPE_CHECKING:
-    from recollect.ingest.daemon import Failure, LiveStatus
-    from recollect.ingest.home import OpenHome
-
+from recollect.memory.facets import HomeFacet
 
 CONFIGURATION_CHANGED = "the configuration was changed since it started: `recollect up --stop`, then start it again"
 
 
-class LiveFacet:
+class LiveFacet(HomeFacet):
     """The daemon of one home: being it, and asking it."""
-
-    def __init__(self, home: OpenHome, now_us: Callable[[], int] = now_us) -> None:
-        self._home = home
-        self._now_us = now_us
 
     @property
     def home(self) -> Path:

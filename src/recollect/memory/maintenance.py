@@ -26,7 +26,7 @@ from recollect.ingest.report import SyncReport
 from recollect.maintenance.export import Stored, export, raw_bytes, raw_files, render
 from recollect.maintenance.reports import DoctorReport, Exported, ExportFormat, Fix, VerifyReport
 from recollect.maintenance.verify import verify
-from recollect.memory.facets import facet
+from recollect.memory.facets import HomeFacet, facet
 from recollect.model.events import Event, SourceLocation
 from recollect.model.sessions import Session
 from recollect.paths import HOME_VARIABLE, STORE_VARIABLE
@@ -74,11 +74,8 @@ class SettingsView(msgspec.Struct, frozen=True):
     entries: tuple[ConfigEntry, ...]
 
 
-class MaintenanceFacet:
+class MaintenanceFacet(HomeFacet):
     """Maintains the memory: verifies, checks, exports, backs up and rebuilds it."""
-
-    def __init__(self, home: OpenHome) -> None:
-        self._home = home
 
     retention: RetentionFacet = facet("recollect.ingest.retention", of="_home")
     """What is kept how long: evict, what everything takes, pins."""
@@ -135,7 +132,7 @@ class MaintenanceFacet:
         that is not excluded, ConfigError, StoreError.
         """
         from recollect.config import load_config
-        from recollect.config.edit import set_list
+        from recollect.config.load import set_list
 
         path = self._config_path()
         before = load_config(path).privacy.exclude_repos
@@ -259,7 +256,8 @@ class MaintenanceFacet:
 
     def _log_raw(self, session: Session) -> None:
         """Keep that the exact bytes of a session are given, secrets included. Raises StoreError: then they are not."""
-        log_export(self._home.home, session.session_uid, session.event_count)
+        value = {"session_uid": session.session_uid, "as": "export", "events": session.event_count, "by": who()}
+        add_audit(self._home.home, "reveal", value, at=now_us())
 
     def _stored(self) -> Stored:
         return Stored(self._home.reader(), self._home.distilled)
@@ -361,12 +359,8 @@ class KeysFacet:
         return change
 
 
-class Reveal:
+class Reveal(HomeFacet):
     """Shows original text. Logs every access first; no server offers this."""
-
-    def __init__(self, home: OpenHome) -> None:
-        self._home = home
-        self._folders = home.folders
 
     def events(self, events: Iterable[Event]) -> tuple[RevealedEvent, ...]:
         """Return events with their original text, after logging who saw which.
@@ -379,26 +373,20 @@ class Reveal:
         from recollect.maintenance.reveal import reveal
         from recollect.privacy.redact import redactor_of  # the detectors take a while to be made
 
-        keys = load_keys(self._folders.keys)
+        keys = load_keys(self._home.folders.keys)
         redactor = redactor_of(keys.marker_key, self._home.config.privacy)
-        archive = Archive.open(self._folders.archive, keys, read_only=True)
-        try:
+        with self._home.archive() as archive:
             records = _Records(self._home.reader(), archive)
             shown = tuple(reveal(events, records.read, redactor, keys.marker_key))
-        finally:
-            archive.close()
         self._log(shown, "text")
         return shown
 
     def records(self, events: Iterable[Event]) -> tuple[bytes, ...]:
         """Return the exact records of events, each once, after logging that. Raises as `events`."""
-        archive = Archive.open(self._folders.archive, load_keys(self._folders.keys), read_only=True)
         known = tuple(events)
-        try:
+        with self._home.archive() as archive:
             records = _Records(self._home.reader(), archive)
             found = tuple(records.read(place) for place in dict.fromkeys(event.location for event in known))
-        finally:
-            archive.close()
         self._log(known, "records")
         return found
 
@@ -417,12 +405,6 @@ class Reveal:
             if form == "text":
                 value["secrets"] = sum(event.secrets for event in events)
             add_audit(self._home.home, "reveal", value, at=now_us())
-
-
-def log_export(home: Path, session_uid: str, events: int) -> None:
-    """Log the export of a session's exact bytes. Raises StoreError; then they must not be exported."""
-    value = {"session_uid": session_uid, "as": "export", "events": events, "by": who()}
-    add_audit(home, "reveal", value, at=now_us())
 
 
 class _Records:

@@ -40,9 +40,8 @@ if TYPE_CHECKING:
     from recollect.memory.insights import DecisionsFacet, Telling
     from recollect.memory.live import LiveFacet
     from recollect.memory.maintenance import MaintenanceFacet
-    from recollect.memory.notes import NotesFacet
+    from recollect.memory.notes import NotesFacet, SavedSearchesFacet
     from recollect.memory.recall import AgentsFacet, RecallFacet, UsageFacet
-    from recollect.memory.saved_searches import SavedSearchesFacet
     from recollect.memory.setup import SetupFacet
     from recollect.memory.shared_folder import SharedFolderFacet
     from recollect.memory.team import TeamFacet
@@ -358,7 +357,7 @@ class Memory(OpenHome):
     """Tokens and cost."""
     browse: BrowseFacet = facet("recollect.memory.browse")
     """What a view of sessions asks: lists in any order, transcripts part by part, their outline, records, images."""
-    saved_searches: SavedSearchesFacet = facet("recollect.memory.saved_searches")
+    saved_searches: SavedSearchesFacet = facet("recollect.memory.notes")
     """Searches that a person keeps."""
     handoff: HandoffFacet = facet("recollect.memory.handoff")
     """Go on with a session: the command of its own agent, or a brief for another one."""

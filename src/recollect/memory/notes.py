@@ -1,4 +1,4 @@
-"""`memory.notes`: diary, facts, tags, and runs that can be undone."""
+"""`memory.notes`: diary, facts, tags, and runs that can be undone; `memory.saved_searches`."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from recollect.clock import now_us
-from recollect.errors import UsageError
+from recollect.errors import UnknownName, UsageError
 from recollect.memory.diary import Noting
-from recollect.memory.facets import facet
+from recollect.memory.facets import HomeFacet, facet
 from recollect.model.learnings.names import tag_name
+from recollect.store.marks import change_mark
 
 if TYPE_CHECKING:
     from recollect.ingest.home import OpenHome
     from recollect.memory.diary import BatchesFacet, DiaryFacet
     from recollect.memory.facts import FactsFacet, SeedingFacet
     from recollect.memory.palace import PalaceFacet
-
 
 MAX_TAG_CHARS = 60
 
@@ -99,3 +99,45 @@ def _checked(name: str) -> str:
 
 def _shown(rows: Sequence[tuple[str, str, int]]) -> tuple[Tagged, ...]:
     return tuple(Tagged(*row) for row in rows)
+
+
+_MARK = "saved_searches"
+MAX_SAVED = 100
+MAX_CHARS = 500
+_decode = msgspec.json.Decoder(list[str]).decode
+
+
+class SavedSearchesFacet(HomeFacet):
+    """Saved queries, newest first. Safe from many threads and processes."""
+
+    def list(self) -> tuple[str, ...]:
+        """Return every saved query."""
+        return tuple(_decode(self._home.reader().mark(_MARK) or "[]")) if self._home.is_there() else ()
+
+    def keep(self, query: str) -> None:
+        """Save a query, redacted. Raises UsageError if it is empty or too long, or if there are too many;
+        StoreError.
+        """
+        text = " ".join(self._home.redacted(query).split())
+        if not text or len(text) > MAX_CHARS:
+            raise UsageError(f"a saved search has 1 to {MAX_CHARS} characters")
+        self._home.reader()  # makes an empty memory if there is none
+
+        def added(kept: str) -> str:
+            queries = [text, *(one for one in _decode(kept or "[]") if one != text)]
+            if len(queries) > MAX_SAVED:
+                raise UsageError(f"{MAX_SAVED} searches are saved already", hint="remove one first")
+            return msgspec.json.encode(queries).decode()
+
+        change_mark(self._home.home, _MARK, added)
+
+    def remove(self, query: str) -> None:
+        """Delete a saved query. Raises UnknownName."""
+
+        def left(kept: str) -> str:
+            queries = _decode(kept or "[]")
+            if query not in queries:
+                raise UnknownName("saved search", query)
+            return msgspec.json.encode([one for one in queries if one != query]).decode()
+
+        change_mark(self._home.home, _MARK, left)

@@ -26,7 +26,7 @@ from recollect.erasure.tombstones import Forgotten
 from recollect.errors import SourceError, UsageError
 from recollect.insights.notes.diary import NewEntry, checked_entry, made_entry
 from recollect.insights.notes.facts import NewFact, add_fact, end_fact
-from recollect.memory.diary import Noting
+from recollect.memory.diary import Noting, NotingFacet
 from recollect.model.ids import session_uid
 from recollect.model.learnings.entries import EntryDraft
 from recollect.model.learnings.notes import Batch, DiaryEntry, Fact
@@ -98,11 +98,8 @@ class PalaceReport(msgspec.Struct, omit_defaults=True):
         return self.documents_known + self.diary_known + self.facts_known + self.facts_ended
 
 
-class PalaceFacet:
+class PalaceFacet(NotingFacet):
     """Imports MemPalace directories into one memory."""
-
-    def __init__(self, noting: Noting) -> None:
-        self._noting = noting
 
     def is_palace(self, folder: Path) -> bool:
         """Return whether a folder is a MemPalace directory with texts; other programs use the same file names."""
@@ -251,7 +248,8 @@ class _Run:
             self._skip("an entry of a diary is too long")
             return None
         entry = made_entry(new, written_at=at, batch=self._batch.id)
-        return msgspec.structs.replace(entry, id=_named("d", kept.id))
+        digest = blake2b(kept.id.encode("utf-8", "replace"), digest_size=10, person=b"mempalace")
+        return msgspec.structs.replace(entry, id=f"d{digest.hexdigest()}")
 
     def _fact_of(self, triple: Triple) -> NewFact:
         clean = self._clean
@@ -467,11 +465,6 @@ def _instant(text: str) -> int | None:
         return int((at if at.tzinfo is not None else at.astimezone()).timestamp() * 1_000_000)
     except (OverflowError, OSError, ValueError):
         return None
-
-
-def _named(kind: str, name: str) -> str:
-    digest = blake2b(name.encode("utf-8", "replace"), digest_size=10, person=b"mempalace")
-    return f"{kind}{digest.hexdigest()}"
 
 
 def _grouped(items: Iterable[_Item], *, size_of: Callable[[_Item], int]) -> Iterator[list[_Item]]:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
-from recollect.clock import now_us
 from recollect.errors import UnknownName, UsageError
 from recollect.index.query.grammar import Question, parse
 from recollect.ingest.known_names import repository_names
+from recollect.memory.facets import HomeFacet
 from recollect.model.capabilities import Capabilities
 from recollect.model.learnings.learnings import Learning
 from recollect.model.sessions import Session, forgotten_note, gone_note
@@ -27,7 +27,7 @@ from recollect.store.timeline import ActivityQuestion
 from recollect.units import plural
 
 if TYPE_CHECKING:
-    from recollect.ingest.home import OpenHome
+    pass
 
 
 class Confined(NamedTuple):
@@ -44,12 +44,8 @@ def _said(learning: Learning) -> tuple[str, EarlierStatement]:
     return learning.repo, EarlierStatement(learning.text, names, newest.ts, f"{newest.session_uid}#{newest.seq}")
 
 
-class RecallFacet:
+class RecallFacet(HomeFacet):
     """Answers questions. Reads only; safe from many threads."""
-
-    def __init__(self, home: OpenHome) -> None:
-        self._home = home
-        self._now_us = now_us()
 
     def confined(self, filters: str) -> Confined:
         """Parse filters of the query language that come without words."""
@@ -87,11 +83,11 @@ class RecallFacet:
             raise unknown
 
     def _parsed(self, query: str, folders: Sequence[str] | None = None) -> Question:
-        return parse(query, self._now_us, self._home.zone, names=self._home.known_names(folders))
+        return parse(query, self._now_us(), self._home.zone, names=self._home.known_names(folders))
 
     def check_date(self, text: str, *, name: str) -> None:
         """Raise UsageError if a text is not a time."""
-        required_time(text, self._now_us, self._home.zone, name=name)
+        required_time(text, self._now_us(), self._home.zone, name=name)
 
     def overview(self, uid: str) -> Overview:
         """Return an overview of a session. Raises UnknownName."""
@@ -189,11 +185,8 @@ class AgentView(msgspec.Struct, frozen=True):
     capabilities: Capabilities
 
 
-class AgentsFacet:
+class AgentsFacet(HomeFacet):
     """The agents that this version supports."""
-
-    def __init__(self, home: OpenHome) -> None:
-        self._home = home
 
     def drift(self) -> tuple[DriftRow, ...]:
         """Return records that no parser knows, by agent and version, most frequent first."""
@@ -227,11 +220,8 @@ class AgentsFacet:
         return tuple(views)
 
 
-class UsageFacet:
+class UsageFacet(HomeFacet):
     """Tokens and cost, each response counted once, and when sessions worked."""
-
-    def __init__(self, home: OpenHome) -> None:
-        self._home = home
 
     def report(
         self, *, by: UsageBy = "day", where: EventFilter | None = None, after: int | None = None,

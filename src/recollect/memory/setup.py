@@ -5,22 +5,19 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 from recollect.agents.install.contract import ConfigFile, FilePlace, Folder
 from recollect.agents.install.described import installs
 from recollect.agents.install.values import SetKey
 from recollect.agents.registry import adapters, slug_of
 from recollect.errors import UnknownName, UsageError
+from recollect.ingest.home import OpenHome
 from recollect.maintenance.setup.discovery import Machine, find_agent, this_machine
 from recollect.maintenance.setup.manifest import Mode, load_manifest
 from recollect.maintenance.setup.planner import SetupOptions, Step, plan_config
 from recollect.maintenance.setup.settings import replace_settings
 from recollect.maintenance.setup.setup import AgentReport, AgentSetup
 from recollect.store.home import make_home
-
-if TYPE_CHECKING:
-    from recollect.ingest.home import OpenHome
 
 
 class SetupFacet:

@@ -8,18 +8,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from recollect.errors import SourceUnavailable
+from recollect.memory.facets import HomeFacet
 from recollect.sharing.batch_folder import FolderKeys
 from recollect.sharing.sync_folder import FolderReport, FolderSync
 
 if TYPE_CHECKING:
-    from recollect.ingest.home import OpenHome
+    pass
 
 
-class SharedFolderFacet:
+class SharedFolderFacet(HomeFacet):
     """Syncs one home with folders. Raises what `FolderSync` does."""
-
-    def __init__(self, home: OpenHome) -> None:
-        self._home = home
 
     def sync(
         self, folder: Path, passphrase: Callable[[bool], str], *, name: str = "", is_remembered: bool | None = None,

@@ -13,6 +13,7 @@ from recollect.clock import now_us
 from recollect.endpoints.team_client import TeamClient
 from recollect.errors import TeamError, TeamForbidden, TeamRefused, UnknownName
 from recollect.index.query.grammar import parse
+from recollect.memory.facets import HomeFacet
 from recollect.model.team_citation import read_citation
 from recollect.model.team_messages import (
     AuditPage,
@@ -43,7 +44,6 @@ from recollect.sharing.repositories import known_repositories, repository_of
 from recollect.store.rows import EventFilter
 
 if TYPE_CHECKING:
-    from recollect.ingest.home import OpenHome
     from recollect.sharing.archives import ArchivePart, FoundArchives
 
 T = TypeVar("T")
@@ -66,11 +66,8 @@ class TeamStatus(msgspec.Struct, frozen=True):
     problem: str = ""
 
 
-class TeamFacet:
+class TeamFacet(HomeFacet):
     """The team of one home. Every method raises TeamUnavailable, TeamRefused and StoreError."""
-
-    def __init__(self, home: OpenHome) -> None:
-        self._home = home
 
     def membership(self) -> Membership:
         """Return which team this memory belongs to, and what it shares."""

@@ -106,18 +106,15 @@ def read_path(
     told: called with the agent before reading. Raises UnknownName, SourceUnavailable, SourceRefused.
     """
     config = config or Config()
-    if is_made_of_many(path):
+    found = _single(path, agent, config)
+    if found is None:
         if not redact:
             raise SourceRefused(f"{path} is not a single transcript file", reason="not a file")
-        return _read_in_a_memory(path, agent, config)
-    head = head_of(path)
-    found = recognise_file(path, head, agent=agent, known=adapters_with(config.formats()))
-    if is_rows(found.container):
         return _read_in_a_memory(path, agent, config)
     if told is not None:
         told(found)
     with pieces_of(path, _STEP_BYTES) as pieces:
-        return read_pieces(path, found, head, pieces, privacy=config.privacy if redact else None)
+        return read_pieces(path, found, head_of(path), pieces, privacy=config.privacy if redact else None)
 
 
 def events_of(
@@ -129,14 +126,11 @@ def events_of(
     Raises as `read_path`.
     """
     config = config or Config()
-    formats = config.formats()
-    if is_made_of_many(path) or is_rows(
-        recognise_file(path, head_of(path), agent=agent, known=adapters_with(formats)).container
-    ):
+    if _single(path, agent, config) is None:
         for events in read_path(path, agent=agent, config=config).events.values():
             yield from events
     else:
-        yield from parse_file(path, agent=agent, formats=formats, privacy=config.privacy, told=told)
+        yield from parse_file(path, agent=agent, formats=config.formats(), privacy=config.privacy, told=told)
 
 
 def stages_of(config: Config, *, is_ranked: bool = False) -> Stages:
@@ -310,13 +304,9 @@ def explained(sessions: Mapping[str, Sequence[Event]], *, stages: Stages) -> Ite
             of_it = tuple(
                 d
                 for d in decisions
-                if d.evidence and (d.evidence[0].event_id, d.evidence[0].part) == _event_name(event)
+                if d.evidence and (d.evidence[0].event_id, d.evidence[0].part) == (event.event_id, event.part)
             )
             yield Explanation(event.session_uid, event.event_id, event.seq, speaker, text, markers, of_it)
-
-
-def _event_name(event: Event) -> tuple[str, int]:
-    return event.event_id, event.part
 
 
 _PIECE_BYTES = 4 * 1024 * 1024
@@ -364,11 +354,13 @@ def verify_path(
     size = 0
     found = _single(path, agent, config)
     if found is not None:
-        size, accounted = _bytes(path, found)
+        with pieces_of(path, _PIECE_BYTES) as pieces:
+            data = b"".join(pieces)
+        size = len(data)
         checks += [
-            accounted,
-            *_cut_anywhere(path, found, reading, config.privacy),
-            _provenance(path, found, reading, nodes),
+            _bytes(data, found),
+            _cut_anywhere(path, data, found, reading, privacy=config.privacy),
+            _provenance(data, reading, nodes),
         ]
     checks.append(_same_nodes(reading, nodes, stages))
     counts: dict[str, int] = {}
@@ -400,11 +392,8 @@ def _again(one: Reading, other: Reading) -> FileCheck:
     return FileCheck("read twice, the same events", is_same, "" if is_same else "they differ")
 
 
-def _bytes(path: Path, found: Recognised) -> tuple[int, FileCheck]:
+def _bytes(data: bytes, found: Recognised) -> FileCheck:
     """Every byte lies in a record or is white space between records."""
-    name = "every byte belongs to a record"
-    with pieces_of(path, _PIECE_BYTES) as pieces:
-        data = b"".join(pieces)
     end, left = 0, 0
     for start, stop in _ranges(replay([data], found.container)):
         left += len(data[end:start].strip(b" \t\r\n,\xef\xbb\xbf\x00")) if start > end else 0
@@ -414,7 +403,7 @@ def _bytes(path: Path, found: Recognised) -> tuple[int, FileCheck]:
     detail = f"{left:,} bytes of {len(data):,} lie in none: the file is damaged" if left else ""
     if left and left == tail:
         detail = f"all but the last {left:,} bytes of {len(data):,}, a line that was not finished"
-    return len(data), FileCheck(name, not left or left == tail, detail)
+    return FileCheck("every byte belongs to a record", not left or left == tail, detail)
 
 
 def _ranges(batches: Iterable[ReplayBatch]) -> Iterator[tuple[int, int]]:
@@ -425,10 +414,9 @@ def _ranges(batches: Iterable[ReplayBatch]) -> Iterator[tuple[int, int]]:
             yield batch.base + line.start, batch.base + line.end
 
 
-def _cut_anywhere(path: Path, found: Recognised, reading: Reading, privacy: PrivacyConfig) -> list[FileCheck]:
+def _cut_anywhere(path: Path, data: bytes, found: Recognised, reading: Reading, *, privacy: PrivacyConfig) -> FileCheck:
     """The same events however the stream was cut into pieces."""
-    with pieces_of(path, _PIECE_BYTES) as pieces:
-        data = b"".join(pieces)
+    name = "the same events, however it is cut"
     head = head_of(path)
     whole = _encode(reading.events)
     start = data[: data.rfind(b"\n", 0, _SMALL_BYTES) + 1] or data[:_SMALL_BYTES]
@@ -437,15 +425,13 @@ def _cut_anywhere(path: Path, found: Recognised, reading: Reading, privacy: Priv
         part, wanted = (data, whole) if length > 1000 else (start, of_start)
         pieces_ = (part[i : i + length] for i in range(0, len(part), length))
         if _encode(read_pieces(path, found, head, pieces_, privacy=privacy).events) != wanted:
-            return [FileCheck("the same events, however it is cut", False, f"pieces of {length} bytes give others")]
-    return [FileCheck("the same events, however it is cut", True)]
+            return FileCheck(name, False, f"pieces of {length} bytes give others")
+    return FileCheck(name, True)
 
 
-def _provenance(path: Path, found: Recognised, reading: Reading, nodes: list[Node]) -> FileCheck:
+def _provenance(data: bytes, reading: Reading, nodes: list[Node]) -> FileCheck:
     """Where an event or node says it comes from, bytes of that hash stand."""
     name = "every event and node resolves to its exact bytes"
-    with pieces_of(path, _PIECE_BYTES) as pieces:
-        data = b"".join(pieces)
     places: dict[SourceLocation, str] = {e.location: e.event_id for events in reading.events.values() for e in events}
     known = set(places)
     for node in nodes:

@@ -7,10 +7,11 @@ import stat
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from recollect.config import Config
 from recollect.errors import SourceError
+from recollect.ingest.home import OpenHome
 from recollect.insights.preparation import default_stages
 from recollect.insights.stages import Stages
 from recollect.memory.transcripts import Growing, Meaning, Reading, growing, mean, read_path
@@ -20,10 +21,6 @@ from recollect.model.insights.signals import SIGNAL_KINDS
 from recollect.store.feed import ChangeFollower, SessionNews
 from recollect.store.insights import NodeFilter
 from recollect.store.sinks import Given, Group, Item, Retracted, Sink, encode_item, fingerprint, group_of_id, id_of_item
-
-if TYPE_CHECKING:
-    from recollect.ingest.home import OpenHome
-
 
 EVERY_S = 0.25
 _MANY = 100_000

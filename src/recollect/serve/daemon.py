@@ -14,7 +14,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 import msgspec
@@ -156,11 +155,16 @@ class DaemonAnswers:
         """Return what answers each kind of question."""
         return {
             wire.KIND_CONTEXT: self._context,
-            wire.KIND_FLUSH: self._flush,
-            wire.KIND_ENDED: self._ended,
-            wire.KIND_SETTLE: self._settle,
-            wire.KIND_STATUS: self._tell_status,
+            wire.KIND_FLUSH: self._notice,
+            wire.KIND_ENDED: partial(self._notice, has_ended=True),
+            wire.KIND_SETTLE: lambda _: "\n".join(self._keeper.settle()),
+            wire.KIND_STATUS: lambda _: msgspec.json.encode(self._status()).decode(),
         }
+
+    def _notice(self, question: Mapping[str, str], *, has_ended: bool = False) -> str:
+        self._keeper.notice_agent(question.get("agent", ""), has_ended=has_ended)
+        self._keeper.answered_hook()
+        return ""
 
     def _context(self, question: Mapping[str, str]) -> str:
         agent, event = question.get("agent", ""), question.get("event", "")
@@ -186,22 +190,6 @@ class DaemonAnswers:
         took_us = (time.perf_counter_ns() - began) // 1000
         facet.record(shown, agent=agent, event=event, session=session, took_us=took_us)
         return shown.text
-
-    def _flush(self, question: Mapping[str, str]) -> str:
-        self._keeper.notice_agent(question.get("agent", ""))
-        self._keeper.answered_hook()
-        return ""
-
-    def _ended(self, question: Mapping[str, str]) -> str:
-        self._keeper.notice_agent(question.get("agent", ""), has_ended=True)
-        self._keeper.answered_hook()
-        return ""
-
-    def _settle(self, _question: Mapping[str, str]) -> str:
-        return "\n".join(self._keeper.settle())
-
-    def _tell_status(self, _question: Mapping[str, str]) -> str:
-        return msgspec.json.encode(self._status()).decode()
 
 
 STOP_S = 1.5
@@ -265,7 +253,7 @@ class _Daemon:
         if not has_http:
             self._http = "switched off ([daemon] http)"
         # An earlier signal than HTTP is ready for ends it just the same.
-        before = {number: signal.signal(number, self._stop) for number in _SIGNALS}
+        before = {number: signal.signal(number, lambda *_: self._stopping()) for number in _SIGNALS}
         hangup = getattr(signal, "SIGHUP", None)
         if hangup is not None and signal.getsignal(hangup) == signal.SIG_DFL:
             before[hangup] = signal.signal(hangup, lambda *_: os.kill(os.getpid(), signal.SIGTERM))
@@ -383,9 +371,6 @@ class _Daemon:
                 signal.raise_signal(signal.SIGTERM)
                 return
 
-    def _stop(self, _number: int, _frame: FrameType | None) -> None:
-        self._stopping()
-
     def _stopping(self) -> None:
         if not self._ended.is_set():
             self._stopped_at = time.monotonic()
@@ -422,7 +407,7 @@ def _make_app(
     from recollect.serve.mcp.server import Admission, MemoryServer
     from recollect.serve.token import home_token
     from recollect.serve.web.access import Visitors
-    from recollect.serve.web.api import Api
+    from recollect.serve.web.api import api_routes
     from recollect.serve.web.pages import Pages
 
     token = home_token(memory.home)
@@ -437,7 +422,7 @@ def _make_app(
             yield
 
     visitors = Visitors(token)
-    routes = [mcp.route, *Api(visitors, memory).routes, *Pages(visitors, memory, status, is_ending).routes]
+    routes = [mcp.route, *api_routes(visitors, memory), *Pages(visitors, memory, status, is_ending).routes]
     return Starlette(routes=routes, lifespan=lifespan), admission.close
 
 

@@ -163,6 +163,8 @@ def start_detached(memory: Memory, arguments: Sequence[str]) -> tuple[Card, bool
     log = DaemonLog(memory.home / "logs")
     log("to be started apart")  # which makes the folder
     beginning = log.path.with_name(BEGINNING)
+    # It works in another folder: a home may be named from this one.
+    env = {**os.environ, **({HOME_VARIABLE: str(memory.home)} if HOME_VARIABLE in os.environ else {})}
     descriptor = os.open(beginning, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     try:
         started = subprocess.Popen(  # noqa: S603  our own program
@@ -171,7 +173,7 @@ def start_detached(memory: Memory, arguments: Sequence[str]) -> tuple[Card, bool
             stdout=subprocess.DEVNULL,
             stderr=descriptor,
             cwd=memory.home,
-            env=_environment(memory.home),
+            env=env,
             start_new_session=True,
             creationflags=_APART,
         )
@@ -221,14 +223,6 @@ def leave_terminal(home: Path) -> None:
             os.close(nowhere)
     except OSError:
         return  # there is no such file: this one was not started apart
-
-
-def _environment(home: Path) -> dict[str, str]:
-    """Return the environment of a process that works in another folder: a home may be named from this one."""
-    values = dict(os.environ)
-    if HOME_VARIABLE in values:
-        values[HOME_VARIABLE] = str(home)
-    return values
 
 
 if sys.platform == "win32":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
-from datetime import UTC, tzinfo
+from datetime import UTC
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -15,6 +15,7 @@ from recollect.client import (
     EntryRequest,
     IngestRequest,
     ReplyLine,
+    Request,
     RequestLine,
     SearchRequest,
     SessionsRequest,
@@ -22,7 +23,7 @@ from recollect.client import (
     UsageRequest,
     local_zone,
 )
-from recollect.errors import RecollectError
+from recollect.errors import BrokenInvariant, RecollectError
 from recollect.local_time import LOCAL
 from recollect.memory import EventFilter, Memory
 from recollect.visible import safe_json
@@ -93,31 +94,37 @@ class Responder:
             return False
 
     def _answer(self, asked: RequestLine, tell: Tell) -> object:
-        request, folders = asked.request, (asked.folder,) if asked.folder else ()
-        memory = self._memory
-        match request:
-            case SearchRequest():
-                return search(memory, request, folders, LOCAL)
-            case SessionsRequest():
-                return sessions(memory, request, folders)
-            case ShowRequest():
-                return show(memory, request)
-            case EntryRequest():
-                return show_entry(memory, request)
-            case IngestRequest():
-                return sync(memory, tell) if self._has_looked() and memory.live.looks_where(request.variables) else None
-            case UsageRequest():
-                return usage(memory, request, folders, LOCAL if request.is_local else UTC)
+        request, memory = asked.request, self._memory
+        if not isinstance(request, IngestRequest):
+            return answer(memory, request, (asked.folder,) if asked.folder else ())
+        return sync(memory, tell) if self._has_looked() and memory.live.looks_where(request.variables) else None
 
 
-def search(memory: Memory, request: SearchRequest, folders: tuple[str, ...], zone: tzinfo) -> SearchAnswer:
+def answer(memory: Memory, request: Request, folders: tuple[str, ...] | None = None) -> object:
+    """Return the answer to a question. folders: as in `Memory.search`. Raises UnknownName."""
+    match request:
+        case SearchRequest():
+            return search(memory, request, folders)
+        case SessionsRequest():
+            return sessions(memory, request, folders)
+        case ShowRequest():
+            return show(memory, request)
+        case EntryRequest():
+            return show_entry(memory, request)
+        case UsageRequest():
+            return usage(memory, request, folders)
+        case IngestRequest():
+            raise BrokenInvariant("ingesting is no question")
+
+
+def search(memory: Memory, request: SearchRequest, folders: tuple[str, ...] | None = ()) -> SearchAnswer:
     """Answer a query. Raises UnknownName for a name in it that nobody knows."""
-    answer = memory.search(request.query, limit=request.limit, sync=request.sync, folders=folders, zone=zone)
-    memory.recall.check_names(request.query, folders=folders)
+    answer = memory.search(request.query, limit=request.limit, sync=request.sync, folders=folders, zone=LOCAL)
+    memory.recall.check_names(request.query, folders=folders)  # last: what a sync has brought in is known
     return answer
 
 
-def sessions(memory: Memory, request: SessionsRequest, folders: tuple[str, ...]) -> SessionPage:
+def sessions(memory: Memory, request: SessionsRequest, folders: tuple[str, ...] | None = ()) -> SessionPage:
     """List sessions. Raises UnknownName."""
     return memory.sessions(
         where=EventFilter(agents=request.agents, repos=request.repos), after=request.after, before=request.before,
@@ -151,11 +158,11 @@ def sync(memory: Memory, tell: Tell) -> SyncReport:
     return report
 
 
-def usage(memory: Memory, request: UsageRequest, folders: tuple[str, ...], zone: tzinfo) -> UsageReport:
+def usage(memory: Memory, request: UsageRequest, folders: tuple[str, ...] | None = ()) -> UsageReport:
     """Report tokens and cost. Raises UnknownName."""
     if request.sync:
         memory.refresh()
     return memory.usage.report(
         by=request.by, where=EventFilter(agents=request.agents, repos=request.repos), after=request.after,
-        before=request.before, zone=zone, folders=folders,
+        before=request.before, zone=LOCAL if request.is_local else UTC, folders=folders,
     )  # fmt: skip

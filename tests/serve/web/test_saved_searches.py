@@ -9,7 +9,7 @@ import pytest
 
 from recollect import Memory
 from recollect.errors import UnknownName, UsageError
-from recollect.memory.saved_searches import MAX_SAVED
+from recollect.memory.notes import MAX_SAVED
 from tests.serve.web.conftest import SECRET, Site
 
 if TYPE_CHECKING:

@@ -174,7 +174,7 @@ def test_a_run_that_was_interrupted_goes_on(
         if written == 2:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr("recollect.cli.render.documents.PalaceProgress.__call__", interrupt)
+    monkeypatch.setattr("recollect.cli.render.documents.palace_line", interrupt)
     assert recollect("import", "--mempalace", palace.folder).code == 130
     (batch,) = recollect("undo", "--list", "--json").data["batches"]
     report = recollect("import", "--mempalace", palace.folder, "--json").data

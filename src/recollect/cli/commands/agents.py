@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import click
 
-from recollect.cli.options import open_memory
-from recollect.cli.results import CommandResult, ResultKind, prints
+from recollect.cli.options import choice_option, flag
+from recollect.cli.results import CommandResult, ResultKind, examples, prints
 from recollect.cli.terminal import console
 from recollect.errors import SettingsError, UsageError
 
 if TYPE_CHECKING:
     from recollect.agents.base import Adapter
-    from recollect.memory import AgentReport, Mode, PreparedSetup, SetupFacet, Step
+    from recollect.memory import AgentReport, Memory, Mode, PreparedSetup, SetupFacet, Step
 
 AGENTS = ResultKind("agents", "AgentView", "agents:print_agents", listed="agents")
 DRIFT = ResultKind("", "DriftRow", "agents:print_drift", listed="drift")
@@ -26,26 +26,21 @@ CONFORMANCE = ResultKind("", "recollect.testing.suite:Result", "agents:print_con
 
 
 @click.command()
-@click.option("--all", "is_all", is_flag=True, help="Also list agents that are not on this machine.")
-@click.option("--drift", is_flag=True, help="Show what agents wrote that this version cannot interpret.")
+@flag("--all", "Also list agents that are not on this machine.", key="is_all")
+@flag("--drift", "Show what agents wrote that this version cannot interpret.")
 @prints
-def agents(is_all: bool, drift: bool) -> CommandResult:
+@examples("agents --all", "agents --drift --json")
+def agents(memory: Memory, is_all: bool, drift: bool) -> CommandResult:
     """List the agents that Recollect reads, and their folders.
 
     The list says how each agent stores its history and how much of it can be read.
 
     --drift lists record types, fields and values that no parser knows, by agent and version, each with a count and one
     example. They show that an update has changed an agent's format. The exit code is 1 if there is nothing to list.
-
-    \b
-    Examples:
-      recollect agents --all
-      recollect agents --drift --json
     """
-    with open_memory() as memory:
-        if drift:
-            return DRIFT(memory.agents.drift())
-        return AGENTS(memory.agents.list(), found=True, is_all=is_all)
+    if drift:
+        return DRIFT(memory.agents.drift())
+    return AGENTS(memory.agents.list(), found=True, is_all=is_all)
 
 
 class SetupFlags(TypedDict):
@@ -61,17 +56,16 @@ class SetupFlags(TypedDict):
 
 @click.command()
 @click.argument("agents", nargs=-1, metavar="[AGENT]...")
-@click.option("--dry-run", "is_dry_run", is_flag=True, help="Show what would be done; change nothing.")
-@click.option("--diff", "shows_lines", is_flag=True, help="Show each change line by line.")
-@click.option("--remove", "is_removal", is_flag=True, help="Remove what setup wrote.")
-@click.option(
+@flag("--dry-run", "Show what would be done; change nothing.", key="is_dry_run")
+@flag("--diff", "Show each change line by line.", key="shows_lines")
+@flag("--remove", "Remove what setup wrote.", key="is_removal")
+@choice_option(
     "--mode",
-    type=click.Choice(("pull", "push", "both")),
+    ("pull", "push", "both"),
+    "pull: the agent gets search tools. push: the agent gets context from hooks. both: the agent gets both.",
     default="both",
-    show_default=True,
-    help="pull: the agent gets search tools. push: the agent gets context from hooks. both: the agent gets both.",
 )
-@click.option("--disable-native-memory", "turns_off", is_flag=True, help="Also turn off the agent's own memory.")
+@flag("--disable-native-memory", "Also turn off the agent's own memory.", key="turns_off")
 @click.option(
     "--write/--no-write",
     "writes",
@@ -79,45 +73,39 @@ class SetupFlags(TypedDict):
     help="Give agents the tools that write (diary, facts, actions), or remove them. Without this option nothing "
     "changes.",
 )
-@click.option("--yes", "is_agreed", is_flag=True, help="Do not ask; you have to name the agents.")
+@flag("--yes", "Do not ask; you have to name the agents.", key="is_agreed")
 @prints
-def setup(agents: tuple[str, ...], mode: Mode, as_json: bool, **flags: Unpack[SetupFlags]) -> CommandResult:
+@examples(
+    "setup --dry-run",
+    "setup --dry-run --diff",
+    "setup claude codex",
+    "setup claude --write",
+    "setup codex --remove --yes",
+)
+def setup(
+    memory: Memory, agents: tuple[str, ...], mode: Mode, as_json: bool, **flags: Unpack[SetupFlags]
+) -> CommandResult:
     """Give your agents access to this memory, or take it away.
 
     Registers tools, hooks and a skill in the agents' own settings, as each agent documents it. It shows every change
     first, records it, and can remove it again. Without names it asks about every agent that it finds.
-
-    \b
-    Examples:
-      recollect setup --dry-run
-      recollect setup --dry-run --diff
-      recollect setup claude codex
-      recollect setup claude --write
-      recollect setup codex --remove --yes
     """
-    with open_memory() as memory:
-        facet = memory.setup
-        is_removal, is_dry_run = flags["is_removal"], flags["is_dry_run"]
-        chosen = _chosen(facet, agents, is_removal=is_removal)
-        asks = not (flags["is_agreed"] or is_dry_run)
-        if is_removal and flags["writes"] is not None:
-            raise UsageError("--write and --no-write cannot be used with --remove", hint="leave out --remove")
-        if not is_dry_run:
-            _check_asking(chosen, flags, is_named=bool(agents), asks=asks, as_json=as_json)
-        settings: tuple[Step, ...] = ()
-        if flags["writes"] is not None:
-            settings = (_turn_writing(facet, flags, asks=asks, as_json=as_json),)
-        reports: list[AgentReport] = []
-        for slug in chosen:
-            prepared = facet.prepare(slug, None if is_removal else mode, turns_native_memory_off=flags["turns_off"])
-            reports.append(_one(prepared, flags, asks=asks, as_json=as_json))
+    facet = memory.setup
+    is_removal, is_dry_run = flags["is_removal"], flags["is_dry_run"]
+    chosen = facet.slugs(agents) if agents else facet.recorded() if is_removal else facet.installed()
+    asks = not (flags["is_agreed"] or is_dry_run)
+    if is_removal and flags["writes"] is not None:
+        raise UsageError("--write and --no-write cannot be used with --remove", hint="leave out --remove")
+    if not is_dry_run:
+        _check_asking(chosen, flags, is_named=bool(agents), asks=asks, as_json=as_json)
+    settings: tuple[Step, ...] = ()
+    if flags["writes"] is not None:
+        settings = (_turn_writing(facet, flags, asks=asks, as_json=as_json),)
+    reports: list[AgentReport] = []
+    for slug in chosen:
+        prepared = facet.prepare(slug, None if is_removal else mode, turns_native_memory_off=flags["turns_off"])
+        reports.append(_one(prepared, flags, asks=asks, as_json=as_json))
     return _finish(reports, settings, is_removal=is_removal, is_dry_run=is_dry_run)
-
-
-def _chosen(facet: SetupFacet, names: tuple[str, ...], *, is_removal: bool) -> tuple[str, ...]:
-    if names:
-        return facet.slugs(names)
-    return facet.recorded() if is_removal else facet.installed()
 
 
 def _check_asking(chosen: tuple[str, ...], flags: SetupFlags, *, is_named: bool, asks: bool, as_json: bool) -> None:
@@ -187,16 +175,13 @@ def _finish(
 @click.argument("module")
 @click.argument("fixtures", type=click.Path(path_type=Path, exists=True, file_okay=False))
 @prints
+@examples("conformance my_agent.adapter:Adapter tests/fixtures")
 def conformance(module: str, fixtures: Path) -> CommandResult:
     """Check an adapter against its fixtures.
 
     The command tests whether the adapter obeys the rules for all adapters. MODULE is `package.module:Adapter`, or the
     slug of an agent that is installed or described in your configuration. FIXTURES is a folder with files in
     `<slug>/<version>/<scenario>/...` (`recollect help add-an-agent`). The exit code is 3 if a rule is broken.
-
-    \b
-    Example:
-      recollect conformance my_agent.adapter:Adapter tests/fixtures
     """
     from recollect.testing.suite import run_all
 

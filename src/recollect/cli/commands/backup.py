@@ -1,8 +1,8 @@
-"""`recollect backup`, `restore` and `export`."""
+"""`recollect backup`, `restore`, `export`, `doctor`, `verify` and `repair`."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
@@ -13,16 +13,22 @@ from recollect.cli.options import (
     NamedPath,
     TimeRange,
     agent_option,
+    as_option,
+    choice_option,
+    flag,
+    number_option,
     open_memory,
+    path_option,
     range_options,
     repo_option,
+    text_option,
 )
-from recollect.cli.results import CommandResult, ResultKind, prints
-from recollect.cli.terminal import write_bytes
+from recollect.cli.results import CommandResult, ResultKind, examples, prints
+from recollect.cli.terminal import console, write_bytes
 from recollect.errors import UsageError
 
 if TYPE_CHECKING:
-    from recollect.memory import EventFilter, Exported, ExportFormat, Memory
+    from recollect.memory import EventFilter, Exported, ExportFormat, Fix, Memory
 
 BACKUP = ResultKind("backup", "BackupReport", "maintenance:print_backup")
 RESTORED = ResultKind("restore", "RestoreReport", "maintenance:print_restored")
@@ -37,12 +43,9 @@ _AT_ONCE = 500
 
 @click.command()
 @click.argument("target", type=NamedPath(path_type=Path))
-@click.option(
-    "--without-key",
-    is_flag=True,
-    help="Leave out the wrapping key. Without that key, nobody can open the backup's archive.",
-)
+@flag("--without-key", "Leave out the wrapping key. Without that key, nobody can open the backup's archive.")
 @prints
+@examples("backup /media/disk/memory", "backup memory.tar.zst --without-key")
 def backup(target: Path, without_key: bool) -> CommandResult:
     """Make a consistent copy of the memory.
 
@@ -50,11 +53,6 @@ def backup(target: Path, without_key: bool) -> CommandResult:
     back and every chunk is opened before it counts as done. If you interrupt it, an earlier backup in the same place
     stays as it was. A second backup to the same folder copies only what is new. A backup leaves out the index and the
     vectors: `recollect restore` rebuilds the index, and `recollect embed` rebuilds the vectors.
-
-    \b
-    Examples:
-      recollect backup /media/disk/memory
-      recollect backup memory.tar.zst --without-key
     """
     from recollect.cli.render.progress import ProgressLine
 
@@ -68,9 +66,10 @@ def backup(target: Path, without_key: bool) -> CommandResult:
 @click.option(
     "--home", type=click.Path(path_type=Path), metavar="FOLDER", help="Restore to this home instead of yours."
 )
-@click.option("--force", is_flag=True, help="Replace the existing memory.")
-@click.option("--keep", is_flag=True, help="Keep the replaced memory in a folder of the home.")
+@flag("--force", "Replace the existing memory.")
+@flag("--keep", "Keep the replaced memory in a folder of the home.")
 @prints
+@examples("restore /media/disk/memory")
 def restore(source: Path, home: Path | None, force: bool, keep: bool) -> CommandResult:
     """Replace the memory with a backup.
 
@@ -79,10 +78,6 @@ def restore(source: Path, home: Path | None, force: bool, keep: bool) -> Command
     since the backup then stays forgotten; if the memory that knows of it no longer exists, it comes back. The vectors
     are computed later, in the background. Events that are then ingested again from agents' files get new numbers
     (SESSION#SEQ), because the backup does not know the old ones.
-
-    \b
-    Example:
-      recollect restore /media/disk/memory
     """
     from recollect.cli.render.progress import ProgressLine
 
@@ -108,17 +103,22 @@ def _vectors_note(memory: Memory) -> tuple[str, ...]:
 @agent_option
 @repo_option
 @range_options
-@click.option("--format", "form", type=click.Choice(FORMATS), default=None, help="What to write. Default: events.")
-@click.option("--raw", is_flag=True, help="The exact bytes, secrets included; needs --out.")
-@click.option(
+@choice_option("--format", FORMATS, "What to write. Default: events.", key="form")
+@flag("--raw", "The exact bytes, secrets included; needs --out.")
+@text_option(
     "--out",
-    metavar="DIR|-",
-    help="Folder for the files; - writes to standard output.  [default: the current folder; none for --raw]",
+    "DIR|-",
+    "Folder for the files; - writes to standard output.  [default: the current folder; none for --raw]",
+    default=None,
 )
-@click.option(
-    "--revision", type=click.IntRange(min=1), metavar="N", help="Export this revision.  [default: the newest]"
-)
+@number_option("--revision", "Export this revision.  [default: the newest]", least=1)
 @prints
+@examples(
+    "export claude:5f0c --format markdown --out notes",
+    "export --repo shop-api --after 2w --format markdown --out notes",
+    "export claude:5f0c --format prov --out -",
+    "export codex:0197 --raw --out - | wc -c",
+)
 def export(
     sessions: tuple[str, ...],
     agents: tuple[str, ...],
@@ -137,13 +137,6 @@ def export(
     digest, and `prov` writes nodes as PROV-JSON. `raw` writes the bytes that the agent wrote, secrets included; it
     needs --out, and the audit log records it. Files are named AGENT_ID; their modification time is the end of the
     session.
-
-    \b
-    Examples:
-      recollect export claude:5f0c --format markdown --out notes
-      recollect export --repo shop-api --after 2w --format markdown --out notes
-      recollect export claude:5f0c --format prov --out -
-      recollect export codex:0197 --raw --out - | wc -c
     """
     is_choice = bool(agents or repos or any(value is not None for value in within.values()))
     chosen = _format(form, out, is_raw=raw, is_json=as_json)
@@ -200,3 +193,101 @@ def _chosen(memory: Memory, where: EventFilter, within: TimeRange) -> list[str]:
         found += [session.session_uid for session in page.sessions]
         if len(page.sessions) < _AT_ONCE:
             return found[::-1]
+
+
+DOCTOR = ResultKind("doctor", "DoctorReport", "maintenance:print_doctor")
+VERIFY = ResultKind("verify", "VerifyReport", "ingest:print_verify")
+FILE_VERIFY = ResultKind("verify-file", "FileVerifyReport", "ingest:print_file_verify")
+REPAIR = ResultKind("repair", "RepairReport", "maintenance:print_repair")
+
+
+@click.command()
+@flag("--fix", "Repair what is safe to repair; show each step first.", key="is_fixing")
+@flag("--dry-run", "With --fix: show the steps; change nothing.", key="is_dry_run")
+@prints
+@examples("doctor", "doctor --fix --dry-run")
+def doctor(is_fixing: bool, is_dry_run: bool, as_json: bool) -> CommandResult:
+    """Check the health of the memory.
+
+    A check that fails says what to do. --fix repairs what it can without deleting anything that is stored: it restricts
+    permissions, ingests pending data, replaces the results of older versions, repairs the index, restores the agent
+    settings that `recollect setup` wrote, removes what crashes left behind, and frees disk space.
+    """
+    if is_dry_run and not is_fixing:
+        raise click.UsageError("--dry-run needs --fix")
+    with open_memory() as memory:
+        if is_fixing:
+            report = memory.maintenance.fix(is_dry_run=is_dry_run, say=_print_steps(as_json=as_json))
+        else:
+            report = memory.maintenance.doctor()
+    return DOCTOR(report, code=0 if report.ok else 3)
+
+
+def _print_steps(*, as_json: bool) -> Callable[[Fix], None]:
+    """Return what prints each step before it is done; nothing stands beside JSON."""
+    if as_json:
+        return lambda _: None
+    from recollect.cli.render.maintenance import print_fix
+
+    out = console()
+    return lambda step: print_fix(out, step)
+
+
+@click.command()
+@click.argument("file", metavar="[FILE|-]", type=NamedPath(), required=False)
+@as_option
+@flag("--deep", "Also rebuild everything in memory and compare it with what is stored.")
+@prints
+@examples("verify", "verify --deep", "verify session.jsonl")
+def verify(file: str | None, agent: str | None, deep: bool) -> CommandResult:
+    """Prove that every stored byte can be restored.
+
+    Reads the whole archive, recomputes every hash, and compares what was ingested with what can be restored. With FILE,
+    it checks only that transcript and needs no memory: every byte must be accounted for, and parsing and analysing it
+    in pieces must give the same result.
+
+    --deep takes as long as ingesting everything, and nothing else can be ingested meanwhile. It derives everything
+    again from the archive and compares events, token usage, digests, the index and the vectors with what is stored.
+    """
+    if file is not None:
+        if deep:
+            raise click.UsageError("--deep cannot be used with a FILE")
+        return _verify_file(file, agent)
+    if agent is not None:
+        raise click.UsageError("--as needs a FILE")
+    from recollect.cli.render.progress import ProgressLine
+
+    with open_memory() as memory, ProgressLine("verifying") as progress:
+        if deep:
+            report = memory.maintenance.verify_deep(progress=progress.stage_done)
+        else:
+            report = memory.maintenance.verify(progress=progress.bytes_done)
+    return VERIFY(report, code=0 if report.ok else 3)
+
+
+def _verify_file(file: str, agent: str | None) -> CommandResult:
+    from recollect.cli.commands.pipes import input_path
+    from recollect.config import load_config
+    from recollect.memory import stages_of, verify_path
+
+    config = load_config()
+    with input_path(file) as path:
+        report = verify_path(path, agent=agent, config=config, stages=stages_of(config))
+    return FILE_VERIFY(report, code=0 if report.ok else 3)
+
+
+@click.command()
+@path_option("--from", "BACKUP", "Also restore from this backup.", key="source")
+@flag("--dry-run", "Show what is damaged and what would be done; change nothing.", key="is_dry_run")
+@prints
+@examples("repair --dry-run", "repair --from /media/disk/memory")
+def repair(memory: Memory, source: Path | None, is_dry_run: bool, as_json: bool) -> CommandResult:
+    """Repair what is damaged in the memory.
+
+    Opens every chunk of the archive, checks keys, journal and database, and shows what is damaged before it changes
+    anything. It restores damaged parts of the archive from your agents' files or, with --from, from a backup. It
+    derives a damaged or missing database again from the archive, and rewrites a damaged journal from the database. The
+    exit code is 3 while something is still missing.
+    """
+    report = memory.maintenance.repair(source=source, is_dry_run=is_dry_run, say=_print_steps(as_json=as_json))
+    return REPAIR(report, code=0 if report.ok else 3)

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import click
 
 from recollect.cli.groups import noun
-from recollect.cli.options import open_memory
-from recollect.cli.results import CommandResult, ResultKind, prints
+from recollect.cli.options import flag, text_option
+from recollect.cli.results import CommandResult, ResultKind, examples, prints
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from recollect.memory import CollectionReport
+    from recollect.memory import CollectionReport, Memory
 
 COLLECTIONS = ResultKind("docs", "CollectionView", "documents:print_collections", listed="collections")
 ADDED = ResultKind("docs-add", "CollectionReport", "documents:print_one_pass")
@@ -27,6 +27,7 @@ EXIT_CODES = {"done": 0, "partly": 0, "absent": 3, "failed": 3, "interrupted": 1
 
 
 @noun(default="list")
+@examples("docs add ~/src/shop-api", "docs add . --collection handbook --dry-run", "docs show shop-api")
 def docs() -> None:
     """Search the documents of your projects.
 
@@ -35,107 +36,71 @@ def docs() -> None:
     `up` ingest changes.
 
     The exit code is 1 if there is nothing to show, and 3 if something cannot be read.
-
-    \b
-    Examples:
-      recollect docs add ~/src/shop-api
-      recollect docs add . --collection handbook --dry-run
-      recollect docs show shop-api
     """
 
 
 @docs.command("list")
 @prints
-def list_collections() -> CommandResult:
-    """List the collections.
-
-    \b
-    Example:
-      recollect docs list
-    """
-    with open_memory() as memory:
-        views = memory.documents.list()
+@examples("docs list")
+def list_collections(memory: Memory) -> CommandResult:
+    """List the collections."""
+    views = memory.documents.list()
     return COLLECTIONS(views)
 
 
 @docs.command("add")
 @click.argument("folder", metavar="DIR")
-@click.option(
-    "--collection",
-    metavar="NAME",
-    default="",
-    help="Name of the collection.  [default: the name of the project or folder]",
-)
-@click.option("--dry-run", "is_dry_run", is_flag=True, help="Show what would be ingested; write nothing.")
+@text_option("--collection", "NAME", "Name of the collection.  [default: the name of the project or folder]")
+@flag("--dry-run", "Show what would be ingested; write nothing.", key="is_dry_run")
 @prints
-def add(folder: str, collection: str, is_dry_run: bool) -> CommandResult:
-    """Add a folder as a collection.
-
-    \b
-    Example:
-      recollect docs add . --collection handbook --dry-run
-    """
+@examples("docs add . --collection handbook --dry-run")
+def add(memory: Memory, folder: str, collection: str, is_dry_run: bool) -> CommandResult:
+    """Add a folder as a collection."""
     from recollect.cli.render.documents import pass_line
     from recollect.cli.render.progress import StageLine
 
-    with open_memory() as memory:
-        with StageLine() as line:
-            report = memory.documents.add(
-                Path(folder).expanduser(), collection=collection, is_dry_run=is_dry_run,
-                progress=lambda at: line.show(pass_line(at)),
-            )  # fmt: skip
-        if not is_dry_run:
-            memory.embedding.start_in_background()
+    with StageLine() as line:
+        report = memory.documents.add(
+            Path(folder).expanduser(), collection=collection, is_dry_run=is_dry_run,
+            progress=lambda at: line.show(pass_line(at)),
+        )  # fmt: skip
+    if not is_dry_run:
+        memory.embedding.start_in_background()
     return ADDED(report, code=_exit_code((report,)))
 
 
 @docs.command("show")
 @click.argument("name", metavar="COLLECTION")
 @prints
-def show(name: str) -> CommandResult:
-    """List the files of a collection.
-
-    \b
-    Example:
-      recollect docs show shop-api
-    """
-    with open_memory() as memory:
-        files = memory.documents.show(name)
+@examples("docs show shop-api")
+def show(memory: Memory, name: str) -> CommandResult:
+    """List the files of a collection."""
+    files = memory.documents.show(name)
     return FILES(files, found=files.files)
 
 
 @docs.command("refresh")
 @click.argument("name", metavar="[COLLECTION]", default="")
 @prints
-def refresh(name: str) -> CommandResult:
-    """Ingest changes of one collection, or of all.
-
-    \b
-    Example:
-      recollect docs refresh shop-api
-    """
+@examples("docs refresh shop-api")
+def refresh(memory: Memory, name: str) -> CommandResult:
+    """Ingest changes of one collection, or of all."""
     from recollect.cli.render.documents import pass_line
     from recollect.cli.render.progress import StageLine
 
-    with open_memory() as memory:
-        with StageLine() as line:
-            reports = memory.documents.refresh(name, progress=lambda at: line.show(pass_line(at)))
-        memory.embedding.start_in_background()
+    with StageLine() as line:
+        reports = memory.documents.refresh(name, progress=lambda at: line.show(pass_line(at)))
+    memory.embedding.start_in_background()
     return REFRESHED(reports, found=True, code=_exit_code(reports))
 
 
 @docs.command("remove")
 @click.argument("name", metavar="COLLECTION")
 @prints
-def remove(name: str) -> CommandResult:
-    """Remove a collection from the memory; the folder is not touched.
-
-    \b
-    Example:
-      recollect docs remove shop-api
-    """
-    with open_memory() as memory:
-        removed = memory.documents.remove(name)
+@examples("docs remove shop-api")
+def remove(memory: Memory, name: str) -> CommandResult:
+    """Remove a collection from the memory; the folder is not touched."""
+    removed = memory.documents.remove(name)
     return REMOVED(removed)
 
 

@@ -1,4 +1,4 @@
-"""`recollect resume` and `recollect handoff`."""
+"""`recollect resume`, `handoff` and `context`."""
 
 from __future__ import annotations
 
@@ -12,8 +12,19 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
-from recollect.cli.options import NamedPath, no_sync_option, open_memory
-from recollect.cli.results import CommandResult, ResultKind, prints
+from recollect.cli.groups import noun
+from recollect.cli.hooked import EVENTS, Event, HookOptions, answer_hook
+from recollect.cli.options import (
+    NamedPath,
+    choice_option,
+    flag,
+    limit_option,
+    no_sync_option,
+    number_option,
+    open_memory,
+    text_option,
+)
+from recollect.cli.results import CommandResult, ResultKind, examples, prints
 from recollect.cli.terminal import safe, safe_line
 from recollect.errors import UsageError
 from recollect.files import write_file
@@ -21,7 +32,7 @@ from recollect.files import write_file
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from recollect.memory import Handoff, ResumeCommand
+    from recollect.memory import ContextBlock, Handoff, Memory, ResumeCommand
 
 
 def _print_command(_: object, found: ResumeCommand) -> None:
@@ -54,19 +65,15 @@ HANDOFF = ResultKind("handoff", "Handoff", _print_brief, is_plain=True)
 
 @click.command()
 @click.argument("session", metavar="SESSION")
-@click.option("--run", "is_run", is_flag=True, help="Run the command in the session's folder.")
+@flag("--run", "Run the command in the session's folder.", key="is_run")
 @no_sync_option
 @prints
+@examples("resume claude:5f0c", "resume claude:5f0c --run")
 def resume(session: str, is_run: bool, no_sync: bool, as_json: bool) -> CommandResult | int:
     """Resume a session in its own agent.
 
     Prints the agent's own command and the folder to run it in. With --run, Recollect runs the command, without a shell,
     and returns its exit code. SESSION is a session's uid or a unique prefix of it.
-
-    \b
-    Examples:
-      recollect resume claude:5f0c
-      recollect resume claude:5f0c --run
     """
     if is_run and as_json:
         raise UsageError("use --run or --json, not both")
@@ -106,25 +113,19 @@ def _run(found: ResumeCommand) -> int:
 @click.command()
 @click.argument("session", metavar="SESSION")
 @click.option("--to", metavar="AGENT", required=True, help="The agent that continues the work.")
-@click.option(
-    "--budget", type=click.IntRange(min=1), metavar="N", help="Maximum number of LLM tokens.  [default: 2000]"
-)  # fmt: skip
+@number_option("--budget", "Maximum number of LLM tokens.  [default: 2000]", least=1)
 @click.option(
     "-o", "--out", type=NamedPath(dir_okay=False, path_type=Path), metavar="FILE", help="Write the brief to this file."
 )
 @no_sync_option
 @prints
+@examples("handoff claude:5f0c --to codex", "handoff claude:5f0c --to codex -o brief.md")
 def handoff(session: str, to: str, budget: int | None, *, out: Path | None, no_sync: bool) -> CommandResult:
     """Write a brief about a session for another agent.
 
     The brief says what was asked, what was decided and whether that still holds, what was run and changed, what fails,
     what is left to do, and where the session stopped. Each line cites its source. The session may still be running.
     SESSION is a session's uid or a unique prefix of it.
-
-    \b
-    Examples:
-      recollect handoff claude:5f0c --to codex
-      recollect handoff claude:5f0c --to codex -o brief.md
     """
     file = str(out.absolute()) if out is not None else ""
     from recollect.cli.render.progress import StageLine
@@ -145,3 +146,76 @@ def handoff(session: str, to: str, budget: int | None, *, out: Path | None, no_s
         except OSError as error:
             raise UsageError(f"cannot write {out}: {error.strerror}") from error
     return HANDOFF(brief, found=brief.text)
+
+
+LOG = ResultKind("context-shown", "ShownBlock", "learnings:print_given", listed="blocks")
+BEGUN = ResultKind("context-init", "Begun", "learnings:print_begun")
+
+
+@noun(default="show", replaced={"--shown": "log"})
+@examples("context", "context --event compact --session claude:5f0c", "context log --limit 5", "context init --dry-run")
+def context() -> None:
+    """Show the context that an agent gets when a session starts here."""
+
+
+@context.command("show")
+@text_option("--cwd", "DIR", "Where the agent works.  [default: the current folder]")
+@choice_option(
+    "--event",
+    EVENTS,
+    "start: what was learned, what was done and what failed here. compact: what a compaction dropped from "
+    "SESSION. prompt: what is known about a prompt, if the configuration turns that on.",
+)
+@text_option("--session", "SESSION", "The current session.")
+@number_option("--budget", "Maximum number of LLM tokens.", least=1)
+@text_option("--hook", "AGENT", "Answer a hook of this agent, which sends JSON on stdin.", key="agent")
+@prints
+@examples("context show --cwd ~/src/shop-api")
+def show(cwd: str, event: Event | None, session: str, budget: int | None, *, agent: str) -> CommandResult | int:
+    """Show the block that an agent would get now."""
+    if agent:
+        return answer_hook(HookOptions(agent, event or "", cwd, session, budget))
+    with open_memory() as memory:
+        memory.refresh()
+        uid = memory.session(session).session_uid if session else ""
+        block = memory.context(cwd=cwd or os.getcwd(), event=event or "start", session=uid, budget=budget)
+    return BLOCK(block, found=block.text)
+
+
+def _print_block(_: object, block: ContextBlock) -> None:
+    if block.text:
+        click.echo(safe(block.text))
+    else:
+        click.echo("nothing to show here yet", err=True)
+
+
+BLOCK = ResultKind("context", "ContextBlock", _print_block, is_plain=True)
+
+
+@context.command("log")
+@text_option("--session", "SESSION", "Only this session.")
+@limit_option(20, "blocks")
+@prints
+@examples("context log --limit 5")
+def log(memory: Memory, session: str, limit: int) -> CommandResult:
+    """Show what agents were given, when, and whether they used it."""
+
+    uid = memory.session(session).session_uid if session else ""
+    blocks = memory.context_facet.shown(session=uid, limit=limit)
+    return LOG(blocks)
+
+
+@context.command("init")
+@flag("--dry-run", "Show what would be written; write nothing.", key="is_dry_run")
+@prints
+@examples("context init --dry-run")
+def init(memory: Memory, is_dry_run: bool) -> CommandResult:
+    """Write `soul.md` and `user.md`, which agents get first.
+
+    An existing file is never overwritten. Both files are yours to edit.
+    """
+
+    begun = memory.context_facet.begin(is_dry_run=is_dry_run)
+    if not is_dry_run:
+        memory.learn.write_user_file()  # what is known already
+    return BEGUN(begun)

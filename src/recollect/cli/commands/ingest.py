@@ -11,9 +11,17 @@ from typing import TYPE_CHECKING, Literal, TypedDict, Unpack
 
 import click
 
-from recollect.cli.options import NamedPath, agent_option, open_memory, when_option
-from recollect.cli.questions import ask
-from recollect.cli.results import CommandResult, ResultKind, prints
+from recollect.cli.options import (
+    NamedPath,
+    agent_option,
+    ask,
+    flag,
+    number_option,
+    open_memory,
+    text_option,
+    when_option,
+)
+from recollect.cli.results import CommandResult, ResultKind, examples, prints
 from recollect.client import IngestRequest, variable_hashes
 from recollect.clock import now_us
 from recollect.errors import UsageError
@@ -39,7 +47,7 @@ EXIT_CODES = {"done": 0, "interrupted": 130, "busy": 3, "degraded": 3}
 
 @click.command()
 @agent_option
-@click.option("--force", is_flag=True, help="Derive all events again from the archive, even of unchanged sources.")
+@flag("--force", "Derive all events again from the archive, even of unchanged sources.")
 @click.option(
     "--retro-out",
     type=click.Path(file_okay=False, path_type=Path),
@@ -47,16 +55,11 @@ EXIT_CODES = {"done": 0, "interrupted": 130, "busy": 3, "degraded": 3}
     help="Also write the retrospective of the last full week to this folder, once.",
 )
 @prints
+@examples("sync", "sync --agent codex --json", "sync --retro-out ~/retros")
 def sync(agents: tuple[str, ...], force: bool, retro_out: Path | None, as_json: bool) -> CommandResult:
     """Ingest what is new or changed.
 
     If another process is ingesting into the same memory, this command does nothing and exits with 3.
-
-    \b
-    Examples:
-      recollect sync
-      recollect sync --agent codex --json
-      recollect sync --retro-out ~/retros
     """
     from recollect.cli.render.progress import ProgressLine
     from recollect.memory import SyncReport
@@ -71,7 +74,7 @@ def sync(agents: tuple[str, ...], force: bool, retro_out: Path | None, as_json: 
             with open_memory() as memory:
                 report = here(memory)
         else:
-            report = ask(IngestRequest(variable_hashes()), SyncReport, here, tell=progress.told)
+            report = ask(IngestRequest(variable_hashes()), SyncReport, here=here, tell=progress.told)
     written: Path | None = None
     if retro_out is not None and report.state in ("done", "degraded"):
         from recollect.cli.render.progress import StageLine
@@ -94,22 +97,27 @@ class ImportSelection(TypedDict):
 
 @click.command()
 @click.argument("paths", nargs=-1, type=NamedPath(path_type=Path), metavar="[PATH]...")
-@click.option(
-    "--as", "agent", metavar="SLUG", help="The agent that wrote the files, if their content does not show it."
+@text_option(
+    "--as", "SLUG", "The agent that wrote the files, if their content does not show it.", key="agent", default=None
 )
 @when_option("--since", f"Only sessions whose last message is from this time or later: {TIME_FORMS}.", also="--after")
-@click.option(
+@number_option(
     "--min-messages",
-    "least",
-    type=click.IntRange(min=0),
-    metavar="N",
-    help="Archive, but do not index, sessions with fewer messages from you and the model.  "
+    "Archive, but do not index, sessions with fewer messages from you and the model.  "
     "[default: `min_messages` of the configuration; 0 if it is not set, and for exports and single files]",
+    key="least",
+    least=0,
 )
-@click.option("--session", metavar="UID", help="Only this session, however short (UID or a unique prefix of it).")
-@click.option("--dry-run", is_flag=True, help="Show which sessions are new, changed or skipped; write nothing.")
-@click.option("--mempalace", "is_palace", is_flag=True, help="PATH is a MemPalace directory; import it.")
+@text_option("--session", "UID", "Only this session, however short (UID or a unique prefix of it).", default=None)
+@flag("--dry-run", "Show which sessions are new, changed or skipped; write nothing.")
+@flag("--mempalace", "PATH is a MemPalace directory; import it.", key="is_palace")
 @prints
+@examples(
+    "import ~/Downloads/chatgpt-export.zip",
+    "import --as aider notes/.aider.chat.history.md",
+    "import --since 2026-06-01 --dry-run",
+    "import --mempalace ~/.mempalace",
+)
 def import_(
     paths: tuple[Path, ...], agent: str | None, *, dry_run: bool, is_palace: bool, **wanted: Unpack[ImportSelection]
 ) -> CommandResult:
@@ -124,13 +132,6 @@ def import_(
 
     With --min-messages, searches leave out shorter sessions. A session that later reaches that number is indexed whole,
     and so is a session that you name with --session. Run the command again at any time: it ingests only what changed.
-
-    \b
-    Examples:
-      recollect import ~/Downloads/chatgpt-export.zip
-      recollect import --as aider notes/.aider.chat.history.md
-      recollect import --since 2026-06-01 --dry-run
-      recollect import --mempalace ~/.mempalace
     """
     if is_palace:
         if agent is not None or any(wanted.values()):
@@ -162,26 +163,24 @@ def import_(
 
 def _palace(paths: tuple[Path, ...], *, dry_run: bool) -> CommandResult:
     """Take a MemPalace directory over."""
-    from recollect.cli.render.documents import PalaceProgress
+    from recollect.cli.render.documents import palace_line
+    from recollect.cli.render.progress import StageLine
 
     if len(paths) != 1:
         raise UsageError("name one MemPalace directory", hint="recollect import --mempalace ~/.mempalace")
-    with open_memory() as memory, PalaceProgress() as progress:
-        report = memory.notes.palace.take(paths[0], is_dry_run=dry_run, told=progress)
+    with open_memory() as memory, StageLine() as line:
+        report = memory.notes.palace.take(paths[0], is_dry_run=dry_run, told=lambda at: line.show(palace_line(at)))
     return PALACE(report, found=report.added + report.known)
 
 
 @click.command()
 @click.argument("what", type=click.Choice(("index", "all")), default="index")
 @prints
+@examples("rebuild index")
 def rebuild(what: Literal["index", "all"]) -> CommandResult:
     """Rebuild the index, or everything, from the archive.
 
     This does not need the agents' own files, so it also works if agents have deleted them.
-
-    \b
-    Example:
-      recollect rebuild index
     """
     from recollect.cli.render.progress import ProgressLine
 
@@ -191,24 +190,20 @@ def rebuild(what: Literal["index", "all"]) -> CommandResult:
 
 
 @click.command()
-@click.option("--anew", is_flag=True, help="Delete this model's vectors and compute all of them again.")
-@click.option("--remove", is_flag=True, help="Delete the vectors of every model, and nothing else.")
+@flag("--anew", "Delete this model's vectors and compute all of them again.")
+@flag("--remove", "Delete the vectors of every model, and nothing else.")
 @click.option(
     "--max-seconds", type=click.FloatRange(min=0), metavar="S", help="Stop after this time; the next run continues."
 )
 @click.option("--background", is_flag=True, hidden=True)
 @click.option("--home", type=click.Path(path_type=Path), hidden=True)
 @prints
+@examples("embed", "embed --anew --json")
 def embed(anew: bool, remove: bool, max_seconds: float | None, background: bool, home: Path | None) -> CommandResult:
     """Compute the vectors for searching by meaning.
 
     Only texts without vectors get new ones. `sync` does this in the background. You can stop it at any time; it
     continues where it stopped.
-
-    \b
-    Examples:
-      recollect embed
-      recollect embed --anew --json
     """
     from recollect.cli.render.progress import ProgressLine
     from recollect.memory import Memory

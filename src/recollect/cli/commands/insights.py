@@ -9,8 +9,19 @@ from typing import TYPE_CHECKING, Literal, Unpack, get_args
 import click
 
 from recollect.cli.groups import noun
-from recollect.cli.options import TimeRange, asks_team_option, limit_option, no_sync_option, open_memory, range_options
-from recollect.cli.results import CommandResult, ResultKind, prints
+from recollect.cli.options import (
+    TimeRange,
+    asks_team_option,
+    choice_option,
+    flag,
+    limit_option,
+    many_option,
+    no_sync_option,
+    open_memory,
+    range_options,
+    text_option,
+)
+from recollect.cli.results import CommandResult, ResultKind, examples, prints
 from recollect.clock import now_us
 from recollect.errors import AmbiguousName, UnknownName, UsageError
 from recollect.model.insights.nodes import DecisionState
@@ -38,45 +49,41 @@ class Times(TimeRange):
 
 
 @noun(default="list")
+@examples(
+    "decisions --repo shop-api",
+    "decisions cache --at 2026-03-03 --state all",
+    'decisions add "We keep SQLite" --chosen SQLite --rejected Postgres --because "one file"',
+)
 def decisions() -> None:
     """Show decisions and whether they still hold.
 
     Each decision is cited as SESSION#SEQ. This command ingests nothing. Sessions are analysed after they have ended.
-
-    \b
-    Examples:
-      recollect decisions --repo shop-api
-      recollect decisions cache --at 2026-03-03 --state all
-      recollect decisions add "We keep SQLite" --chosen SQLite --rejected Postgres --because "one file"
     """
 
 
 @decisions.command("list")
 @click.argument("words", metavar="[QUERY]...", nargs=-1)
-@click.option("--repo", metavar="NAME", default="", help="Only repositories whose name contains this.")
-@click.option(
-    "--path",
-    metavar="PATH",
-    default="",
-    help="Only decisions that are about this file or folder, or led to edits in it.",
-)
-@click.option("--session", metavar="SESSION", default="", help="Only in this session.")
+@text_option("--repo", "NAME", "Only repositories whose name contains this.")
+@text_option("--path", "PATH", "Only decisions that are about this file or folder, or led to edits in it.")
+@text_option("--session", "SESSION", "Only in this session.")
 @range_options
-@click.option(
-    "--at",
-    metavar="WHEN",
-    default="",
-    help="What held at the end of that time: 2026-08-01, 2026-08, yesterday, monday, last week, 7d.",
+@text_option(
+    "--at", "WHEN", "What held at the end of that time: 2026-08-01, 2026-08, yesterday, monday, last week, 7d."
 )
-@click.option("--known-at", metavar="WHEN", default="", help="What the memory knew at that time.")
-@click.option(
-    "--state", "named_states", multiple=True, type=click.Choice([*_STATES, "all"]), default=("holds", "contradicted"),
-    show_default=True, help="Only in this state (repeatable).",
-)  # fmt: skip
-@click.option("--sure", "is_sure", is_flag=True, help="Leave out decisions marked `maybe`.")
+@text_option("--known-at", "WHEN", "What the memory knew at that time.")
+@choice_option(
+    "--state",
+    [*_STATES, "all"],
+    "Only in this state (repeatable).",
+    key="named_states",
+    default=("holds", "contradicted"),
+    many=True,
+)
+@flag("--sure", "Leave out decisions marked `maybe`.", key="is_sure")
 @limit_option(50, "decisions")
 @asks_team_option
 @prints
+@examples("decisions list cache --at 2026-03-03 --state all", "decisions --path src/cache.py")
 def list_decisions(
     words: tuple[str, ...], repo: str, path: str, session: str, *, named_states: tuple[str, ...], is_sure: bool,
     limit: int, is_team: bool, **times: Unpack[Times],
@@ -85,11 +92,6 @@ def list_decisions(
 
     QUERY: words that a decision must contain, or its id (`decision:…`). `maybe` marks decisions that learned weights
     found; they are wrong more often than decisions found by rules (`recollect help how-decisions-are-found`).
-
-    \b
-    Examples:
-      recollect decisions list cache --at 2026-03-03 --state all
-      recollect decisions --path src/cache.py
     """
     from recollect.memory import DecisionQuestion
 
@@ -116,42 +118,33 @@ def list_decisions(
 
 @decisions.command("add")
 @click.argument("statement", nargs=-1, required=True)
-@click.option(
-    "--repo",
-    metavar="NAME",
-    default="",
-    help="The repository of the decision.  [default: the one in the current folder]",
-)
-@click.option("--path", metavar="PATH", default="", help="The file or folder that the decision is about.")
-@click.option("--session", metavar="SESSION", default="", help="The session of the decision, or SESSION#SEQ.")
-@click.option("--chosen", metavar="OPTION", multiple=True, help="What was chosen (repeatable).")
-@click.option("--rejected", metavar="OPTION", multiple=True, help="What was rejected (repeatable).")
-@click.option("--because", metavar="REASON", default="", help="Why.")
+@text_option("--repo", "NAME", "The repository of the decision.  [default: the one in the current folder]")
+@text_option("--path", "PATH", "The file or folder that the decision is about.")
+@text_option("--session", "SESSION", "The session of the decision, or SESSION#SEQ.")
+@many_option("--chosen", "OPTION", "What was chosen (repeatable).")
+@many_option("--rejected", "OPTION", "What was rejected (repeatable).")
+@text_option("--because", "REASON", "Why.")
 @prints
+@examples('decisions add "We keep SQLite" --chosen SQLite --rejected Postgres --because "one file"')
 def add_decision(
+    memory: Memory,
     statement: tuple[str, ...], repo: str, path: str, session: str, *, chosen: tuple[str, ...],
     rejected: tuple[str, ...], because: str,
 ) -> CommandResult:  # fmt: skip
-    """Add a decision that no session contains.
-
-    \b
-    Example:
-      recollect decisions add "We keep SQLite" --chosen SQLite --rejected Postgres --because "one file"
-    """
+    """Add a decision that no session contains."""
     from recollect.memory import DecisionQuestion, NewDecision
 
-    with open_memory() as memory:
-        if not repo and not session:
-            repo = next(iter(memory.recall.repositories(os.getcwd())), "")
-        new = NewDecision(" ".join(statement), chosen, rejected, because, session, repo, (path,) if path else ())
-        added = memory.decisions_facet.add(new)
-        report = memory.distilling.run(sessions=())
-        if report.state == "busy":
-            click.echo(
-                "not compared with other decisions yet: another process is ingesting; the next sync compares it",
-                err=True,
-            )
-        found = memory.decisions_facet.find(DecisionQuestion(words=(added.decision.id,))).decisions
+    if not repo and not session:
+        repo = next(iter(memory.recall.repositories(os.getcwd())), "")
+    new = NewDecision(" ".join(statement), chosen, rejected, because, session, repo, (path,) if path else ())
+    added = memory.decisions_facet.add(new)
+    report = memory.distilling.run(sessions=())
+    if report.state == "busy":
+        click.echo(
+            "not compared with other decisions yet: another process is ingesting; the next sync compares it",
+            err=True,
+        )
+    found = memory.decisions_facet.find(DecisionQuestion(words=(added.decision.id,))).decisions
     return DECISION(found[0] if found else added)
 
 
@@ -172,17 +165,13 @@ MAX_FILE_BYTES = 64 * 1024 * 1024
 @click.argument("place", metavar="PATH[:LINE]")
 @no_sync_option
 @prints
+@examples("blame src/app.py:42", "blame README.md --json")
 def blame(place: str, no_sync: bool) -> CommandResult:
     """Show which session, turn and decision led to a line.
 
     PATH is a file; LINE counts from 1. Without LINE you get the last recorded edit of the file. The answer comes from
     the lines that recorded edits added and removed. If these lines do not prove an answer, the answer is "no proof" and
     the exit code is 1.
-
-    \b
-    Examples:
-      recollect blame src/app.py:42
-      recollect blame README.md --json
     """
     from recollect.cli.render.progress import StageLine
 
@@ -242,18 +231,13 @@ def _lines(path: Path, shown: Path) -> list[str]:
     help="Version of the JSON. 1: times in microseconds, markers by rule, no active time.",
 )
 @prints
+@examples("digest claude:5f0c", "digest claude:5f0c --json", "digest claude:5f0c --json --schema 1")
 def digest(session: str, schema: Literal[1, 2], as_json: bool) -> CommandResult | int:
     """Summarise one session: outcome, cost, errors.
 
     The summary gives the outcome and its reasons, cost, tools, errors, and the first and last words. SESSION is a
     session's uid or a unique prefix of it. This command ingests and analyses nothing. A session that is still running,
     or was never ingested, has no digest; the exit code is then 1.
-
-    \b
-    Examples:
-      recollect digest claude:5f0c
-      recollect digest claude:5f0c --json
-      recollect digest claude:5f0c --json --schema 1
     """
     from recollect.model.insights.digests import as_schema_1
 

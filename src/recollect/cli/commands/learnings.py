@@ -9,8 +9,17 @@ from typing import TYPE_CHECKING, Unpack, get_args
 import click
 
 from recollect.cli.groups import noun
-from recollect.cli.options import TimeRange, limit_option, open_memory, range_options
-from recollect.cli.results import CommandResult, ResultKind, prints
+from recollect.cli.options import (
+    TimeRange,
+    choice_option,
+    flag,
+    limit_option,
+    number_option,
+    open_memory,
+    range_options,
+    text_option,
+)
+from recollect.cli.results import CommandResult, ResultKind, examples, prints
 from recollect.cli.terminal import console
 from recollect.clock import now_us
 from recollect.errors import ConfigError, UsageError
@@ -48,50 +57,42 @@ EXIT_CODES = {"done": 0, "off": 1, "interrupted": 3, "busy": 3}
 _DAY_US = 24 * 3600 * 1_000_000
 
 id_argument = click.argument("name", metavar="ID")
-reason_option = click.option("--reason", metavar="WORDS", default="", help="The reason; stored with the learning.")
+reason_option = text_option("--reason", "WORDS", "The reason; stored with the learning.")
 
 
 @noun(default="list")
+@examples(
+    "learnings --kind preference",
+    "learnings why l3fa9",
+    'learnings correct l3fa9 "Use uv, not pip"',
+    'learnings add "Integration tests need Docker" --kind fact',
+)
 def learnings() -> None:
     """Show what was learned; confirm or correct it.
 
     Analysis never overwrites what you confirm, retire, correct or add. You can shorten an ID.
-
-    \b
-    Examples:
-      recollect learnings --kind preference
-      recollect learnings why l3fa9
-      recollect learnings correct l3fa9 "Use uv, not pip"
-      recollect learnings add "Integration tests need Docker" --kind fact
     """
 
 
 @learnings.command("list")
-@click.option("--kind", "kinds", multiple=True, type=click.Choice(LEARNING_KINDS), help="Only this kind (repeatable).")
-@click.option("--scope", type=click.Choice(SCOPES), default=None, help="Only learnings of this scope.")
-@click.option("--repo", metavar="NAME", default="", help="Only in this repository.")
-@click.option("--path", metavar="PATH", default="", help="Only about this file or folder of a repository.")
-@click.option(
-    "--state", "states", multiple=True, type=click.Choice([*STATES, ALL]), default=GIVEN_STATES, show_default=True,
-    help="Only in this state (repeatable).",
-)  # fmt: skip
-@click.option(
-    "--status", "statuses", multiple=True, type=click.Choice(STATUSES), help="Only with this status (repeatable)."
+@choice_option("--kind", LEARNING_KINDS, "Only this kind (repeatable).", key="kinds", many=True)
+@choice_option("--scope", SCOPES, "Only learnings of this scope.")
+@text_option("--repo", "NAME", "Only in this repository.")
+@text_option("--path", "PATH", "Only about this file or folder of a repository.")
+@choice_option(
+    "--state", [*STATES, ALL], "Only in this state (repeatable).", key="states", default=GIVEN_STATES, many=True
 )
-@click.option("--query", metavar="WORDS", default="", help="Words that the learning must contain.")
+@choice_option("--status", STATUSES, "Only with this status (repeatable).", key="statuses", many=True)
+@text_option("--query", "WORDS", "Words that the learning must contain.")
 @range_options
 @limit_option(50, "learnings")
 @prints
+@examples("learnings list --repo shop-api --query docker")
 def list_learnings(
     kinds: tuple[LearningKind, ...], scope: Scope | None, repo: str, path: str, states: tuple[str, ...], *,
     statuses: tuple[Status, ...], query: str, limit: int, **said: Unpack[TimeRange],
 ) -> CommandResult:  # fmt: skip
-    """List learnings.
-
-    \b
-    Example:
-      recollect learnings list --repo shop-api --query docker
-    """
+    """List learnings."""
     from recollect.memory import LearningFilter
 
     asked = LearningFilter(
@@ -116,44 +117,29 @@ def list_learnings(
 @learnings.command("show")
 @id_argument
 @prints
-def show_learning(name: str) -> CommandResult:
-    """Show one learning.
-
-    \b
-    Example:
-      recollect learnings show l3fa9
-    """
-    with open_memory() as memory:
-        return LEARNING(memory.learn.learning(name))
+@examples("learnings show l3fa9")
+def show_learning(memory: Memory, name: str) -> CommandResult:
+    """Show one learning."""
+    return LEARNING(memory.learn.learning(name))
 
 
 @learnings.command("why")
 @id_argument
 @prints
-def why(name: str) -> CommandResult:
-    """Show the evidence of a learning.
-
-    \b
-    Example:
-      recollect learnings why l3fa9
-    """
-    with open_memory() as memory:
-        return WHY(memory.learn.why(name))
+@examples("learnings why l3fa9")
+def why(memory: Memory, name: str) -> CommandResult:
+    """Show the evidence of a learning."""
+    return WHY(memory.learn.why(name))
 
 
 @learnings.command("confirm")
 @id_argument
 @reason_option
 @prints
-def confirm(name: str, reason: str) -> CommandResult:
-    """Confirm that a learning is right.
-
-    \b
-    Example:
-      recollect learnings confirm l3fa9
-    """
-    with open_memory() as memory:
-        return LEARNING(memory.learn.confirm(name, reason=reason))
+@examples("learnings confirm l3fa9")
+def confirm(memory: Memory, name: str, reason: str) -> CommandResult:
+    """Confirm that a learning is right."""
+    return LEARNING(memory.learn.confirm(name, reason=reason))
 
 
 @learnings.command("correct")
@@ -161,100 +147,70 @@ def confirm(name: str, reason: str) -> CommandResult:
 @click.argument("text", nargs=-1, required=True)
 @reason_option
 @prints
-def correct(name: str, text: tuple[str, ...], reason: str) -> CommandResult:
-    """Correct the text of a learning.
-
-    \b
-    Example:
-      recollect learnings correct l3fa9 "Use uv, not pip"
-    """
-    with open_memory() as memory:
-        return LEARNING(memory.learn.correct(name, " ".join(text), reason=reason))
+@examples('learnings correct l3fa9 "Use uv, not pip"')
+def correct(memory: Memory, name: str, text: tuple[str, ...], reason: str) -> CommandResult:
+    """Correct the text of a learning."""
+    return LEARNING(memory.learn.correct(name, " ".join(text), reason=reason))
 
 
 @learnings.command("retire")
 @id_argument
 @reason_option
 @prints
-def retire(name: str, reason: str) -> CommandResult:
-    """Mark a learning as wrong or outdated.
-
-    \b
-    Example:
-      recollect learnings retire l3fa9 --reason "we moved to uv"
-    """
-    with open_memory() as memory:
-        return LEARNING(memory.learn.retire(name, reason=reason))
+@examples('learnings retire l3fa9 --reason "we moved to uv"')
+def retire(memory: Memory, name: str, reason: str) -> CommandResult:
+    """Mark a learning as wrong or outdated."""
+    return LEARNING(memory.learn.retire(name, reason=reason))
 
 
 @learnings.command("add")
 @click.argument("text", nargs=-1)
-@click.option("--kind", type=click.Choice(LEARNING_KINDS), default="fact", show_default=True, help="What it is.")
-@click.option("--scope", type=click.Choice(SCOPES), default=None, help="Where it holds.")
-@click.option(
-    "--repo",
-    metavar="NAME",
-    default="",
-    help="The repository where it holds.  [default: the one in the current folder]",
-)
-@click.option("--path", metavar="PATH", default="", help="The file or folder that the learning is about.")
+@choice_option("--kind", LEARNING_KINDS, "What it is.", default="fact")
+@choice_option("--scope", SCOPES, "Where it holds.")
+@text_option("--repo", "NAME", "The repository where it holds.  [default: the one in the current folder]")
+@text_option("--path", "PATH", "The file or folder that the learning is about.")
 @prints
-def add_learning(text: tuple[str, ...], kind: LearningKind, scope: Scope | None, repo: str, path: str) -> CommandResult:
-    """Add a learning.
-
-    \b
-    Example:
-      recollect learnings add "Integration tests need Docker" --kind fact
-    """
+@examples('learnings add "Integration tests need Docker" --kind fact')
+def add_learning(
+    memory: Memory, text: tuple[str, ...], kind: LearningKind, scope: Scope | None, repo: str, path: str
+) -> CommandResult:
+    """Add a learning."""
     from recollect.memory import NewLearning
 
-    with open_memory() as memory:
-        holds, where = place_of(memory, repo, scope)
-        new = NewLearning(text=" ".join(text), kind=kind, scope=holds, repo=where, path=path)
-        return LEARNING(memory.learn.add(new))
+    holds, where = place_of(memory, repo, scope)
+    new = NewLearning(text=" ".join(text), kind=kind, scope=holds, repo=where, path=path)
+    return LEARNING(memory.learn.add(new))
 
 
 @learnings.command("ask")
 @click.argument("session", required=False)
-@click.option(
-    "--dry-run",
-    is_flag=True,
-    help="Show what would be sent about SESSION and what it would cost at most; send nothing.",
-)
-@click.option("--older", is_flag=True, help="Also ask about sessions from before you configured a model, newest first.")
+@flag("--dry-run", "Show what would be sent about SESSION and what it would cost at most; send nothing.")
+@flag("--older", "Also ask about sessions from before you configured a model, newest first.")
 @range_options
 @prints
-def ask(session: str | None, dry_run: bool, older: bool, as_json: bool, **period: Unpack[TimeRange]) -> CommandResult:
+@examples("learnings ask", "learnings ask --older --after 3mo", "learnings ask claude:5f0c --dry-run")
+def ask(
+    memory: Memory, session: str | None, dry_run: bool, older: bool, as_json: bool, **period: Unpack[TimeRange]
+) -> CommandResult:
     """Ask the configured model about the sessions that are waiting.
 
     --older also asks about sessions that began before you configured a model; --after and --before select a period.
     Sessions that exceed the daily budget are asked about on the following days.
-
-    \b
-    Examples:
-      recollect learnings ask
-      recollect learnings ask --older --after 3mo
-      recollect learnings ask claude:5f0c --dry-run
     """
-    with open_memory() as memory:
-        if dry_run or session is not None:
-            if older or any(at is not None for at in period.values()):
-                raise UsageError("--older asks about all sessions of a period", hint="leave out SESSION and --dry-run")
-            return _preview(memory, session, is_dry_run=dry_run)
-        if not older and any(at is not None for at in period.values()):
-            raise UsageError("--after and --before select older sessions, so they need --older", hint="add --older")
-        return _ask(memory, period if older else None, as_json=as_json)
+    if dry_run or session is not None:
+        if older or any(at is not None for at in period.values()):
+            raise UsageError("--older asks about all sessions of a period", hint="leave out SESSION and --dry-run")
+        return _preview(memory, session, is_dry_run=dry_run)
+    if not older and any(at is not None for at in period.values()):
+        raise UsageError("--after and --before select older sessions, so they need --older", hint="add --older")
+    return _ask(memory, period if older else None, as_json=as_json)
 
 
 @learnings.command("run")
 @prints
+@examples("learnings run")
 def run_learning() -> CommandResult:
-    """Learn from the sessions that are due, without a model.
-
-    \b
-    Example:
-      recollect learnings run
-    """
+    """Learn from the sessions that are due, without a model."""
     from recollect.cli.render.progress import ProgressLine
 
     with open_memory() as memory, ProgressLine("learning", counted="session") as progress:
@@ -264,29 +220,19 @@ def run_learning() -> CommandResult:
 
 @learnings.command("status")
 @prints
-def status() -> CommandResult:
-    """Show the progress of learning, and what is waiting.
-
-    \b
-    Example:
-      recollect learnings status
-    """
-    with open_memory() as memory:
-        return STATUS(memory.learn.status())
+@examples("learnings status")
+def status(memory: Memory) -> CommandResult:
+    """Show the progress of learning, and what is waiting."""
+    return STATUS(memory.learn.status())
 
 
 @learnings.command("held-back")
 @limit_option(50, "answers")
 @prints
-def held_back(limit: int) -> CommandResult:
-    """List the model's answers that were held back.
-
-    \b
-    Example:
-      recollect learnings held-back
-    """
-    with open_memory() as memory:
-        return HELD_BACK(memory.learn.held_back(limit=limit))
+@examples("learnings held-back")
+def held_back(memory: Memory, limit: int) -> CommandResult:
+    """List the model's answers that were held back."""
+    return HELD_BACK(memory.learn.held_back(limit=limit))
 
 
 def states_of(named: Sequence[str]) -> tuple[LearningState, ...]:
@@ -343,89 +289,71 @@ def _ask(memory: Memory, older: TimeRange | None, *, as_json: bool) -> CommandRe
 
 
 @noun(default="list")
+@examples("actions", "actions done l3fa9 l77c0", 'actions add "Rotate the staging key" --priority urgent --expires 7')
 def actions() -> None:
     """Show what sessions left to do; mark it as done.
 
     When a session starts, the agent gets pending actions as suggestions. Recollect never runs them. You can shorten an
     ID.
-
-    \b
-    Examples:
-      recollect actions
-      recollect actions done l3fa9 l77c0
-      recollect actions add "Rotate the staging key" --priority urgent --expires 7
     """
 
 
 @actions.command("list")
-@click.option("--repo", metavar="NAME", default="", help="Only in this repository.")
-@click.option(
-    "--state", "states", multiple=True, type=click.Choice([*STATES, ALL]), default=GIVEN_STATES, show_default=True,
-    help="Only in this state (repeatable).",
-)  # fmt: skip
+@text_option("--repo", "NAME", "Only in this repository.")
+@choice_option(
+    "--state", [*STATES, ALL], "Only in this state (repeatable).", key="states", default=GIVEN_STATES, many=True
+)
 @range_options
 @limit_option(50, "actions")
 @prints
-def list_actions(repo: str, states: tuple[str, ...], limit: int, **said: Unpack[TimeRange]) -> CommandResult:
-    """List pending actions, urgent ones first.
-
-    \b
-    Example:
-      recollect actions list --repo shop-api
-    """
-    with open_memory() as memory:
-        repos = (repo,) if repo else ()
-        asked = states_of(states) or STATES
-        found = memory.learn.actions(repos=repos, states=asked, limit=limit + 1, **said)
-        expired = memory.learn.actions(repos=repos, states=("expired",)) if "expired" not in asked else ()
-        notes = memory.recall.unanalysed(repos)
-        if expired:
-            notes += (
-                f"{count(len(expired))} expired and not marked as done: `recollect actions list --state expired`",
-            )
+@examples("actions list --repo shop-api")
+def list_actions(
+    memory: Memory, repo: str, states: tuple[str, ...], limit: int, **said: Unpack[TimeRange]
+) -> CommandResult:
+    """List pending actions, urgent ones first."""
+    repos = (repo,) if repo else ()
+    asked = states_of(states) or STATES
+    found = memory.learn.actions(repos=repos, states=asked, limit=limit + 1, **said)
+    expired = memory.learn.actions(repos=repos, states=("expired",)) if "expired" not in asked else ()
+    notes = memory.recall.unanalysed(repos)
+    if expired:
+        notes += (f"{count(len(expired))} expired and not marked as done: `recollect actions list --state expired`",)
     return ACTIONS(found[:limit], has_more=len(found) > limit, notes=notes)
 
 
 @actions.command("done")
 @click.argument("names", metavar="ID...", nargs=-1, required=True)
-@click.option("--reason", metavar="WORDS", default="", help="How it was done; stored with the action.")
+@text_option("--reason", "WORDS", "How it was done; stored with the action.")
 @prints
-def mark_done(names: tuple[str, ...], reason: str) -> CommandResult:
-    """Mark actions as done, so that agents no longer get them.
-
-    \b
-    Example:
-      recollect actions done l3fa9 l77c0
-    """
-    with open_memory() as memory:
-        named = [memory.learn.learning(name) for name in names]  # all are known before the first is marked
-        return ACTIONS([memory.learn.done(learning.id, reason=reason) for learning in named])
+@examples("actions done l3fa9 l77c0")
+def mark_done(memory: Memory, names: tuple[str, ...], reason: str) -> CommandResult:
+    """Mark actions as done, so that agents no longer get them."""
+    named = [memory.learn.learning(name) for name in names]  # all are known before the first is marked
+    return ACTIONS([memory.learn.done(learning.id, reason=reason) for learning in named])
 
 
 @actions.command("add")
 @click.argument("text", nargs=-1)
-@click.option(
-    "--repo", metavar="NAME", default="", help="The repository of the action.  [default: the one in the current folder]"
+@text_option("--repo", "NAME", "The repository of the action.  [default: the one in the current folder]")
+@choice_option("--priority", ("high", "urgent"), "How urgent it is.")
+@number_option(
+    "--expires",
+    "Expire after this many days.  [default: `action_days` of [learning]]",
+    least=1,
+    most=3650,
+    metavar="DAYS",
 )
-@click.option("--priority", type=click.Choice(("high", "urgent")), default=None, help="How urgent it is.")
-@click.option(
-    "--expires", type=click.IntRange(1, 3650), default=None, metavar="DAYS",
-    help="Expire after this many days.  [default: `action_days` of [learning]]",
-)  # fmt: skip
 @prints
-def add_action(text: tuple[str, ...], repo: str, priority: Priority | None, expires: int | None) -> CommandResult:
-    """Add an action.
-
-    \b
-    Example:
-      recollect actions add "Rotate the staging key" --priority urgent --expires 7
-    """
+@examples('actions add "Rotate the staging key" --priority urgent --expires 7')
+def add_action(
+    memory: Memory, text: tuple[str, ...], repo: str, priority: Priority | None, expires: int | None
+) -> CommandResult:
+    """Add an action."""
     from recollect.memory import NewLearning
 
-    with open_memory() as memory:
-        scope, where = place_of(memory, repo, None)
-        new = NewLearning(
-            text=" ".join(text), kind="action", scope=scope, repo=where, priority=priority or "",
-            expires_at=now_us() + expires * _DAY_US if expires is not None else None,
-        )  # fmt: skip
-        return ACTIONS([memory.learn.add(new)])
+    scope, where = place_of(memory, repo, None)
+    new = NewLearning(
+        text=" ".join(text), kind="action", scope=scope, repo=where, priority=priority or "",
+        expires_at=now_us() + expires * _DAY_US if expires is not None else None,
+    )  # fmt: skip
+    return ACTIONS([memory.learn.add(new)])

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack
 
 import click
 
-from recollect.cli.options import NamedPath, as_option, open_memory, sink_option, when_option
-from recollect.cli.results import ResultKind
+from recollect.cli.options import NamedPath, as_option, flag, number_option, open_memory, sink_option, when_option
+from recollect.cli.results import ResultKind, examples
 from recollect.cli.terminal import safe_line
 from recollect.config import load_config
 from recollect.errors import SourceUnavailable, UsageError
 from recollect.visible import encode_json
 
 if TYPE_CHECKING:
-    from recollect.memory import Given, Item, Offsets, Reading, Recognised, Sink, Watcher
+    from recollect.memory import Given, Item, Offsets, Recognised, Sink, Watcher
 
 
 EVERY_S = 0.1
@@ -79,7 +79,7 @@ def meant_options(command: Command) -> Command:
 def ranked_option(command: Command) -> Command:
     """Add `--ranked`."""
     text = "Also print decisions found by learned weights, marked `ranked`."
-    return click.option("--ranked", "is_ranked", is_flag=True, help=text)(command)
+    return flag("--ranked", text, key="is_ranked")(command)
 
 
 class Lines:
@@ -161,9 +161,14 @@ def told_on_stderr(found: Recognised) -> None:
 @as_option
 @meant_options
 @ranked_option
-@click.option("--explain", is_flag=True, help="Print every message with the rules that matched it, and where.")
+@flag("--explain", "Print every message with the rules that matched it, and where.")
 @sink_option
 @ndjson_option
+@examples(
+    "parse session.jsonl | head -3",
+    "parse session.jsonl --nodes | jq 'select(.node == \"decision\") | .statement'",
+    "parse session.jsonl --nodes --explain",
+)
 def parse(
     file: str, agent: str | None, explain: bool, is_ranked: bool, *, sink: str | None,
     **meant: Unpack[Meant],
@@ -173,17 +178,14 @@ def parse(
     Prints NDJSON, one item per line, and needs no memory. FILE is a transcript of any agent, a folder, a database or an
     export; - reads from a pipe. Secrets are redacted. Recollect recognises the agent by the content and names it on
     standard error. --json changes nothing.
-
-    \b
-    Examples:
-      recollect parse session.jsonl | head -3
-      recollect parse session.jsonl --nodes | jq 'select(.node == "decision") | .statement'
-      recollect parse session.jsonl --nodes --explain
     """
     with input_path(file) as path:
         is_plain = not (explain or any(meant.values()))
         if is_plain and sink is None:
-            return _print_events(path, agent)
+            from recollect.memory import events_of
+
+            events = events_of(path, agent=agent, config=load_config(), told=told_on_stderr)
+            return 0 if print_lines(events) else 1
         from recollect.memory import Changes, explained, groups_of, items_of, mean, read_path, stages_of
 
         config = load_config()
@@ -202,40 +204,27 @@ def parse(
                 name, size = str(path.resolve()), reading.bytes
                 if out.offsets().get(name) != size:
                     start = out.offsets().get(name, 0)
-                    out.write(_from(reading, start), {name: size})
+                    events = (event for events in reading.events.values() for event in events)
+                    out.write([event for event in events if event.location.offset_bytes >= start], {name: size})
     return 0 if found else 1
-
-
-def _from(reading: Reading, start: int) -> list[Item]:
-    """Return the events whose records begin at an offset or behind it."""
-    return [e for events in reading.events.values() for e in events if e.location.offset_bytes >= start]
-
-
-def _print_events(path: Path, agent: str | None) -> int:
-    from recollect.memory import events_of
-
-    return 0 if print_lines(events_of(path, agent=agent, config=load_config(), told=told_on_stderr)) else 1
 
 
 @click.command()
 @click.argument("file", metavar="FILE|-", type=NamedPath())
 @piped_options
-@click.option("--steps", type=click.IntRange(1, 1000), default=10, show_default=True, metavar="N",
-              help="Maximum number of steps, evenly spread over the turns.")  # fmt: skip
-@click.option("--signals", is_flag=True, help="Also print signals.")
-@click.option("--digest", "digests", is_flag=True, help="Also print digests.")
+@number_option(
+    "--steps", "Maximum number of steps, evenly spread over the turns.", least=1, most=1000, default=10, is_shown=True
+)
+@flag("--signals", "Also print signals.")
+@flag("--digest", "Also print digests.", key="digests")
 @ranked_option
+@examples("replay session.jsonl --steps 5", "replay session.jsonl --sink sqlite:nodes.db")
 def replay(file: str, steps: int, signals: bool, digests: bool, *, is_ranked: bool, **piped: Unpack[Piped]) -> int:
     """Replay a transcript step by step.
 
     Prints, as NDJSON and in order, the nodes that `recollect watch` would have printed while the session ran. A node
     that changed since the previous step is printed again; one that no longer holds is printed as {"node": "retracted"}.
     The last step gives the same nodes as `recollect parse --nodes`. --json changes nothing.
-
-    \b
-    Examples:
-      recollect replay session.jsonl --steps 5
-      recollect replay session.jsonl --sink sqlite:nodes.db
     """
     from recollect.memory import play, read_path, stages_of
 
@@ -272,11 +261,17 @@ def _name(path: Path, *, signals: bool, digests: bool) -> str:
 @piped_options
 @meant_options
 @ranked_option
-@click.option("--new", "only_new", is_flag=True, help="Skip what already exists.")
-@click.option("--once", is_flag=True, help="Print what exists, then exit.")
+@flag("--new", "Skip what already exists.", key="only_new")
+@flag("--once", "Print what exists, then exit.")
 @when_option("--since", "Begin with the events from this time on.", also="--after")
 @click.option("--idle", "idle_s", type=click.FloatRange(min=0), default=2.0, show_default=True, metavar="SECONDS",
               help="How long a file must be quiet before it is analysed.")  # fmt: skip
+@examples(
+    "watch --since today",
+    "watch ~/.claude/projects --new",
+    "watch session.jsonl --nodes --sink ndjson:nodes.ndjson",
+    "tail -f session.jsonl | recollect watch - --nodes",
+)
 def watch(
     paths: tuple[str, ...], only_new: bool, once: bool, since: int | None, idle_s: float, *, is_ranked: bool,
     **options: Unpack[MeantAndPiped],
@@ -287,13 +282,6 @@ def watch(
     every agent, from now on or from --since, and analyses sessions that have ended. With paths, it needs no memory: it
     follows files and folders, including files that appear later, and analyses a file that has been quiet for --idle
     seconds. With --sink, the next run continues where this one ended. --json changes nothing.
-
-    \b
-    Examples:
-      recollect watch --since today
-      recollect watch ~/.claude/projects --new
-      recollect watch session.jsonl --nodes --sink ndjson:nodes.ndjson
-      tail -f session.jsonl | recollect watch - --nodes
     """
     if not paths:
         return follow_memory(options, since=since, once=once, is_ranked=is_ranked)
@@ -316,7 +304,8 @@ def watch(
         wanted = Wanted(False, options["nodes"], options["signals"], options["digests"], is_ranked)
         watcher = Watcher(
             Followed(tuple(followed), options["agent"], config), wanted=wanted if any(wanted) else Wanted(),
-            stages=stages_of(config, is_ranked=is_ranked), before=out, pace=Pace(idle_s, not only_new), unread=_unread,
+            stages=stages_of(config, is_ranked=is_ranked), before=out, pace=Pace(idle_s, not only_new),
+            unread=lambda path, why: print(safe_line(f"not read: {path}: {why}"), file=sys.stderr),
         )  # fmt: skip
         return 0 if _follow(watcher, out, once=once, is_ended=is_ended) else 1
 
@@ -346,10 +335,6 @@ def _look(watcher: Watcher, out: Sink, *, is_end: bool) -> bool:
         out.write(batch.items, {batch.path: batch.size})
         found = True
     return found
-
-
-def _unread(path: str, why: str) -> None:
-    print(safe_line(f"not read: {path}: {why}"), file=sys.stderr)
 
 
 def follow_memory(options: MeantAndPiped, *, since: int | None, once: bool, is_ranked: bool = False) -> int:

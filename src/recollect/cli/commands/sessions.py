@@ -1,4 +1,4 @@
-"""`recollect sessions`, `show` and `timeline`."""
+"""`recollect search`, `sessions`, `show` and `timeline`."""
 
 from __future__ import annotations
 
@@ -9,18 +9,22 @@ import click
 from recollect.cli.options import (
     TimeRange,
     agent_option,
+    ask,
     asks_team_option,
     limit_option,
+    many_option,
     no_sync_option,
+    number_option,
     open_memory,
     range_options,
     repo_option,
+    text_option,
 )
-from recollect.cli.questions import ask
-from recollect.cli.results import CommandResult, ResultKind, prints
-from recollect.client import EntryRequest, SessionsRequest, ShowRequest
+from recollect.cli.results import CommandResult, ResultKind, examples, prints
+from recollect.client import EntryRequest, SearchRequest, SessionsRequest, ShowRequest
 from recollect.clock import now_us
 from recollect.errors import EventMissing, UnknownName, UsageError
+from recollect.model.time import to_iso
 
 if TYPE_CHECKING:
     from recollect.memory import Memory
@@ -40,10 +44,11 @@ ResultKind("event", "recollect.model.events:Event")
 @repo_option
 @range_options
 @limit_option(20, "sessions")
-@click.option("--offset", type=click.IntRange(min=0), default=0, metavar="N", help="Skip the first N.")
+@number_option("--offset", "Skip the first N.", least=0, default=0)
 @no_sync_option
 @asks_team_option
 @prints
+@examples("sessions --repo shop-api --after 2w")
 def sessions(
     agents: tuple[str, ...],
     repos: tuple[str, ...],
@@ -53,12 +58,7 @@ def sessions(
     is_team: bool,
     **within: Unpack[TimeRange],
 ) -> CommandResult:
-    """List sessions, newest first.
-
-    \b
-    Example:
-      recollect sessions --repo shop-api --after 2w
-    """
+    """List sessions, newest first."""
     if is_team:
         from recollect.memory import EventFilter
 
@@ -67,14 +67,8 @@ def sessions(
         return TEAM_SESSIONS(found, found=found.sessions, offset=offset)
     from recollect.memory import SessionPage
 
-    def from_disk(memory: Memory) -> SessionPage:
-        from recollect.memory import EventFilter
-
-        where = EventFilter(agents=agents, repos=repos)
-        return memory.sessions(where=where, limit=limit, offset=offset, sync=not no_sync, **within)
-
     request = SessionsRequest(agents, repos, within["after"], within["before"], limit, offset, not no_sync)
-    page = ask(request, SessionPage, from_disk)
+    page = ask(request, SessionPage)
     return SESSIONS(page, found=page.sessions, offset=offset)
 
 
@@ -85,20 +79,15 @@ NEIGHBOURS = 5
 @click.command()
 @click.argument("session", metavar="SESSION[#SEQ]")
 @limit_option(100, "events")
-@click.option("--from", "first", type=click.IntRange(min=0), default=0, metavar="SEQ", help="Begin with this event.")
+@number_option("--from", "Begin with this event.", key="first", least=0, metavar="SEQ", default=0)
 @no_sync_option
 @prints
+@examples("show claude:5f0c --limit 50", "show claude:5f0c#12", "show document:docs/README.md#3")
 def show(session: str, limit: int, first: int, no_sync: bool) -> CommandResult:
     """Show a session, or one event and its neighbours.
 
     SESSION is a session's uid or a unique prefix of it; search results cite SESSION#SEQ. You can also name a learning,
     a note, a document or a decision by its uid, or a shared session by its team citation (`team:…`).
-
-    \b
-    Examples:
-      recollect show claude:5f0c --limit 50
-      recollect show claude:5f0c#12
-      recollect show document:docs/README.md#3
     """
     from recollect.model.learnings.entries import is_entry_uid
 
@@ -117,11 +106,7 @@ def show(session: str, limit: int, first: int, no_sync: bool) -> CommandResult:
     if focus is not None:
         first, limit = max(0, focus - NEIGHBOURS), 2 * NEIGHBOURS + 1
 
-    def from_disk(memory: Memory) -> SessionView:
-        notes = () if no_sync else memory.refresh()
-        return memory.recall.page(name, first=first, limit=limit, notes=notes)
-
-    view = ask(ShowRequest(name, first, limit, not no_sync), SessionView, from_disk)
+    view = ask(ShowRequest(name, first, limit, not no_sync), SessionView)
     found = view.session
     if focus is not None and all(event.seq != focus for event in view.events):
         with open_memory() as memory:
@@ -146,8 +131,6 @@ def _show_shared(cited: str, *, limit: int, first: int) -> CommandResult:
 
 def _show_entry(cited: str, *, limit: int, first: int, no_sync: bool) -> CommandResult:
     """Show an entry, or one part of it with its neighbours."""
-    import msgspec
-
     from recollect.memory import EntryView
     from recollect.model.learnings.entries import parts_of_citation
 
@@ -155,11 +138,7 @@ def _show_entry(cited: str, *, limit: int, first: int, no_sync: bool) -> Command
     if focus is not None:
         first, limit = max(0, focus - 1), 3
 
-    def from_disk(memory: Memory) -> EntryView:
-        notes = () if no_sync else memory.refresh()
-        return msgspec.structs.replace(memory.recall.entry(uid, first=first, limit=limit), notes=notes)
-
-    view = ask(EntryRequest(uid, first, limit, not no_sync), EntryView, from_disk)
+    view = ask(EntryRequest(uid, first, limit, not no_sync), EntryView)
     if focus is not None and all(part.part != focus for part in view.parts):
         raise UnknownName("part", cited, hint=f"{view.uid} has {view.part_count}, from #0 on")
     return ENTRY(view, now_us=now_us(), focus=focus)
@@ -177,14 +156,16 @@ def _parts(session: str) -> tuple[str, int | None]:
 
 @click.command()
 @click.argument("filters", metavar="[FILTER]...", nargs=-1)
-@click.option("--session", metavar="SESSION", help="Only this session, in the session's own order.")
+@text_option("--session", "SESSION", "Only this session, in the session's own order.", default=None)
 @agent_option
-@click.option("--repo", metavar="NAME", help="Only repositories whose name contains this.")
+@text_option("--repo", "NAME", "Only repositories whose name contains this.", default=None)
 @range_options
 @limit_option(100, "events")
 @no_sync_option
 @prints
+@examples("timeline --repo shop-api --after yesterday", "timeline repo:shop-api kind:edit after:1w")
 def timeline(
+    memory: Memory,
     filters: tuple[str, ...],
     session: str | None,
     agents: tuple[str, ...],
@@ -196,15 +177,80 @@ def timeline(
     """List events in order, one line each.
 
     FILTER is a filter as in a search, such as repo:shop, kind:edit or on:yesterday.
-
-    \b
-    Examples:
-      recollect timeline --repo shop-api --after yesterday
-      recollect timeline repo:shop-api kind:edit after:1w
     """
-    with open_memory() as memory:
-        timeline = memory.timeline(
-            session=session, agents=agents, repo=repo, limit=limit, sync=not no_sync, filters=" ".join(filters),
-            **within,
-        )  # fmt: skip
+    timeline = memory.timeline(
+        session=session, agents=agents, repo=repo, limit=limit, sync=not no_sync, filters=" ".join(filters),
+        **within,
+    )  # fmt: skip
     return TIMELINE(timeline, found=timeline.entries)
+
+
+SEARCH = ResultKind("search", "SearchAnswer", "search:print_answer", is_plain=True, asks_memory=True)
+TEAM_SEARCH = ResultKind("search-team", "TeamAnswer", "search:print_answer", is_plain=True)
+
+
+class Filters(TimeRange):
+    """Options that stand for filters of the query language."""
+
+    agents: tuple[str, ...]
+    repos: tuple[str, ...]
+    kinds: tuple[str, ...]
+
+
+class QueryCommand(click.Command):
+    """A command whose words may begin with a dash: `-word` means "not word". An unknown `--option` stays a mistake."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Refuse unknown long options, then parse; short ones pass through as words."""
+        known = {name for param in self.get_params(ctx) for name in param.opts}
+        for arg in args[: args.index("--") if "--" in args else len(args)]:
+            if arg.startswith("--") and arg.partition("=")[0] not in known:
+                raise click.NoSuchOption(arg, ctx=ctx)
+        return super().parse_args(ctx, args)
+
+
+@click.command(cls=QueryCommand, context_settings={"ignore_unknown_options": True})
+@click.argument("words", nargs=-1, required=True, metavar="QUERY…")
+@limit_option(None, "hits")
+@agent_option
+@repo_option
+@many_option("--kind", "KIND", "Only events of this kind (repeatable).", key="kinds")
+@range_options
+@no_sync_option
+@asks_team_option
+@prints
+@examples(
+    "search 'flaky checkout test' --repo shop-api", "search '\"connection refused\" kind:tool_result after:2026-08-01'"
+)
+def search(
+    words: tuple[str, ...],
+    limit: int | None,
+    no_sync: bool,
+    is_team: bool,
+    **filters: Unpack[Filters],
+) -> CommandResult:
+    """Search everything your agents did.
+
+    A query can have words, "phrases", OR, -not, *infix*, /regex/, and filters such as repo: kind: tool: path: after:
+    (`recollect help query-language`). The options below add filters to it. Everything after -- is part of the query.
+    """
+    # Filters first: a quote that the words leave open must not swallow them.
+    query = " ".join((*_as_query(filters), *words))
+    if is_team:
+        with open_memory() as memory:
+            found = memory.team.search(query, limit=limit)
+        return TEAM_SEARCH(found, found=found.hits, now_us=now_us())
+    from recollect.memory import SearchAnswer
+
+    answer = ask(SearchRequest(query, limit=limit, sync=not no_sync), SearchAnswer)
+    return SEARCH(answer, found=answer.hits or answer.learned, now_us=now_us())
+
+
+def _as_query(filters: Filters) -> list[str]:
+    """Return the options as filters of the query language."""
+    named = [("agent", a) for a in filters["agents"]]
+    named += [("repo", r) for r in filters["repos"]]
+    named += [("kind", k) for k in filters["kinds"]]
+    named += [("after", to_iso(filters["after"]))] if filters["after"] is not None else []
+    named += [("before", to_iso(filters["before"]))] if filters["before"] is not None else []
+    return [f"{name}:{value}" if value.split() == [value] else f'{name}:"{value}"' for name, value in named]

@@ -13,15 +13,16 @@ from recollect.cli.groups import noun, replaced_option
 from recollect.cli.options import (
     TimeRange,
     agent_option,
+    ask,
     asks_team_option,
+    choice_option,
     no_sync_option,
     open_memory,
     range_options,
     repo_option,
     span_options,
 )
-from recollect.cli.questions import ask
-from recollect.cli.results import CommandResult, ResultKind, prints
+from recollect.cli.results import CommandResult, ResultKind, examples, prints
 from recollect.cli.terminal import Plain, write_bytes
 from recollect.client import UsageRequest
 from recollect.clock import now_us
@@ -49,61 +50,40 @@ unused_no_sync_option = replaced_option("--no-sync", instead="leave it out")
 
 
 @noun(default="overview")
+@examples("stats --json", "stats recall", "stats storage --json", "stats sessions --since 30d --json")
 def stats() -> None:
-    """Show how much is stored, how often it is used and what it cost.
-
-    \b
-    Examples:
-      recollect stats --json
-      recollect stats recall
-      recollect stats storage --json
-      recollect stats sessions --since 30d --json
-    """
+    """Show how much is stored, how often it is used and what it cost."""
 
 
 @stats.command("overview")
 @unused_no_sync_option
 @prints
-def overview() -> CommandResult:
-    """Show how much is in the memory.
-
-    \b
-    Example:
-      recollect stats overview --json
-    """
-    with open_memory() as memory:
-        return STATS(memory.stats())
+@examples("stats overview --json")
+def overview(memory: Memory) -> CommandResult:
+    """Show how much is in the memory."""
+    return STATS(memory.stats())
 
 
 @stats.command("recall")
 @unused_no_sync_option
 @prints
-def recall() -> CommandResult:
-    """Show how often agents were given context, used it, and searched.
+@examples("stats recall")
+def recall(memory: Memory) -> CommandResult:
+    """Show how often agents were given context, used it, and searched."""
 
-    \b
-    Example:
-      recollect stats recall
-    """
-
-    with open_memory() as memory:
-        return RECALL_STATS(memory.context_facet.stats())
+    return RECALL_STATS(memory.context_facet.stats())
 
 
 @stats.command("storage")
 @unused_no_sync_option
 @prints
-def storage() -> CommandResult:
+@examples("stats storage --json")
+def storage(memory: Memory) -> CommandResult:
     """Show how much disk space each kind of content, agent and repository takes up.
 
     It also shows how close this is to the limits in `[retention]`.
-
-    \b
-    Example:
-      recollect stats storage --json
     """
-    with open_memory() as memory:
-        return STORAGE(memory.maintenance.retention.storage())
+    return STORAGE(memory.maintenance.retention.storage())
 
 
 @stats.command("sessions")
@@ -111,14 +91,11 @@ def storage() -> CommandResult:
 @repo_option
 @no_sync_option
 @prints
+@examples("stats sessions --since 30d --json")
 def session_stats(since: int, until: int | None, repos: tuple[str, ...], no_sync: bool) -> CommandResult:
     """Show figures about the sessions of a period.
 
     The figures are outcomes, cost, errors, retries and decisions; `recollect retro` explains them.
-
-    \b
-    Example:
-      recollect stats sessions --since 30d --json
     """
     from recollect.cli.render.progress import StageLine
 
@@ -128,10 +105,10 @@ def session_stats(since: int, until: int | None, repos: tuple[str, ...], no_sync
 
 
 @click.command()
-@click.option(
+@choice_option(
     "--by",
-    type=click.Choice((*GROUPINGS, *OF_TEAMS)),
-    help="How to group the figures. With --team, group and week are possible, but not day, session or domain.  "
+    (*GROUPINGS, *OF_TEAMS),
+    "How to group the figures. With --team, group and week are possible, but not day, session or domain.  "
     "[default: day; with --team: repo]",
 )
 @agent_option
@@ -140,6 +117,7 @@ def session_stats(since: int, until: int | None, repos: tuple[str, ...], no_sync
 @no_sync_option
 @asks_team_option
 @prints
+@examples("usage --by repo --after 30d")
 def usage(
     by: UsageBy | TeamUsageBy | None,
     agents: tuple[str, ...],
@@ -153,10 +131,6 @@ def usage(
 
     Each response counts once, however often it was written, forked or replayed. Days are local days; with --json, UTC
     days.
-
-    \b
-    Example:
-      recollect usage --by repo --after 30d
     """
     if is_team:
         return _team_usage(by or "repo", agents, repos, within)
@@ -164,16 +138,8 @@ def usage(
 
     grouping = _grouping(by or "day")
 
-    def from_disk(memory: Memory) -> UsageReport:
-        from recollect.memory import EventFilter
-
-        if not no_sync:
-            memory.refresh()
-        where = EventFilter(agents=agents, repos=repos)
-        return memory.usage.report(by=grouping, where=where, zone=UTC if as_json else LOCAL, **within)
-
     request = UsageRequest(grouping, agents, repos, within["after"], within["before"], not as_json, not no_sync)
-    report = ask(request, UsageReport, from_disk)
+    report = ask(request, UsageReport)
     return USAGE(report, found=report.rows)
 
 
@@ -204,6 +170,7 @@ def _grouping(by: str) -> UsageBy:
 )
 @no_sync_option
 @prints
+@examples("retro --since 30d --repo shop-api", "retro --since 2026-11-01 --out november.html")
 def retro(
     since: int, until: int | None, repos: tuple[str, ...], out: Path | None, no_sync: bool, as_json: bool
 ) -> CommandResult:
@@ -213,11 +180,6 @@ def retro(
     file contains plots; for a Markdown file, they are written next to it as images. The report compares the period with
     the previous one of the same length. If nothing happened, it says so and the exit code is 1.
     `recollect sync --retro-out FOLDER` writes a report every week.
-
-    \b
-    Examples:
-      recollect retro --since 30d --repo shop-api
-      recollect retro --since 2026-11-01 --out november.html
     """
     if out is not None and out.suffix.lower() not in _SUFFIXES:
         raise UsageError(f"--out {out} is neither {' nor '.join(_SUFFIXES)}", hint="name FILE.html or FILE.md")

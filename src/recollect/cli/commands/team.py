@@ -1,4 +1,4 @@
-"""`recollect team`."""
+"""`recollect team` and `sync-folder`."""
 
 from __future__ import annotations
 
@@ -6,20 +6,32 @@ import os
 import platform
 import sys
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from recollect.cli.groups import noun
-from recollect.cli.options import NamedPath, open_memory
-from recollect.cli.results import LINE, CommandResult, ResultKind, prints, show
+from recollect.cli.options import (
+    NamedPath,
+    choice_option,
+    flag,
+    many_option,
+    number_option,
+    open_memory,
+    path_option,
+    port_option,
+    text_option,
+)
+from recollect.cli.results import LINE, CommandResult, ResultKind, examples, prints, show
 from recollect.cli.terminal import write_bytes
 from recollect.errors import TeamRefused, UsageError
 from recollect.model.team_messages import LEVELS, ROLES, Level, TeamRole
 from recollect.units import plural
 
 if TYPE_CHECKING:
+    from recollect.memory import Memory
     from recollect.team.administration import Administration
     from recollect.team.database import AdministratorDatabase
 
@@ -36,43 +48,33 @@ database_option = click.option(
     "--database", metavar="URL", envvar="RECOLLECT_TEAM_DATABASE", required=True,
     help="postgresql://… Set RECOLLECT_TEAM_DATABASE instead to keep the password out of the process list.",
 )  # fmt: skip
-team_option = click.option("--team", default="", metavar="NAME", help="The team, if the database has several.")
-group_option = click.option(
-    "--group", metavar="NAME", help="The person's group in `recollect usage --team`, from the next session on."
+team_option = text_option("--team", "NAME", "The team, if the database has several.")
+group_option = text_option(
+    "--group", "NAME", "The person's group in `recollect usage --team`, from the next session on.", default=None
 )
-role_option = click.option(
-    "--role", type=click.Choice(ROLES), default="member", show_default=True, help="What the person may see."
-)
+role_option = choice_option("--role", ROLES, "What the person may see.", default="member")
 
 
 @noun()
+@examples("team join https://team.example.com", "team share shop-api --level distilled", "team push --dry-run")
 def team() -> None:
     """Share sessions with a team, and serve its memory.
 
     Nothing is shared until you name a repository. Raw transcripts never leave this machine.
     `recollect help share-with-a-team` explains how.
-
-    \b
-    Examples:
-      recollect team join https://team.example.com
-      recollect team share shop-api --level distilled
-      recollect team push --dry-run
     """
 
 
 @team.command("join")
 @click.argument("url")
-@click.option("--code", metavar="CODE", help="The invitation. Without it, the command asks or reads a pipe.")
-@click.option("--machine", metavar="NAME", help="A name for this machine in citations.  [default: its host name]")
+@text_option("--code", "CODE", "The invitation. Without it, the command asks or reads a pipe.", default=None)
+@text_option("--machine", "NAME", "A name for this machine in citations.  [default: its host name]", default=None)
 @prints
+@examples("team join https://team.example.com")
 def join(url: str, code: str | None, machine: str | None) -> CommandResult:
     """Join a team with an invitation.
 
     Joining shares nothing yet. You can use an invitation only once; this machine then has its own token.
-
-    \b
-    Example:
-      recollect team join https://team.example.com
     """
     if not code:
         is_asked = sys.stdin.isatty()
@@ -85,24 +87,20 @@ def join(url: str, code: str | None, machine: str | None) -> CommandResult:
 
 @team.command("share")
 @click.argument("repo", required=False)
-@click.option(
+@choice_option(
     "--level",
-    type=click.Choice(LEVELS),
-    help="figures: counts, cost, outcome. distilled: also titles, digests, decisions. full: also redacted events.",
+    LEVELS,
+    "figures: counts, cost, outcome. distilled: also titles, digests, decisions. full: also redacted events.",
 )
-@click.option("--stop", "is_end", is_flag=True, help="Stop sharing the repository. The next push withdraws it.")
+@flag("--stop", "Stop sharing the repository. The next push withdraws it.", key="is_end")
 @prints
+@examples("team share shop-api --level figures", "team share shop-api --stop")
 def share(repo: str | None, level: Level | None, is_end: bool) -> CommandResult:
     """Share a repository, and choose how much of it.
 
     REPO is the name of a repository. If several repositories have that name, give the folder or the remote of the one
     that you mean. If you choose a lower level, the next push withdraws what the new level does not include. Without
     arguments, the command lists what is shared.
-
-    \b
-    Examples:
-      recollect team share shop-api --level figures
-      recollect team share shop-api --stop
     """
     with open_memory() as memory:
         if repo is None:
@@ -116,67 +114,43 @@ def share(repo: str | None, level: Level | None, is_end: bool) -> CommandResult:
 
 
 @team.command("push")
-@click.option(
-    "--dry-run",
-    "is_dry_run",
-    is_flag=True,
-    help="Send nothing; print the batches that would be sent, each as a line of JSON.",
-)
+@flag("--dry-run", "Send nothing; print the batches that would be sent, each as a line of JSON.", key="is_dry_run")
 @prints
-def push(is_dry_run: bool) -> CommandResult:
+@examples("team push")
+def push(memory: Memory, is_dry_run: bool) -> CommandResult:
     """Send what is new in shared repositories; withdraw what you no longer share.
 
     While the daemon runs, it does this for you. The command ingests nothing, so run `recollect sync` first.
-
-    \b
-    Example:
-      recollect team push
     """
-    with open_memory() as memory:
-        if not is_dry_run:
-            return PUSHED(memory.team.push())
-        return PUSHED(memory.team.push(show=lambda batch: write_bytes(batch + b"\n")))
+    if not is_dry_run:
+        return PUSHED(memory.team.push())
+    return PUSHED(memory.team.push(show=lambda batch: write_bytes(batch + b"\n")))
 
 
 @team.command("leave")
 @prints
-def leave() -> CommandResult:
-    """Withdraw everything that this machine shared, and leave the team.
-
-    \b
-    Example:
-      recollect team leave
-    """
-    with open_memory() as memory:
-        mine = memory.team.leave()
+@examples("team leave")
+def leave(memory: Memory) -> CommandResult:
+    """Withdraw everything that this machine shared, and leave the team."""
+    mine = memory.team.leave()
     return LINE({"left": mine.team}, line=f"this machine has left {mine.team}; what it shared is withdrawn")
 
 
 @team.command("audit")
 @prints
-def audit() -> CommandResult:
-    """Show who read your sessions, and what you asked. An auditor sees everything.
-
-    \b
-    Example:
-      recollect team audit
-    """
-    with open_memory() as memory:
-        return AUDIT(memory.team.audit())
+@examples("team audit")
+def audit(memory: Memory) -> CommandResult:
+    """Show who read your sessions, and what you asked. An auditor sees everything."""
+    return AUDIT(memory.team.audit())
 
 
 @team.command("status")
-@click.option("--database", metavar="URL", help="Show what a team's database contains.")
+@text_option("--database", "URL", "Show what a team's database contains.", default=None)
 @team_option
 @prints
+@examples("team status", "recollect team status --database postgresql://postgres@db/recollect")
 def status(database: str | None, team: str) -> CommandResult:
-    """Show the last push and what is waiting, or what a team's database contains.
-
-    \b
-    Examples:
-      recollect team status
-      recollect team status --database postgresql://postgres@db/recollect
-    """
+    """Show the last push and what is waiting, or what a team's database contains."""
     if database is None:
         with open_memory() as memory:
             return STATUS(memory.team.status())
@@ -187,19 +161,16 @@ def status(database: str | None, team: str) -> CommandResult:
 @team.command("init")
 @click.argument("name")
 @click.option("--owner", required=True, metavar="PERSON", help="The first owner, who gets an invitation.")
-@click.option("--new-password", "is_new_password", is_flag=True, help="Give the server's role another password.")
+@flag("--new-password", "Give the server's role another password.", key="is_new_password")
 @database_option
 @prints
+@examples("recollect team init platform --owner ada --database postgresql://postgres@db/recollect")
 def init(name: str, owner: str, is_new_password: bool, database: str) -> CommandResult:
     """Create a team in a PostgreSQL database.
 
     The command creates the schema, the role that the server uses, and an invitation for the first owner. The role in
     the URL must own the database and be allowed to create roles. The password of the new role and the invitation are
     printed only once.
-
-    \b
-    Example:
-      recollect team init platform --owner ada --database postgresql://postgres@db/recollect
     """
     _needs_psycopg()
     from recollect.team.administration import make_team
@@ -211,13 +182,9 @@ def init(name: str, owner: str, is_new_password: bool, database: str) -> Command
 @team.command("migrate")
 @database_option
 @prints
+@examples("recollect team migrate --database postgresql://postgres@db/recollect")
 def migrate(database: str) -> CommandResult:
-    """Bring the schema of a team's database up to date.
-
-    \b
-    Example:
-      recollect team migrate --database postgresql://postgres@db/recollect
-    """
+    """Bring the schema of a team's database up to date."""
     with _database(database) as opened:
         version = opened.migrate()
     return LINE({"schema_version": version}, line=f"the schema is at version {version}")
@@ -230,13 +197,9 @@ def migrate(database: str) -> CommandResult:
 @team_option
 @database_option
 @prints
+@examples("recollect team invite grace --role lead --database postgresql://postgres@db/recollect")
 def invite(person: str, role: TeamRole, group: str | None, team: str, database: str) -> CommandResult:
-    """Invite a person, or another machine of a member.
-
-    \b
-    Example:
-      recollect team invite grace --role lead --database postgresql://postgres@db/recollect
-    """
+    """Invite a person, or another machine of a member."""
     with _database(database) as opened:
         return INVITED(_administration(opened, team).invite(person, role, group))
 
@@ -250,14 +213,9 @@ def invite(person: str, role: TeamRole, group: str | None, team: str, database: 
     help="Read the members from a database, not from the server.",
 )
 @prints
+@examples("team members", "recollect team members --database postgresql://postgres@db/recollect")
 def members(team: str, database: str | None) -> CommandResult:
-    """List members, their roles and machines. An owner also sees what the machines share.
-
-    \b
-    Examples:
-      recollect team members
-      recollect team members --database postgresql://postgres@db/recollect
-    """
+    """List members, their roles and machines. An owner also sees what the machines share."""
     if database is None:
         with open_memory() as memory:
             return MEMBERS(memory.team.members().members)
@@ -272,13 +230,9 @@ def members(team: str, database: str | None) -> CommandResult:
 @team_option
 @database_option
 @prints
+@examples("recollect team grant grace auditor --database postgresql://postgres@db/recollect")
 def grant(person: str, role: TeamRole, group: str | None, team: str, database: str) -> CommandResult:
-    """Give a member another role or group.
-
-    \b
-    Example:
-      recollect team grant grace auditor --database postgresql://postgres@db/recollect
-    """
+    """Give a member another role or group."""
     with _database(database) as opened:
         _administration(opened, team).grant(person, role, group)
     return LINE({"person": person, "role": role}, line=f"{person} is {role} now")
@@ -286,17 +240,13 @@ def grant(person: str, role: TeamRole, group: str | None, team: str, database: s
 
 @team.command("revoke")
 @click.argument("person")
-@click.option("--machine", default="", metavar="NAME", help="Only this machine; the person stays a member.")
+@text_option("--machine", "NAME", "Only this machine; the person stays a member.")
 @team_option
 @database_option
 @prints
+@examples("recollect team revoke grace --machine old-laptop --database postgresql://postgres@db/recollect")
 def revoke(person: str, machine: str, team: str, database: str) -> CommandResult:
-    """Revoke a member's tokens at once. What the member shared stays.
-
-    \b
-    Example:
-      recollect team revoke grace --machine old-laptop --database postgresql://postgres@db/recollect
-    """
+    """Revoke a member's tokens at once. What the member shared stays."""
     with _database(database) as opened:
         count = _administration(opened, team).revoke(person, machine)
     return LINE({"person": person, "tokens": count}, line=f"{plural(count, 'token')} of {person} ended")
@@ -304,19 +254,16 @@ def revoke(person: str, machine: str, team: str, database: str) -> CommandResult
 
 @team.command("retention")
 @click.argument("days", required=False, type=click.IntRange(1, 36_500))
-@click.option("--forever", "is_endless", is_flag=True, help="Keep sessions forever again.")
+@flag("--forever", "Keep sessions forever again.", key="is_endless")
 @team_option
 @database_option
 @prints
+@examples("recollect team retention 365 --database postgresql://postgres@db/recollect")
 def retention(days: int | None, is_endless: bool, team: str, database: str) -> CommandResult:
     """Set how many DAYS a team keeps a session after its last event, or show the number.
 
     Older sessions are removed at once, and then every hour while a server runs. Machines do not send them again. The
     audit log stays.
-
-    \b
-    Example:
-      recollect team retention 365 --database postgresql://postgres@db/recollect
     """
     if days is not None and is_endless:
         raise UsageError("name DAYS or --forever, not both")
@@ -332,15 +279,22 @@ def retention(days: int | None, is_endless: bool, team: str, database: str) -> C
 @team.command("import")
 @click.argument("folders", metavar="DIR...", nargs=-1, required=True, type=NamedPath(path_type=Path))
 @click.option("--level", type=click.Choice(LEVELS), required=True, help="How much of each session is shared.")
-@click.option("--repo", "repos", multiple=True, metavar="NAME", help="Only this repository (repeatable).")
-@click.option("--scheduler", default="", metavar="ADDRESS", help="The Dask cluster.  [default: one on this machine]")
-@click.option(
-    "--workers", type=click.IntRange(1, 256), default=os.cpu_count() or 1, metavar="N",
-    help="Processes of the cluster on this machine.  [default: one for each core]",
-)  # fmt: skip
-@click.option("--dry-run", "is_dry_run", is_flag=True, help="Show what would be read; change nothing.")
+@many_option("--repo", "NAME", "Only this repository (repeatable).", key="repos")
+@text_option("--scheduler", "ADDRESS", "The Dask cluster.  [default: one on this machine]")
+@number_option(
+    "--workers",
+    "Processes of the cluster on this machine.  [default: one for each core]",
+    least=1,
+    most=256,
+    default=os.cpu_count() or 1,
+)
+@flag("--dry-run", "Show what would be read; change nothing.", key="is_dry_run")
 @database_option
 @prints
+@examples(
+    "recollect team import /srv/old-laptops --level full --database postgresql://postgres@db/recollect",
+    "team import /srv/old-laptops --level figures --scheduler tcp://dask:8786",
+)
 def import_(
     folders: tuple[Path, ...],
     level: Level,
@@ -355,11 +309,6 @@ def import_(
     Join the team first. The sessions then belong to you, as if they came from a separate machine, called NAME archives.
     The cluster reads and redacts the transcripts, so Recollect must be installed there and DIR must have the same path.
     No raw transcript reaches the database. If anything goes wrong, run the command again; this creates no duplicates.
-
-    \b
-    Examples:
-      recollect team import /srv/old-laptops --level full --database postgresql://postgres@db/recollect
-      recollect team import /srv/old-laptops --level figures --scheduler tcp://dask:8786
     """
     from recollect.cli.render.progress import ProgressLine
 
@@ -380,42 +329,27 @@ def import_(
 
 @team.command("serve")
 @database_option
-@click.option(
-    "--host",
-    default="127.0.0.1",
+@text_option(
+    "--host", "ADDRESS", "Address to listen on. If you change it, put TLS in front of it.", default="127.0.0.1",
     show_default=True,
-    metavar="ADDRESS",
-    help="Address to listen on. If you change it, put TLS in front of it.",
-)
-@click.option(
-    "--port",
-    type=click.IntRange(0, 65535),
-    default=4320,
-    show_default=True,
-    metavar="N",
-    help="The port; 0 means any free one.",
-)
+)  # fmt: skip
+@port_option("The port; 0 means any free one.", default=4320, is_shown=True)
 @prints
+@examples("RECOLLECT_TEAM_DATABASE=postgresql://recollect_server:…@db/recollect recollect team serve")
 def serve(database: str, host: str, port: int, as_json: bool) -> int:
     """Serve a team's memory until Ctrl-C.
 
     Several servers may use the same database. Use the URL that `recollect team init` printed. The server refuses a role
     that could bypass row-level security.
-
-    \b
-    Example:
-      RECOLLECT_TEAM_DATABASE=postgresql://recollect_server:…@db/recollect recollect team serve
     """
     _needs_psycopg()
     from recollect.team.start import serve_team
 
-    serve_team(database, host, port, lambda url: print_address(url, as_json=as_json))
+    def tell(url: str) -> None:
+        show(LINE({"url": url}, line=f"serving the team on {url}; Ctrl-C stops"), as_json=as_json)
+
+    serve_team(database, host, port, tell)
     return 0
-
-
-def print_address(url: str, *, as_json: bool) -> None:
-    """Say where the server is."""
-    show(LINE({"url": url}, line=f"serving the team on {url}; Ctrl-C stops"), as_json=as_json)
 
 
 def _database(url: str) -> AdministratorDatabase:
@@ -436,3 +370,58 @@ def _needs_psycopg() -> None:
 
     if find_spec("psycopg") is None or find_spec("psycopg_pool") is None:
         raise TeamRefused("a team's server needs psycopg", hint="pip install 'recollect[team]'")
+
+
+FOLDER = ResultKind("sync-folder", "FolderReport", "team:print_folder")
+
+
+@click.command("sync-folder")
+@click.argument("folder", metavar="DIR", type=NamedPath(path_type=Path))
+@path_option("--passphrase-file", "FILE", "Read the passphrase from the first line of FILE.")
+@click.option(
+    "--remember/--no-remember",
+    "is_remembered",
+    default=None,
+    help="Store the key in your memory's home, where only you can read it, and let the daemon sync; --no-remember "
+    "undoes both.",
+)
+@text_option("--machine", "NAME", "A name for this machine.  [default: its host name]")
+@flag("--dry-run", "Show what would be sent and received; change nothing.", key="is_dry_run")
+@prints
+@examples("recollect sync-folder ~/Dropbox/recollect", "sync-folder /media/stick --dry-run")
+def sync_folder(
+    folder: Path,
+    passphrase_file: Path | None,
+    is_remembered: bool | None,
+    machine: str,
+    is_dry_run: bool,
+) -> CommandResult:
+    """Share sessions between your machines, through a folder.
+
+    DIR is a folder that all your machines can reach: in Dropbox, on a network drive or on a USB stick. Its contents are
+    encrypted with your passphrase. The command ingests what is new on this machine, adds it to the folder, and gets
+    what the other machines have added. Sessions of excluded repositories stay on this machine. What you forget on one
+    machine is forgotten on the others. The passphrase comes from RECOLLECT_SYNC_PASSPHRASE, a file or a pipe; otherwise
+    the command asks for it.
+    """
+    from recollect.cli.render.progress import ProgressLine
+
+    with open_memory() as memory, ProgressLine("syncing") as progress:
+        report = memory.shared_folder.sync(
+            folder, partial(_read, passphrase_file), name=machine, is_remembered=is_remembered, is_dry_run=is_dry_run,
+            progress=progress.stage_done,
+        )  # fmt: skip
+    return FOLDER(report, code=3 if report.refused else 0)
+
+
+def _read(file: Path | None, is_new: bool) -> str:
+    if file is not None:
+        try:
+            return file.read_text("utf-8").partition("\n")[0].rstrip("\r")
+        except (OSError, UnicodeDecodeError) as error:
+            raise UsageError(f"cannot read the passphrase from {file}: {error}") from error
+    if given := os.environ.get("RECOLLECT_SYNC_PASSPHRASE"):
+        return given
+    if sys.stdin.isatty():
+        return str(click.prompt("passphrase", hide_input=True, err=True, confirmation_prompt=is_new))
+    return sys.stdin.readline().rstrip("\r\n")

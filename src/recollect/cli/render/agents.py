@@ -10,38 +10,34 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.text import Text
 
-from recollect.cli.terminal import safe, safe_line
+from recollect.cli.terminal import put, safe, safe_line
 from recollect.testing.suite import ALL, Result
 from recollect.units import plural, size
 
 if TYPE_CHECKING:
-    from recollect.memory import AgentReport, AgentView, Check, DriftRow, SetupReport, Step
+    from recollect.memory import AgentReport, AgentView, DriftRow, SetupReport, Step
 
 
 def print_agents(out: Console, agents: Sequence[AgentView], *, is_all: bool = False) -> None:
     """Print the agents that are here, with their folders and how much they say; the others by name, or all of them."""
-    here = [a for a in agents if is_all or a.sessions or _has_own_root(a)]
+    # That a person has a home says nothing of the agents that write in it.
+    here = [a for a in agents if is_all or a.sessions or any(Path(root) != Path.home() for root in a.roots)]
     for agent in here:
         what = f"{plural(agent.sessions, 'session')}, {plural(agent.events, 'event')}, {size(agent.source_bytes)}"
         state = what if agent.enabled else f"off in the configuration; {what} stored"
-        out.print(Text.assemble((f"{agent.name} ({agent.slug})", "bold"), f": {state}"), soft_wrap=True)
+        put(out, (f"{agent.name} ({agent.slug})", "bold"), f": {state}")
         c = agent.capabilities
         claims = ("timestamps", "usage", "thinking", "edits", "lineage", "session_end")
         says = ", ".join(f"{claim.replace('_', ' ')} {getattr(c, claim)}" for claim in claims)
-        out.print(Text(f"  {c.container}; {says}", style="dim"), soft_wrap=True)
+        put(out, (f"  {c.container}; {says}", "dim"))
         for root in agent.roots:
-            out.print(Text(f"  {safe_line(root)}"), soft_wrap=True)
+            put(out, f"  {safe_line(root)}")
         for root in agent.absent_roots if is_all else ():
-            out.print(Text(f"  {safe_line(root)} (not there)", style="dim"), soft_wrap=True)
+            put(out, (f"  {safe_line(root)} (not there)", "dim"))
     others = [a.slug for a in agents if a not in here]
     if others:
         out.print()
-        out.print(f"{len(others)} more can be read but are not on this machine: {', '.join(others)}", soft_wrap=True)
-
-
-def _has_own_root(agent: AgentView) -> bool:
-    """Tell whether a folder of the agent is there; that a person has a home says nothing of those that write in it."""
-    return any(Path(root) != Path.home() for root in agent.roots)
+        put(out, f"{len(others)} more can be read but are not on this machine: {', '.join(others)}")
 
 
 SHOWN_ROWS = 20
@@ -59,7 +55,7 @@ def print_drift(out: Console, found: Sequence[DriftRow]) -> None:
         out.print(Text(f"{safe_line(title)}: {plural(len(rows), 'thing')} not known", style="bold"))
         for row in rows[:SHOWN_ROWS]:
             where = Text(f"    first in {safe_line(row.path)}, record {row.record_index}", style="dim")
-            out.print(Text(f"  {row.kind} {safe_line(row.name)}, {plural(row.count, 'time')}"), soft_wrap=True)
+            put(out, f"  {row.kind} {safe_line(row.name)}, {plural(row.count, 'time')}")
             out.print(where, soft_wrap=True)
         if len(rows) > SHOWN_ROWS:
             out.print(f"and {len(rows) - SHOWN_ROWS} more, see --json")
@@ -111,16 +107,16 @@ _PROBES = {"ok": "green", "warn": "yellow", "fail": "red"}
 def print_agent(out: Console, report: AgentReport, *, shows_lines: bool) -> None:
     """Print one agent's plan. shows_lines: of each change too; else how many there are."""
     version = f" {report.version}" if report.version else ""
-    out.print(Text(safe_line(f"{report.name}{version} ({report.slug}): {report.mode}"), style="bold"), soft_wrap=True)
+    put(out, (safe_line(f"{report.name}{version} ({report.slug}): {report.mode}"), "bold"))
     if report.state == "not_found":
         out.print(Text(f"  {_SETUP_STATES['not_found'][0]}", style="dim"))
         return
     for step in report.steps:
         _print_step(out, step, shows_lines=shows_lines)
     for probe in report.tries:
-        out.print(Text("  " + safe_line(f"then probe: {probe}")), soft_wrap=True)
+        put(out, "  " + safe_line(f"then probe: {probe}"))
     for note in report.notes:
-        out.print(Text("  " + safe_line(f"note: {note}"), style="yellow"), soft_wrap=True)
+        put(out, ("  " + safe_line(f"note: {note}"), "yellow"))
 
 
 def print_own(out: Console, step: Step, *, shows_lines: bool) -> None:
@@ -135,10 +131,12 @@ def print_outcome(out: Console, report: AgentReport) -> None:
         if step.action == "blocked" and step.command:
             _print_step(out, step, shows_lines=True)
     for probe in report.probes:
-        _print_probe(out, probe)
+        hint = f"; {probe.hint}" if probe.hint else ""
+        told = f"probe {probe.name}: {probe.state}: {probe.detail}{hint}"
+        put(out, ("  " + safe_line(told), _PROBES[probe.state]))
     text, style = _SETUP_STATES[report.state]
     more = f": {report.error}" if report.error else ""
-    out.print(Text("  " + safe_line(text + more), style=style), soft_wrap=True)
+    put(out, ("  " + safe_line(text + more), style))
 
 
 def _print_step(out: Console, step: Step, *, shows_lines: bool) -> None:
@@ -154,17 +152,11 @@ def _print_step(out: Console, step: Step, *, shows_lines: bool) -> None:
         added = sum(line.startswith("+") and not line.startswith("+++ ") for line in step.diff)
         removed = sum(line.startswith("-") and not line.startswith("--- ") for line in step.diff)
         what += f", +{added} -{removed} lines"
-    out.print(Text("  " + safe_line(what), style=style), soft_wrap=True)
+    put(out, ("  " + safe_line(what), style))
     for line in step.diff if shows_lines else ():
-        out.print(Text(f"      {safe(line)}", style=_DIFF_STYLES.get(line[:1], "")), soft_wrap=True)
+        put(out, (f"      {safe(line)}", _DIFF_STYLES.get(line[:1], "")))
     if step.hint:
-        out.print(Text("      " + safe_line(step.hint), style="dim"), soft_wrap=True)
-
-
-def _print_probe(out: Console, probe: Check) -> None:
-    hint = f"; {probe.hint}" if probe.hint else ""
-    text = f"probe {probe.name}: {probe.state}: {probe.detail}{hint}"
-    out.print(Text("  " + safe_line(text), style=_PROBES[probe.state]), soft_wrap=True)
+        put(out, ("      " + safe_line(step.hint), "dim"))
 
 
 def print_setup(out: Console, report: SetupReport, *, is_removal: bool) -> None:

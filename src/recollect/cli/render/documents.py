@@ -9,12 +9,10 @@ from rich.console import Console
 from rich.text import Text
 
 from recollect.cli.render.layout import plain_table, print_notes, stamp
-from recollect.cli.terminal import error_console, safe_line
+from recollect.cli.terminal import put, safe_line
 from recollect.units import count, duration, plural, size
 
 if TYPE_CHECKING:
-    from rich.status import Status
-
     from recollect.memory import (
         CollectionFiles,
         CollectionRemoved,
@@ -45,23 +43,23 @@ def print_pass(out: Console, reports: Sequence[CollectionReport]) -> None:
         out.print("no collections yet; `recollect docs add DIR` adds one")
     for report in reports:
         title = f"{report.name}: {report.folder}"
-        out.print(Text(safe_line(title), style="bold"), soft_wrap=True)
+        put(out, (safe_line(title), "bold"))
         if report.state in _STATES:
-            out.print(Text(f"  {_STATES[report.state]}", style="yellow"), soft_wrap=True)
+            put(out, (f"  {_STATES[report.state]}", "yellow"))
         for path in report.files[:SHOWN]:
-            out.print(Text(safe_line(f"  would take {path}")), soft_wrap=True)
+            put(out, safe_line(f"  would take {path}"))
         if len(report.files) > SHOWN:
             more = report.new + report.changed - SHOWN
             out.print(Text(f"  would ingest {count(more)} more; --json lists the first thousand", style="dim"))
         for left in report.not_taken[:SHOWN]:
             style = "yellow" if left.is_failure else "dim"
-            out.print(Text(safe_line(f"  not taken {left.path}: {left.reason}"), style=style), soft_wrap=True)
+            put(out, (safe_line(f"  not taken {left.path}: {left.reason}"), style))
         if report.listed + report.failed > SHOWN:
             more = report.listed + report.failed - SHOWN
             out.print(Text(f"  not ingested: {count(more)} more; `recollect docs show` lists all", style="dim"))
         print_notes(out, report.notes)
         if report.state != "absent":  # nothing was looked at: a sum would say that there is nothing
-            out.print(Text(f"  {_sum(report)}", style="dim"), soft_wrap=True)
+            put(out, (f"  {_sum(report)}", "dim"))
 
 
 def print_one_pass(out: Console, report: CollectionReport) -> None:
@@ -105,7 +103,7 @@ def print_collections(out: Console, views: Sequence[CollectionView]) -> None:
     for view in views:
         if view.absent_since is not None:
             text = f"{view.name}: {view.folder} is missing since {stamp(view.absent_since)}; what was ingested stays"
-            out.print(Text(safe_line(text), style="yellow"), soft_wrap=True)
+            put(out, (safe_line(text), "yellow"))
 
 
 def print_files(out: Console, files: CollectionFiles) -> None:
@@ -117,7 +115,7 @@ def print_files(out: Console, files: CollectionFiles) -> None:
     for file in files.files:
         if file.reason:
             style = "yellow" if file.state == "failed" else "dim"
-            out.print(Text(safe_line(f"{file.state} {file.path}: {file.reason}"), style=style), soft_wrap=True)
+            put(out, (safe_line(f"{file.state} {file.path}: {file.reason}"), style))
 
 
 def print_removed(out: Console, removed: CollectionRemoved) -> None:
@@ -131,26 +129,10 @@ def print_removed(out: Console, removed: CollectionRemoved) -> None:
     print_notes(out, removed.notes)
 
 
-class PalaceProgress:
-    """Shows on a terminal how much was looked at; to use in a `with`, called with the report as it grows."""
-
-    def __init__(self) -> None:
-        self._status: Status | None = None
-
-    def __enter__(self) -> PalaceProgress:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._status is not None:
-            self._status.stop()
-
-    def __call__(self, report: PalaceReport) -> None:
-        """Show how far it is."""
-        if self._status is None:
-            self._status = error_console().status("")
-            self._status.start()
-        facts = report.facts_taken + report.facts_known + report.facts_ended
-        self._status.update(f"taking over {plural(report.drawers, 'drawer')}, {plural(facts, 'fact')}")
+def palace_line(report: PalaceReport) -> str:
+    """Return how far an import of a palace is."""
+    facts = report.facts_taken + report.facts_known + report.facts_ended
+    return f"taking over {plural(report.drawers, 'drawer')}, {plural(facts, 'fact')}"
 
 
 def print_palace(out: Console, report: PalaceReport) -> None:
@@ -171,9 +153,9 @@ def print_palace(out: Console, report: PalaceReport) -> None:
     if report.again:
         out.print(f"{count(report.again)} of them had been undone and are imported again")
     for reason, number in sorted(report.skipped.items()):
-        out.print(Text(safe_line(f"skipped {count(number)}: {reason}"), style="dim"), soft_wrap=True)
+        put(out, (safe_line(f"skipped {count(number)}: {reason}"), "dim"))
     wings = ", ".join(f"{name} ({number:,})" for name, number in sorted(report.wings.items()))
     batch = f" · batch {report.batch}" if report.batch else ""
     line = f"{plural(report.drawers, 'drawer')} in {safe_line(wings) or 'no wing'}{batch}"
-    out.print(Text(line, style="dim"), soft_wrap=True)
+    put(out, (line, "dim"))
     print_notes(out, report.notes)

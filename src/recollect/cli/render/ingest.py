@@ -8,19 +8,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+import msgspec
 from rich.console import Console
 from rich.text import Text
 
 from recollect.cli.render.layout import plain_table, print_notes, speed, stamp
 from recollect.cli.render.search import print_answer
 from recollect.cli.render.sync import SHOWN, STATES, print_sync, print_untaken, sync_line
-from recollect.cli.terminal import safe_line
+from recollect.cli.terminal import put, safe_line
 from recollect.clock import now_us
-from recollect.memory import SyncReport
+from recollect.memory import SearchAnswer, Stats, SyncReport
 from recollect.units import count, duration, plural, size
 
 if TYPE_CHECKING:
-    from recollect.cli.views import UpReport
     from recollect.memory import (
         DeepPart,
         EmbedReport,
@@ -43,7 +43,7 @@ def print_import(out: Console, report: SyncReport, *, paths: Sequence[Path]) -> 
         _print_imported(out, report)
         return
     named = ", ".join(map(str, paths))
-    out.print(safe_line(f"nothing in {named} belongs to a known agent or export"), soft_wrap=True)
+    put(out, safe_line(f"nothing in {named} belongs to a known agent or export"))
     print_untaken(out, report)
 
 
@@ -62,7 +62,7 @@ def _print_imported(out: Console, report: SyncReport, *, all_of_them: bool = Fal
     for one in shown:
         line = f"{one.state} {one.session_uid} ({plural(one.messages, 'message')})"
         line += f": {one.reason}" if one.reason else ""
-        out.print(Text(safe_line(line), style="dim" if one.state == "skipped" else ""), soft_wrap=True)
+        put(out, (safe_line(line), "dim" if one.state == "skipped" else ""))
     if len(report.imported) > len(shown):
         out.print(Text(f"skipped {len(report.imported) - len(shown):,} more sessions; --json lists them", style="dim"))
 
@@ -71,32 +71,30 @@ def print_rebuilt(out: Console, report: SyncReport, *, what: str) -> None:
     """Print that it was done, and what was ingested after it."""
     out.print(f"rebuilt {_REBUILT[what]}")
     if report.state in STATES:
-        out.print(Text(STATES[report.state], style="yellow"), soft_wrap=True)
+        put(out, (STATES[report.state], "yellow"))
     print_notes(out, report.notes)
     if report.bytes:
-        out.print(Text(f"then ingested: {sync_line(report)}", style="dim"), soft_wrap=True)
+        put(out, (f"then ingested: {sync_line(report)}", "dim"))
 
 
 def print_verify(out: Console, report: VerifyReport) -> None:
     """Print what was checked, every loss, and the sources whose ledger doesn't close."""
-    out.print(
+    put(
+        out,
         f"checked {plural(report.sources, 'source')}, {plural(report.revisions, 'revision')}, "
         f"{plural(report.chunks, 'chunk')}, {plural(report.records, 'record')}, {size(report.bytes)} "
         f"in {duration(report.seconds)}",
-        soft_wrap=True,
     )
-    out.print(
-        f"{plural(report.events, 'event')}, {plural(report.unknown, 'record')} of unknown type (kept)", soft_wrap=True
-    )
+    put(out, f"{plural(report.events, 'event')}, {plural(report.unknown, 'record')} of unknown type (kept)")
     for what, gone in (
         ("evicted", report.evicted_bytes),
         ("forgotten", report.forgotten_bytes),
         ("evicted before it was analysed", report.lost_bytes),
     ):
         if gone:
-            out.print(f"{size(gone)} {what}: deleted on purpose, not missing", soft_wrap=True)
+            put(out, f"{size(gone)} {what}: deleted on purpose, not missing")
     if report.nodes_without_raw:
-        out.print(f"{plural(report.nodes_without_raw, 'node')} of which evidence is gone so", soft_wrap=True)
+        put(out, f"{plural(report.nodes_without_raw, 'node')} of which evidence is gone so")
     losses = [d for d in report.defects if d.is_loss]
     _print_defects(out, "LOST", losses, "red")
     _print_bent(out, [d for d in report.defects if not d.is_loss])
@@ -105,7 +103,7 @@ def print_verify(out: Console, report: VerifyReport) -> None:
             f"bytes {ledger.bytes_in:,} in, {ledger.bytes_out:,} out; "
             f"records {ledger.records_in:,} in, {ledger.records_out:,} out"
         )
-        out.print(Text(safe_line(f"not complete: {ledger.path}: {what}"), style="red"), soft_wrap=True)
+        put(out, (safe_line(f"not complete: {ledger.path}: {what}"), "red"))
     if report.deep:
         print_deep(out, report.deep)
     verdict = "ok: every stored byte and record is there"
@@ -123,9 +121,9 @@ def print_deep(out: Console, parts: Sequence[DeepPart]) -> None:
         notes = "".join(f"; {note}" for note in part.notes)
         mark, style = ("ok  ", "green") if part.ok else ("DIFFERS", "red")
         what = f"  {part.name}: {part.checked:,} derived again and compared{skipped}{notes}"
-        out.print(Text.assemble((mark, style), what), soft_wrap=True)
+        put(out, (mark, style), what)
         for difference in part.differences[:SHOWN]:
-            out.print(Text(safe_line(f"      {difference.what}: {difference.detail}"), style="red"), soft_wrap=True)
+            put(out, (safe_line(f"      {difference.what}: {difference.detail}"), "red"))
         if part.count > SHOWN:
             out.print(Text(f"      {part.count - SHOWN:,} more (see --json)", style="red"))
 
@@ -135,7 +133,7 @@ def _print_defects(out: Console, label: str, defects: Sequence[LedgerDefect], st
         place = ":".join(
             str(x) for x in (d.path or d.source_id, d.record_index if d.record_index >= 0 else "") if x != ""
         )
-        out.print(Text(safe_line(f"{label}: {d.code} {place} {d.detail}"), style=style), soft_wrap=True)
+        put(out, (safe_line(f"{label}: {d.code} {place} {d.detail}"), style))
     if len(defects) > SHOWN:
         out.print(Text(f"{label}: {len(defects) - SHOWN:,} more (see --json)", style=style))
 
@@ -149,7 +147,7 @@ def _print_bent(out: Console, defects: Sequence[LedgerDefect]) -> None:
         first = f", first in record {found[0].record_index}" if found[0].record_index >= 0 else ""
         detail = f": {found[0].detail}" if found[0].detail else ""
         line = f"kept as written: {count(len(found))} {code} in {path}{first}{detail}"
-        out.print(Text(safe_line(line), style="yellow"), soft_wrap=True)
+        put(out, (safe_line(line), "yellow"))
     if len(alike) > SHOWN:
         out.print(Text(f"kept as written: {len(alike) - SHOWN:,} more kinds and sources (see --json)", style="yellow"))
 
@@ -160,10 +158,10 @@ def print_exported(out: Console, files: Sequence[Exported]) -> None:
         click.echo("no session matches", err=True)
     for file in files:
         holes = f", {plural(file.holes, 'hole')}" if file.holes else ""
-        out.print(Text(f"{safe_line(file.path)}  ({file.format}, {size(file.bytes)}{holes})"), soft_wrap=True)
+        put(out, f"{safe_line(file.path)}  ({file.format}, {size(file.bytes)}{holes})")
         for hole in file.missing[:SHOWN]:
             line = f"  not in it: {hole.length_bytes:,} bytes at {hole.offset_bytes:,}, {hole.reason}"
-            out.print(Text(safe_line(f"{line} {stamp(hole.removed_at)}"), style="yellow"), soft_wrap=True)
+            put(out, (safe_line(f"{line} {stamp(hole.removed_at)}"), "yellow"))
 
 
 def print_embedded(out: Console, report: EmbedReport, *, is_log: bool = False) -> None:
@@ -178,14 +176,14 @@ def print_embedded(out: Console, report: EmbedReport, *, is_log: bool = False) -
         covered = f"{report.covered:,} of {plural(report.total, 'event')}"
         if report.entries_total:
             covered += f", {report.entries_covered:,} of {plural(report.entries_total, 'entry', 'entries')}"
-        out.print(f"{covered} covered", soft_wrap=True)
+        put(out, f"{covered} covered")
         if report.passages_total:
             read = f"{plural(report.passages, 'passage')} read by the contextual model"
-            out.print(f"{read}, {report.passages_total:,} have its vectors", soft_wrap=True)
+            put(out, f"{read}, {report.passages_total:,} have its vectors")
     if report.state == "interrupted":
-        out.print("stopped; the next run continues from here", soft_wrap=True)
+        put(out, "stopped; the next run continues from here")
     if report.state == "removed":
-        out.print("vectors deleted", soft_wrap=True)
+        put(out, "vectors deleted")
     print_notes(out, report.notes)
 
 
@@ -193,12 +191,12 @@ def print_file_verify(out: Console, report: FileVerifyReport) -> None:
     """Print what was read, a line for each check, the defects, and the sum."""
     whose = report.agent or "several agents"
     how = "recognised by its content" if report.is_told_by_content else "as you said"
-    out.print(
+    put(
+        out,
         safe_line(
             f"{report.path}: {whose}, {how}; {size(report.bytes)}, {plural(report.records, 'record')}, "
             f"{plural(report.sessions, 'session')}, {plural(report.events, 'event')}, {plural(report.nodes, 'node')}"
         ),
-        soft_wrap=True,
     )
     for check in report.checks:
         line = Text("ok   " if check.ok else "FAIL ", style="green" if check.ok else "red")
@@ -207,15 +205,24 @@ def print_file_verify(out: Console, report: FileVerifyReport) -> None:
             line.append(f": {safe_line(check.detail)}", style="default")
         out.print(line, soft_wrap=True)
     for code, number in sorted(report.defects.items()):
-        out.print(f"     {plural(number, 'defect')} {code}", soft_wrap=True)
+        put(out, f"     {plural(number, 'defect')} {code}")
     out.print("all of it is accounted for" if report.ok else "something is missing or differs", soft_wrap=True)
+
+
+class UpReport(msgspec.Struct, frozen=True):
+    """What `up --once` did and what is there now. `demo_home`: set where the bundled sample was loaded instead."""
+
+    sync: SyncReport
+    stats: Stats
+    example: SearchAnswer | None
+    demo_home: str = ""
 
 
 def print_closing(out: Console, report: UpReport, *, now_us: int) -> None:
     """Print what is in the memory, the example, and three lines to type next."""
     if report.demo_home:
         out.print("No agent history on this machine. A small bundled sample was loaded into a demo home.")
-        out.print(Text(f"demo home: {safe_line(report.demo_home)} (your own memory stays empty)"), soft_wrap=True)
+        put(out, f"demo home: {safe_line(report.demo_home)} (your own memory stays empty)")
         out.print()
     _print_memory(out, report)
     print_notes(out, report.sync.notes)
@@ -223,9 +230,7 @@ def print_closing(out: Console, report: UpReport, *, now_us: int) -> None:
     example = report.example
     if example is not None:
         out.print()
-        out.print(
-            Text(safe_line(f"$ {prefix}recollect search {shlex.quote(example.query)}"), style="bold"), soft_wrap=True
-        )
+        put(out, (safe_line(f"$ {prefix}recollect search {shlex.quote(example.query)}"), "bold"))
         out.print()
         print_answer(out, example, now_us=now_us)
     out.print()
@@ -247,13 +252,8 @@ def _print_memory(out: Console, report: UpReport) -> None:
     out.print(plain_table(("agent", "sessions", "events", "bytes"), rows, total=total))
     stored = size(stats.storage.total_bytes)
     out.print()
-    out.print(
-        Text(
-            f"in the memory: {size(stats.source_bytes)} of transcripts, stored in {stored} at {safe_line(stats.home)}"
-        ),
-        soft_wrap=True,
-    )
+    put(out, f"in the memory: {size(stats.source_bytes)} of transcripts, stored in {stored} at {safe_line(stats.home)}")
     line = f"this time: {plural(sync.events, 'new event')} from {size(sync.bytes)} in {duration(sync.seconds)}"
     fast = speed(sync.bytes, sync.seconds)
     line += f", {fast}" if fast else ""
-    out.print(Text(line), soft_wrap=True)
+    put(out, line)

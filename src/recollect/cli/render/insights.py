@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from recollect.cli.render.layout import print_block, print_later, print_notes, stamp, when
-from recollect.cli.terminal import safe, safe_line
+from recollect.cli.terminal import put, safe, safe_line
 from recollect.units import count, duration, plural
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def print_decisions(out: Console, answer: DecisionsAnswer | TeamDecisionsAnswer)
     more = f" · left out: {others} (--state all)" if others else ""
     if answer.total or more:
         shown = f"{count(len(answer.decisions))} of {plural(answer.total, 'decision')}{more}"
-        out.print(Text(shown, style="dim"), soft_wrap=True)
+        put(out, (shown, "dim"))
     print_notes(out, answer.notes)
 
 
@@ -58,18 +58,18 @@ def print_decision(out: Console, view: DecisionView) -> None:
     ]
     for name, texts in parts:
         if text := ", ".join(texts):
-            out.print(Text(f"    {name}{safe_line(text)}"), soft_wrap=True)
+            put(out, f"    {name}{safe_line(text)}")
     for link in view.links:
         is_older = link.older == decision.id
         relation = _FOLLOWED.get(link.relation, link.relation) if is_older else link.relation
-        out.print(Text(f"    {relation} {link.newer if is_older else link.older}"), soft_wrap=True)
+        put(out, f"    {relation} {link.newer if is_older else link.older}")
     if view.episodes:
-        out.print(Text(f"    led to {plural(len(view.episodes), 'episode')}"), soft_wrap=True)
+        put(out, f"    led to {plural(len(view.episodes), 'episode')}")
     if view.repeats:
         more = len(view.repeats) - _CITED
         rest = f" and {more:,} more" if more > 0 else ""
         said = f"said {count(len(view.repeats) + 1)} times, earlier in {', '.join(view.repeats[:_CITED])}{rest}"
-        out.print(Text(f"    {safe_line(said)}"), soft_wrap=True)
+        put(out, f"    {safe_line(said)}")
     how = f"confidence {decision.confidence:.2f}" if is_ranked else decision.polarity
     facts = (stamp(decision.ts), view.repo, decision.speaker, how, decision.id)
     line = Text("    " + " · ".join(safe_line(fact) for fact in facts if fact), style="dim")
@@ -86,23 +86,23 @@ NAMED = 8
 
 def print_digest(out: Console, digest: Digest, *, notes: Sequence[str] = ()) -> None:
     """Print a session's digest: what it was, how it ended and why, what it took, what went wrong."""
-    out.print(Text(safe_line(digest.session_uid), style="cyan"), soft_wrap=True)
+    put(out, (safe_line(digest.session_uid), "cyan"))
     where = [digest.flavor, digest.repo, digest.domain, digest.model]
     facts = [*where, f"{stamp(digest.started_at)} to {stamp(digest.ended_at)}"]
-    out.print(Text(" · ".join(safe_line(f) for f in facts if f)), soft_wrap=True)
+    put(out, " · ".join(safe_line(f) for f in facts if f))
     if digest.task_ref is not None:
         task = f"task {digest.task_ref.ref} ({digest.task_ref.found_in.replace('_', ' ')}: {digest.task_ref.evidence})"
-        out.print(Text(safe_line(task)), soft_wrap=True)
-    out.print(Text.assemble("outcome: ", (digest.outcome, _OUTCOME_STYLES.get(digest.outcome, "bold"))), soft_wrap=True)
+        put(out, safe_line(task))
+    put(out, "outcome: ", (digest.outcome, _OUTCOME_STYLES.get(digest.outcome, "bold")))
     for reason in digest.outcome_reasons:
         print_block(out, Text(f"- {safe_line(reason)}"))
-    out.print(Text(_cost(digest)), soft_wrap=True)
+    put(out, _cost(digest))
     for name, counts in (("tools", digest.tool_histogram), ("signals", digest.signals), ("rules", digest.markers)):
         if counts:
-            out.print(Text(f"{name}: {_counts(counts)}"), soft_wrap=True)
+            put(out, f"{name}: {_counts(counts)}")
     for error in digest.error_snippets[:NAMED]:
         tool = f"{safe_line(error.tool)}: " if error.tool else ""
-        out.print(Text(f"error, {plural(error.count, 'time')}: {tool}{safe_line(error.sample)}"), soft_wrap=True)
+        put(out, f"error, {plural(error.count, 'time')}: {tool}{safe_line(error.sample)}")
     for name, text in (("first prompt", digest.first_prompt), ("last words", digest.last_assistant)):
         if text:
             out.print(Text(f"{name}:"))
@@ -141,10 +141,7 @@ def print_blame(out: Console, answer: BlameAnswer, *, number: int | None, now_us
         _line(out, asked.reason, "yellow")
         print_notes(out, answer.notes)
         return
-    out.print(
-        Text(f"{HOW[found.how]} ").append(safe_line(answer.citation), "cyan").append(f"  {when(found.ts, now_us)}"),
-        soft_wrap=True,
-    )
+    put(out, f"{HOW[found.how]} ", (safe_line(answer.citation), "cyan"), f"  {when(found.ts, now_us)}")
     facts = (answer.agent, answer.repo, answer.title)
     _line(out, f"session: {' · '.join(fact for fact in facts if fact)}")
     asked_at = f"  {answer.asked_citation}" if answer.asked_citation else ""

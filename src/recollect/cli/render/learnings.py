@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from recollect.cli.render.layout import plain_table, print_block, print_later, print_notes, stamp
-from recollect.cli.terminal import safe, safe_line
+from recollect.cli.terminal import put, safe, safe_line
 from recollect.memory import LearningView
 from recollect.model.learnings.notes import Batch, DiaryEntry, Fact
 from recollect.model.undone import UNDONE
@@ -69,12 +69,14 @@ def print_learning(out: Console, learning: Learning) -> None:
     out.print(head, soft_wrap=True)
     where = " ".join(part for part in (learning.repo, learning.path) if part) or "everywhere"
     ends = f"until {stamp(learning.expires_at)}" if learning.expires_at is not None else ""
-    facts = (where, learning.agent, f"{learning.status} {learning.confidence:.2f}", _rests_on(learning), ends)
+    sessions = len({evidence.session_uid for evidence in learning.evidence})
+    seen = f"seen in {plural(sessions, 'session')}" if sessions else ""
+    facts = (where, learning.agent, f"{learning.status} {learning.confidence:.2f}", seen, ends)
     uid = f"{'action' if learning.kind == 'action' else 'learning'}:{learning.id}"
     line = Text("    " + " · ".join(safe_line(fact) for fact in facts if fact) + "  ", style="dim")
     out.print(line.append(safe_line(uid), "cyan"), soft_wrap=True)
     if learning.superseded_by:
-        out.print(Text(f"    superseded by {safe_line(learning.superseded_by)}", style="dim"), soft_wrap=True)
+        put(out, (f"    superseded by {safe_line(learning.superseded_by)}", "dim"))
     if isinstance(learning, LearningView):
         print_later(out, learning.later)
 
@@ -83,14 +85,14 @@ def print_why(out: Console, why: Why) -> None:
     """Print a learning, its evidence with the events, what people said of it, and what stands for it now."""
     print_learning(out, why.learning)
     for name, share in sorted(why.learning.features.items()):
-        out.print(Text(f"    {share:+.2f} {safe_line(name)}", style="dim"), soft_wrap=True)
+        put(out, (f"    {share:+.2f} {safe_line(name)}", "dim"))
     for seen in why.evidence:
         _print_evidence(out, seen)
     if not why.evidence:
         out.print(Text("    no evidence in sessions", style="dim"))
     for verdict in why.verdicts:
         reason = f": {safe_line(verdict.reason)}" if verdict.reason else ""
-        out.print(Text(f"    {stamp(verdict.at)} {verdict.verdict}{reason}"), soft_wrap=True)
+        put(out, f"    {stamp(verdict.at)} {verdict.verdict}{reason}")
     if why.superseded_by is not None:
         out.print(Text("what holds now:", style="dim"))
         print_learning(out, why.superseded_by)
@@ -101,14 +103,14 @@ def print_asked(out: Console, report: LearnReport, *, status: LearnStatus, confi
     waiting = status.turns_waiting + status.turns_running
     older = f" and {plural(status.older_sessions_waiting, 'older session')}" if status.older_sessions_waiting else ""
     made = f"{plural(report.new, 'new learning')}, {count(report.changed)} changed"
-    out.print(Text(f"asked {plural(report.turns, 'question')}: {made}"), soft_wrap=True)
+    put(out, f"asked {plural(report.turns, 'question')}: {made}")
     left_usd = max(0.0, config.day_budget_usd - status.spent_micro_dollars / 1e6)
     left_tokens = max(0, config.day_budget_tokens - status.spent_tokens)
     text = (
         f"{plural(waiting, 'question')}{older} waiting; left today: ${left_usd:.4f} of ${config.day_budget_usd:g}, "
         f"{count(left_tokens)} of {count(config.day_budget_tokens)} LLM tokens"
     )
-    out.print(Text(text), soft_wrap=True)
+    put(out, text)
     _print_undo(out, report)
     print_notes(out, report.notes)
 
@@ -117,7 +119,7 @@ def print_run(out: Console, report: LearnReport) -> None:
     """Print what a run of learning did."""
     made = f"{plural(report.new, 'new learning')}, {count(report.changed)} changed"
     text = f"{report.state}: read {plural(report.sessions, 'session')}; {made}"
-    out.print(Text(text), soft_wrap=True)
+    put(out, text)
     _print_undo(out, report)
     print_notes(out, report.notes)
 
@@ -128,14 +130,14 @@ def print_preview(out: Console, preview: AskPreview) -> None:
         turns = ", ".join(str(turn) for turn in question.turns)
         cost = f"at most {count(question.most_input_tokens)} + {count(question.most_output_tokens)} LLM tokens"
         head = f"question {number}, turns {turns}: {cost}, ${question.most_usd:.5f}"
-        out.print(Text(head, style="bold"), soft_wrap=True)
+        put(out, (head, "bold"))
         for text in (question.system, question.user):
             print_block(out, Text(safe(text)))
     where = f"{preview.model} at {preview.url}"
     total = f"{plural(len(preview.questions), 'question')} to {where}, at most ${preview.most_usd:.5f}"
     budget = f"a session ends at ${preview.session_budget_usd:g}"
     prices = f"; prices of {preview.prices_on}" if preview.prices_on else ""
-    out.print(Text(safe_line(f"nothing was sent: {total}; {budget}{prices}"), style="dim"), soft_wrap=True)
+    put(out, (safe_line(f"nothing was sent: {total}; {budget}{prices}"), "dim"))
     if not preview.is_configured:
         print_notes(out, ["no model is configured: this is what the default model would get"])
     elif not preview.is_key_set:
@@ -164,11 +166,11 @@ def print_learn_status(out: Console, status: LearnStatus) -> None:
         answered = (
             f"last answer {stamp(status.last_answer_at)}" if status.last_answer_at is not None else "no answer yet"
         )
-        out.print(Text(f"{safe_line(status.provider)}: {asked}; {spent}; {answered}"), soft_wrap=True)
+        put(out, f"{safe_line(status.provider)}: {asked}; {spent}; {answered}")
     if status.pause is not None:
-        out.print(Text(f"paused: {safe_line(status.pause.message)}", style="red"), soft_wrap=True)
+        put(out, (f"paused: {safe_line(status.pause.message)}", "red"))
     for job in status.newest_dead:
-        out.print(Text(f"given up: {safe_line(job.session_uid or job.key)}: {safe_line(job.reason)}"), soft_wrap=True)
+        put(out, f"given up: {safe_line(job.session_uid or job.key)}: {safe_line(job.reason)}")
     if status.dead > len(status.newest_dead):
         out.print(Text(f"given up: {count(status.dead)}", style="dim"))
     if status.held_back:
@@ -180,14 +182,14 @@ def print_held_back(out: Console, found: Sequence[HeldBack]) -> None:
     for held in found:
         line = Text(f"{stamp(held.at)} {safe_line(held.reason)}  ", style="dim")
         out.print(line.append(safe_line(held.session_uid), "cyan"), soft_wrap=True)
-        out.print(Text(f"    “{safe_line(held.text)}”"), soft_wrap=True)
+        put(out, f"    “{safe_line(held.text)}”")
     if not found:
         out.print("no answer is held back")
 
 
 def _print_undo(out: Console, report: LearnReport) -> None:
     if report.batch:
-        out.print(Text(f"undo it: recollect undo {safe_line(report.batch)}", style="dim"), soft_wrap=True)
+        put(out, (f"undo it: recollect undo {safe_line(report.batch)}", "dim"))
 
 
 def _print_evidence(out: Console, seen: SeenEvidence) -> None:
@@ -199,7 +201,7 @@ def _print_evidence(out: Console, seen: SeenEvidence) -> None:
     facts = (f"{evidence.author}, {stamp(evidence.ts)}", revoked, gone)
     line = Text("    " + "; ".join(fact for fact in facts if fact) + "  ", style="dim")
     out.print(line.append(safe_line(seen.citation), "cyan"), soft_wrap=True)
-    out.print(Text(f"        “{safe_line(said)}”"), soft_wrap=True)
+    put(out, f"        “{safe_line(said)}”")
 
 
 def _around(quote: str, event: Event | None) -> str:
@@ -210,11 +212,6 @@ def _around(quote: str, event: Event | None) -> str:
         return quote or (event.summary if event is not None else "")
     first, last = max(0, at - AROUND_CHARS), at + len(quote) + AROUND_CHARS
     return f"{'…' if first else ''}{text[first:last]}{'…' if last < len(text) else ''}"
-
-
-def _rests_on(learning: Learning) -> str:
-    sessions = len({evidence.session_uid for evidence in learning.evidence})
-    return f"seen in {plural(sessions, 'session')}" if sessions else ""
 
 
 _WHY = {"single_valued": "can have only one value at a time", "opposite": "says the opposite"}
@@ -235,17 +232,17 @@ def print_entry(out: Console, entry: DiaryEntry) -> None:
     """Print one entry of a diary: whose and when, what it says, its citation."""
     gone = "retired" if entry.retired_at is not None else ""
     facts = (entry.agent, stamp(entry.written_at), entry.repo, gone)
-    out.print(Text(" · ".join(safe_line(fact) for fact in facts if fact), style="bold"), soft_wrap=True)
+    put(out, (" · ".join(safe_line(fact) for fact in facts if fact), "bold"))
     if entry.topic:
-        out.print(Text(f"    {safe_line(entry.topic)}", style="italic"), soft_wrap=True)
+        put(out, (f"    {safe_line(entry.topic)}", "italic"))
     if entry.text:
         print_block(out, Text(safe(entry.text)))
     named = (("decided", entry.decided), ("discovered", entry.discovered), ("left pending", entry.left_pending))
     for name, lines in named:
         for line in lines:
-            out.print(Text(f"    {name}: {safe_line(line)}"), soft_wrap=True)
+            put(out, f"    {name}: {safe_line(line)}")
     cited = " ".join((f"diary:{entry.id}", *entry.sessions))
-    out.print(Text(f"    {safe_line(cited)}", style="cyan"), soft_wrap=True)
+    put(out, (f"    {safe_line(cited)}", "cyan"))
 
 
 def print_facts(out: Console, answer: FactsAnswer) -> None:
@@ -354,10 +351,10 @@ def print_given(out: Console, blocks: Sequence[ShownBlock]) -> None:
         if block.used is not None:
             line.append(f"  {block.used}", _USE_STYLES.get(block.used, "dim"))
         out.print(line, soft_wrap=True)
-        out.print(Text(f"    {_size(block)}", style="dim"), soft_wrap=True)
+        put(out, (f"    {_size(block)}", "dim"))
         for shown in block.lines:
             text = safe_line(shown.text) or "(no longer stored)"
-            out.print(Text(f"    {text}  ").append(safe_line(shown.citation), "cyan"), soft_wrap=True)
+            put(out, f"    {text}  ", (safe_line(shown.citation), "cyan"))
     if not blocks:
         out.print("no agent has been given context yet")
 

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from recollect.cli.render.layout import ago, plain_table, print_notes, stamp
-from recollect.cli.terminal import safe, safe_line
+from recollect.cli.terminal import put, safe, safe_line
 from recollect.memory import LearningNow, LiveStatus
 from recollect.model.payloads import Payload
 from recollect.model.text import flatten, one_line, searchable
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
         BackupReport,
         DoctorReport,
         ExcludedView,
-        FileStep,
         Fix,
         ForgetReport,
         ForgottenList,
@@ -44,7 +43,7 @@ _MARKS = {"ok": ("ok  ", "green"), "warn": ("warn", "yellow"), "fail": ("FAIL", 
 
 def print_fix(out: Console, step: Fix) -> None:
     """Print what is about to be done, or would be."""
-    out.print(Text(safe_line(f"to do: {step.does}")), soft_wrap=True)
+    put(out, safe_line(f"to do: {step.does}"))
 
 
 def print_repair(out: Console, report: RepairReport) -> None:
@@ -58,12 +57,12 @@ def print_repair(out: Console, report: RepairReport) -> None:
         out.print(Text("everything is repaired", style="bold"))
     for source in report.left.sources:
         line = f"missing: {source.bytes:,} bytes of {source.path} ({', '.join(source.sessions) or 'no session'})"
-        out.print(Text(safe_line(line), style="red"), soft_wrap=True)
+        put(out, (safe_line(line), "red"))
 
 
 def _print_done(out: Console, step: Fix) -> None:
     line = f"{step.state}: {step.does}{': ' if step.detail else ''}{step.detail}"
-    out.print(Text(safe_line(line), style="green" if step.state == "done" else "red"), soft_wrap=True)
+    put(out, (safe_line(line), "green" if step.state == "done" else "red"))
 
 
 def print_doctor(out: Console, report: DoctorReport) -> None:
@@ -73,9 +72,9 @@ def print_doctor(out: Console, report: DoctorReport) -> None:
             _print_done(out, step)
     for check in report.checks:
         mark, style = _MARKS[check.state]
-        out.print(Text.assemble((mark, style), f"  {safe_line(check.name)}: {safe_line(check.detail)}"), soft_wrap=True)
+        put(out, (mark, style), f"  {safe_line(check.name)}: {safe_line(check.detail)}")
         if check.hint and check.state != "ok":
-            out.print(Text(f"      hint: {safe_line(check.hint)}", style="dim"), soft_wrap=True)
+            put(out, (f"      hint: {safe_line(check.hint)}", "dim"))
     failed = sum(c.state == "fail" for c in report.checks)
     out.print(Text("healthy" if report.ok else f"{plural(failed, 'check')} failed", style="bold"))
 
@@ -90,16 +89,14 @@ _KEYS = {
 
 def print_backup(out: Console, report: BackupReport) -> None:
     """Print what was copied, that it was read again, and whether it has the key."""
-    out.print(
-        Text(
-            safe_line(
-                f"{report.target}: {plural(report.sessions, 'session')}, {plural(report.events, 'event')}, "
-                f"{size(report.bytes)} in {plural(report.files, 'file')}; {size(report.copied_bytes)} copied"
-            )
+    put(
+        out,
+        safe_line(
+            f"{report.target}: {plural(report.sessions, 'session')}, {plural(report.events, 'event')}, "
+            f"{size(report.bytes)} in {plural(report.files, 'file')}; {size(report.copied_bytes)} copied"
         ),
-        soft_wrap=True,
     )
-    out.print(f"read back: {plural(report.chunks, 'chunk')} opened, every hash matches", soft_wrap=True)
+    put(out, f"read back: {plural(report.chunks, 'chunk')} opened, every hash matches")
     out.print(_KEYS[report.key], soft_wrap=True)
     print_notes(out, report.notes)
     out.print(Text(f"the memory as of {stamp(report.made_at)}, in {duration(report.seconds)}", style="dim"))
@@ -108,19 +105,19 @@ def print_backup(out: Console, report: BackupReport) -> None:
 def print_restored(out: Console, report: RestoreReport) -> None:
     """Print what is there now, and what was there before and is not."""
     sums = f"{plural(report.sessions, 'session')}, {plural(report.events, 'event')}"
-    out.print(Text(safe_line(f"{report.home}: {sums}, as of {stamp(report.made_at)}")), soft_wrap=True)
-    out.print(f"{plural(report.chunks, 'chunk')} opened before anything changed", soft_wrap=True)
+    put(out, safe_line(f"{report.home}: {sums}, as of {stamp(report.made_at)}"))
+    put(out, f"{plural(report.chunks, 'chunk')} opened before anything changed")
     if report.forgotten:
-        out.print(f"{plural(report.forgotten, 'session')} forgotten again", soft_wrap=True)
+        put(out, f"{plural(report.forgotten, 'session')} forgotten again")
     if report.lost_sessions:
         lacking = f"{plural(report.lost_sessions, 'session')} ({plural(report.lost_events, 'event')})"
-        out.print(Text(f"missing from the backup, or incomplete in it: {lacking}", style="yellow"), soft_wrap=True)
+        put(out, (f"missing from the backup, or incomplete in it: {lacking}", "yellow"))
         for uid in report.lost[:LOST_SHOWN]:
-            out.print(Text(f"  {safe_line(uid)}", style="dim"), soft_wrap=True)
+            put(out, (f"  {safe_line(uid)}", "dim"))
         if report.lost_sessions > LOST_SHOWN:
             out.print(Text(f"  {report.lost_sessions - LOST_SHOWN:,} more; --json has the first hundred", style="dim"))
     if report.aside:
-        out.print(Text(safe_line(f"the old memory is in {report.aside}")), soft_wrap=True)
+        put(out, safe_line(f"the old memory is in {report.aside}"))
     print_notes(out, report.notes)
 
 
@@ -141,13 +138,13 @@ def print_forgotten(out: Console, report: ForgetReport) -> None:
         out.print(Text("another process is ingesting into this memory; nothing was forgotten", style="yellow"))
     if report.sessions:
         for session in report.sessions[:SHOWN]:
-            out.print(Text(_line(session)), soft_wrap=True)
+            put(out, _line(session))
         if len(report.sessions) > SHOWN:
             out.print(Text(f"{len(report.sessions) - SHOWN:,} more; --json lists them", style="dim"))
     if report.kept_copies:
         kept = ", ".join(report.kept_copies[:SHOWN])
         line = f"not forgotten: {kept} {'goes' if len(report.kept_copies) == 1 else 'go'} on from one that goes"
-        out.print(Text(safe_line(f"{line}, and may repeat it"), style="yellow"), soft_wrap=True)
+        put(out, (safe_line(f"{line}, and may repeat it"), "yellow"))
     _print_some(out, "learnings, decisions and notes that go with it:", [_note_line(one) for one in report.learned])
     retired = [_note_line(one) for one in report.taken_back]
     _print_some(
@@ -158,7 +155,7 @@ def print_forgotten(out: Console, report: ForgetReport) -> None:
     _print_some(out, "files of yours and your agents' still contain it; they are not touched:", report.files)
     print_notes(out, report.notes)
     if report.state in ("planned", "done"):
-        out.print(Text(_sum_line(report), style="dim"), soft_wrap=True)
+        put(out, (_sum_line(report), "dim"))
 
 
 def _print_some(out: Console, heading: str, lines: Sequence[str]) -> None:
@@ -166,7 +163,7 @@ def _print_some(out: Console, heading: str, lines: Sequence[str]) -> None:
         return
     out.print(heading)
     for line in lines[:SHOWN]:
-        out.print(Text(f"  {safe_line(line)}"), soft_wrap=True)
+        put(out, f"  {safe_line(line)}")
     if len(lines) > SHOWN:
         out.print(Text(f"  {len(lines) - SHOWN:,} more; --json lists them", style="dim"))
 
@@ -209,22 +206,22 @@ _PLACES = {"file": "in a file of the memory's home (keys/wrapping.key)", "keyrin
 
 def print_key_status(out: Console, status: KeyStatus) -> None:
     """Print which key is in force, where it is, and whether it opens."""
-    out.print(Text(f"wrapping key {safe_line(status.key_id)}, kept {_PLACES[status.kept]}"), soft_wrap=True)
+    put(out, f"wrapping key {safe_line(status.key_id)}, kept {_PLACES[status.kept]}")
     if status.opens:
         out.print(Text("the archive can be opened", style="green"))
     else:
-        out.print(Text(safe_line(f"the archive CANNOT be opened: {status.problem}"), style="red"), soft_wrap=True)
+        put(out, (safe_line(f"the archive CANNOT be opened: {status.problem}"), "red"))
         if status.hint:
-            out.print(Text(safe_line(status.hint), style="dim"), soft_wrap=True)
+            put(out, (safe_line(status.hint), "dim"))
     keyring = f"keyring here: {status.keyring}" if status.keyring else "no usable keyring on this machine"
-    out.print(Text(safe_line(keyring), style="dim"), soft_wrap=True)
+    put(out, (safe_line(keyring), "dim"))
     if status.is_unfinished:
         print_notes(out, ("a key rotation was interrupted; `recollect keys rotate` finishes it",))
 
 
 def print_key_change(out: Console, change: KeyChange) -> None:
     """Print what was changed."""
-    out.print(Text(f"new wrapping key {change.key_id}, kept {_PLACES[change.kept]}", style="green"), soft_wrap=True)
+    put(out, (f"new wrapping key {change.key_id}, kept {_PLACES[change.kept]}", "green"))
     out.print(Text(f"the one before ({change.key_id_before}) opens only backups made before", style="dim"))
     print_notes(out, change.notes)
 
@@ -233,17 +230,17 @@ def print_revealed(out: Console, shown: tuple[RevealedEvent, ...]) -> None:
     """Print events in their original words; nothing in them can control the terminal."""
     for event in shown:
         head = f"{event.session_uid}#{event.seq}  {stamp(event.ts)}  {event.kind}"
-        out.print(Text(safe_line(head), style="cyan"), soft_wrap=True)
+        put(out, (safe_line(head), "cyan"))
         payload = msgspec.convert(event.payload, Payload)
         text = searchable(payload)[1].strip() or flatten(event.payload)
-        out.print(Text(safe(text)), soft_wrap=True)
+        put(out, safe(text))
         if event.left:
             note = f"{plural(len(event.left), 'secret')} of it cannot be told from its record; --raw has its bytes"
             print_notes(out, (note,))
         out.print()
     secrets = sum(event.secrets for event in shown)
     summary = f"{plural(len(shown), 'event')} with {plural(secrets, 'secret')} shown; logged"
-    out.print(Text(summary, style="dim"), soft_wrap=True)
+    put(out, (summary, "dim"))
 
 
 def print_log(out: Console, entries: tuple[AuditEntry, ...]) -> None:
@@ -282,25 +279,21 @@ def print_service(out: Console, report: ServiceReport) -> None:
     """Print what the service is, every file and command, and how it went."""
     if report.manager:
         how = f"{report.kind}, {report.every}" if report.every else report.kind
-        out.print(Text(safe_line(f"{report.name} ({report.manager}): {how}"), style="bold"), soft_wrap=True)
+        put(out, (safe_line(f"{report.name} ({report.manager}): {how}"), "bold"))
     for step in report.files:
-        _print_file(out, step)
+        line = f"  {_FILES[step.action]} {step.path}" + (f" ({step.detail})" if step.detail else "")
+        put(out, (safe_line(line), "yellow" if step.action == "left" else ""))
+        for line in step.text.splitlines():
+            put(out, (f"      {safe(line)}", "dim"))
     for command in report.commands:
         line = f"  run {' '.join(command.argv)}" + (f" ({command.detail})" if command.detail else "")
-        out.print(Text(safe_line(line), style=_COMMANDS[command.state]), soft_wrap=True)
+        put(out, (safe_line(line), _COMMANDS[command.state]))
     text, style = _STATES[report.state]
     more = f": {report.detail}" if report.detail else ""
-    out.print(Text(safe_line(text + more), style=style), soft_wrap=True)
+    put(out, (safe_line(text + more), style))
     if report.logs and report.state in ("installed", "unchanged", "incomplete", "failed"):
-        out.print(Text(safe_line(f"its log: {report.logs}"), style="dim"), soft_wrap=True)
+        put(out, (safe_line(f"its log: {report.logs}"), "dim"))
     print_notes(out, report.notes)
-
-
-def _print_file(out: Console, step: FileStep) -> None:
-    line = f"  {_FILES[step.action]} {step.path}" + (f" ({step.detail})" if step.detail else "")
-    out.print(Text(safe_line(line), style="yellow" if step.action == "left" else ""), soft_wrap=True)
-    for line in step.text.splitlines():
-        out.print(Text(f"      {safe(line)}", style="dim"), soft_wrap=True)
 
 
 _DAEMON_STYLES = {"running": "green", "failing": "red", "not answering": "red", "not running": "yellow"}
@@ -343,13 +336,13 @@ def _print_work(out: Console, status: LiveStatus, *, page: str) -> None:
         text = f"p50 {delay.p50_ms:g} ms, p95 {delay.p95_ms:g} ms, from notice, of the latest {delay.count}"
         rows.insert(5, ("searchable in", text))
     for name, value in rows:
-        out.print(Text(f"  {name:<15}{value}"), soft_wrap=True)
+        put(out, f"  {name:<15}{value}")
     for failure in status.failures:
         text = f"{failure.work}: {failure.code}: {failure.message} ({failure.times} in a row, {ago(failure.at, now)})"
-        out.print(Text(f"fails: {safe_line(text)}", style="red"), soft_wrap=True)
+        put(out, (f"fails: {safe_line(text)}", "red"))
     learning = status.learning
     if learning is not None and learning.is_failing:
-        out.print(Text(f"fails: learning is paused: {safe_line(learning.paused)}", style="red"), soft_wrap=True)
+        put(out, (f"fails: learning is paused: {safe_line(learning.paused)}", "red"))
     print_notes(out, status.notes)
 
 
@@ -382,12 +375,12 @@ def _watched(status: LiveStatus) -> str:
 def print_excluded(out: Console, view: ExcludedView, *, notes: Sequence[str] = ()) -> None:
     """Print what is excluded, and what of it is stored."""
     for repo in view.exclude_repos:
-        out.print(f"excluded: {safe_line(repo)}", soft_wrap=True)
+        put(out, f"excluded: {safe_line(repo)}")
     if not view.exclude_repos:
         out.print("no repository is excluded")
     if view.stored_sessions:
         name = view.stored_repos[0] or "PATTERN"
         many = plural(view.stored_sessions, "session")
         text = f"already stored: {many}; to erase, run `recollect forget --repo {name}`"
-        out.print(Text(safe_line(text), style="yellow"), soft_wrap=True)
+        put(out, (safe_line(text), "yellow"))
     print_notes(out, notes)

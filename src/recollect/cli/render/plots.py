@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from recollect.cli.render.retro_report import PlotName
 from recollect.cli.terminal import safe_line
+from recollect.memory import DayLine, Retro
 from recollect.serve.web.plots import MISSING, PLACES, WIDTH, Bars, draw_bars, draw_plot
 from recollect.units import usd
-
-if TYPE_CHECKING:
-    from recollect.memory import DayLine, Retro
 
 MAX_BARS = 62
 """More days than these are drawn as weeks, and more weeks than these as months of 30 days."""

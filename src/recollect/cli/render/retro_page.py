@@ -153,12 +153,6 @@ def _style() -> str:
     return _STYLE % values
 
 
-def name_of_week(monday: int, zone: tzinfo) -> str:
-    """Return the name of a week by ISO 8601, `2026-W47`. monday: when it began, UTC microseconds."""
-    year, number, _day = in_zone(monday, zone).isocalendar()
-    return f"{year:04}-W{number:02}"
-
-
 def write_last_week(
     memory: Memory, folder: Path, *, now: int, zone: tzinfo, tell: Callable[[str], None] = lambda _: None
 ) -> Path | None:
@@ -169,7 +163,8 @@ def write_last_week(
     week = relative_period("last week", now, zone)
     if week is None:
         raise AssertionError("every moment of the calendar has a week before it")
-    out = folder / f"retro-{name_of_week(week.start_us, zone)}.html"
+    year, number, _day = in_zone(week.start_us, zone).isocalendar()
+    out = folder / f"retro-{year:04}-W{number:02}.html"
     if out.exists():
         return None
     retro = memory.retro(since=week.start_us, until=week.end_us, zone=zone, tell=tell)

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Literal, NamedTuple, TypeVar
 
 from recollect.cli.render.layout import stamp
 from recollect.cli.terminal import safe_line
-from recollect.memory import FIXED_BY, INTERVENTIONS, RELATIONS
+from recollect.memory import FIXED_BY, INTERVENTIONS, RELATIONS, ErrorLine, GroupLine, PreviousPeriod, Retro
 from recollect.model.time import to_iso
+from recollect.model.usage import UsageTotals
 from recollect.units import count, duration, plural, usd
-
-if TYPE_CHECKING:
-    from recollect.memory import ErrorLine, GroupLine, PreviousPeriod, Retro
-    from recollect.model.usage import UsageTotals
-
 
 SHOWN = 20
 """Lines of a table; the JSON has more."""
@@ -24,6 +20,8 @@ TEXT_CHARS = 160
 
 Kind = Literal["text", "code", "figure", "word"]
 """word: short, never broken into lines."""
+_KINDS: dict[str, Kind] = {"text": "text", "code": "code", "figure": "figure", "word": "word"}
+T = TypeVar("T")
 PlotName = Literal["outcomes", "cost", "trouble", "files"]
 
 
@@ -104,15 +102,23 @@ def _instant(us: int) -> str:
 
 
 def _table(
-    columns: Sequence[tuple[str, Kind]], rows: Iterable[ReportRow], *, left_out: int = 0
-) -> tuple[ReportTable, ...]:
-    given = list(rows)
+    columns: str, lines: Iterable[T], cells: Callable[[T], tuple[str, ...]], *, left_out: int = 0,
+    evidence: Callable[[T], tuple[Proof, ...]] | None = None,
+) -> tuple[ReportTable, ...]:  # fmt: skip
+    """Return a table of lines, nothing without any.
+
+    columns: their names and kinds, `file:code, edits`; of figures without the kind. evidence: of a line, by default
+    what it cites.
+    """
+    given = list(lines)
     if not given:
         return ()
+    named = [one.partition(":") for one in columns.split(", ")]
     hidden = max(0, len(given) - SHOWN) + left_out
     more = f"and {count(hidden)} more; --json has more of them" if hidden else ""
-    cleaned = (row._replace(cells=tuple(_short(cell) for cell in row.cells)) for row in given[:SHOWN])
-    return (ReportTable(tuple(columns), tuple(cleaned), more),)
+    proofs = evidence or (lambda line: _proofs(line.evidence))  # type: ignore[attr-defined]
+    rows = (ReportRow(tuple(map(_short, cells(line))), proofs(line)) for line in given[:SHOWN])
+    return (ReportTable(tuple((name, _KINDS[kind or "figure"]) for name, _, kind in named), tuple(rows), more),)
 
 
 def _short(text: str) -> str:
@@ -137,15 +143,16 @@ def _in_short(retro: Retro) -> Section:
         now["sessions"] += f", {count(retro.totals.subagent_sessions)} of them subagents"
     now["decisions"] = f"{count(retro.decided.made)} made, {count(retro.decided.reversed)} reversed"
     now["infrastructure"] = f"{overhead.share:.1%} of {plural(overhead.calls, 'call')}"
-    rows = [ReportRow((name, now[name]), evidence) for name, evidence in proofs.items()]
     previous = retro.previous
     if previous is None:
-        return Section("In short", tables=_table((("", "text"), ("", "text")), rows))
+        tables = _table(":text, :text", proofs, lambda name: (name, now[name]), evidence=proofs.__getitem__)
+        return Section("In short", tables=tables)
     then = _figures(previous, previous.spent)
-    rows = [row._replace(cells=(*row.cells, then.get(row.cells[0], ""))) for row in rows]
-    columns: tuple[tuple[str, Kind], ...] = (("", "text"), ("this period", "text"), ("the one before", "text"))
-    lead = f"the one before: {stamp(previous.since)} to {stamp(previous.until)}"
-    return Section("In short", (lead,), tables=_table(columns, rows))
+    tables = _table(
+        ":text, this period:text, the one before:text", proofs, lambda name: (name, now[name], then.get(name, "")),
+        evidence=proofs.__getitem__,
+    )  # fmt: skip
+    return Section("In short", (f"the one before: {stamp(previous.since)} to {stamp(previous.until)}",), tables=tables)
 
 
 def _figures(period: Retro | PreviousPeriod, spent: UsageTotals) -> dict[str, str]:
@@ -177,51 +184,42 @@ def _first(lines: Sequence[object]) -> tuple[Proof, ...]:
 
 def _outcomes(retro: Retro) -> Section:
     total, before = retro.totals.sessions or 1, retro.previous
-    rows = (
-        ReportRow(
-            (line.outcome, count(line.sessions), f"{line.sessions / total:.0%}",
-             *((count(before.sessions.get(line.outcome, 0)),) if before is not None else ())),
-            _proofs(line.evidence),
-        )
-        for line in retro.outcomes
+    tables = (
+        *_table(
+            "outcome:word, sessions, share" + (", the period before" if before is not None else ""), retro.outcomes,
+            lambda line: (
+                line.outcome, count(line.sessions), f"{line.sessions / total:.0%}",
+                *((count(before.sessions.get(line.outcome, 0)),) if before is not None else ()),
+            ),
+        ),
+        *_table(
+            "ended:word, outcome:word, repo:text, session:text, why:text",
+            [line for line in retro.sessions if line.outcome in ("fail", "abandoned")],
+            lambda line: (stamp(line.ended_at), line.outcome, line.repo, line.title, line.reason),
+        ),
     )  # fmt: skip
-    bad = [line for line in retro.sessions if line.outcome in ("fail", "abandoned")]
-    failed = (
-        ReportRow((stamp(line.ended_at), line.outcome, line.repo, line.title, line.reason), _proofs(line.evidence))
-        for line in bad
-    )
-    columns: tuple[tuple[str, Kind], ...] = (
-        ("ended", "word"), ("outcome", "word"), ("repo", "text"), ("session", "text"), ("why", "text")
-    )  # fmt: skip
-    figures: tuple[tuple[str, Kind], ...] = (("outcome", "word"), ("sessions", "figure"), ("share", "figure"))
-    figures += (("the period before", "figure"),) if before is not None else ()
-    tables = (*_table(figures, rows), *_table(columns, failed))
     return Section("Outcomes", () if tables else ("no sessions",), "outcomes", tables)
 
 
 def _cost(retro: Retro) -> Section:
-    by_model = (
-        ReportRow((row.key, *_usage(row.totals)), _asked(retro, "usage", "--by", "model"))
-        for row in retro.spent.by_model
-    )
+    spent = retro.spent
     dear = sorted(retro.sessions, key=lambda s: (-(s.cost_usd or 0.0), -(s.input_tokens + s.output_tokens)))[:5]
-    by_session = (
-        ReportRow(
-            (s.title, s.repo, usd(s.cost_usd), count(s.input_tokens), count(s.output_tokens), count(s.cache_tokens)),
-            _proofs((s.session_uid,)),
-        )
-        for s in dear if s.input_tokens or s.output_tokens
-    )  # fmt: skip
-    figures: tuple[tuple[str, Kind], ...] = (
-        ("cost", "figure"), ("input", "figure"), ("output", "figure"), ("cached", "figure")
-    )  # fmt: skip
     tables = (
-        *_table((("model", "text"), *figures), by_model),
-        *_table((("dearest sessions", "text"), ("repo", "text"), *figures), by_session),
-    )
-    lead = f"total {usd(retro.spent.total.cost_usd)}, {plural(retro.spent.total.responses, 'response')}"
-    dated = f"; prices as of {retro.spent.prices_on}" if retro.spent.prices_on else ""
-    return Section("Cost", (lead + dated,) if retro.spent.total.responses else ("no usage",), "cost", tables)
+        *_table(
+            "model:text, cost, input, output, cached", spent.by_model, lambda row: (row.key, *_usage(row.totals)),
+            evidence=lambda _: _asked(retro, "usage", "--by", "model"),
+        ),
+        *_table(
+            "dearest sessions:text, repo:text, cost, input, output, cached",
+            [s for s in dear if s.input_tokens or s.output_tokens],
+            lambda s: (s.title, s.repo, usd(s.cost_usd), count(s.input_tokens), count(s.output_tokens),
+                       count(s.cache_tokens)),
+            evidence=lambda s: _proofs((s.session_uid,)),
+        ),
+    )  # fmt: skip
+    lead = f"total {usd(spent.total.cost_usd)}, {plural(spent.total.responses, 'response')}"
+    dated = f"; prices as of {spent.prices_on}" if spent.prices_on else ""
+    return Section("Cost", (lead + dated,) if spent.total.responses else ("no usage",), "cost", tables)
 
 
 def _groups(retro: Retro) -> Section:
@@ -238,17 +236,15 @@ def _groups(retro: Retro) -> Section:
 
 
 def _group_table(name: str, lines: Sequence[tuple[str, GroupLine]], left_out: int) -> tuple[ReportTable, ...]:
-    rows = (
-        ReportRow(
-            (key or "(none)", count(sum(line.sessions.values())), count(line.sessions.get("success", 0)),
-             count(line.sessions.get("fail", 0)), count(line.errors), count(line.interventions), count(line.edits),
-             usd(line.totals.cost_usd), count(line.totals.input_tokens), count(line.totals.output_tokens)),
-            _proofs(line.evidence),
-        )
-        for key, line in lines
+    return _table(
+        f"{name}:text, sessions, success, fail, errors, interventions, edits, cost, input, output", lines,
+        lambda one: (
+            one[0] or "(none)", count(sum(one[1].sessions.values())), count(one[1].sessions.get("success", 0)),
+            count(one[1].sessions.get("fail", 0)), count(one[1].errors), count(one[1].interventions),
+            count(one[1].edits), *_usage(one[1].totals)[:3],
+        ),
+        left_out=left_out, evidence=lambda one: _proofs(one[1].evidence),
     )  # fmt: skip
-    figures = ("sessions", "success", "fail", "errors", "interventions", "edits", "cost", "input", "output")
-    return _table(((name, "text"), *((figure, "figure") for figure in figures)), rows, left_out=left_out)
 
 
 def _usage(t: UsageTotals) -> tuple[str, ...]:
@@ -256,59 +252,49 @@ def _usage(t: UsageTotals) -> tuple[str, ...]:
 
 
 def _errors(retro: Retro) -> Section:
-    rows = [_error_row(line) for line in retro.errors]
-    columns: tuple[tuple[str, Kind], ...] = (
-        ("error", "code"), ("tool", "text"), ("times", "figure"), ("sessions", "figure"), ("fixed", "figure"),
-        ("fixed by", "text"),
+    tables = _table(
+        "error:code, tool:text, times, sessions, fixed, fixed by:text", retro.errors,
+        lambda line: (
+            line.sample, line.tool, count(line.count), count(line.sessions), count(line.fixed),
+            "; ".join(f"{FIXED_BY[fix.how]} {fix.what}" for fix in line.fixes),
+        ),
+        left_out=_left_out(retro, "errors"), evidence=_error_proofs,
     )  # fmt: skip
     lead = (
         f"{plural(retro.totals.errors, 'error')}; after {count(retro.totals.errors_fixed)} of them the same call "
-        "worked later in the session",
-    ) if rows else ("no errors",)  # fmt: skip
-    tables = _table(columns, rows, left_out=_left_out(retro, "errors"))
-    return Section("Recurring errors and what fixed them", lead, "trouble", tables)
+        "worked later in the session"
+    )
+    return Section("Recurring errors and what fixed them", (lead if tables else "no errors",), "trouble", tables)
 
 
-def _error_row(line: ErrorLine) -> ReportRow:
-    fixes = "; ".join(f"{FIXED_BY[fix.how]} {fix.what}" for fix in line.fixes)
+def _error_proofs(line: ErrorLine) -> tuple[Proof, ...]:
     evidence = _proofs(line.evidence[:2] if line.fixes else line.evidence)
     for fix in line.fixes:
         evidence += (proof(fix.evidence, "fix"), proof(fix.worked, "worked"))
-    evidence = tuple({item.citation: item for item in reversed(evidence)}.values())[::-1]
-    figures = (count(line.count), count(line.sessions), count(line.fixed))
-    return ReportRow((line.sample, line.tool, *figures, fixes), evidence)
+    return tuple({item.citation: item for item in reversed(evidence)}.values())[::-1]
 
 
 def _retries(retro: Retro) -> Section:
-    rows = (
-        ReportRow(
-            (f"{line.tool} {line.target}".strip() or "the agent's own", count(line.count), count(line.worked),
-             count(line.failed), count(line.sessions)),
-            _proofs(line.evidence),
-        )
-        for line in retro.retries
-    )  # fmt: skip
-    columns: tuple[tuple[str, Kind], ...] = (
-        ("again", "code"), ("times", "figure"), ("worked", "figure"), ("failed", "figure"), ("sessions", "figure")
-    )  # fmt: skip
-    loops = (
-        ReportRow((f"{line.tool} {line.target}".strip(), count(line.calls)), _proofs(line.evidence))
-        for line in retro.loops
-    )
     tables = (
-        *_table(columns, rows, left_out=_left_out(retro, "retries")),
-        *_table((("in a loop", "code"), ("calls", "figure")), loops, left_out=_left_out(retro, "loops")),
-    )
+        *_table(
+            "again:code, times, worked, failed, sessions", retro.retries,
+            lambda line: (f"{line.tool} {line.target}".strip() or "the agent's own", count(line.count),
+                          count(line.worked), count(line.failed), count(line.sessions)),
+            left_out=_left_out(retro, "retries"),
+        ),
+        *_table(
+            "in a loop:code, calls", retro.loops,
+            lambda line: (f"{line.tool} {line.target}".strip(), count(line.calls)), left_out=_left_out(retro, "loops"),
+        ),
+    )  # fmt: skip
     return Section("Retries", ("the same call again after it failed" if tables else "no retries",), tables=tables)
 
 
 def _interventions(retro: Retro) -> Section:
-    rows = (
-        ReportRow((INTERVENTIONS[line.reason], count(line.count), count(line.sessions)),
-            _proofs(line.evidence))
-        for line in retro.interventions
+    tables = _table(
+        "a person …:text, times, sessions", retro.interventions,
+        lambda line: (INTERVENTIONS[line.reason], count(line.count), count(line.sessions)),
     )  # fmt: skip
-    tables = _table((("a person …", "text"), ("times", "figure"), ("sessions", "figure")), rows)
     lead = "times that a person stopped the agent, refused it a permission, or wrote while it worked"
     said = lead if tables else f"no interventions ({lead})"
     corrected = plural(retro.corrections, "correction")
@@ -317,35 +303,28 @@ def _interventions(retro: Retro) -> Section:
 
 
 def _files(retro: Retro) -> Section:
-    rows = (
-        ReportRow((line.path, line.repo, count(line.edits), count(line.sessions)), _proofs(line.evidence))
-        for line in retro.files
-    )
-    columns: tuple[tuple[str, Kind], ...] = (
-        ("file", "code"), ("repo", "text"), ("edits", "figure"), ("sessions", "figure")
+    tables = _table(
+        "file:code, repo:text, edits, sessions", retro.files,
+        lambda line: (line.path, line.repo, count(line.edits), count(line.sessions)),
+        left_out=_left_out(retro, "files"),
     )  # fmt: skip
-    tables = _table(columns, rows, left_out=_left_out(retro, "files"))
     return Section("Hot files", () if tables else ("no edits",), "files" if tables else "", tables)
 
 
 def _decisions(retro: Retro) -> Section:
     decided = retro.decided
-    made = (
-        ReportRow((stamp(line.ts), line.statement, line.speaker, line.repo, line.state), _proofs(line.evidence))
-        for line in decided.decisions
-    )
-    changed = (
-        ReportRow((stamp(line.since), RELATIONS[line.relation], line.older, line.newer), _proofs(line.evidence))
-        for line in decided.changes
-    )
-    columns: tuple[tuple[str, Kind], ...] = (
-        ("when", "word"), ("decided", "text"), ("by", "word"), ("repo", "text"), ("now", "word")
-    )  # fmt: skip
-    changes: tuple[tuple[str, Kind], ...] = (("when", "word"), ("", "text"), ("before", "text"), ("after", "text"))
     tables = (
-        *_table(changes, changed, left_out=_left_out(retro, "changes")),
-        *_table(columns, made, left_out=_left_out(retro, "decisions")),
-    )
+        *_table(
+            "when:word, :text, before:text, after:text", decided.changes,
+            lambda line: (stamp(line.since), RELATIONS[line.relation], line.older, line.newer),
+            left_out=_left_out(retro, "changes"),
+        ),
+        *_table(
+            "when:word, decided:text, by:word, repo:text, now:word", decided.decisions,
+            lambda line: (stamp(line.ts), line.statement, line.speaker, line.repo, line.state),
+            left_out=_left_out(retro, "decisions"),
+        ),
+    )  # fmt: skip
     said = (
         f"{count(decided.made)} made, {count(decided.superseded)} superseded, {count(decided.reversed)} reversed, "
         f"{count(decided.contradicted)} contradicted"
@@ -356,47 +335,32 @@ def _decisions(retro: Retro) -> Section:
 
 
 def _tests(retro: Retro) -> Section:
-    rows = (
-        ReportRow(
-            (line.framework, count(line.runs), count(line.passing), count(line.failing), count(line.unsaid),
-             count(line.sessions)),
-            _proofs(line.evidence),
-        )
-        for line in retro.tests
+    tables = _table(
+        "tests:text, runs, passing, failing, not said, sessions", retro.tests,
+        lambda line: (line.framework, count(line.runs), count(line.passing), count(line.failing), count(line.unsaid),
+                      count(line.sessions)),
     )  # fmt: skip
-    figures: tuple[tuple[str, Kind], ...] = (
-        ("runs", "figure"), ("passing", "figure"), ("failing", "figure"), ("not said", "figure"), ("sessions", "figure")
-    )  # fmt: skip
-    tables = _table((("tests", "text"), *figures), rows)
     return Section("Tests", () if tables else ("no test runs",), tables=tables)
 
 
 def _overhead(retro: Retro) -> Section:
     of = retro.overhead
     lead = f"{count(of.infra_calls)} of {plural(of.calls, 'call')} ({of.share:.1%}) went to infrastructure"
-    rows = (
-        ReportRow((line.tool, count(line.calls), count(line.sessions)), _proofs(line.evidence)) for line in of.tools
-    )
-    columns: tuple[tuple[str, Kind], ...] = (("tool", "code"), ("calls", "figure"), ("sessions", "figure"))
-    tables = _table(columns, rows, left_out=_left_out(retro, "tools"))
+    tables = _table(
+        "tool:code, calls, sessions", of.tools, lambda line: (line.tool, count(line.calls), count(line.sessions)),
+        left_out=_left_out(retro, "tools"),
+    )  # fmt: skip
     what = "calls that only reach other tools count, which `tools` of [infra] in the configuration names"
     return Section("Infrastructure", (lead, what), tables=tables)
 
 
 def _sessions(retro: Retro) -> Section:
-    rows = (
-        ReportRow(
-            (stamp(s.started_at), s.agent, s.repo, s.title, s.outcome, count(s.turns), count(s.edits), count(s.errors),
-             usd(s.cost_usd)),
-            _proofs((s.session_uid,)),
-        )
-        for s in retro.sessions
+    tables = _table(
+        "began:word, agent:word, repo:text, session:text, outcome:word, turns, edits, errors, cost", retro.sessions,
+        lambda s: (stamp(s.started_at), s.agent, s.repo, s.title, s.outcome, count(s.turns), count(s.edits),
+                   count(s.errors), usd(s.cost_usd)),
+        left_out=_left_out(retro, "sessions"), evidence=lambda s: _proofs((s.session_uid,)),
     )  # fmt: skip
-    columns: tuple[tuple[str, Kind], ...] = (
-        ("began", "word"), ("agent", "word"), ("repo", "text"), ("session", "text"), ("outcome", "word"),
-        ("turns", "figure"), ("edits", "figure"), ("errors", "figure"), ("cost", "figure"),
-    )  # fmt: skip
-    tables = _table(columns, rows, left_out=_left_out(retro, "sessions"))
     return Section("Sessions", () if tables else ("no sessions",), tables=tables)
 
 
@@ -432,7 +396,10 @@ def _table_lines(table: ReportTable) -> Iterator[str]:
     yield _table_line([*(plain(name) for name, _ in table.columns), "evidence"])
     yield _table_line([*("---:" if kind == "figure" else "---" for _, kind in table.columns), "---"])
     for row in table.rows:
-        cells = [_cell_text(text, kind) for text, (_, kind) in zip(row.cells, table.columns, strict=True)]
+        cells = [
+            code(text) if kind == "code" and text else plain(text)
+            for text, (_, kind) in zip(row.cells, table.columns, strict=True)
+        ]
         yield _table_line([*cells, ", ".join(_proof(one) for one in row.evidence[:SHOWN_PROOFS])])
     if table.more:
         yield ""
@@ -441,10 +408,6 @@ def _table_lines(table: ReportTable) -> Iterator[str]:
 
 def _table_line(cells: Sequence[str]) -> str:
     return f"| {' | '.join(cells)} |"
-
-
-def _cell_text(text: str, kind: Kind) -> str:
-    return code(text) if kind == "code" and text else plain(text)
 
 
 def _proof(one: Proof) -> str:

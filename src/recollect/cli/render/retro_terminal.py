@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from recollect.cli.render.retro_report import Document, ReportRow, ReportTable
+from recollect.cli.terminal import put
 
 LEAST_PROSE = 28
 """Columns that words of a report need beside its citations."""
@@ -26,9 +27,9 @@ def print_document(out: Console, document: Document) -> None:
         for section in document.sections for table in section.tables for row in table.rows for proof in row.evidence
     }  # fmt: skip
     names = short_names(cited - {""})
-    out.print(Text(document.title, style="bold"), soft_wrap=True)
+    put(out, (document.title, "bold"))
     for note in document.notes:
-        out.print(Text(f"note: {note}", style="yellow"), soft_wrap=True)
+        put(out, (f"note: {note}", "yellow"))
     for section in document.sections:
         out.print()
         out.print(Text(section.title, style="bold underline"))
@@ -58,7 +59,7 @@ def _print_table(out: Console, table: ReportTable, names: Mapping[str, str]) -> 
     out.print(shown)
     commands = dict.fromkeys(proof.command for row in table.rows for proof in row.evidence if not proof.citation)
     for command in commands:
-        out.print(Text(f"from: {command}", style="dim"), soft_wrap=True)
+        put(out, (f"from: {command}", "dim"))
     if table.more:
         out.print(Text(table.more, style="dim"))
 

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from recollect.cli.render.layout import clock, print_block, print_notes, stamp, when
 from recollect.cli.render.session_list import title_of
-from recollect.cli.terminal import safe, safe_line
+from recollect.cli.terminal import put, safe, safe_line
 from recollect.model.payloads import AssistantMessage, Compaction, Instructions, UserMessage
 from recollect.model.text import flatten, searchable
 from recollect.model.undone import UNDONE
@@ -47,20 +47,20 @@ def print_session(out: Console, view: SessionView, *, now_us: int, focus: int | 
         more = f" · continue with --from {view.next_seq}" if view.next_seq is not None and focus is None else ""
         silent = f" · {plural(left_out, 'token count')} left out, see `recollect usage`" if left_out else ""
         shown = f"#{first} to #{last} of {plural(view.session.event_count, 'event')}{silent}{more}"
-        out.print(Text(shown, style="dim"), soft_wrap=True)
+        put(out, (shown, "dim"))
 
 
 def _print_facts(out: Console, s: Session, now_us: int) -> None:
-    out.print(Text(safe_line(title_of(s)), style="bold"), soft_wrap=True)
-    out.print(Text(safe_line(s.session_uid), style="cyan"), soft_wrap=True)
+    put(out, (safe_line(title_of(s)), "bold"))
+    put(out, (safe_line(s.session_uid), "cyan"))
     where = " ".join(x for x in (s.repo, f"({s.git_branch})" if s.git_branch else "") if x)
     facts = [s.agent, where, when(s.started_at, now_us), ", ".join(s.models)]
     facts += [plural(s.turn_count, "turn"), plural(s.event_count, "event")]
-    out.print(Text(" · ".join(safe_line(f) for f in facts if f)), soft_wrap=True)
+    put(out, " · ".join(safe_line(f) for f in facts if f))
     lineage = (("part of", s.parent_session), ("forked from", s.forked_from), ("resumed from", s.resumed_from))
     for relation, other in lineage:
         if other:
-            out.print(Text(f"{relation} {safe_line(other)}"), soft_wrap=True)
+            put(out, f"{relation} {safe_line(other)}")
 
 
 def _print_event(out: Console, event: Event, *, in_full: bool) -> None:
@@ -114,25 +114,25 @@ def print_timeline(out: Console, timeline: Timeline) -> None:
     shown = len(timeline.entries)
     if timeline.total:
         more = " · see more with --limit, or others with --after and --before" if shown < timeline.total else ""
-        out.print(Text(f"{count(shown)} of {plural(timeline.total, 'event')}{more}", style="dim"), soft_wrap=True)
+        put(out, (f"{count(shown)} of {plural(timeline.total, 'event')}{more}", "dim"))
 
 
 def print_entry(out: Console, view: EntryView, *, now_us: int, focus: int | None = None) -> None:
     """Print what an entry is and a page of its parts, each with its citation; with `focus`, that one marked."""
-    out.print(Text(safe_line(view.title) or "(no title)", style="bold"), soft_wrap=True)
-    out.print(Text(safe_line(view.uid), style="cyan"), soft_wrap=True)
+    put(out, (safe_line(view.title) or "(no title)", "bold"))
+    put(out, (safe_line(view.uid), "cyan"))
     facts = (view.kind, view.state, view.status, view.agent, view.repo, view.path, when(view.ts, now_us))
-    out.print(Text(" · ".join(safe_line(fact) for fact in facts if fact)), soft_wrap=True)
+    put(out, " · ".join(safe_line(fact) for fact in facts if fact))
     if view.session_uid:
-        out.print(Text(f"from session {safe_line(view.session_uid)}"), soft_wrap=True)
+        put(out, f"from session {safe_line(view.session_uid)}")
     for part in view.parts:
         out.print()
         if view.part_count > 1:
             head = f"#{part.part}  {safe_line(part.heading)}".rstrip()
-            out.print(Text(head, style="reverse bold" if part.part == focus else "bold"), soft_wrap=True)
+            put(out, (head, "reverse bold" if part.part == focus else "bold"))
         print_block(out, Text(safe(part.text)))
     print_notes(out, view.notes)
     if view.next_part is not None:
         more = f"{plural(view.part_count, 'part')} in all · continue with --from {view.next_part}"
         out.print()
-        out.print(Text(more, style="dim"), soft_wrap=True)
+        put(out, (more, "dim"))

@@ -51,7 +51,7 @@ def print_stats(out: Console, stats: Stats) -> None:
     named = (("database", stored.database_bytes), ("archive", stored.archive_bytes), ("index", stored.index_bytes))
     parts = ", ".join(f"{name} {size(part_bytes)}" for name, part_bytes in named)
     out.print()
-    out.print(f"on disk {size(stored.total_bytes)}{share}: {parts}", soft_wrap=True)
+    put(out, f"on disk {size(stored.total_bytes)}{share}: {parts}")
     if stats.vectors is not None:
         covered = f"vectors of {stats.vectors.covered:,} of {plural(stats.vectors.total, 'event')}"
         if stats.vectors.entries_total:
@@ -107,7 +107,7 @@ def print_recall_stats(out: Console, stats: RecallStats) -> None:
         out.print(plain_table(_GIVEN_COLUMNS, rows, words=2))
         out.print(_GIVEN_NOTE, style="dim", soft_wrap=True)
     else:
-        out.print("hooks have not given any context yet; `recollect setup` registers them", soft_wrap=True)
+        put(out, "hooks have not given any context yet; `recollect setup` registers them")
     out.print()
     if stats.asked:
         out.print("searches by agents")

@@ -138,13 +138,13 @@ def print_team_session(out: Console, view: TeamSessionView, *, now_us: int, focu
     from recollect.cli.render.layout import print_block, print_notes
 
     session = view.session
-    out.print(Text(safe_line(title_of(session)), style="bold"), soft_wrap=True)
-    out.print(Text(safe_line(session.citation), style="cyan"), soft_wrap=True)
+    put(out, (safe_line(title_of(session)), "bold"))
+    put(out, (safe_line(session.citation), "cyan"))
     whose = f"{session.person} on {session.machine}"
     where = " ".join(part for part in (session.repo, f"({session.git_branch})" if session.git_branch else "") if part)
     counts = (plural(session.turn_count, "turn"), plural(session.event_count, "event"))
     facts = (whose, session.agent, where, when(session.started_at, now_us), session.outcome, *counts)
-    out.print(Text(" · ".join(safe_line(fact) for fact in facts if fact)), soft_wrap=True)
+    put(out, " · ".join(safe_line(fact) for fact in facts if fact))
     turn = None
     for event in view.events:
         if event.turn_index != turn:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
@@ -15,21 +16,16 @@ from textual.worker import WorkerFailed
 
 from recollect.cli.render.layout import when
 from recollect.cli.terminal import safe, safe_line
-from recollect.cli.tui.lists import SessionChosen
+from recollect.cli.tui.lists import MemoryView, SessionChosen
 from recollect.cli.tui.search_view import SearchView
-from recollect.cli.tui.sessions_view import SessionsView
+from recollect.cli.tui.sessions_view import SessionsView, UsageView
 from recollect.cli.tui.transcript_view import TranscriptView, lines_of
-from recollect.cli.tui.usage_view import UsageView
 from recollect.clock import now_us
 from recollect.errors import RecollectError, UnknownName
+from recollect.memory import Memory
+from recollect.model.events import Event
+from recollect.model.sessions import Session
 from recollect.units import plural
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from recollect.memory import Memory
-    from recollect.model.events import Event
-    from recollect.model.sessions import Session
 
 VIEWS = ("search", "sessions", "usage")
 KEYS = """\
@@ -128,11 +124,9 @@ class RecollectApp(App[None]):
         if not isinstance(self.screen, HelpScreen):
             self.push_screen(HelpScreen())
 
-    def _view(self) -> SearchView | SessionsView | UsageView:
+    def _view(self) -> MemoryView:
         root = self.screen_stack[0]
-        views = (root.query_one(SearchView), root.query_one(SessionsView), root.query_one(UsageView))
-        current = root.query_one(ContentSwitcher).current
-        return next(view for view in views if view.id == current)
+        return root.query_one(f"#{root.query_one(ContentSwitcher).current}", MemoryView)
 
 
 class SessionScreen(Screen[None]):

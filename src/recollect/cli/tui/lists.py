@@ -6,10 +6,12 @@ from typing import ClassVar
 
 from rich.text import Text
 from textual.binding import Binding, BindingType
+from textual.containers import Vertical
 from textual.message import Message
 from textual.widgets import DataTable, Input, OptionList
 
 from recollect.cli.terminal import safe_line
+from recollect.memory import Memory
 
 
 class SessionChosen(Message):
@@ -41,6 +43,23 @@ class RowTable(DataTable[Text]):
         Binding("g", "scroll_top", "First", show=False),
         Binding("G", "scroll_bottom", "Last", show=False),
     ]
+
+
+class MemoryView(Vertical):
+    """A view of the memory: rows, perhaps below a line for a query."""
+
+    def __init__(self, memory: Memory, name: str) -> None:
+        super().__init__(id=name)
+        self._memory = memory
+
+    def focus_query(self) -> None:
+        """Give the keys to the line for the query, if there is one."""
+        for line in self.query(QueryInput):
+            line.focus()
+
+    def focus_rows(self) -> None:
+        """Give the keys to what was found."""
+        self.query("RowList, RowTable").first().focus()
 
 
 class QueryInput(Input):

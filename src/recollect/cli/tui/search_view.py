@@ -4,38 +4,32 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from rich.text import Text
 from textual import on, work
 from textual.app import ComposeResult
-from textual.containers import Vertical
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from recollect.cli.render.layout import when
 from recollect.cli.terminal import safe_line
-from recollect.cli.tui.lists import QueryInput, RowList, SessionChosen
+from recollect.cli.tui.lists import MemoryView, QueryInput, RowList, SessionChosen
 from recollect.clock import now_us
 from recollect.errors import RecollectError
-from recollect.memory import matched_words
+from recollect.memory import Hit, Memory, SearchAnswer, matched_words
+from recollect.model.sessions import Session
 from recollect.units import plural
-
-if TYPE_CHECKING:
-    from recollect.memory import Hit, Memory, SearchAnswer
-    from recollect.model.sessions import Session
 
 LIMIT = 50
 PAUSE_S = 0.15
 """After a key, until it is searched: nobody reads what every letter finds."""
 
 
-class SearchView(Vertical):
+class SearchView(MemoryView):
     """A query, and what it finds."""
 
     def __init__(self, memory: Memory) -> None:
-        super().__init__(id="search")
-        self._memory = memory
+        super().__init__(memory, "search")
 
     def compose(self) -> ComposeResult:
         """See `textual.widget.Widget.compose`."""
@@ -46,14 +40,6 @@ class SearchView(Vertical):
     def on_mount(self) -> None:
         """Begin with what happened lately."""
         self.search("")
-
-    def focus_query(self) -> None:
-        """Give the keys to the line for the query."""
-        self.query_one(QueryInput).focus()
-
-    def focus_rows(self) -> None:
-        """Give the keys to what was found."""
-        self.query_one(RowList).focus()
 
     @on(Input.Changed, "#query")
     def _typed(self, event: Input.Changed) -> None:

@@ -1,35 +1,35 @@
-"""All sessions, newest first, loaded as you scroll."""
+"""Two views as tables: all sessions, loaded as you scroll; and tokens and cost of a period by what used them."""
 
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from typing import ClassVar, Literal
 
+from rich.text import Text
 from textual import on, work
 from textual.app import ComposeResult
-from textual.containers import Vertical
+from textual.binding import Binding, BindingType
 from textual.widgets import DataTable, Input, Static
 
 from recollect.cli.render.layout import stamp
 from recollect.cli.terminal import safe_line
-from recollect.cli.tui.lists import QueryInput, RowTable, SessionChosen, cell
+from recollect.cli.tui.lists import MemoryView, QueryInput, RowTable, SessionChosen, cell
+from recollect.clock import now_us
 from recollect.errors import RecollectError
-from recollect.units import count, plural
-
-if TYPE_CHECKING:
-    from recollect.memory import Memory
+from recollect.local_time import LOCAL
+from recollect.memory import Memory
+from recollect.units import count, plural, usd
 
 PAGE = 100
 AHEAD = 30
 """Rows before the end at which more are fetched."""
 
 
-class SessionsView(Vertical):
+class SessionsView(MemoryView):
     """A table of sessions, and a line for filters of the query language."""
 
     def __init__(self, memory: Memory) -> None:
-        super().__init__(id="sessions")
-        self._memory = memory
+        super().__init__(memory, "sessions")
         self._filters = ""
         self._total = 0
 
@@ -43,14 +43,6 @@ class SessionsView(Vertical):
         """Begin with the first page."""
         self.query_one(RowTable).add_columns("started", "agent", "repo", "turns", "events", "outcome", "title")
         self.fetch("", 0)
-
-    def focus_query(self) -> None:
-        """Give the keys to the line for filters."""
-        self.query_one(QueryInput).focus()
-
-    def focus_rows(self) -> None:
-        """Give the keys to the table."""
-        self.query_one(RowTable).focus()
 
     @on(Input.Submitted, "#filters")
     def _submitted(self, event: Input.Submitted) -> None:
@@ -94,3 +86,65 @@ class SessionsView(Vertical):
             )  # fmt: skip
             rows.add_row(*map(cell, cells), key=session.session_uid)
         told.update(f"{rows.row_count:,} of {plural(self._total, 'session')}")
+
+
+DAY_US = 86_400_000_000
+PERIODS = {"the last week": 7, "the last 30 days": 30, "the last 90 days": 90, "the last year": 365}
+GROUPINGS: tuple[Literal["agent", "model", "repo", "day"], ...] = ("agent", "model", "repo", "day")
+BAR = 24
+
+
+class UsageView(MemoryView):
+    """A table with a bar for each row."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("p", "period", "Period"),
+        Binding("b", "grouping", "Group by"),
+    ]
+
+    def __init__(self, memory: Memory) -> None:
+        super().__init__(memory, "usage")
+        self._period, self._by = 1, 0
+
+    def compose(self) -> ComposeResult:
+        """See `textual.widget.Widget.compose`."""
+        yield Static("", id="spent", markup=False)
+        yield RowTable(cursor_type="row", id="usage-rows")
+
+    def on_mount(self) -> None:
+        """Begin with the last month."""
+        self.fetch()
+
+    def action_period(self) -> None:
+        """Show the next longer period, after the longest the shortest."""
+        self._period = (self._period + 1) % len(PERIODS)
+        self.fetch()
+
+    def action_grouping(self) -> None:
+        """Group by the next thing."""
+        self._by = (self._by + 1) % len(GROUPINGS)
+        self.fetch()
+
+    @work(exclusive=True)
+    async def fetch(self) -> None:
+        """Show the period and grouping that were chosen."""
+        by, (period, days), now = GROUPINGS[self._by], list(PERIODS.items())[self._period], now_us()
+        told, rows = self.query_one("#spent", Static), self.query_one(RowTable)
+        try:
+            await asyncio.to_thread(self._memory.refresh)
+            report = await asyncio.to_thread(
+                self._memory.usage.report, by=by, after=now - days * DAY_US, before=now + DAY_US, zone=LOCAL
+            )
+        except RecollectError as error:
+            told.update(safe_line(str(error)))
+            return
+        rows.clear(columns=True)
+        rows.add_columns(by, "tokens", "cost", "responses", "")
+        most = max((row.totals.tokens for row in report.rows), default=0)
+        for row in report.rows:
+            tokens = row.totals.tokens
+            bar = Text("█" * -(-BAR * tokens // most) if most else "")
+            figures = (count(tokens), usd(row.totals.cost_usd), count(row.totals.responses))
+            rows.add_row(cell(row.key or "(none)"), *(Text(figure, justify="right") for figure in figures), bar)
+        total = f"{count(report.total.tokens)} tokens, {usd(report.total.cost_usd)}"
+        told.update(f"{period} by {by}: {total} · p: another period · b: group by something else")

@@ -9,11 +9,12 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 from rich.segment import Segment
 from rich.style import Style
 from rich.text import Text
+from textual import events
 from textual.binding import Binding, BindingType
 from textual.geometry import Size
 from textual.message import Message
@@ -22,6 +23,7 @@ from textual.strip import Strip
 
 from recollect.cli.render.layout import clock
 from recollect.cli.terminal import safe, safe_line
+from recollect.model.events import Event
 from recollect.model.payloads import (
     TURN_ORIGINS,
     AssistantMessage,
@@ -35,11 +37,6 @@ from recollect.model.payloads import (
 from recollect.model.text import searchable
 from recollect.model.undone import UNDONE
 from recollect.units import size
-
-if TYPE_CHECKING:
-    from textual import events
-
-    from recollect.model.events import Event
 
 Load = Callable[[int, int], Iterable["Event"]]
 """(number of the first, how many) → a session's events in the order in which they are read; some may be gone."""

@@ -29,6 +29,7 @@ _HEADING_SHARE = 4
 """Of an answer's bytes, what its notes and its heading take at most: one part of so many."""
 _CURSOR_BYTES = 90
 """What a cursor and the words around it take at most."""
+_ROOM_FOR_CURSOR = 160
 _MIN_PASSAGE = 40
 _MIN_LINE = 180
 """A line that is cut to less than this says too little to be shown."""
@@ -103,11 +104,6 @@ def whole(lines: Sequence[str], frame: PageFrame, *, max_bytes: int) -> str:
             break
         notes.append(f"({note})")
     return quoted([*lines, *notes], note=passage(frame.heading, max_bytes // _HEADING_SHARE))
-
-
-def with_cursor(page: str, cursor: str, what: str) -> str:
-    """Return a page that says how to continue, outside of what is quoted."""
-    return f'{page}\n{what}: repeat this call with cursor "{cursor}"' if cursor else page
 
 
 def size(text: str) -> int:
@@ -251,7 +247,8 @@ def _facts(agent: str, session: Session | None) -> tuple[str, ...]:
     branch = f"@{name(session.git_branch)}" if session.git_branch else ""
     sub = f"subagent {name(session.agent_name)}".strip() if session.parent_session else ""
     turns = plural(session.turn_count, "turn")
-    return (_span(session), _who(agent, session), f"{repo}{branch}", turns, sub)
+    who = f"{agent} {', '.join(name(model) for model in session.models[:3])}".strip()
+    return (_span(session), who, f"{repo}{branch}", turns, sub)
 
 
 def _span(session: Session) -> str:
@@ -259,11 +256,6 @@ def _span(session: Session) -> str:
     if begin == end:
         return begin
     return f"{begin} to {end[11:] if end[:10] == begin[:10] else end}"
-
-
-def _who(agent: str, session: Session | None) -> str:
-    models = ", ".join(name(model) for model in session.models[:3]) if session else ""
-    return f"{agent} {models}".strip()
 
 
 def _joined(parts: tuple[str, ...]) -> str:
@@ -346,6 +338,65 @@ def _hash(text: str) -> bytes:
 
 def _invalid(why: str) -> UsageError:
     return UsageError(f"the cursor {why}", hint="call again without cursor")
+
+
+class Paging:
+    """Writes answers page by page. notes: what else an answer must say, such as what is missing."""
+
+    def __init__(self, memory: Memory, cursors: Cursors, notes: Sequence[str] = ()) -> None:
+        self._memory = memory
+        self._cursors = cursors
+        self._notes = tuple(notes)
+
+    def _list(
+        self, tool: str, asked: Paged, start: CursorPosition, lines: Sequence[str], marks: Sequence[str], *,
+        frame: PageFrame, scope: str = "",
+    ) -> str:  # fmt: skip
+        """Return as many lines as fit, which begin at `start`. marks: of all lines there are, in their order."""
+        page = fit(lines, frame, max_bytes=asked.max_bytes)
+        end = start.offset + page.shown
+        go_on = CursorPosition(end, mark_of(*marks[:end])) if end < len(marks) else None
+        return self._with_next(page.text, tool, asked, go_on, scope=scope)
+
+    def _begin(self, tool: str, asked: Paged, text: str) -> CursorPosition:
+        """Return where the page of a text begins. Raises UsageError where the text is another by now."""
+        start = self._cursors.read(tool, asked)
+        if start.offset and (start.mark != mark_of(text) or start.offset >= len(text)):
+            raise stale()
+        return start
+
+    def _text(
+        self, tool: str, asked: Paged, text: str, start: CursorPosition, frame: PageFrame, *, head: str = "",
+        near: tuple[Sequence[str], Sequence[str]] = ((), ()), least: int | None = None,
+    ) -> str:  # fmt: skip
+        """Return as much of a text as fits below its head. near: its neighbours before and after it.
+
+        These give way to it, the farthest first, so that it has `least` bytes.
+        """
+        before, after, heads = list(near[0]), list(near[1]), [head] if head else []
+        least = min(asked.max_bytes // 2, size(text) + 200) if least is None else least
+        while before + after and sum(size(x) + 8 for x in (*before, *heads, *after)) + least > asked.max_bytes * 3 // 4:
+            if len(before) >= len(after):
+                del before[0]
+            else:
+                del after[-1]
+        around = whole([*before, *heads, *after], frame, max_bytes=asked.max_bytes)
+        shown = beginning(text[start.offset :], max(200, asked.max_bytes - size(around) - _ROOM_FOR_CURSOR))
+        page = whole([*before, "\n".join([*heads, shown]), *after], frame, max_bytes=asked.max_bytes)
+        end = start.offset + len(shown)
+        go_on = CursorPosition(end, mark_of(text)) if end < len(text) else None
+        return self._with_next(page, tool, asked, go_on, what="The rest of it")
+
+    def _with_next(
+        self, text: str, tool: str, asked: Paged, position: CursorPosition | None, *, scope: str = "",
+        what: str = "More",
+    ) -> str:  # fmt: skip
+        """Return a page that says how to continue, outside of what is quoted."""
+        if position is None:
+            return text
+        return (
+            f'{text}\n{what}: repeat this call with cursor "{self._cursors.write(tool, asked, position, scope=scope)}"'
+        )
 
 
 _UNQUOTABLE = ('"', ",")

@@ -19,7 +19,7 @@ from recollect.serve.mcp.bounded_answer import (
     CursorPosition,
     Cursors,
     PageFrame,
-    beginning,
+    Paging,
     check_position,
     citation,
     cited_line,
@@ -41,7 +41,6 @@ from recollect.serve.mcp.bounded_answer import (
     stale,
     when,
     whole,
-    with_cursor,
     words_of,
 )
 from recollect.serve.mcp.team_handler import TeamHandler, is_of_team
@@ -63,7 +62,6 @@ from recollect.units import plural
 LEARNED_HEADING = "Learned and noted:"
 _LINE_BYTES = 240
 _NEIGHBOUR_BYTES = 160
-_ROOM_FOR_CURSOR = 160
 
 
 def learned_lines(hits: Sequence[Hit]) -> list[str]:
@@ -75,63 +73,36 @@ def learned_lines(hits: Sequence[Hit]) -> list[str]:
     return [LEARNED_HEADING, *lines] if lines else []
 
 
-class EntryHandler:
-    """Answers `open` and `get_session` for entries. notes: what else an answer must say."""
-
-    def __init__(self, memory: Memory, cursors: Cursors, notes: tuple[str, ...]) -> None:
-        self._memory = memory
-        self._cursors = cursors
-        self._notes = notes
+class EntryHandler(Paging):
+    """Answers `open` and `get_session` for entries."""
 
     def open(self, asked: OpenArguments) -> str:
         """Return one part in full, in pages if it is long, with its neighbours."""
         uid, part = parts_of_citation(asked.id.strip())
-        start = self._cursors.read("open", asked)
         view = self._memory.recall.entry(uid)
         texts = {one.part: clean(one.text) for one in view.parts}
         at = part or 0
         if at not in texts:
             raise UnknownName("part", passage(asked.id, 200), hint=f"it has {view.part_count}, from #0 on")
-        mark = mark_of(texts[at])
-        if start.offset and (start.mark != mark or start.offset >= len(texts[at])):
-            raise stale()
+        start = self._begin("open", asked, texts[at])
         near = [n for n in texts if n != at and abs(n - at) <= asked.around] if not start.offset else []
         parts = f", one of {view.part_count} parts" if view.part_count > 1 else ""
         heading = f"{view.uid}#{at} from character {start.offset + 1} of {len(texts[at])}{parts}."
-        lines = {n: f"{_head(view, n)}\n{passage(texts[n], _NEIGHBOUR_BYTES)}" for n in near}
-        frame = PageFrame(heading, self._notes)
-        while lines and sum(map(size, lines.values())) + size(texts[at]) > asked.max_bytes * 3 // 4:
-            del lines[max(lines, key=lambda n: (abs(n - at), n))]  # neighbours give way to the part itself
-        head = _head(view, at)
-        room = asked.max_bytes - size(whole([*lines.values(), head], frame, max_bytes=asked.max_bytes))
-        shown = beginning(texts[at][start.offset :], max(200, room - _ROOM_FOR_CURSOR))
-        lines[at] = f"{head}\n{shown}"
-        page = whole([lines[n] for n in sorted(lines)], frame, max_bytes=asked.max_bytes)
-        end = start.offset + len(shown)
-        if end >= len(texts[at]):
-            return page
-        return with_cursor(page, self._cursors.write("open", asked, CursorPosition(end, mark)), "The rest of it")
+        lines = {n: f"{_head(view, n)}\n{passage(texts[n], _NEIGHBOUR_BYTES)}" for n in sorted(near)}
+        return self._text(
+            "open", asked, texts[at], start, PageFrame(heading, self._notes), head=_head(view, at),
+            near=([lines[n] for n in lines if n < at], [lines[n] for n in lines if n > at]), least=size(texts[at]),
+        )  # fmt: skip
 
     def read(self, asked: SessionArguments) -> str:
         """Return an entry with as many of its parts as fit, in order; a cursor continues within a part or after it."""
         uid, _part = parts_of_citation(asked.session.strip())
-        start = self._cursors.read("get_session", asked)
         view = self._memory.recall.entry(uid)
-        texts = [f"{_head(view, part.part)}\n{clean(part.text)}" for part in view.parts]
-        text = "\n\n".join(texts)
-        mark = mark_of(text)
-        if start.offset and (start.mark != mark or start.offset >= len(text)):
-            raise stale()
+        text = "\n\n".join(f"{_head(view, part.part)}\n{clean(part.text)}" for part in view.parts)
+        start = self._begin("get_session", asked, text)
         parts = plural(view.part_count, "part")
         heading = f"{view.kind} {name(view.title, 160)}, {parts}, from character {start.offset + 1}."
-        frame = PageFrame(heading, self._notes)
-        room = asked.max_bytes - size(whole([], frame, max_bytes=asked.max_bytes)) - _ROOM_FOR_CURSOR
-        shown = beginning(text[start.offset :], max(200, room))
-        page = whole([shown], frame, max_bytes=asked.max_bytes)
-        end = start.offset + len(shown)
-        if end >= len(text):
-            return page
-        return with_cursor(page, self._cursors.write("get_session", asked, CursorPosition(end, mark)), "The rest of it")
+        return self._text("get_session", asked, text, start, PageFrame(heading, self._notes))
 
 
 def _head(view: EntryView, part: int) -> str:
@@ -210,16 +181,14 @@ _BETWEEN = (*LEFT_OUT, "lifecycle")
 """Kinds that are no neighbours: an agent with hooks has several such events between any two others."""
 
 
-class ToolHandler:
-    """Answers the calls of one caller. notes: what else an answer must say, such as what is missing."""
+class ToolHandler(Paging):
+    """Answers the calls of one caller."""
 
     tools: ClassVar[tuple[ToolSpec, ...]] = TOOLS
 
     def __init__(self, memory: Memory, cursors: Cursors, caller: Caller, notes: Sequence[str] = ()) -> None:
-        self._memory = memory
-        self._cursors = cursors
+        super().__init__(memory, cursors, notes)
         self._caller = caller
-        self._notes = tuple(notes)
         self._entries = EntryHandler(memory, cursors, self._notes)
         self._team = TeamHandler(memory, cursors)
 
@@ -293,10 +262,8 @@ class ToolHandler:
         hedge, remarks = _hedge(found)
         heading = f"{hedge}{empty}{many}{where}, each with its best event{_from(start.offset)}."
         notes = (*remarks, *self._notes, _WIDEN if confines.is_default else "")
-        page = fit(lines, PageFrame(heading, notes), max_bytes=asked.max_bytes)
-        end = start.offset + page.shown
-        go_on = CursorPosition(end, mark_of(*uids[:end])) if len(uids) > end else None
-        return self._with_next(page.text, "search_conversations", asked, go_on, scope=scope)
+        frame = PageFrame(heading, notes)
+        return self._list("search_conversations", asked, start, lines, uids, frame=frame, scope=scope)
 
     def _ask_here_or_elsewhere(
         self, asked: SearchArguments | ConversationArguments, confines: Confines
@@ -427,7 +394,6 @@ class ToolHandler:
         if is_entry_uid(asked.id.strip()):
             return self._entries.open(asked)
         uid, seq = self._cited(asked.id)
-        start = self._cursors.read("open", asked)
         near = self._near(uid, seq, asked.around)
         event = next((e for e in near if e.seq == seq), None)
         if event is None:
@@ -436,26 +402,12 @@ class ToolHandler:
                 raise EventMissing(f"{uid}#{seq}", why, hint=hint)
             raise UnknownName("event", passage(asked.id, 200), hint=hint)
         text = clean(event_text(event))
-        mark = mark_of(text)
-        if start.offset and (start.mark != mark or start.offset >= len(text)):
-            raise stale()
+        start = self._begin("open", asked, text)
         before = [] if start.offset else [event_line(e) for e in near if e.seq < seq]
         after = [] if start.offset else [event_line(e) for e in near if e.seq > seq]
         heading = f"Event {uid}#{seq} from character {start.offset + 1} of {len(text)}"
         frame = PageFrame(f"{heading}, with its neighbours." if before or after else f"{heading}.", self._notes)
-        head = event_head(event)
-        around = [*before, head, *after]
-        least = min(asked.max_bytes // 2, size(text) + 200)
-        while len(around) > 1 and sum(size(x) + 8 for x in around) + least > asked.max_bytes * 3 // 4:
-            # Neighbours give way to the event itself, those farthest from it first.
-            around.remove(before.pop(0) if len(before) >= len(after) else after.pop())
-        room = asked.max_bytes - size(whole(around, frame, max_bytes=asked.max_bytes)) - 160
-        shown = beginning(text[start.offset :], max(200, room))
-        lines = [*before, f"{head}\n{shown}", *after]
-        page = whole(lines, frame, max_bytes=asked.max_bytes)
-        end = start.offset + len(shown)
-        go_on = CursorPosition(end, mark) if end < len(text) else None
-        return self._with_next(page, "open", asked, go_on, what="The rest of it")
+        return self._text("open", asked, text, start, frame, head=event_head(event), near=(before, after))
 
     # What is there
 
@@ -478,20 +430,6 @@ class ToolHandler:
         told = [e for e in islice(stream, 2 * reach + 1) if e.kind not in _BETWEEN or e.seq == seq]
         before = [e for e in told if e.seq < seq][-around:] if around else []
         return [*before, *(e for e in told if e.seq == seq), *[e for e in told if e.seq > seq][:around]]
-
-    def _with_next(
-        self,
-        text: str,
-        tool: str,
-        asked: Any,
-        position: CursorPosition | None,
-        *,
-        scope: str = "",
-        what: str = "More",
-    ) -> str:
-        if position is None:
-            return text
-        return with_cursor(text, self._cursors.write(tool, asked, position, scope=scope), what)
 
 
 def _elsewhere(asked: SearchArguments | ConversationArguments, found: SearchAnswer) -> str:

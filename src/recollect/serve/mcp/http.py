@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from typing import TYPE_CHECKING
 
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
 
 from recollect.serve.loopback import stranger
 from recollect.serve.mcp.server import MemoryServer
 from recollect.serve.token import is_token
-
-if TYPE_CHECKING:
-    from starlette.types import Receive, Scope, Send
 
 PATH = "/mcp"
 MAX_BODY_BYTES = 256 * 1024

@@ -90,7 +90,8 @@ class MemoryServer:
             raise MCPError(types.INVALID_PARAMS, f"there is no tool {params.name[:80]!a}")
         folders = await self._folders_of(context)
 
-        agent = _client_of(context)
+        told = context.session.client_params
+        agent = told.client_info.name if told is not None else ""
 
         def answer() -> str:
             from recollect.serve.mcp.bounded_answer import Caller
@@ -150,12 +151,6 @@ class MemoryServer:
         self, context: ServerRequestContext[dict[str, Any]], _params: types.NotificationParams
     ) -> None:
         self._folders.pop(context.session._connection, None)
-
-
-def _client_of(context: ServerRequestContext[dict[str, Any]]) -> str:
-    """Return the name that the client gives itself, "" where it gives none."""
-    told = context.session.client_params
-    return told.client_info.name if told is not None else ""
 
 
 def _said(text: str) -> types.CallToolResult:

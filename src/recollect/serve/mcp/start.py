@@ -99,7 +99,9 @@ def has_writing_tools(env: Mapping[str, str]) -> bool:
     Loads the typed configuration only if its file has that word, because a client waits for the list of tools. An
     unreadable one turns nothing on; the first call reports the problem.
     """
-    path = _config_of(env)
+    store = "" if env.get(HOME_VARIABLE) else home_of_store(env)
+    own = Path(store) / CONFIG_NAME
+    path = own if store and own.exists() else config_file(env)  # as `Memory.open` reads it
     try:
         if _KEY not in path.read_bytes():
             return False
@@ -108,10 +110,3 @@ def has_writing_tools(env: Mapping[str, str]) -> bool:
         return load_config(path).mcp.writing_tools
     except (OSError, ConfigError):
         return False
-
-
-def _config_of(env: Mapping[str, str]) -> Path:
-    """Return the file that `Memory.open` reads."""
-    store = "" if env.get(HOME_VARIABLE) else home_of_store(env)
-    own = Path(store) / CONFIG_NAME
-    return own if store and own.exists() else config_file(env)

@@ -2,34 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 
 from recollect.errors import UsageError
-from recollect.memory import Hit, Memory, TeamAnswer, TeamHit, TeamSession, clean, conversations
+from recollect.memory import Hit, TeamAnswer, TeamHit, TeamSession, clean, conversations
 from recollect.model.team_citation import PREFIX, read_citation
 from recollect.model.team_messages import SharedEvent
 from recollect.model.undone import UNDONE
 from recollect.serve.mcp.bounded_answer import (
     Confines,
     CursorPosition,
-    Cursors,
-    Page,
     PageFrame,
-    beginning,
+    Paging,
     check_position,
     filter_of,
     filters_of,
     fit,
-    mark_of,
     name,
     passage,
     size,
-    stale,
     when,
-    whole,
-    with_cursor,
     words_of,
 )
 from recollect.serve.mcp.tools import (
@@ -45,7 +37,6 @@ from recollect.units import plural
 MAX_HITS = 100
 _EVENTS = 80
 _PASSAGE_BYTES, _LINE_BYTES = 1_000, 240
-_ROOM_FOR_CURSOR = 160
 
 
 def is_of_team(asked: object) -> bool:
@@ -56,29 +47,23 @@ def is_of_team(asked: object) -> bool:
     return cited.strip().startswith(PREFIX) or (isinstance(asked, Confining) and asked.scope == "team")
 
 
-class TeamHandler:
+class TeamHandler(Paging):
     """Answers the calls of one caller that are for the team; each asks its server once. A tool is the method of its
     name. Raises TeamRefused, TeamUnavailable."""
-
-    def __init__(self, memory: Memory, cursors: Cursors) -> None:
-        self._memory = memory
-        self._cursors = cursors
 
     def search(self, asked: SearchArguments) -> str:
         """Return cited events of what the team shares."""
         start = self._cursors.read("search", asked)
         found = self._found(asked)
-        check_position(start, [hit.citation for hit in found.hits])
+        marks = [hit.citation for hit in found.hits]
+        check_position(start, marks)
         lines = [_hit_line(hit) for hit in found.hits[start.offset : start.offset + asked.limit]]
         heading = (
             f"{plural(found.total, 'event matches', 'events match')} ({found.match_level}) in what the team shares."
         )
         if not lines:
             heading = "Nothing found in what the team shares."
-        page = fit(lines, PageFrame(heading, found.notes), max_bytes=asked.max_bytes)
-        end = start.offset + page.shown
-        mark = mark_of(*(hit.citation for hit in found.hits[:end]))
-        return self._with_next(page, "search", asked, CursorPosition(end, mark) if end < len(found.hits) else None)
+        return self._list("search", asked, start, lines, marks, frame=PageFrame(heading, found.notes))
 
     def search_conversations(self, asked: ConversationArguments) -> str:
         """Return ranked sessions of the team with their best event each."""
@@ -88,10 +73,8 @@ class TeamHandler:
         shown = ranked[start.offset : start.offset + asked.limit]
         lines = [f"{plural(one.hits, 'hit')} · {_hit_line(one.best)}" for one in shown]
         heading = f"{plural(len(ranked), 'session matches', 'sessions match')} in what the team shares."
-        page = fit(lines, PageFrame(heading, found.notes), max_bytes=asked.max_bytes)
-        end = start.offset + page.shown
-        go_on = CursorPosition(end) if end < len(ranked) else None
-        return self._with_next(page, "search_conversations", asked, go_on)
+        marks = [one.session_uid for one in ranked]
+        return self._list("search_conversations", asked, start, lines, marks, frame=PageFrame(heading, found.notes))
 
     def list_sessions(self, asked: ListArguments) -> str:
         """Return sessions that the team shares, newest first."""
@@ -103,7 +86,7 @@ class TeamHandler:
         page = fit(lines, PageFrame(heading, found.notes), max_bytes=asked.max_bytes)
         end = start.offset + page.shown
         go_on = CursorPosition(end) if lines and end < found.total else None
-        return self._with_next(page, "list_sessions", asked, go_on)
+        return self._with_next(page.text, "list_sessions", asked, go_on)
 
     def get_session(self, asked: SessionArguments) -> str:
         """Return what is shared of a session: its facts, and its events in order."""
@@ -118,11 +101,10 @@ class TeamHandler:
         shown = page.shown - facts
         following = view.events[shown].seq if shown < len(view.events) else view.next_seq
         go_on = CursorPosition(following) if following is not None else None
-        return self._with_next(page, "get_session", asked, go_on)
+        return self._with_next(page.text, "get_session", asked, go_on)
 
     def open(self, asked: OpenArguments) -> str:
         """Return one event in full, in pages where it is long, with its neighbours on the first."""
-        start = self._cursors.read("open", asked)
         cited = read_citation(asked.id)
         if not cited.event_id:
             raise UsageError(f"{passage(asked.id, 100)} names no event", hint="get_session reads a session")
@@ -130,23 +112,13 @@ class TeamHandler:
         at = [(event.event_id, event.part) for event in view.events].index((cited.event_id, cited.part))
         event = view.events[at]
         text = clean(event.text or event.summary)
-        mark = mark_of(text)
-        if start.offset and (start.mark != mark or start.offset >= len(text)):
-            raise stale()
+        start = self._begin("open", asked, text)
         around = 0 if start.offset else asked.around
         before = [_event_line(view.session, one) for one in view.events[max(0, at - around) : at]]
         after = [_event_line(view.session, one) for one in view.events[at + 1 : at + 1 + around]]
-        while before + after and sum(map(size, before + after)) + size(text) > asked.max_bytes * 3 // 4:
-            (before if len(before) >= len(after) else after).pop(0 if len(before) >= len(after) else -1)
         frame = PageFrame(f"{view.session.citation} from character {start.offset + 1} of {len(text)}.", view.notes)
         head = _event_head(view.session, event)
-        room = asked.max_bytes - size(whole([*before, head, *after], frame, max_bytes=asked.max_bytes))
-        shown = beginning(text[start.offset :], max(200, room - _ROOM_FOR_CURSOR))
-        page = whole([*before, f"{head}\n{shown}", *after], frame, max_bytes=asked.max_bytes)
-        end = start.offset + len(shown)
-        if end >= len(text):
-            return page
-        return with_cursor(page, self._cursors.write("open", asked, CursorPosition(end, mark)), "The rest of it")
+        return self._text("open", asked, text, start, frame, head=head, near=(before, after), least=size(text))
 
     def _found(self, asked: SearchArguments | ConversationArguments) -> TeamAnswer:
         if not asked.query.strip():
@@ -160,10 +132,6 @@ class TeamHandler:
 
     def _filters(self, asked: Confining) -> str:
         return filters_of(self._memory, asked, Confines(filter_of("repo", asked.repo) if asked.repo else ""))
-
-    def _with_next(self, page: Page, tool: str, asked: Any, position: CursorPosition | None) -> str:
-        cursor = self._cursors.write(tool, asked, position) if position is not None else ""
-        return with_cursor(page.text, cursor, "More")
 
 
 def _hit_line(hit: Hit) -> str:

@@ -5,7 +5,7 @@ What a model writes is taken generously; an argument that cannot be is a clear e
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, NamedTuple, TypeVar
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar, get_args, get_origin
 
 import msgspec
 from msgspec import Meta
@@ -25,41 +25,47 @@ _Text = Annotated[str, Meta(max_length=500)]
 _Query = Annotated[str, Meta(max_length=MAX_QUERY_CHARS)]
 _Bytes = Annotated[int, Meta(ge=MIN_BYTES, le=MAX_BYTES)]
 _Limit = Annotated[int, Meta(ge=1, le=50)]
+_AGENTS = f"{', '.join([*OWN][:4])} …; several with commas"
+_QUERY = 'Words; "a phrase", -not, *infix*, /regex/ also work'
+_KINDS = "user_message, assistant_message, tool_call, tool_result, file_edit, document, learning, fact …"
 
 
 class Paged(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """What every tool takes. max_bytes: of the answer, in UTF-8. cursor: from the answer before, "" for the first."""
+    """What every tool takes. max_bytes: of the answer, in UTF-8. cursor: from the answer before, "" for the first.
 
-    max_bytes: _Bytes = DEFAULT_BYTES
-    cursor: _Text = ""
+    The text in an annotation, here and below, is what a client reads of the argument.
+    """
+
+    max_bytes: Annotated[_Bytes, "Size of the answer"] = DEFAULT_BYTES
+    cursor: Annotated[_Text, "From the last answer"] = ""
 
 
 class Confining(Paged, frozen=True, kw_only=True):
     """Filters over sessions. scope counts where `repo` names none."""
 
-    scope: Scope = "repository"
-    agent: _Text = ""
-    repo: _Text = ""
-    after: _Text = ""
-    before: _Text = ""
+    scope: Annotated[Scope, "Where you work, all here, or your team"] = "repository"
+    agent: Annotated[_Text, _AGENTS] = ""
+    repo: Annotated[_Text, "Part of its name; replaces scope"] = ""
+    after: Annotated[_Text, "2026-08-01, yesterday, 7d, last week …"] = ""
+    before: Annotated[_Text, "As after"] = ""
     limit: _Limit = 10
 
 
 class SearchArguments(Confining, frozen=True, kw_only=True):
     """Of `search`. limit: as many as its bytes hold, unless it is given. collection: replaces scope."""
 
-    query: _Query
+    query: Annotated[_Query, _QUERY]
     limit: _Limit = 20
-    kind: _Text = ""
-    tool: _Text = ""
-    session: _Text = ""
-    collection: _Text = ""
+    kind: Annotated[_Text, _KINDS] = ""
+    tool: Annotated[_Text, "shell, edit, read, search, fetch … or a tool's own name"] = ""
+    session: Annotated[_Text, "Only in this session"] = ""
+    collection: Annotated[_Text, "Only its documents; replaces scope"] = ""
 
 
 class ConversationArguments(Confining, frozen=True, kw_only=True):
     """Of `search_conversations`."""
 
-    query: _Query
+    query: Annotated[_Query, _QUERY]
 
 
 class ListArguments(Confining, frozen=True, kw_only=True):
@@ -69,14 +75,14 @@ class ListArguments(Confining, frozen=True, kw_only=True):
 class SessionArguments(Paged, frozen=True, kw_only=True):
     """Of `get_session`. session: a uid, a beginning of one, or a citation."""
 
-    session: _Text
+    session: Annotated[_Text, "session_uid or its beginning"]
 
 
 class OpenArguments(Paged, frozen=True, kw_only=True):
     """Of `open`. id: a citation. around: neighbours on each side."""
 
-    id: _Text
-    around: Annotated[int, Meta(ge=0, le=20)] = 3
+    id: Annotated[_Text, "session_uid#seq"]
+    around: Annotated[int, Meta(ge=0, le=20), "Neighbours on each side"] = 3
 
 
 class StatusArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -100,7 +106,9 @@ def read_arguments(kind: type[_Arguments], given: dict[str, Any] | None) -> _Arg
         return msgspec.convert(said, kind, strict=False)
     except msgspec.ValidationError as error:
         known = ", ".join(field.name for field in msgspec.structs.fields(kind))
-        raise UsageError(f"{_in_words(str(error))}; the arguments are {known}") from error
+        told = str(error).replace("Object missing", "the call is missing the")
+        told = told.replace("Object contains", "the call has an").replace("`$.", "`").replace(" - at ", " for ")
+        raise UsageError(f"{told}; the arguments are {known}") from error
 
 
 def _size(said: dict[str, Any]) -> int:
@@ -108,11 +116,6 @@ def _size(said: dict[str, Any]) -> int:
         return len(msgspec.json.encode(said))
     except (UnicodeEncodeError, RecursionError) as error:
         raise UsageError("the arguments are not text that can be read") from error
-
-
-def _in_words(message: str) -> str:
-    told = message.replace("Object missing", "the call is missing the").replace("Object contains", "the call has an")
-    return told.replace("`$.", "`").replace(" - at ", " for ")
 
 
 INSTRUCTIONS = (
@@ -126,45 +129,51 @@ INSTRUCTIONS = (
 
 
 class ToolSpec(NamedTuple):
-    """One tool. properties: JSON Schema of its arguments, by name. writes: it keeps something."""
+    """One tool. writes: it keeps something."""
 
     name: str
     title: str
     description: str
     arguments: type[msgspec.Struct]
-    properties: dict[str, dict[str, Any]]
-    required: tuple[str, ...] = ()
     writes: bool = False
 
+    @property
+    def properties(self) -> dict[str, dict[str, Any]]:
+        """JSON Schema of its arguments, by name: its own first."""
+        fields = {field.name: field for field in msgspec.structs.fields(self.arguments)}
+        kinds = [vars(kind).get("__annotations__", {}) for kind in self.arguments.__mro__]
+        is_brief = issubclass(self.arguments, Brief)
+        return {
+            name: _schema(fields[name].type, fields[name].default, is_brief=is_brief)
+            for place, names in enumerate(kinds)
+            for name in names
+            if not any(name in others for others in kinds[place + 1 :]) and not (is_brief and name == "max_bytes")
+        }
 
-def _text(description: str = "") -> dict[str, Any]:
-    return {"type": "string", **({"description": description} if description else {})}
+    @property
+    def required(self) -> tuple[str, ...]:
+        """Which of them must be given."""
+        return tuple(field.name for field in msgspec.structs.fields(self.arguments) if field.required)
 
 
-def _number(low: int, high: int, default: int, description: str = "") -> dict[str, Any]:
-    shown = {"type": "integer", "minimum": low, "maximum": high, "default": default}
-    return {**shown, "description": description} if description else shown
+def _schema(hint: Any, default: Any, *, is_brief: bool) -> dict[str, Any]:
+    """Return the schema of an argument. is_brief: without bounds."""
+    told = get_args(hint) if get_origin(hint) is Annotated else (hint,)
+    kind, texts = told[0], [one for one in told[1:] if isinstance(one, str)]
+    bounds = {} if is_brief else {
+        name: value
+        for one in told[1:] if isinstance(one, Meta)
+        for name, value in (("minimum", one.ge), ("maximum", one.le)) if value is not None
+    }  # fmt: skip
+    shown: dict[str, Any] = {"type": "array", "items": {"type": "string"}}
+    if get_origin(kind) is Literal:
+        shown = {"type": "string", "enum": list(get_args(kind)), "default": default}
+    elif kind is int:
+        shown = {"type": "integer", **bounds, "default": default}
+    elif kind in (str, bool):
+        shown = {"type": "string" if kind is str else "boolean"}
+    return {**shown, "description": texts[-1]} if texts else shown
 
-
-_PAGED = {
-    "max_bytes": _number(MIN_BYTES, MAX_BYTES, DEFAULT_BYTES, "Size of the answer"),
-    "cursor": _text("From the last answer"),
-}
-_CONFINING = {
-    "scope": {
-        "type": "string",
-        "enum": ["repository", "all", "team"],
-        "default": "repository",
-        "description": "Where you work, all here, or your team",
-    },
-    "agent": _text(f"{', '.join([*OWN][:4])} …; several with commas"),
-    "repo": _text("Part of its name; replaces scope"),
-    "after": _text("2026-08-01, yesterday, 7d, last week …"),
-    "before": _text("As after"),
-    "limit": _number(1, 50, 10),
-    **_PAGED,
-}
-_QUERY = _text('Words; "a phrase", -not, *infix*, /regex/ also work')
 
 TOOLS = (
     ToolSpec(
@@ -173,33 +182,18 @@ TOOLS = (
         "Find single events (prompts, answers, tool calls and outputs, edits) of earlier agent sessions. Gives cited "
         "passages, best first.",
         SearchArguments,
-        {
-            "query": _QUERY,
-            "kind": _text(
-                "user_message, assistant_message, tool_call, tool_result, file_edit, document, learning, fact …"
-            ),
-            "tool": _text("shell, edit, read, search, fetch … or a tool's own name"),
-            "session": _text("Only in this session"),
-            "collection": _text("Only its documents; replaces scope"),
-            **_CONFINING,
-            "limit": _number(1, 50, 20),
-        },
-        ("query",),
     ),
     ToolSpec(
         "search_conversations",
         "Search sessions",
         "Find whole sessions about a subject, ranked, each with its best line.",
         ConversationArguments,
-        {"query": _QUERY, **_CONFINING},
-        ("query",),
     ),
     ToolSpec(
         "list_sessions",
         "List sessions",
         "List sessions, newest first: what was worked on, when, by which agent and model.",
         ListArguments,
-        _CONFINING,
     ),
     ToolSpec(
         "get_session",
@@ -207,23 +201,18 @@ TOOLS = (
         "Summarise one session (title, model, repository, times, first prompt, last answer, files, failures); further "
         "pages give its events in order.",
         SessionArguments,
-        {"session": _text("session_uid or its beginning"), **_PAGED},
-        ("session",),
     ),
     ToolSpec(
         "open",
         "Open a citation",
         "Show one event in full with its neighbours.",
         OpenArguments,
-        {"id": _text("session_uid#seq"), "around": _number(0, 20, 3, "Neighbours on each side"), **_PAGED},
-        ("id",),
     ),
     ToolSpec(
         "status",
         "Show coverage",
         "Tell what the memory covers, how fresh it is, and what is missing.",
         StatusArguments,
-        {},
     ),
 )
 
@@ -264,20 +253,26 @@ class DiaryWriteArguments(Writing, frozen=True, kw_only=True):
     """Of `diary_write`. agent: "" for who calls. repo: "" for the one worked in. session: a uid or a beginning of one,
     "" for the present one."""
 
-    entry: Annotated[str, Meta(max_length=20_000)]
+    entry: Annotated[str, Meta(max_length=20_000), "What matters later"]
     topic: _Text = ""
     decided: _Lines = ()
     discovered: _Lines = ()
     left_pending: _Lines = ()
-    agent: _Text = ""
+    agent: Annotated[_Text, "Default: you"] = ""
     repo: _Text = ""
-    session: _Text = ""
+    session: Annotated[_Text, "session_uid; default: this one"] = ""
 
 
-class DiaryReadArguments(Paged, frozen=True, kw_only=True):
+class Brief(Paged, frozen=True, kw_only=True):
+    """Arguments of which a client reads less."""
+
+    cursor: _Text = ""
+
+
+class DiaryReadArguments(Brief, frozen=True, kw_only=True):
     """Of `diary_read`. agent: "" for who calls, "all" for everybody. repo: "" for the one worked in."""
 
-    agent: _Text = ""
+    agent: Annotated[_Text, "Default: you; all: everybody"] = ""
     repo: _Text = ""
     after: _Text = ""
     before: _Text = ""
@@ -287,21 +282,21 @@ class DiaryReadArguments(Paged, frozen=True, kw_only=True):
 class FactAddArguments(Writing, frozen=True, kw_only=True):
     """Of `fact_add`. valid_from, valid_to: dates of the query language, "" for open."""
 
-    subject: _Name
-    predicate: _Name
-    object: _Name
-    valid_from: _Text = ""
+    subject: Annotated[_Name, "shop-api"]
+    predicate: Annotated[_Name, "runs_on, owned_by, means …"]
+    object: Annotated[_Name, "Python 3.12"]
+    valid_from: Annotated[_Text, "2026-08-01, 2026-08, today …"] = ""
     valid_to: _Text = ""
-    reference: _Text = ""
+    reference: Annotated[_Text, "session_uid#seq it rests on"] = ""
 
 
-class FactQueryArguments(Paged, frozen=True, kw_only=True):
+class FactQueryArguments(Brief, frozen=True, kw_only=True):
     """Of `fact_query`. at: a date, "" for now. history: also what ended or was wrong."""
 
-    about: _Name = ""
+    about: Annotated[_Name, "Subject or object"] = ""
     predicate: _Name = ""
-    query: _Text = ""
-    at: _Text = ""
+    query: Annotated[_Text, "Words in it"] = ""
+    at: Annotated[_Text, "Date"] = ""
     history: bool = False
     limit: Annotated[int, Meta(ge=1, le=50)] = 20
 
@@ -309,23 +304,15 @@ class FactQueryArguments(Paged, frozen=True, kw_only=True):
 class FactInvalidateArguments(Writing, frozen=True, kw_only=True):
     """Of `fact_invalidate`. ended: a date, "" for now. was_wrong: it never held."""
 
-    id: _Text
-    ended: _Text = ""
-    was_wrong: bool = False
+    id: Annotated[_Text, "fact:…"]
+    ended: Annotated[_Text, "Default: now"] = ""
+    was_wrong: Annotated[bool, "It never held"] = False
 
 
 class ActionDoneArguments(Writing, frozen=True, kw_only=True):
     """Of `action_done`."""
 
-    id: _Text
-
-
-def _lines() -> dict[str, Any]:
-    return {"type": "array", "items": {"type": "string"}}
-
-
-def _limit(default: int) -> dict[str, Any]:
-    return {"type": "integer", "default": default}
+    id: Annotated[_Text, "action:…"]
 
 
 WRITING_TOOLS = (
@@ -334,17 +321,6 @@ WRITING_TOOLS = (
         "Write diary",
         "Keep a diary entry for later sessions here.",
         DiaryWriteArguments,
-        {
-            "entry": _text("What matters later"),
-            "topic": _text(),
-            "decided": _lines(),
-            "discovered": _lines(),
-            "left_pending": _lines(),
-            "agent": _text("Default: you"),
-            "repo": _text(),
-            "session": _text("session_uid; default: this one"),
-        },
-        ("entry",),
         writes=True,
     ),
     ToolSpec(
@@ -352,29 +328,12 @@ WRITING_TOOLS = (
         "Read diary",
         "Diary entries of this repository, newest first.",
         DiaryReadArguments,
-        {
-            "agent": _text("Default: you; all: everybody"),
-            "repo": _text(),
-            "after": _text(),
-            "before": _text(),
-            "limit": _limit(5),
-            "cursor": _text(),
-        },
     ),
     ToolSpec(
         "fact_add",
         "Add fact",
         "Keep that something is so; tells what contradicts it.",
         FactAddArguments,
-        {
-            "subject": _text("shop-api"),
-            "predicate": _text("runs_on, owned_by, means …"),
-            "object": _text("Python 3.12"),
-            "valid_from": _text("2026-08-01, 2026-08, today …"),
-            "valid_to": _text(),
-            "reference": _text("session_uid#seq it rests on"),
-        },
-        ("subject", "predicate", "object"),
         writes=True,
     ),
     ToolSpec(
@@ -382,27 +341,12 @@ WRITING_TOOLS = (
         "Query facts",
         "Facts that hold now, or held at a time.",
         FactQueryArguments,
-        {
-            "about": _text("Subject or object"),
-            "predicate": _text(),
-            "query": _text("Words in it"),
-            "at": _text("Date"),
-            "history": {"type": "boolean"},
-            "limit": _limit(20),
-            "cursor": _text(),
-        },
     ),
     ToolSpec(
         "fact_invalidate",
         "End fact",
         "Say that a fact holds no more.",
         FactInvalidateArguments,
-        {
-            "id": _text("fact:…"),
-            "ended": _text("Default: now"),
-            "was_wrong": {"type": "boolean", "description": "It never held"},
-        },
-        ("id",),
         writes=True,
     ),
     ToolSpec(
@@ -410,8 +354,6 @@ WRITING_TOOLS = (
         "Finish action",
         "Say that a pending action is done.",
         ActionDoneArguments,
-        {"id": _text("action:…")},
-        ("id",),
         writes=True,
     ),
 )

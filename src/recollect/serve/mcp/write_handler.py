@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from recollect.errors import UnknownName, UsageError
-from recollect.memory import Contradiction, DiaryQuestion, FactAdded, FactQuestion, NewEntry, NewFact
+from recollect.memory import DiaryQuestion, FactQuestion, NewEntry, NewFact
 from recollect.model.learnings.notes import DiaryEntry, Fact
 from recollect.model.undone import UNDONE
 from recollect.serve.mcp.bounded_answer import (
-    CursorPosition,
     PageFrame,
     check_position,
     fit,
-    mark_of,
     name,
     passage,
     when,
@@ -99,9 +97,10 @@ class WriteHandler(ToolHandler):
             )
         )
         heading = "Kept." if added.is_new else "Known already; nothing was changed."
-        return self._said(
-            f"{heading}{_against(added)}", [_fact_line(added.fact), *map(_contradiction_line, added.contradictions)]
-        )
+        against = added.contradictions
+        heading += f" {plural(len(against), 'contradicts', 'contradict')} it." if against else ""
+        others = (f"against ({_WHY[pair.reason]}): {_fact_line(pair.other)}" for pair in against)
+        return self._said(heading, [_fact_line(added.fact), *others])
 
     def fact_query(self, asked: FactQueryArguments) -> str:
         """Return facts, newest first."""
@@ -172,11 +171,8 @@ class WriteHandler(ToolHandler):
         scope = "\0".join(self._caller.folders)
         start = self._cursors.read(tool, asked, scope=scope)
         check_position(start, ids)
-        shown = lines[start.offset : start.offset + limit]
-        page = fit(shown, PageFrame(heading, self._notes), max_bytes=asked.max_bytes)
-        end = start.offset + page.shown
-        go_on = CursorPosition(end, mark_of(*ids[:end])) if end < len(lines) else None
-        return self._with_next(page.text, tool, asked, go_on, scope=scope)
+        shown, frame = lines[start.offset : start.offset + limit], PageFrame(heading, self._notes)
+        return self._list(tool, asked, start, shown, ids, frame=frame, scope=scope)
 
 
 def _in(repo: str) -> str:
@@ -202,12 +198,3 @@ def _fact_line(fact: Fact) -> str:
     head = (f"fact:{fact.id}#0", begin, end, state, fact.status, said_by, name(fact.repo))
     words = passage(f"{fact.subject} {fact.predicate} {fact.object}", _FACT_BYTES)
     return f"{' · '.join(part for part in head if part)}\n{words}"
-
-
-def _against(added: FactAdded) -> str:
-    number = len(added.contradictions)
-    return f" {plural(number, 'contradicts', 'contradict')} it." if number else ""
-
-
-def _contradiction_line(pair: Contradiction) -> str:
-    return f"against ({_WHY[pair.reason]}): {_fact_line(pair.other)}"

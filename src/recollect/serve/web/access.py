@@ -12,10 +12,13 @@ import hashlib
 import hmac
 import secrets
 import time
+from collections.abc import Awaitable, Callable
 
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.routing import Route
 
+from recollect.errors import RecollectError, UnknownName, UsageError
 from recollect.serve.loopback import stranger
 from recollect.serve.token import is_token
 
@@ -57,15 +60,29 @@ class Visitors:
             value = f"{ends}.{self._signed(ends)}"
             answer.set_cookie(COOKIE, value, max_age=LASTS_S, httponly=True, samesite="strict")
             return private(answer)
-        if is_token(request.headers.get("authorization", ""), self._token):
-            return None
-        if self._is_valid(request.cookies.get(COOKIE, "")):
+        if is_token(request.headers.get("authorization", ""), self._token) or self._is_valid(
+            request.cookies.get(COOKIE, "")
+        ):
             return None
         text = "this page is for the owner of the memory: `recollect ui` opens it, and `recollect up --status` shows "
         text += "the address with the access token\n"
         refused = PlainTextResponse(text, 401)
         refused.headers["www-authenticate"] = "Bearer"
         return private(refused)
+
+    def route(
+        self, path: str, answer: Callable[[Request], Awaitable[Response]], *, method: str = "GET",
+        is_public: bool = False, expired: Callable[[], Response] | None = None,
+    ) -> Route:  # fmt: skip
+        """Return the route of an answer to who may see it. expired: what a person gets whose browser is not let in."""
+
+        async def guarded(request: Request) -> Response:
+            refused = self.refusal(request, is_public=is_public)
+            if refused is None:
+                return private(await answer(request))
+            return private(expired()) if expired is not None and refused.status_code == 401 else refused
+
+        return Route(path, guarded, methods=[method])
 
     def _is_valid(self, cookie: str) -> bool:
         ends, _, shown = cookie.partition(".")
@@ -80,6 +97,11 @@ class Visitors:
     def is_own_form(self, shown: str) -> bool:
         """Return whether a form shows the token of these pages' own forms."""
         return secrets.compare_digest(shown.encode("utf-8", "replace"), self.form_token.encode())
+
+
+def status_of(error: RecollectError) -> int:
+    """Return the status of the answer to what cannot be answered."""
+    return 404 if isinstance(error, UnknownName) else 400 if isinstance(error, UsageError) else 503
 
 
 def private(response: Response) -> Response:

@@ -6,10 +6,9 @@ answers. The document is made from the types.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from datetime import UTC
-from functools import cache
-from typing import TYPE_CHECKING, Any, get_origin, get_type_hints
+from collections.abc import Callable, Mapping
+from functools import cache, partial
+from typing import Any, get_origin, get_type_hints
 
 import msgspec
 from starlette.concurrency import run_in_threadpool
@@ -20,12 +19,12 @@ from starlette.routing import Route
 from recollect import __version__
 from recollect.client import EntryRequest, SearchRequest, SessionsRequest, ShowRequest, UsageRequest
 from recollect.errors import RecollectError, UnknownName, UsageError
-from recollect.local_time import LOCAL
 from recollect.memory import (
     DecisionQuestion,
     DecisionsAnswer,
     EntryView,
     LearningFilter,
+    Memory,
     SearchAnswer,
     SessionPage,
     SessionView,
@@ -33,12 +32,9 @@ from recollect.memory import (
 )
 from recollect.model.learnings.learnings import Learning
 from recollect.serve import requests
-from recollect.serve.web.access import Visitors, private
+from recollect.serve.web.access import Visitors, status_of
 from recollect.serve.web.api_views import VIEWS, ApiEndpoint, named_type
 from recollect.visible import encode_json
-
-if TYPE_CHECKING:
-    from recollect.memory import Memory
 
 PREFIX = "/api/v1"
 _LISTED = 200
@@ -67,11 +63,11 @@ class Learnings(msgspec.Struct, frozen=True):
 
 ENDPOINTS = (
     ApiEndpoint(
-        "/search", SearchRequest, SearchAnswer, lambda memory, asked: requests.search(memory, asked, (), LOCAL),
+        "/search", SearchRequest, SearchAnswer, requests.search,
         "Search everything that agents did. `query` is written in the query language.",
     ),
     ApiEndpoint(
-        "/sessions", SessionsRequest, SessionPage, lambda memory, asked: requests.sessions(memory, asked, ()),
+        "/sessions", SessionsRequest, SessionPage, requests.sessions,
         "List sessions, newest first.",
     ),
     ApiEndpoint(
@@ -83,8 +79,7 @@ ENDPOINTS = (
         "A learning, note or document.",
     ),
     ApiEndpoint(
-        "/usage", UsageRequest, UsageReport,
-        lambda memory, asked: requests.usage(memory, asked, (), LOCAL if asked.is_local else UTC),
+        "/usage", UsageRequest, UsageReport, requests.usage,
         "Tokens and cost by day, session, repository, model or agent.",
     ),
     ApiEndpoint(
@@ -101,53 +96,35 @@ ENDPOINTS = (
 )  # fmt: skip
 
 
-class Api:
-    """The routes of one server."""
+def api_routes(visitors: Visitors, memory: Memory) -> list[Route]:
+    """Return the routes of one server."""
 
-    def __init__(self, visitors: Visitors, memory: Memory) -> None:
-        self._visitors = visitors
-        self._memory = memory
-        self.routes = [
-            Route(f"{PREFIX}/openapi.json", self._describe, methods=["GET"]),
-            *(self._route(endpoint) for endpoint in ENDPOINTS),
-            Route(f"{PREFIX}/{{path:path}}", self._unknown, methods=["GET"]),
-        ]
+    def route(path: str, give: Callable[[Request], bytes]) -> Route:
+        def answered(request: Request) -> tuple[int, bytes]:
+            try:
+                return 200, give(request)
+            except RecollectError as error:
+                problem = Problem(error.code, str(error), error.hint, error.retryable)
+                return status_of(error), encode_json(Refusal(problem))
 
-    def _route(self, endpoint: ApiEndpoint) -> Route:
         async def answer(request: Request) -> Response:
-            refused = self._visitors.refusal(request)
-            if refused is not None:
-                return refused
-            code, body = await run_in_threadpool(self._answer, endpoint, request)
-            return private(Response(body, code, media_type="application/json"))
+            code, body = await run_in_threadpool(answered, request)
+            return Response(body, code, media_type="application/json")
 
-        return Route(PREFIX + endpoint.path.replace("}", ":path}"), answer, methods=["GET"])
+        return visitors.route(PREFIX + path, answer)
 
-    def _answer(self, endpoint: ApiEndpoint, request: Request) -> tuple[int, bytes]:
-        try:
-            asked = parameters(named_type(endpoint.asked), request)
-            return 200, encode_json(endpoint.give(self._memory, asked))
-        except RecollectError as error:
-            return _refusal(error)
+    def give(endpoint: ApiEndpoint, request: Request) -> bytes:
+        return encode_json(endpoint.give(memory, parameters(named_type(endpoint.asked), request)))
 
-    async def _unknown(self, request: Request) -> Response:
-        refused = self._visitors.refusal(request)
-        if refused is not None:
-            return refused
+    def unknown(request: Request) -> bytes:
         hint = f"{PREFIX}/openapi.json describes all endpoints"
-        code, body = _refusal(UnknownName("endpoint", request.url.path, hint=hint))
-        return private(Response(body, code, media_type="application/json"))
+        raise UnknownName("endpoint", request.url.path, hint=hint)
 
-    async def _describe(self, request: Request) -> Response:
-        refused = self._visitors.refusal(request)
-        if refused is not None:
-            return refused
-        return private(Response(await run_in_threadpool(_encoded_document), media_type="application/json"))
-
-
-def _refusal(error: RecollectError) -> tuple[int, bytes]:
-    code = 404 if isinstance(error, UnknownName) else 400 if isinstance(error, UsageError) else 503
-    return code, encode_json(Refusal(Problem(error.code, str(error), error.hint, error.retryable)))
+    return [
+        route("/openapi.json", lambda _: _encoded_document()),
+        *(route(endpoint.path.replace("}", ":path}"), partial(give, endpoint)) for endpoint in ENDPOINTS),
+        route("/{path:path}", unknown),
+    ]
 
 
 def parameters(kind: type[msgspec.Struct], request: Request) -> msgspec.Struct:
@@ -163,15 +140,12 @@ def parameters(kind: type[msgspec.Struct], request: Request) -> msgspec.Struct:
             raise UsageError(f"no parameter is called {name!r}", hint=f"the parameters are {known}")
         values = request.query_params.getlist(name)
         given[name] = values if name in listed else values[-1]
+    # `repos=` of a form means any repository.
+    said = {name: value for name, value in given.items() if value not in ("", [""])}
     try:
-        return msgspec.convert(_without_empty(given), kind, strict=False)
+        return msgspec.convert(said, kind, strict=False)
     except msgspec.ValidationError as error:
         raise UsageError(f"a parameter cannot be used: {error}", hint=f"see {PREFIX}/openapi.json") from error
-
-
-def _without_empty(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return parameters without empty ones: `repos=` of a form means any repository."""
-    return {name: value for name, value in given.items() if value not in ("", [""])}
 
 
 def document() -> dict[str, Any]:

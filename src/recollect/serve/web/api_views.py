@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import date, datetime, timedelta
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from datetime import datetime, timedelta
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
 from recollect.errors import UsageError
 from recollect.local_time import LOCAL
-from recollect.memory import AgentView, AuditEntry, CollectionView, DriftRow, EventFilter, LedgerRow
+from recollect.memory import (
+    AgentReport,
+    AgentView,
+    AuditEntry,
+    CollectionView,
+    DriftRow,
+    EventFilter,
+    LedgerRow,
+    Memory,
+    Retro,
+)
 from recollect.model.learnings.learnings import GIVEN_STATES, Learning, LearningState
-from recollect.model.time import day_start
-from recollect.serve.web.spans import named_day
-
-if TYPE_CHECKING:
-    from recollect.memory import ActivityReport, AgentReport, Memory, Retro, UsageTrend
+from recollect.serve.web.spans import DaySpan, named_day
 
 LISTED = 200
 _MOST_DAYS = 36_500
@@ -59,15 +65,16 @@ class DaysRequest(msgspec.Struct, frozen=True):
     agents: tuple[str, ...] = ()
     repos: tuple[str, ...] = ()
 
-    def span(self) -> tuple[date, date]:
-        """Return the first and the last day. Raises UsageError for what is no day."""
+    def span(self) -> DaySpan:
+        """Return the days. Raises UsageError for what is no day."""
         last = named_day(self.last) if self.last else datetime.now(LOCAL).date()
         first = named_day(self.first) if self.first else last - timedelta(days=min(max(self.days, 1), _MOST_DAYS) - 1)
-        return first, last
+        return DaySpan(first, last, "")
 
-    def where(self) -> EventFilter:
-        """Return the sessions that are meant."""
-        return EventFilter(agents=self.agents, repos=self.repos)
+    def options(self) -> dict[str, Any]:
+        """Return what `memory.usage` takes."""
+        span, where = self.span(), EventFilter(agents=self.agents, repos=self.repos)
+        return {"first": span.first, "last": span.last, "where": where, "zone": LOCAL}
 
 
 class TrendRequest(DaysRequest, frozen=True):
@@ -155,21 +162,10 @@ class AuditLog(msgspec.Struct, frozen=True):
     entries: tuple[AuditEntry, ...]
 
 
-def _trend(memory: Memory, asked: TrendRequest) -> UsageTrend:
-    first, last = asked.span()
-    return memory.usage.trend(by=asked.by, first=first, last=last, where=asked.where(), zone=LOCAL)
-
-
-def _activity(memory: Memory, asked: DaysRequest) -> ActivityReport:
-    first, last = asked.span()
-    return memory.usage.activity(first=first, last=last, where=asked.where(), zone=LOCAL)
-
-
 def _retro(memory: Memory, asked: DaysRequest) -> Retro:
     if asked.agents:
         raise UsageError("a retrospective is of all agents", hint="leave out agents")
-    first, last = asked.span()
-    since, until = day_start(first, LOCAL), day_start(last + timedelta(days=1), LOCAL)
+    since, until = asked.span().bounds
     return memory.retro(since=since, until=until, repos=asked.repos, sync=False, zone=LOCAL)
 
 
@@ -187,8 +183,15 @@ def _setup(memory: Memory, asked: SetupRequest) -> AgentReport:
 
 
 VIEWS = (
-    ApiEndpoint("/usage/days", TrendRequest, "UsageTrend", _trend, "Usage by day, beside that of as many days before."),
-    ApiEndpoint("/activity", DaysRequest, "ActivityReport", _activity, "When sessions worked, and how many at once."),
+    ApiEndpoint(
+        "/usage/days", TrendRequest, "UsageTrend",
+        lambda memory, asked: memory.usage.trend(by=asked.by, **asked.options()),
+        "Usage by day, beside that of as many days before.",
+    ),
+    ApiEndpoint(
+        "/activity", DaysRequest, "ActivityReport", lambda memory, asked: memory.usage.activity(**asked.options()),
+        "When sessions worked, and how many at once.",
+    ),
     ApiEndpoint(
         "/files", FilesRequest, "FilesAnswer",
         lambda memory, asked: memory.files.edited(repo=asked.repo, words=asked.words, limit=asked.limit),

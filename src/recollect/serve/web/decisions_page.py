@@ -1,27 +1,22 @@
-"""Decisions as a timeline or list, each with its state and its chain."""
+"""Decisions as a timeline or list, each with its chain; and what led to each line of a file."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, NamedTuple, get_args
+from typing import Any, NamedTuple, get_args
 from urllib.parse import urlencode
 
 import msgspec
+from starlette.requests import Request
 
 from recollect.errors import UnknownName
 from recollect.local_time import LOCAL
-from recollect.memory import DecisionQuestion
+from recollect.memory import DecisionQuestion, DecisionView, FileBlame, Memory
 from recollect.model.insights.nodes import DecisionState
 from recollect.model.time import day_start
 from recollect.serve.web.spans import PERIODS, choices
-from recollect.serve.web.times import stamp
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from starlette.requests import Request
-
-    from recollect.memory import DecisionView, Memory
+from recollect.serve.web.text import stamp
 
 LIMIT = 200
 STATES: tuple[DecisionState, ...] = get_args(DecisionState)
@@ -138,3 +133,52 @@ def by_day(decisions: Iterable[DecisionView]) -> list[tuple[str, list[DecisionVi
             days.append((day, []))
         days[-1][1].append(view)
     return days
+
+
+LISTED = 300
+
+
+class LineRun(NamedTuple):
+    """Lines below each other that one edit put there. first: the number of the first, from 1. edit: None without
+    proof; reason: why."""
+
+    first: int
+    lines: tuple[str, ...]
+    edit: int | None
+    reason: str
+
+
+def blame_page(memory: Memory, request: Request) -> tuple[str, dict[str, Any]]:
+    """Return the page for `?repo=&q=`, the files to choose from, or for `?repo=&path=`, a file."""
+    asked = request.query_params
+    repo, path, words = asked.get("repo", "").strip(), asked.get("path", ""), asked.get("q", "").strip()
+    memory.refresh()
+    repos = sorted(name for name in memory.reader().names("repo") if name)
+    if not path:
+        found = memory.files.edited(repo=repo, words=words.split(), limit=LISTED)
+        return "blame_files.html", {
+            "repo": repo,
+            "repos": repos,
+            "query": words,
+            "files": [(one, f"/blame?{urlencode({'repo': one.repo, 'path': one.path})}") for one in found.files],
+            "total": found.total,
+        }
+    blame = memory.files.blame(repo, path)
+    return "blame.html", {
+        "blame": blame,
+        "runs": runs_of(blame),
+        "proven": sum(line.edit is not None for line in blame.lines),
+        "back": f"/blame?{urlencode({'repo': repo})}",
+    }
+
+
+def runs_of(blame: FileBlame) -> list[LineRun]:
+    """Return the lines of a file, those of one edit that stand below each other together."""
+    runs: list[LineRun] = []
+    for number, line in enumerate(blame.lines, 1):
+        last = runs[-1] if runs else None
+        if last is not None and last.edit == line.edit and (line.edit is not None or last.reason == line.reason):
+            runs[-1] = last._replace(lines=(*last.lines, line.text))
+        else:
+            runs.append(LineRun(number, (line.text,), line.edit, line.reason))
+    return runs

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 from urllib.parse import urlencode
 
+from starlette.requests import Request
+
 from recollect.local_time import LOCAL
-from recollect.memory import FIXED_BY, INTERVENTIONS, RELATIONS
-from recollect.model.time import day_start
+from recollect.memory import FIXED_BY, INTERVENTIONS, RELATIONS, Memory, Retro
 from recollect.serve.web.plots import Bars
 from recollect.serve.web.spans import DaySpan, choices, periods, span_of
 from recollect.serve.web.usage_page import change, grouped_days, plot_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from starlette.requests import Request
-
-    from recollect.memory import Memory, Retro
 
 OUTCOMES = ("success", "fail", "abandoned", "unknown", "not analysed")
 SHOWN = 12
@@ -110,7 +104,7 @@ def _repo(request: Request) -> dict[str, str]:
 def _asked(memory: Memory, request: Request) -> tuple[DaySpan, Retro]:
     memory.refresh()
     span = span_of(memory, request)
-    since, until = day_start(span.first, LOCAL), day_start(span.last + timedelta(days=1), LOCAL)
+    since, until = span.bounds
     repos = tuple(f"={repo}" for repo in _repo(request).values())
     return span, memory.retro(since=since, until=until, repos=repos, sync=False, zone=LOCAL)
 
@@ -134,10 +128,7 @@ def _outcomes(memory: Memory, span: DaySpan, retro: Retro) -> tuple[Any, str]:
         for name in OUTCOMES
     }
     colours = {name: name.replace(" ", "-") for name in OUTCOMES}
-    links = [f"/sessions?{urlencode({'after': group[0], 'before': group[-1], **_repos_of(retro)})}" for group in groups]
+    repo = {"repo": retro.repos[0].removeprefix("=")} if retro.repos else {}
+    links = [f"/sessions?{urlencode({'after': group[0], 'before': group[-1], **repo})}" for group in groups]
     bars = Bars([group[0][5:] for group in groups], heights, colours, "sessions", links=dict.fromkeys(OUTCOMES, links))
     return plot_of(memory, "outcomes", "Sessions by outcome", bars)
-
-
-def _repos_of(retro: Retro) -> dict[str, str]:
-    return {"repo": retro.repos[0].removeprefix("=")} if retro.repos else {}

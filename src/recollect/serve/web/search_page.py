@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 from urllib.parse import quote, quote_plus, urlencode
 
 import msgspec
 from markupsafe import Markup, escape
+from starlette.requests import Request
 
-from recollect.memory import EventFilter, matched_words
+from recollect.memory import EventFilter, Hit, Memory, SearchAnswer, matched_words
 from recollect.model.learnings.entries import ENTRY_KINDS
+from recollect.model.sessions import Session
 from recollect.visible import safe
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from starlette.requests import Request
-
-    from recollect.memory import Hit, Memory, SearchAnswer
-    from recollect.model.sessions import Session
 
 LIMIT = 30
 KINDS = (

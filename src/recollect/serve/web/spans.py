@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime, timedelta
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 from urllib.parse import urlencode
+
+from starlette.requests import Request
 
 from recollect.errors import UsageError
 from recollect.local_time import LOCAL
-
-if TYPE_CHECKING:
-    from starlette.requests import Request
-
-    from recollect.memory import Memory
+from recollect.memory import Memory
+from recollect.model.time import day_start
 
 PERIODS = {"7d": ("week", 7), "30d": ("30 days", 30), "90d": ("90 days", 90), "1y": ("year", 365)}
 """By the word in the address: what it is called, and its days."""
@@ -37,6 +36,11 @@ class DaySpan(NamedTuple):
     def length(self) -> int:
         """How many days it has."""
         return (self.last - self.first).days + 1
+
+    @property
+    def bounds(self) -> tuple[int, int]:
+        """When it begins and ends, UTC microseconds."""
+        return day_start(self.first, LOCAL), day_start(self.last + timedelta(days=1), LOCAL)
 
     @property
     def given(self) -> dict[str, str]:

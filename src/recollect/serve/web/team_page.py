@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 from urllib.parse import quote
 
+from starlette.requests import Request
+
 from recollect.errors import TeamRefused, UsageError
-from recollect.local_time import LOCAL
-from recollect.memory import DecisionQuestion, EventFilter
+from recollect.memory import DecisionQuestion, EventFilter, Memory
 from recollect.model.team_citation import PREFIX, read_citation
 from recollect.model.team_messages import TEAM_USAGE_BY, TeamUsageBy
-from recollect.model.time import day_start
 from recollect.serve.web.spans import choices, periods, span_of
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+View = Callable[[Memory, Request], tuple[str, dict[str, Any]]]
 
-    from starlette.requests import Request
-
-    from recollect.memory import Memory
-
-    View = Callable[[Memory, Request], tuple[str, dict[str, Any]]]
 
 LIMIT = 50
 _LABELS: dict[TeamUsageBy, str] = {
@@ -88,7 +82,7 @@ def team_usage_page(memory: Memory, request: Request) -> tuple[str, dict[str, An
     if by is None:
         raise UsageError(f"a team has no figures by {asked!r}", hint=f"by is one of {', '.join(TEAM_USAGE_BY)}")
     span = span_of(memory, request, otherwise="90d")
-    after, before = day_start(span.first, LOCAL), day_start(span.last + timedelta(days=1), LOCAL)
+    after, before = span.bounds
     report = memory.team.usage(by, EventFilter(), after=after, before=before)
     given = {**span.given, "by": by}
     return "team_usage.html", {

@@ -1,20 +1,22 @@
-"""Renders transcript text as HTML in which nothing can run: Markdown, code and diffs."""
+"""Renders transcript text as HTML in which nothing can run (Markdown, code, diffs), and times in this zone."""
 
 from __future__ import annotations
 
 import difflib
 import re
 from collections.abc import Iterable
+from datetime import datetime
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from markdown_it import MarkdownIt
 from markupsafe import Markup, escape
 
+from recollect.local_time import LOCAL
+from recollect.model.payloads import FileEdit
+from recollect.model.time import in_zone
+from recollect.units import plural
 from recollect.visible import safe
-
-if TYPE_CHECKING:
-    from recollect.model.payloads import FileEdit
 
 MAX_HIGHLIGHTED = 20_000
 """Characters of a block of code that is coloured; a longer one is shown plain, at once."""
@@ -47,14 +49,14 @@ def _rendered(text: str) -> Markup:
 
 @cache
 def _renderer() -> MarkdownIt:
-    made = MarkdownIt("commonmark", {"html": False, "highlight": _highlight}).enable("table").disable("image")
-    made.validateLink = _is_link  # type: ignore[method-assign]
+    made = (
+        MarkdownIt("commonmark", {"html": False, "highlight": lambda code, kind, _: str(coloured(code, kind))})
+        .enable("table")
+        .disable("image")
+    )
+    made.validateLink = lambda url: url.lower().startswith(("https://", "http://", "mailto:"))  # type: ignore[method-assign]
     made.add_render_rule("link_open", _open_link)
     return made
-
-
-def _is_link(url: str) -> bool:
-    return url.lower().startswith(("https://", "http://", "mailto:"))
 
 
 def _open_link(renderer: Any, tokens: Any, place: int, options: Any, env: Any) -> str:
@@ -62,10 +64,6 @@ def _open_link(renderer: Any, tokens: Any, place: int, options: Any, env: Any) -
     tokens[place].attrSet("target", "_blank")
     opened: str = renderer.renderToken(tokens, place, options, env)
     return opened
-
-
-def _highlight(code: str, language: str, _attributes: str) -> str:
-    return str(coloured(code, language))
 
 
 def coloured(code: str, language: str) -> Markup:
@@ -98,3 +96,56 @@ def diff_of(edit: FileEdit) -> tuple[tuple[str, str], ...]:
 def _classed(lines: Iterable[str]) -> Iterable[tuple[str, str]]:
     for line in lines:
         yield _LINES.get(line[:1], ""), safe(line)
+
+
+_UNITS = ((86_400, "day"), (3_600, "hour"), (60, "minute"))
+_MONTH_US = 30 * 86_400_000_000
+
+
+def ago(at_us: int | None, now: int) -> str:
+    """Return how long ago, or in how long, an instant is, in the largest unit that fits."""
+    if at_us is None:
+        return "not yet"
+    seconds = abs(now - at_us) // 1_000_000
+    for unit, name in _UNITS:
+        if seconds >= unit:
+            text = plural(seconds // unit, name)
+            break
+    else:
+        text = f"{seconds} s"
+    return f"in {text}" if at_us > now else f"{text} ago"
+
+
+def when(us: int | None, now: int) -> str:
+    """Return how long ago an instant is, or its date where that is more than a month."""
+    if us is None:
+        return "no time"
+    return ago(us, now) if abs(now - us) < _MONTH_US else stamp(us)[:10]
+
+
+def _local(us: int) -> datetime:
+    return in_zone(us, LOCAL)
+
+
+def stamp(us: int | None) -> str:
+    """Return an instant as `2026-03-01 14:05` in local time."""
+    return _local(us).strftime("%Y-%m-%d %H:%M") if us is not None else "no time"
+
+
+def clock(us: int | None) -> str:
+    """Return the time of day of an instant, local."""
+    return _local(us).strftime("%H:%M") if us is not None else ""
+
+
+def iso(us: int | None) -> str:
+    """Return an instant for the `datetime` of a `<time>`."""
+    return _local(us).isoformat() if us is not None else ""
+
+
+def span(seconds: float) -> str:
+    """Return a length of time as `2 h 5 min`, `12 min` or `40 s`."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    hours, minutes = divmod(round(whole / 60), 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min"
