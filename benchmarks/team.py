@@ -42,15 +42,13 @@ from recollect.model.team_messages import (
     TeamQuestion,
 )  # fmt: skip
 from recollect.recall.answers import TeamAnswer
-from recollect.sharing.content import LocalSession, shared_events, shared_session
-from recollect.sharing.meaning import SharedMeaning
+from recollect.sharing.content import LocalSession, SharedMeaning, shared_events, shared_session
 from recollect.sharing.push import Outbox
 from recollect.store.feed import TextFeed
+from recollect.store.home import Store
 from recollect.store.keys import ENTRY_BASE, SEQ_BITS
 from recollect.store.rows import EventFilter
-from recollect.store.store import Store
-from recollect.team.administration import Administration, make_team
-from recollect.team.database import AdministratorDatabase
+from recollect.team.database import Administration, AdministratorDatabase, make_team
 from scripts.local_postgres import LocalPostgres
 
 PARTS = ("quality", "machines", "asking", "growth")

@@ -35,9 +35,8 @@ def imported(home: Path, postgres: str, archives: Path, workers: int, level: Lev
     from psycopg.conninfo import make_conninfo
 
     from recollect.sharing.membership import Membership, write_membership
-    from recollect.team.administration import make_team
     from recollect.team.bulk_import import BulkLoader, BulkReport, import_archives
-    from recollect.team.database import AdministratorDatabase, credential, new_token
+    from recollect.team.database import AdministratorDatabase, credential, make_team, new_token
 
     name = f"bench_{workers}_{level}"
     with psycopg.connect(postgres, autocommit=True) as db:

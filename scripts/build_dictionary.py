@@ -24,8 +24,7 @@ from typing import Any
 
 import zstandard
 
-from recollect.store.bodies import decode_bodies_at_once
-from recollect.store.compression import DICTIONARY_FILE, DICTIONARY_ID, decompress
+from recollect.store.bodies import DICTIONARY_FILE, DICTIONARY_ID, decode_bodies_at_once, decompress
 from recollect.store.connection import open_to_read
 
 BYTES = 16 * 1024

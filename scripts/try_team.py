@@ -30,8 +30,7 @@ def main() -> int:
     is_new = not (folder / "data").exists()
     postgres = LocalPostgres(folder)
     try:
-        from recollect.team.administration import make_team
-        from recollect.team.database import AdministratorDatabase
+        from recollect.team.database import AdministratorDatabase, make_team
 
         with AdministratorDatabase(postgres.url) as database:
             if is_new:

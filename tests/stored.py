@@ -6,7 +6,7 @@ from functools import cache
 
 import zstandard
 
-from recollect.store.compression import DICTIONARY_FILE, DICTIONARY_ID
+from recollect.store.bodies import DICTIONARY_FILE, DICTIONARY_ID
 
 
 def inflated(frame: bytes) -> bytes:

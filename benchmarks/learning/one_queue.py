@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from recollect.store.jobs import Job
-from recollect.store.learning_writer import open_learning_store
+from recollect.store.learnings import open_learning_store
 
 GROUP = 10_000
 LEASE_US = 60_000_000

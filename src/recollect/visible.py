@@ -53,6 +53,11 @@ def as_stored(name: str) -> str:
     return name
 
 
+def fields_of(item: object, names: str) -> dict[str, Any]:
+    """Return some attributes of an object by name, for another one that has them too. names: with spaces."""
+    return {name: getattr(item, name) for name in names.split()}
+
+
 def safe(text: str) -> str:
     """Return text in which nothing can move the cursor, colour, reorder what is shown, or hide.
 

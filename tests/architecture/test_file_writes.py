@@ -29,7 +29,7 @@ IN_PLACE = {
 """Modules that sync or truncate a file themselves, each with the reason. May only shrink."""
 
 MAY_BE_LOST = {
-    "archive/condition.py": "how far a sample came is found out again; damage is durable",
+    "archive/packs.py": "how far a sample came is found out again; damage is durable",
     "cli/first_run.py": "the demo is laid out again",
     "cli/failures.py": "a log",
     "hook/at_once.py": "an agent waits, and a log entry is no memory",

@@ -9,7 +9,7 @@ from itertools import accumulate, pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.archive.chunks import FORCE_BYTES, HARD_BYTES, MIN_BYTES, closed_boundaries
+from recollect.archive.packs import FORCE_BYTES, HARD_BYTES, MIN_BYTES, closed_boundaries
 
 KIB = 1 << 10
 lengths = st.lists(

@@ -19,11 +19,10 @@ from hypothesis import strategies as st
 
 from recollect.archive import files
 from recollect.archive.archive import Archive
-from recollect.archive.chunks import ChunkPlace, SealedChunk
 from recollect.archive.files import AppendFile
 from recollect.archive.journal import JournalEntry
 from recollect.archive.keys import HomeKeys, Sealer, load_or_create_keys
-from recollect.archive.packs import PackReader, pack_path
+from recollect.archive.packs import ChunkPlace, PackReader, SealedChunk, pack_path
 from recollect.archive.tail import OpenTail, cut_slice
 from recollect.errors import ArchiveCorrupt, ArchiveError, DiskFull
 

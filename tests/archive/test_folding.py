@@ -5,8 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.archive.journal import JournalEntry, JournalTombstone
-from recollect.archive.revisions import fold, fold_sizes
+from recollect.archive.journal import JournalEntry, JournalTombstone, fold, fold_sizes
 
 
 @st.composite

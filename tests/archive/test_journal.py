@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.archive.chunks import ChunkPlace
 from recollect.archive.journal import Journal, JournalEntry
 from recollect.archive.keys import HomeKeys
+from recollect.archive.packs import ChunkPlace
 from recollect.errors import ArchiveCorrupt, KeyUnavailable
 
 HEADER_BYTES = 24

@@ -15,8 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from recollect.archive import files
-from recollect.archive.chunks import ChunkPlace, SealedChunk
-from recollect.archive.packs import PackReader, PackWriter, pack_numbers, pack_path, scan
+from recollect.archive.packs import ChunkPlace, PackReader, PackWriter, SealedChunk, pack_numbers, pack_path, scan
 from recollect.errors import ArchiveCorrupt, ArchiveError, DiskFull
 
 
@@ -215,7 +214,7 @@ def test_a_real_limit_of_the_system_is_a_full_disk_and_keeps_what_was_stored(tmp
     script = """
 import resource, sys
 from pathlib import Path
-from recollect.archive.chunks import SealedChunk
+from recollect.archive.packs import SealedChunk
 from recollect.archive.packs import PackWriter
 from recollect.errors import DiskFull
 resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))

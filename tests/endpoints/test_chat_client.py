@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from recollect.config import LearningConfig, parse_config
-from recollect.endpoints.anthropic import AnthropicMessages
 from recollect.endpoints.chat import (
     ANTHROPIC_MODEL,
     ANTHROPIC_URL,
@@ -23,7 +22,7 @@ from recollect.endpoints.chat import (
     fingerprint,
     target_of,
 )
-from recollect.endpoints.chat_interface import ChatAnswer
+from recollect.endpoints.chat_interface import AnthropicMessages, ChatAnswer
 from recollect.endpoints.http import Poster, PostOptions
 from recollect.errors import ConfigError, EndpointError, EndpointRefused, EndpointUnavailable, EndpointUnusable
 from recollect.units import size

@@ -16,8 +16,7 @@ import msgspec
 import pytest
 
 from recollect.archive import envelope
-from recollect.archive.chunks import ChunkPlace
-from recollect.archive.condition import Condition
+from recollect.archive.packs import ChunkPlace, Condition
 from recollect.errors import RecollectError
 from recollect.index.text.engine import note_making
 from recollect.index.vectors.files import EmbedderIdentity, Files, Generation
@@ -57,7 +56,7 @@ def _write_lines(folder: Path) -> None:
 
 
 WRITERS: dict[str, Callable[[Path], object]] = {
-    "archive/condition.py": lambda folder: Condition(folder).set_damaged(add=[ChunkPlace(b"x", 1, 0, 1, 1)]),
+    "archive/packs.py": lambda folder: Condition(folder).set_damaged(add=[ChunkPlace(b"x", 1, 0, 1, 1)]),
     "archive/envelope.py": lambda folder: envelope.replace(folder / "data.key", _Value()),
     "archive/envelope.py, new": lambda folder: envelope.publish_once(folder / "wrapping.key", _Value()),
     "index/text/engine.py": lambda folder: note_making(folder, ["2026-01"]),

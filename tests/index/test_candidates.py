@@ -19,7 +19,7 @@ from recollect.index.text.schema import KEY, KIND, TEXT
 from recollect.index.text.shards import Shard, TextIndex
 from recollect.index.text.writer import IndexWriterSet
 from recollect.model.text import TextClass
-from recollect.store.slices import IndexDoc
+from recollect.store.rows import IndexDoc
 
 WORDS = ("cache", "caches", "cached", "worker", "workers", "retry", "retryQueue", "retry_queue", "queue", "lock", "the")
 PATHS = ("", "", "src/cache/worker.py", "src/retry_queue.go")

@@ -14,7 +14,7 @@ from recollect.index.text.documents import DocumentBuilder
 from recollect.index.text.shards import TextIndex
 from recollect.index.text.vocabulary import ShardVocabulary
 from recollect.index.text.writer import IndexWriterSet
-from recollect.store.slices import IndexDoc
+from recollect.store.rows import IndexDoc
 
 
 def doc(seq: int, text: str, *, session: int = 1, shard: str = "2026-08") -> IndexDoc:

@@ -22,7 +22,7 @@ from recollect.ingest.worker.tasks import SourceTask, TaskAnswer
 from recollect.ingest.worker.worker import Worker
 from recollect.memory import Memory
 from recollect.model.ids import source_id
-from recollect.store.slices import SourceRow
+from recollect.store.rows import SourceRow
 from recollect.testing.builders import ClaudeTranscript
 from tests.ingest.conftest import World
 

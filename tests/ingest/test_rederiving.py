@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from recollect.archive.chunks import ChunkPlace
+from recollect.archive.packs import ChunkPlace
 from recollect.errors import StoreError
 from recollect.ingest import archived_slices, rebuild
 from recollect.ingest.ingester import Ingester
-from recollect.store.slices import SliceResult
+from recollect.store.rows import SliceResult
 from tests.erasure.cuts.conftest import World, world
 from tests.erasure.cuts.test_what_is_left import newer
 

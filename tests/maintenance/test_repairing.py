@@ -9,8 +9,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from recollect.archive.chunks import ChunkPlace
-from recollect.archive.condition import Condition
+from recollect.archive.packs import ChunkPlace, Condition
 from recollect.config import Config
 from recollect.errors import StoreLost
 from recollect.memory import ForgetSelection, Memory

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.maintenance.reveal import reveal, secrets_of
+from recollect.maintenance.export import reveal, secrets_of
 from recollect.model.events import Event, SourceLocation
 from recollect.model.marker import PRIVATE_MARKER, SECRET_MARKER, marker_of, parts_of_marker
 from recollect.model.payloads import UserMessage

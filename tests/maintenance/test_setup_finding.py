@@ -10,8 +10,15 @@ import pytest
 
 from recollect.agents.install.contract import FilePlace, Folder, Platform, Program
 from recollect.errors import UsageError
-from recollect.maintenance.setup.discovery import Machine, file_path, folder_path, this_machine
-from recollect.maintenance.setup.probes import Launch, launch_of, probe_server
+from recollect.maintenance.setup.discovery import (
+    Launch,
+    Machine,
+    file_path,
+    folder_path,
+    launch_of,
+    probe_server,
+    this_machine,
+)
 
 PROGRAM = Program("/opt/recollect", "/opt/python", "/opt/hook.py", "/srv/spool")
 

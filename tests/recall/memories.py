@@ -12,8 +12,7 @@ from recollect.model.text import TextClass
 from recollect.model.time import parse_iso
 from recollect.recall.answers import SearchAnswer
 from recollect.recall.search import Searcher
-from recollect.store.rows import EventFilter, HitText, SessionKey
-from recollect.store.slices import IndexDoc
+from recollect.store.rows import EventFilter, HitText, IndexDoc, SessionKey
 
 NOW_US = parse_iso("2026-08-12T10:00:00Z") or 0
 

@@ -38,10 +38,10 @@ def test_the_daemon_takes_and_gives_once_the_key_is_remembered(computer: Callabl
 
 
 def test_nothing_is_synced_once_the_key_is_not_remembered(computer: Callable[..., Computer]) -> None:
-    from recollect.sharing.folder_state import read_state
+    from recollect.sharing.membership import read_folder_state
 
     laptop = computer("laptop")
     laptop.sync(is_remembered=True)
-    assert read_state(laptop.home).folder == str(laptop.shared)
+    assert read_folder_state(laptop.home).folder == str(laptop.shared)
     laptop.sync(is_remembered=False)
-    assert (read_state(laptop.home).folder, read_state(laptop.home).keys) == ("", {})
+    assert (read_folder_state(laptop.home).folder, read_folder_state(laptop.home).keys) == ("", {})

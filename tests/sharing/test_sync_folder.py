@@ -15,7 +15,7 @@ from recollect.errors import DiskFull, SourceUnavailable, UsageError
 from recollect.ingest import ingester
 from recollect.ingest.ingester import Ingester
 from recollect.memory import ForgetSelection, Memory
-from recollect.sharing import own_batches
+from recollect.sharing import batch_folder
 from recollect.sharing.batch_folder import BatchFolder
 from tests.sharing.conftest import PASSPHRASE, Computer
 
@@ -282,7 +282,7 @@ def test_any_order_of_arrival_gives_the_same_set(laptop: Computer, computer: Mak
 def test_a_machine_that_is_killed_while_it_gives_goes_on(
     laptop: Computer, desk: Computer, monkeypatch: pytest.MonkeyPatch, is_removal: bool
 ) -> None:
-    monkeypatch.setattr(own_batches, "BATCH_BYTES", 3_000)
+    monkeypatch.setattr(batch_folder, "BATCH_BYTES", 3_000)
     for number in range(4):
         laptop.session(f"more {number}", f"number {number} " + "words " * 700)
     if is_removal:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from recollect.store.home import Store
 from recollect.store.reader import Reader
-from recollect.store.store import Store
 from recollect.store.writer import Writer
 
 

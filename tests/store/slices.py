@@ -9,11 +9,11 @@ from itertools import pairwise
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from recollect.model.payloads import KINDS, AssistantMessage, Payload, UserMessage
+from recollect.model.payloads import KINDS, AssistantMessage, Payload, TokenUsage, UserMessage
 from recollect.model.sessions import SessionPatch
 from recollect.model.text import summary_of
 from recollect.store.bodies import BlockEntry, encode_block, encode_body, large_strings
-from recollect.store.slices import (
+from recollect.store.rows import (
     EventDraft,
     RecordPlace,
     SessionPart,
@@ -96,11 +96,8 @@ def write_all(writer: Writer, slices: Iterable[SliceResult], *, observed_at: int
 
 def sighting(key: str, output: int, *, model: str = "claude-sonnet-4-5", minute: int = 0, **more: Any) -> UsageSighting:
     """Return a usage sighting of an event that `make_slices` fills in."""
-    values: dict[str, Any] = {
-        "input_tokens": 10, "cache_read_tokens": 0, "cache_write_5m_tokens": 0, "cache_write_1h_tokens": 0,
-        "reasoning_tokens": 0, "cost_usd": None, "is_additive": True,
-    }  # fmt: skip
-    return UsageSighting(0, key, START + minute * 60_000_000, model, output_tokens=output, **{**values, **more})
+    values: dict[str, Any] = {"input_tokens": 10, "model": model, "output_tokens": output, "dedupe_key": key, **more}
+    return UsageSighting(0, START + minute * 60_000_000, TokenUsage(**values))
 
 
 def _slice(lines: Sequence[Line], first: int, last: int, offsets: list[int], source: Source) -> SliceResult:

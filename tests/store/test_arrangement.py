@@ -11,10 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.model.payloads import KINDS
-from recollect.store.arrangement import Arrangement, joined, taken_back
-from recollect.store.event_order import arranged
+from recollect.store.event_order import Arrangement, arranged, joined, taken_back
 from recollect.store.keys import FLAG_GONE, FLAG_SHIFT, SEQ_BITS
-from recollect.store.migrations.m0008_arrangements import STATEMENTS
+from recollect.store.migrations import MIGRATIONS
 
 SESSION, SOURCE, OTHER = 3, 7, 8
 BASE = SESSION << SEQ_BITS
@@ -24,7 +23,7 @@ SEQS = st.lists(st.integers(0, 40), unique=True)
 @pytest.fixture
 def db() -> Iterator[apsw.Connection]:
     connection = apsw.Connection(":memory:")
-    for statement in (*STATEMENTS, "CREATE TABLE event (key INTEGER PRIMARY KEY, bits INTEGER, source INTEGER)"):
+    for statement in (*MIGRATIONS[7], "CREATE TABLE event (key INTEGER PRIMARY KEY, bits INTEGER, source INTEGER)"):
         connection.execute(statement)
     yield connection
     connection.close()
@@ -51,7 +50,7 @@ def test_the_newest_order_is_kept_and_what_it_lacks_stays_behind_what_it_followe
 @given(seqs=st.lists(st.integers(0, (1 << SEQ_BITS) - 1), unique=True, max_size=50))
 def test_any_order_is_given_back_as_it_was_stored(seqs: list[int]) -> None:
     connection = apsw.Connection(":memory:")
-    for statement in (*STATEMENTS, "CREATE TABLE event (key INTEGER PRIMARY KEY, bits INTEGER, source INTEGER)"):
+    for statement in (*MIGRATIONS[7], "CREATE TABLE event (key INTEGER PRIMARY KEY, bits INTEGER, source INTEGER)"):
         connection.execute(statement)
     assert take(connection, *seqs, first_new=0) == seqs
 

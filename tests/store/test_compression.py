@@ -7,7 +7,7 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.store.compression import DAMAGED, DICTIONARY_ID, compress, decompress
+from recollect.store.bodies import DAMAGED, DICTIONARY_ID, compress, decompress
 
 NODE = b'{"node":"decision","statement":"use tabs","evidence":[{"session_uid":"claude:1","event_id":"e","part":0}]}'
 

@@ -13,8 +13,7 @@ from recollect.model.learnings.learnings import Learning, LearningEvidence
 from recollect.store.connection import open_database
 from recollect.store.erasure.note_rows import Keeping, forget_sessions, saying, take_away
 from recollect.store.jobs import Job
-from recollect.store.learning_writer import LearningStore, open_learning_store
-from recollect.store.learnings import BY_RULES, Quarantined, Sighting, Verdict
+from recollect.store.learnings import BY_RULES, LearningStore, Quarantined, Sighting, Verdict, open_learning_store
 
 TABLES = ("learning", "learning_sighting", "learning_evidence", "verdict", "job", "quarantine", "entry")
 

@@ -9,14 +9,14 @@ from pathlib import Path
 import apsw
 import pytest
 
-from recollect.archive.chunks import ChunkPlace
+from recollect.archive.packs import ChunkPlace
 from recollect.model.payloads import KINDS
 from recollect.store import insight_feed as feeding
 from recollect.store.insight_feed import SessionFeed
 from recollect.store.insights import AnalysisDraft
 from recollect.store.keys import FLAG_OWN
 from recollect.store.reader import Reader
-from recollect.store.slices import SliceResult
+from recollect.store.rows import SliceResult
 from recollect.store.writer import Writer
 from tests.store.conftest import home, reader, writer
 from tests.store.slices import START, Line, Source, make_slices, write_all

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from recollect.errors import StoreLocked
 from recollect.store.connection import open_database
 from recollect.store.jobs import LONGEST_WAIT_US, MAX_ATTEMPTS, Job
-from recollect.store.learning_writer import LearningStore, open_learning_store
+from recollect.store.learnings import LearningStore, open_learning_store
 
 NOW = 1_800_000_000_000_000
 LEASE = 60_000_000

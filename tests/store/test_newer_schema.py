@@ -11,8 +11,7 @@ from recollect.config import Config
 from recollect.errors import SchemaTooNew
 from recollect.memory import Memory
 from recollect.paths import DATABASE_NAME
-from recollect.store.audit import add_audit
-from recollect.store.context_log import append_firings
+from recollect.store.audit import add_audit, append_firings
 from recollect.store.migrations import SCHEMA_VERSION
 from recollect.testing.builders import ClaudeTranscript
 

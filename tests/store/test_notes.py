@@ -12,11 +12,10 @@ from recollect.errors import StoreLocked
 from recollect.insights.notes.facts import NewFact, add_fact, end_fact, retract_fact
 from recollect.model.learnings.notes import Batch, DiaryEntry, Fact
 from recollect.ready_blocks import FOLDER, STAMP
-from recollect.store import undo as undoing
+from recollect.store import notes as undoing
 from recollect.store.connection import open_database
 from recollect.store.entries import read_glossary
-from recollect.store.notes import DiaryQuestion, FactQuestion, NoteStore, TagRow, changed_fact, cut_parts
-from recollect.store.undo import undo_batch
+from recollect.store.notes import DiaryQuestion, FactQuestion, NoteStore, TagRow, changed_fact, cut_parts, undo_batch
 from tests import program
 
 NOW = 1_785_574_800_000_000
@@ -200,7 +199,7 @@ KILLED = """
 import os, sys, apsw
 from pathlib import Path
 from recollect.insights.notes.facts import NewFact, supersede_fact
-from recollect.store import undo as undoing
+from recollect.store import notes as undoing
 from recollect.store.notes import NoteStore
 left = int(sys.argv[2])
 def count(*_):

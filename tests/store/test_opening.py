@@ -25,8 +25,7 @@ from recollect.store.lock import IngestLock
 from recollect.store.marks import read_mark, write_mark
 from recollect.store.migrations import MIGRATIONS, SCHEMA_VERSION
 from recollect.store.reader import open_reader
-from recollect.store.rows import EventFilter
-from recollect.store.slices import SliceResult
+from recollect.store.rows import EventFilter, SliceResult
 from recollect.store.writer import Writer, open_writer
 from tests.store.slices import Line, make_slices, write_all
 

@@ -9,7 +9,7 @@ import pytest
 from recollect.model.own import INTERNAL_ORIGINATOR
 from recollect.model.sessions import SessionPatch
 from recollect.store.reader import Reader
-from recollect.store.session_facts import SessionFacts, is_internal
+from recollect.store.session_rows import SessionFacts, is_internal
 from recollect.store.writer import Writer
 from tests.store.slices import Line, Source, make_slices, write_all
 

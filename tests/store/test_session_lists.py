@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import get_args
 
 from recollect.store.reader import Reader
-from recollect.store.session_lists import SessionOrder, SessionQuestion
+from recollect.store.sessions import SessionOrder, SessionQuestion
 from recollect.store.writer import Writer
 from tests.store.slices import Line, Source, make_slices, write_all
 

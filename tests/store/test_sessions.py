@@ -13,7 +13,7 @@ from recollect.model.payloads import UserMessage
 from recollect.model.sessions import Session, SessionPatch
 from recollect.store.reader import Reader, open_reader
 from recollect.store.rows import EventFilter
-from recollect.store.session_facts import SessionFacts, repo_of
+from recollect.store.session_rows import SessionFacts, repo_of
 from recollect.store.writer import Writer, open_writer
 from tests.store.slices import START, Line, Source, make_slices, write_all
 

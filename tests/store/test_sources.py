@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import msgspec
 import pytest
 
-from recollect.archive.chunks import ChunkPlace, SealedChunk
+from recollect.archive.packs import ChunkPlace, SealedChunk
 from recollect.errors import BrokenInvariant
 from recollect.model.records import Defect
 from recollect.store.reader import Reader
-from recollect.store.slices import BlobSighting, SliceResult
+from recollect.store.rows import BlobSighting, SliceResult
 from recollect.store.writer import Writer
 from tests.store.slices import START, Line, Source, make_slices, write_all
 

@@ -10,8 +10,8 @@ import pytest
 
 from recollect.config import Config
 from recollect.errors import StoreError, StoreLocked
+from recollect.store.home import Store
 from recollect.store.rows import EventFilter
-from recollect.store.store import Store
 from tests.store.slices import Line, make_slices, write_all
 
 
@@ -39,7 +39,7 @@ def test_a_store_has_one_writer(home: Path) -> None:
 
 def test_what_is_not_asked_for_is_neither_loaded_nor_opened(home: Path) -> None:
     program = (
-        "import sys\nfrom pathlib import Path\nfrom recollect.store.store import Store\n"
+        "import sys\nfrom pathlib import Path\nfrom recollect.store.home import Store\n"
         "store = Store(Path(sys.argv[1]))\nstore.close()\n"
         "print([m for m in ('reader', 'writer', 'insights', 'notes') if f'recollect.store.{m}' in sys.modules])"
     )

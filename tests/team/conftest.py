@@ -72,7 +72,7 @@ class Team:
     """A new team in a database that has others too."""
 
     def __init__(self, database: Database) -> None:
-        from recollect.team.administration import Administration, make_team
+        from recollect.team.database import Administration, make_team
 
         self.database = database
         self.name = f"team {secrets.token_hex(4)}"

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from recollect.errors import SourceUnavailable, TeamRefused, TeamUnavailable, UsageError
-from recollect.sharing import archives
+from recollect.sharing import push
 from recollect.testing.builders import ClaudeTranscript, CodexRollout
 from tests.team.conftest import Machine, Server, Team
 
@@ -41,7 +41,7 @@ def ada(machine: Callable[[str], Machine], team: Team, server: Server) -> Machin
 @pytest.fixture
 def old(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return the homes of two people who left, with a backup that has some sessions again, in several parts."""
-    monkeypatch.setattr(archives, "PART_BYTES", 12_000)
+    monkeypatch.setattr(push, "PART_BYTES", 12_000)
     for number in range(8):
         folder = tmp_path / "old" / f"person{number % 2}" / ".claude"
         one = ClaudeTranscript(folder, f"old {number}", cwd=f"/w/shop{number % 2}")

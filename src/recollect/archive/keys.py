@@ -5,7 +5,7 @@
 
 Instead of in the first file the wrapping key may be in the keyring of the operating system (`"kept": "keyring"` in the
 second). Rotation makes a new wrapping key and seals the same data key again; no chunk is rewritten
-(`recollect.archive.rewrap`). All other keys are derived from the data key. Nothing here ever replaces a file
+(`recollect.archive.envelope`). All other keys are derived from the data key. Nothing here ever replaces a file
 that exists.
 """
 
@@ -24,7 +24,6 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
-from recollect.archive.chunks import SealedChunk
 from recollect.archive.envelope import (
     DATA_FILE,
     KEY_BYTES,
@@ -37,6 +36,7 @@ from recollect.archive.envelope import (
     seal,
 )
 from recollect.archive.files import make_private_folder
+from recollect.archive.packs import SealedChunk
 from recollect.errors import ArchiveCorrupt
 
 

@@ -10,11 +10,17 @@ from typing import Any, NamedTuple
 import msgspec
 
 from recollect.config import LearningConfig
-from recollect.endpoints.anthropic import VERSION, AnthropicMessages
-from recollect.endpoints.chat_interface import ChatAnswer, ChatInterface, ChatPrompt, json_in
+from recollect.endpoints.chat_interface import (
+    VERSION,
+    AnthropicMessages,
+    ChatAnswer,
+    ChatInterface,
+    ChatPrompt,
+    Completions,
+    OllamaChat,
+    json_in,
+)
 from recollect.endpoints.http import Poster, PostOptions, checked_address, is_on_this_machine
-from recollect.endpoints.ollama import OllamaChat
-from recollect.endpoints.openai import Completions
 from recollect.errors import ConfigError
 from recollect.model.time import to_datetime
 

@@ -6,12 +6,12 @@ import email.utils
 import random
 import time
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
 import msgspec
 
-from recollect.errors import ConfigError, EndpointError, EndpointRefused, EndpointUnavailable, EndpointUnusable
+from recollect.errors import ConfigError, EndpointRefused, EndpointUnavailable, EndpointUnusable
 from recollect.units import duration, size
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ class _Said(NamedTuple):
     message: str
 
 
-def failure(asked: Endpoint, status: int, headers: Mapping[str, str], data: bytes) -> EndpointError:
+def failure(asked: Endpoint, status: int, headers: Mapping[str, str], data: bytes) -> Exception:
     """Return the error for an answer whose status is not a success."""
     said = _said(data)
     quoted = _quoted(data, asked.secrets)
@@ -202,11 +202,12 @@ class RetryClock(NamedTuple):
 
 class PostOptions(NamedTuple):
     """How a server is asked. section: the table of the configuration that names it, for hints. attempts: 1 where the
-    caller itself decides when to ask again."""
+    caller itself decides when to ask again. failure: makes the error for an answer that is no success."""
 
     section: str = "embedding"
     attempts: int = ATTEMPTS
     max_answer_bytes: int = MAX_ANSWER_BYTES
+    failure: Callable[[Endpoint, int, Mapping[str, str], bytes], Exception] = failure
 
 
 class Poster:
@@ -225,17 +226,18 @@ class Poster:
         self._clock = clock or RetryClock()
         self._client: httpx2.Client | None = None
 
-    def post(self, path: str, question: Mapping[str, Any], answer: type[Answer]) -> Answer:
-        """Return what the server answers, decoded and checked for its type.
+    def post(self, path: str, question: object, answer: type[Answer], *, attempts: int | None = None) -> Answer:
+        """Return what the server answers, decoded and checked for its type. question: bytes are sent as they are.
 
         Raises:
             EndpointUnavailable: not reached, too slow, too busy or broken, after every attempt.
             EndpointRefused: it does not want this question.
             EndpointUnusable: too large, no JSON, or not of the type.
         """
-        body = msgspec.json.encode(question)
-        for attempt in range(self._manner.attempts):
-            is_last = attempt == self._manner.attempts - 1
+        body = question if isinstance(question, bytes) else msgspec.json.encode(question)
+        most = attempts or self._manner.attempts
+        for attempt in range(most):
+            is_last = attempt == most - 1
             try:
                 data = self._once(path, body)
             except EndpointUnavailable as error:
@@ -272,7 +274,7 @@ class Poster:
                     return data
                 secrets = tuple(value for name, value in own.items() if name.lower() in SECRET_HEADERS)
                 asked = Endpoint(self._url, self._manner.section, secrets)
-                raise failure(asked, response.status_code, response.headers, data)
+                raise self._manner.failure(asked, response.status_code, response.headers, data)
         except httpx2.TimeoutException as error:
             raise self._slow() from error
         except httpx2.TransportError as error:

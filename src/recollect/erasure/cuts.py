@@ -13,16 +13,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
-from recollect.archive.archive import Archive
-from recollect.archive.chunks import ChunkPlace, Hole, SealedChunk
-from recollect.archive.compaction import CompactionPlan
-from recollect.archive.journal import MARK_BYTES, JournalEntry, Removal, dropping
-from recollect.archive.revisions import ArchivedRevision, cutting
+from recollect.archive.archive import Archive, CompactionPlan
+from recollect.archive.journal import MARK_BYTES, ArchivedRevision, JournalEntry, Removal, cutting, dropping
+from recollect.archive.packs import ChunkPlace, Hole, SealedChunk
 from recollect.archive.tail import Range, punch
 from recollect.capture.replay import is_whole
 from recollect.erasure.records import records_of
 from recollect.errors import ArchiveCorrupt
-from recollect.store.erasure.holes import Revision, WaitingCut
+from recollect.store.erasure.holes import Revision, WaitingCut, outside
 from recollect.store.writer import Writer
 
 Progress = Callable[[int, int], None]
@@ -230,18 +228,7 @@ class Aligned(NamedTuple):
 def without(ranges: Sequence[Range], holes: Sequence[Hole], end: int) -> list[Range]:
     """Return the parts of the ranges before `end` and outside of holes, in order."""
     taken = sorted((hole.offset, hole.offset + hole.length) for hole in holes)
-    found: list[Range] = []
-    for start, wanted in sorted(ranges):
-        at, stop = max(0, start), min(wanted, end)
-        for hole_start, hole_stop in taken:
-            if hole_stop <= at or hole_start >= stop:
-                continue
-            if at < hole_start:
-                found.append((at, hole_start))
-            at = max(at, hole_stop)
-        if at < stop:
-            found.append((at, stop))
-    return found
+    return [part for start, stop in sorted(ranges) for part in outside(max(0, start), min(stop, end), taken)]
 
 
 def align(

@@ -21,13 +21,13 @@ from recollect.erasure.cuts import compact, make_promised, waiting_cuts
 from recollect.erasure.forget import Opened, Reasons, forget, resume, selector_of
 from recollect.erasure.records import runs
 from recollect.erasure.reports import ForgetReport
-from recollect.erasure.repositories import is_excluded, is_of
+from recollect.erasure.selection import is_excluded, is_of
 from recollect.erasure.tombstones import Forgotten, session_stone, source_name, state_name
 from recollect.model.ids import session_uid
 from recollect.model.sessions import SessionPatch
 from recollect.store.erasure.forget_rows import Tombstone
 from recollect.store.erasure.select_rows import SelectionReader, StoredSession
-from recollect.store.slices import SessionPart, SliceResult
+from recollect.store.rows import SessionPart, SliceResult
 from recollect.units import plural
 
 _AT_ONCE_BYTES = 64_000_000

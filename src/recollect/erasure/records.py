@@ -15,14 +15,14 @@ import msgspec
 
 from recollect.agents.registry import adapters, for_role
 from recollect.archive.archive import Archive
-from recollect.archive.chunks import ChunkPlace, Hole
+from recollect.archive.packs import ChunkPlace, Hole
 from recollect.capture.containers.jsonl import Line
 from recollect.capture.replay import ReplayGap, is_rows, replay
 from recollect.erasure.tombstones import SHA_BYTES
 from recollect.errors import ArchiveError
 from recollect.model.ids import session_uid
 from recollect.model.records import Parsed, Record, SourceInfo
-from recollect.store.slices import SourceRow
+from recollect.store.rows import SourceRow
 
 _WINDOW_BYTES = 1 << 20
 _OVERLAP_BYTES = 1 << 16

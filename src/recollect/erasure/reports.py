@@ -11,7 +11,7 @@ from recollect.units import size
 
 if TYPE_CHECKING:
     from recollect.config import RetentionConfig
-    from recollect.store.erasure.session_bytes import Holding, Holdings, TableBytes
+    from recollect.store.erasure.evict_rows import Holding, Holdings, TableBytes
 
 SCHEMA_VERSION = 1
 ForgetState = Literal["planned", "done", "nothing", "busy"]

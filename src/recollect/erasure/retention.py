@@ -22,9 +22,8 @@ from recollect.insights.provenance import evidence_of
 from recollect.model.payloads import AssistantMessage, Payload, ToolResult, UserMessage
 from recollect.model.time import day_of
 from recollect.store.bodies import capped_body
-from recollect.store.erasure.evict_rows import EvictionWriter, RawRange
+from recollect.store.erasure.evict_rows import EvictionWriter, Holding, Holdings, RawRange, read_holdings
 from recollect.store.erasure.holes import WaitingCut
-from recollect.store.erasure.session_bytes import Holding, Holdings, read_holdings
 from recollect.store.insights import InsightReader, NodeFilter
 from recollect.store.reader import Reader
 from recollect.store.writer import Writer

@@ -7,26 +7,69 @@ go; else single records do, wherever the archive has them.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import msgspec
 
 from recollect.archive.archive import Archive
-from recollect.archive.chunks import ChunkPlace
+from recollect.archive.packs import ChunkPlace
+from recollect.config import Config
 from recollect.erasure.records import ArchivedRecord, RecordParser, in_value, record_says, records_of
 from recollect.erasure.reports import ForgetSelection
-from recollect.erasure.repositories import is_of
 from recollect.erasure.tombstones import event_stone, is_named, record_stone, session_stone
 from recollect.errors import ArchiveCorrupt, UsageError
 from recollect.model.events import Event
 from recollect.model.ids import session_uid
 from recollect.model.payloads import ToolCall, ToolResult
+from recollect.model.sessions import repo_name
 from recollect.model.text import searchable
+from recollect.paths import expand
 from recollect.store.erasure.select_rows import EventFact, SelectionReader, StoredSession
 from recollect.store.reader import Reader
-from recollect.store.rows import LedgerRow
-from recollect.store.slices import SourceRow
+from recollect.store.rows import LedgerRow, SourceRow
+
+
+def excluded_repos(config: Config, env: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the repositories that a configuration excludes, `~` as the user's home."""
+    return tuple(str(expand(p, env)) if p.startswith("~") else p for p in config.privacy.exclude_repos)
+
+
+def is_of(patterns: Sequence[str], *, repo: str, repo_root: str, cwd: str) -> bool:
+    """Return whether a session worked in one of the repositories.
+
+    A pattern without a slash is the repository's name, in any case; with one it is a pattern of paths: `*` matches
+    anything except a slash, `**` anything, `?` one character, and paths below a matching one match too. A pattern that
+    begins with `**/` or a slash (on Windows also a drive) applies to the whole path; others to its end.
+    """
+    return any(_is_one(pattern, repo, (repo_root, cwd)) for pattern in patterns)
+
+
+def is_excluded(patterns: Sequence[str], *, repo_root: str, git_remote: str, cwd: str) -> bool:
+    """Return whether a session's known facts say that its repository is excluded."""
+    return bool(patterns) and is_of(patterns, repo=repo_name(repo_root, git_remote, cwd), repo_root=repo_root, cwd=cwd)
+
+
+def _is_one(pattern: str, repo: str, places: Iterable[str]) -> bool:
+    slashed = pattern.strip().replace("\\", "/").rstrip("/")
+    if "/" not in slashed:
+        return bool(slashed) and _compiled(slashed, is_path=False).fullmatch(repo) is not None
+    matches = _compiled(slashed, is_path=True).fullmatch
+    return any(place and matches(place.replace("\\", "/").rstrip("/")) for place in places)
+
+
+@lru_cache(maxsize=256)
+def _compiled(pattern: str, *, is_path: bool) -> re.Pattern[str]:
+    parts = re.split(r"(\*\*/|\*\*|\*|\?)", pattern)
+    wild = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+    body = "".join(wild.get(part, re.escape(part)) for part in parts)
+    if not is_path:
+        return re.compile(body, re.IGNORECASE)
+    is_rooted = pattern.startswith(("/", "**/")) or pattern[1:2] == ":"
+    flags = re.IGNORECASE if pattern[1:2] == ":" else re.NOFLAG
+    return re.compile((body if is_rooted else f"(?:.*/)?{body}") + "(?:/.*)?", flags)
+
 
 Progress = Callable[[int, int], None]
 """(bytes looked through, bytes in all)"""
@@ -154,10 +197,11 @@ class Selector:
 
     def _choose_events(self, selection: ForgetSelection, scope: list[str], pattern: re.Pattern[str] | None) -> None:
         after, before = selection.after, selection.before
-        candidates = [s for uid in scope if _overlaps(s := self._by_uid[uid], after, before)]
+        of_scope = map(self._by_uid.__getitem__, scope)
+        candidates = [s for s in of_scope if _overlaps(s.started_at, s.ended_at, after, before)]
         if not (selection.path or pattern):
             for s in candidates:
-                if _is_inside(s, after, before):
+                if _overlaps(s.ended_at, s.started_at, after, before):  # all of it lies there
                     self._chosen.whole[s.uid] = ""
         wanted = [s for s in candidates if s.uid not in self._chosen.whole]
         is_all = len(wanted) == len(self._by_uid) and after is None and before is None and not selection.path
@@ -181,7 +225,7 @@ class Selector:
         last = s.started_at
         for fact in self._stored.events(s.number):
             last = fact.ts if fact.ts is not None else last
-            if not _is_within(last, selection.after, selection.before):
+            if not _overlaps(last, last, selection.after, selection.before):
                 continue
             if at_path is not None and fact.key not in at_path:
                 continue
@@ -362,24 +406,13 @@ class _InText(NamedTuple):
     sources: set[int]
 
 
-def _overlaps(s: StoredSession, after: int | None, before: int | None) -> bool:
+def _overlaps(first: int | None, last: int | None, after: int | None, before: int | None) -> bool:
+    """Return whether a time from `first` to `last` has a moment in [after, before). Without these, always."""
     if after is None and before is None:
         return True
-    if s.started_at is None or s.ended_at is None:
+    if first is None or last is None:
         return False
-    return (after is None or s.ended_at >= after) and (before is None or s.started_at < before)
-
-
-def _is_inside(s: StoredSession, after: int | None, before: int | None) -> bool:
-    if s.started_at is None or s.ended_at is None:
-        return False
-    return (after is None or s.started_at >= after) and (before is None or s.ended_at < before)
-
-
-def _is_within(ts: int | None, after: int | None, before: int | None) -> bool:
-    if after is None and before is None:
-        return True
-    return ts is not None and (after is None or ts >= after) and (before is None or ts < before)
+    return (after is None or last >= after) and (before is None or first < before)
 
 
 def _at_path(events: Iterable[tuple[int, Event]], path: str) -> set[int]:

@@ -11,9 +11,8 @@ import msgspec
 from recollect.agents.base import Adapter
 from recollect.agents.registry import adapters, for_role
 from recollect.archive.archive import Archive
-from recollect.archive.chunks import ChunkPlace, Hole, SealedChunk
-from recollect.archive.journal import MARK_BYTES, Removal
-from recollect.archive.revisions import ArchivedRevision
+from recollect.archive.journal import MARK_BYTES, ArchivedRevision, Removal
+from recollect.archive.packs import ChunkPlace, Hole, SealedChunk
 from recollect.capture.changes import marks_of
 from recollect.capture.containers.jsonl import Line
 from recollect.capture.replay import ReplayBatch, is_appended, is_rows, replay
@@ -25,7 +24,7 @@ from recollect.ingest.worker.derive import Derived, Deriver, Resume, decode_stat
 from recollect.ingest.worker.trail import Trail, trail_of
 from recollect.model.records import SourceInfo
 from recollect.privacy.redact import Redactor
-from recollect.store.slices import SliceResult, SourceRow
+from recollect.store.rows import SliceResult, SourceRow
 
 Slice = tuple[SliceResult, list[ChunkPlace]]
 

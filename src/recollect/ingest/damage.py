@@ -1,6 +1,6 @@
 """Finds damaged archive chunks in bounded scans, remembers them, and repairs them.
 
-A damaged chunk is remembered in the archive's condition (`archive.condition`) and counts as missing from then on: it
+A damaged chunk is remembered in the archive's condition (`archive.packs`) and counts as missing from then on: it
 is archived again as soon as its bytes are found, in an agent's file, in a backup, or elsewhere in the packs. Nothing
 of it is removed: a pack that comes back heals it too.
 """
@@ -16,17 +16,14 @@ from pathlib import Path
 import msgspec
 
 from recollect.archive.archive import Archive
-from recollect.archive.chunks import ChunkPlace, SealedChunk
-from recollect.archive.condition import JOURNAL
 from recollect.archive.journal import moving
-from recollect.archive.packs import pack_numbers, pack_path, scan
+from recollect.archive.packs import JOURNAL, ChunkPlace, SealedChunk, pack_numbers, pack_path, scan
 from recollect.capture.replay import is_rows
 from recollect.capture.sources import ReadableSource, open_source
 from recollect.erasure.forget import Opened
 from recollect.errors import ArchiveCorrupt, ArchiveError, KeyUnavailable, SourceError
 from recollect.ingest.report import SyncReport
-from recollect.store.rows import LedgerRow
-from recollect.store.slices import SourceRow
+from recollect.store.rows import LedgerRow, SourceRow
 from recollect.store.snapshots import Holder, chunks_after, chunks_of_packs, holders, pack_ends, still_there
 from recollect.store.writer import Writer
 from recollect.units import plural, size
@@ -102,7 +99,7 @@ def look(home: Path, archive: Archive, *, budget: int, all_changed: bool) -> set
     else:
         position = 0 if budget and len(turn) < _SAMPLE_CHUNKS else position
     damaged = check(archive, {*wanted, *standing(home, archive)})
-    condition.set_position(position)
+    condition.remember(position=position)
     if is_all or not condition.knows_packs:
         condition.leave_packs({*pack_numbers(archive.packs_folder), *changed})
     return damaged

@@ -229,7 +229,7 @@ class OpenHome:
         from recollect.erasure.cuts import settle
         from recollect.erasure.forget import Opened
         from recollect.ingest.swap import finish_restore
-        from recollect.store.kept_patterns import use_kept_patterns
+        from recollect.store.marks import use_kept_patterns
 
         make_home(self.home)
         finish_restore(self.home)

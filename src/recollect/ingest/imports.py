@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from recollect.archive.chunks import ChunkPlace, Hole
+from recollect.archive.packs import ChunkPlace, Hole
 from recollect.capture.replay import is_appended
 from recollect.errors import UnknownName
 from recollect.ingest.plan import Planned
@@ -24,8 +24,8 @@ from recollect.model.payloads import KINDS
 from recollect.model.sessions import Session
 from recollect.model.time import minute_of
 from recollect.store.reader import Reader
+from recollect.store.rows import SessionPart, SourceRow
 from recollect.store.session_rows import ShortSession
-from recollect.store.slices import SessionPart, SourceRow
 from recollect.store.writer import Writer
 
 _SAID = frozenset(KINDS.index(kind) for kind in ("user_message", "assistant_message"))

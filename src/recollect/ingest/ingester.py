@@ -11,8 +11,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from recollect.archive.archive import Archive
-from recollect.archive.chunks import ChunkPlace
 from recollect.archive.journal import MARK_BYTES, JournalEntry, moving
+from recollect.archive.packs import ChunkPlace
 from recollect.clock import now_us as clock_now_us
 from recollect.erasure.exclusion import KeepingOut
 from recollect.erasure.tombstones import NOTHING as NOTHING_FORGOTTEN
@@ -24,8 +24,7 @@ from recollect.index.text.writer import IndexWriterSet
 from recollect.ingest.report import AgentSync, Skipped, SyncReport
 from recollect.ingest.worker.tasks import StageTimer, TaskAnswer
 from recollect.store.reader import Reader
-from recollect.store.rows import ChangeRange
-from recollect.store.slices import IndexDoc, SliceResult
+from recollect.store.rows import ChangeRange, IndexDoc, SliceResult
 from recollect.store.writer import Writer
 
 GROUP_BYTES = 8 * 1024 * 1024

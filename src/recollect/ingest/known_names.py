@@ -19,7 +19,7 @@ from recollect.model.tools import TOOL_NAMES
 from recollect.recall.context.lines import folder_of
 from recollect.store.reader import Reader
 from recollect.store.rows import EventFilter
-from recollect.store.session_facts import SessionFacts, repo_of
+from recollect.store.session_rows import SessionFacts, repo_of
 
 _NOUNS = {"repo": "repository"}
 _NO_NAME = "="

@@ -55,7 +55,7 @@ def sync(
         return same
     from recollect.ingest.sync import SyncRequest
     from recollect.ingest.sync import sync as take
-    from recollect.store.kept_patterns import keep_patterns
+    from recollect.store.marks import keep_patterns
 
     request = SyncRequest(home.config, agents=agents, env=home.env, progress=progress, now_us=now_us)
     try:

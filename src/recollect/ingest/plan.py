@@ -12,7 +12,7 @@ import msgspec
 
 from recollect.agents.base import Adapter
 from recollect.agents.registry import for_role
-from recollect.archive.chunks import ChunkPlace, Hole
+from recollect.archive.packs import ChunkPlace, Hole
 from recollect.capture.changes import SourceMarks, compare, whole_marks
 from recollect.capture.containers.sqlite import FileState
 from recollect.capture.discover import FoundSource
@@ -28,8 +28,7 @@ from recollect.ingest.worker.trail import next_revision
 from recollect.model.ids import source_id
 from recollect.model.records import SourceInfo
 from recollect.model.synced import is_foreign
-from recollect.store.rows import ChunkReader
-from recollect.store.slices import SourceRow
+from recollect.store.rows import ChunkReader, SourceRow
 
 _STEP_BYTES = 1024 * 1024
 Heal = Callable[[SourceRow, Callable[[], AbstractContextManager[ReadableSource]]], None]

@@ -17,10 +17,10 @@ from typing import NamedTuple
 
 from recollect.agents.registry import adapters
 from recollect.archive.archive import Archive
-from recollect.archive.chunks import ChunkPlace
 from recollect.archive.files import write_error
 from recollect.archive.journal import MARK_BYTES, JournalTombstone
 from recollect.archive.keys import HomeKeys
+from recollect.archive.packs import ChunkPlace
 from recollect.capture.replay import is_appended
 from recollect.config import Config
 from recollect.errors import ArchiveCorrupt, SchemaTooNew, StoreError
@@ -109,7 +109,7 @@ def rebuild_all(
         _keep_forgotten(new, buried)
         _check_closed(new)
         write_file(new.folder / READY, b"", durable=True)
-        archive.condition.set_change(0)  # its change log begins again
+        archive.condition.remember(change=0)  # its change log begins again
         _finish_swap(home)
         give_back_memory()  # what two databases were read and written with is no part of what comes next
         return done

@@ -14,9 +14,8 @@ import msgspec
 
 from recollect.agents.registry import adapters
 from recollect.archive.archive import Archive
-from recollect.archive.chunks import ChunkPlace, Hole, hole
-from recollect.archive.journal import JournalEntry, Removal
-from recollect.archive.revisions import ArchivedRevision
+from recollect.archive.journal import ArchivedRevision, JournalEntry, Removal
+from recollect.archive.packs import ChunkPlace, Hole, hole
 from recollect.config import PrivacyConfig
 from recollect.erasure.exclusion import KeepingOut
 from recollect.erasure.forget import Opened

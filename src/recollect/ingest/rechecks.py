@@ -14,11 +14,11 @@ from typing import NamedTuple, Protocol
 
 import msgspec
 
-from recollect.archive.chunks import ChunkPlace
+from recollect.archive.packs import ChunkPlace
 from recollect.capture.discover import FoundSource
 from recollect.capture.sources import ReadableSource
 from recollect.store.marks import read_mark, write_mark
-from recollect.store.slices import SourceRow
+from recollect.store.rows import SourceRow
 
 PASS_BYTES = 64 * 1024 * 1024
 """What one pass compares: some 70 ms."""

@@ -10,12 +10,10 @@ from collections.abc import Iterator
 import msgspec
 
 from recollect.agents.registry import adapters
-from recollect.archive.chunks import ChunkPlace
-from recollect.archive.compaction import sorted_out
-from recollect.archive.condition import JOURNAL
-from recollect.archive.journal import JournalEntry, burying
+from recollect.archive.archive import sorted_out
+from recollect.archive.journal import ArchivedRevision, JournalEntry, burying
 from recollect.archive.journal import JournalTombstone as ArchivedTombstone
-from recollect.archive.revisions import ArchivedRevision
+from recollect.archive.packs import JOURNAL, ChunkPlace
 from recollect.capture.replay import is_appended
 from recollect.config import PrivacyConfig
 from recollect.erasure.copies import vectors_held
@@ -103,7 +101,7 @@ def drop_what_is_ahead(opened: Opened) -> list[str]:
             for path in home.vectors.rglob("*"):
                 if path.is_file() and path.name != LOCK_NAME:
                     path.unlink()
-    condition.set_change(opened.writer.last_change())
+    condition.remember(change=opened.writer.last_change())
     return ["the database is an older copy: the search index was rebuilt from it, and so are the vectors"]
 
 

@@ -19,8 +19,8 @@ from recollect.errors import ArchiveError, StoreError, StoreLocked, UsageError
 from recollect.ingest.distill import distill
 from recollect.ingest.runs import deadline
 from recollect.paths import DATABASE_NAME
-from recollect.store.erasure import session_bytes as policy
-from recollect.store.erasure.session_bytes import read_holdings, read_table_bytes
+from recollect.store.erasure import evict_rows as policy
+from recollect.store.erasure.evict_rows import read_holdings, read_table_bytes
 from recollect.store.marks import read_mark, write_mark
 from recollect.units import duration, plural, size
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from recollect.erasure.forget import Opened
     from recollect.ingest.home import OpenHome
     from recollect.ingest.report import SyncReport
-    from recollect.store.erasure.session_bytes import Holdings
+    from recollect.store.erasure.evict_rows import Holdings
 
 
 NoticeName = Literal["session_memory.data_loss", "session_memory.distilled_cap", "session_memory.failure"]

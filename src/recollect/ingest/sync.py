@@ -16,14 +16,14 @@ from recollect.agents.base import Adapter
 from recollect.agents.guard import raised_by
 from recollect.agents.registry import adapter as find_adapter
 from recollect.agents.registry import adapters, adapters_with, strangers
-from recollect.archive.condition import JOURNAL
 from recollect.archive.keys import HomeKeys
+from recollect.archive.packs import JOURNAL
 from recollect.capture.discover import FoundSource
 from recollect.capture.scope import Scope
 from recollect.config import Config, PrivacyConfig
 from recollect.erasure.exclusion import KeepingOut
 from recollect.erasure.forget import Opened
-from recollect.erasure.repositories import excluded_repos
+from recollect.erasure.selection import excluded_repos
 from recollect.erasure.tombstones import Forgotten
 from recollect.errors import StoreError
 from recollect.index.text.refresh import index_entries, mend_index
@@ -44,7 +44,7 @@ from recollect.paths import expand as expand_path
 from recollect.store.documents import has_folders
 from recollect.store.home import Home
 from recollect.store.reader import Reader
-from recollect.store.slices import SourceRow
+from recollect.store.rows import SourceRow
 from recollect.store.writer import Writer
 from recollect.units import plural, size
 
@@ -156,7 +156,7 @@ def sync(opened: Opened, request: SyncRequest) -> SyncReport:
         if request.scope is None:
             clear_spool(home, reader, request.chosen(), request.env, now_us=request.now_us())
     report.notes += keeping_out.finish(ingester.touched_sessions)
-    archive.condition.set_change(writer.last_change())
+    archive.condition.remember(change=writer.last_change())
     if request.options is not None:
         tell_short(report, writer, reader, ingester.touched_sessions)
     _finish_report(report, ingester, timer, threads)

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterable, Iterator
 
 from recollect.archive.archive import Archive
-from recollect.archive.chunks import ChunkPlace
+from recollect.archive.packs import ChunkPlace
 from recollect.errors import ArchiveError, RawGone
 from recollect.model.events import SourceLocation
 from recollect.model.insights.nodes import CommandRef, Decision, EditRef, Episode, Evidence, Node, RunOfTests

@@ -26,19 +26,20 @@ from recollect.maintenance.reports import Check
 from recollect.maintenance.service.job import load_service
 from recollect.maintenance.setup.discovery import (
     FoundAgent,
+    Launch,
     Machine,
     file_path,
     find_agent,
     hooks_turned_off,
     native_memory_notes,
     plugin_turned_on,
+    probe_server,
+    registered_launch,
     this_machine,
 )
-from recollect.maintenance.setup.manifest import NAME as MANIFEST
-from recollect.maintenance.setup.manifest import AgentRecord, FileRecord, Manifest, load_manifest
 from recollect.maintenance.setup.planner import KINDS, SetupOptions, SetupPlanner
-from recollect.maintenance.setup.probes import Launch, probe_server, registered_launch
-from recollect.maintenance.setup.settings import read_settings
+from recollect.maintenance.setup.settings import NAME as MANIFEST
+from recollect.maintenance.setup.settings import AgentRecord, FileRecord, Manifest, load_manifest, read_settings
 from recollect.paths import SPOOL_FOLDER, expand
 from recollect.store.reader import Reader
 from recollect.units import plural

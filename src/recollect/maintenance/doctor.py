@@ -10,8 +10,8 @@ import msgspec
 
 from recollect.archive.archive import Archive
 from recollect.archive.keys import load_keys
-from recollect.erasure.repositories import excluded_repos, is_of
 from recollect.erasure.schedule import doubt
+from recollect.erasure.selection import excluded_repos, is_of
 from recollect.errors import IndexUnavailable, RecollectError, StoreError
 from recollect.index.text.engine import shard_names
 from recollect.index.vectors.files import kept_models
@@ -417,7 +417,9 @@ def own_files(context: DoctorContext) -> Check | None:
 
 def diagnose(context: DoctorContext) -> DoctorReport:
     """Run every check and return what each found. Never raises for what it finds."""
-    checks = tuple(_with_id(check) for check in _checks(context))
+    checks = tuple(
+        (check if check.id else msgspec.structs.replace(check, id=check.name.split()[0])) for check in _checks(context)
+    )
     return DoctorReport(ok=not any(c.state == "fail" for c in checks), checks=checks)
 
 
@@ -449,8 +451,3 @@ def _reader(context: DoctorContext) -> Reader | None:
         return context.open_reader()
     except RecollectError:
         return None  # told already, as the check of the database
-
-
-def _with_id(check: Check) -> Check:
-    """Return a check with its stable id: that of its family, if it also names a thing (`agent claude`)."""
-    return check if check.id else msgspec.structs.replace(check, id=check.name.split()[0])

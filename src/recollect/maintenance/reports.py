@@ -38,18 +38,29 @@ class DeepDifference(msgspec.Struct, frozen=True):
     detail: str
 
 
-class DeepPart(msgspec.Struct, frozen=True):
+MAX_DIFFERENCES = 200
+"""Told one by one of each part; the rest is counted."""
+
+
+class DeepPart(msgspec.Struct):
     """One part of `verify --deep`. checked: how many things were compared; skipped: evicted, or not due; count: how
     many differ, the first of which are in `differences`.
     """
 
     name: str
-    ok: bool
-    checked: int
-    skipped: int
-    count: int
-    differences: tuple[DeepDifference, ...] = ()
-    notes: tuple[str, ...] = ()
+    ok: bool = True
+    checked: int = 0
+    skipped: int = 0
+    count: int = 0
+    differences: list[DeepDifference] = []
+    notes: list[str] = []
+
+    def differs(self, what: str, detail: str) -> None:
+        """Take note of a difference. what: the name of the thing: a uid, a citation, a shard."""
+        self.ok = False
+        self.count += 1
+        if len(self.differences) < MAX_DIFFERENCES:
+            self.differences.append(DeepDifference(what, detail))
 
 
 class VerifyReport(msgspec.Struct, frozen=True):

@@ -11,7 +11,7 @@ from itertools import groupby
 from operator import attrgetter
 
 from recollect.archive.archive import Archive
-from recollect.archive.chunks import ChunkPlace
+from recollect.archive.packs import ChunkPlace
 from recollect.capture.replay import ReplayBatch, replay
 from recollect.erasure.records import holes_of, pieces_and_gaps
 from recollect.errors import ArchiveError
@@ -179,7 +179,9 @@ class _SourceCheck:
                 for line in batch.lines:
                     place = places.pop(records, None)
                     if place is not None:
-                        self._compare(row, place, batch.base + line.start, len(line.raw), _sha256(line.raw))
+                        self._compare(
+                            row, place, batch.base + line.start, len(line.raw), hashlib.sha256(line.raw).digest()
+                        )
                     records += 1
         except ArchiveError as error:
             damaged = check(self._archive, {place for place in chunks if not place.is_hole})
@@ -235,8 +237,3 @@ class _SourceCheck:
             self.defects.append(
                 LedgerDefect(code, detail, row.source_id, row.path, row.revision, record_index, offset, is_loss=True)
             )
-
-
-def _sha256(data: bytes) -> bytes:
-
-    return hashlib.sha256(data).digest()

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from recollect.archive.envelope import KeyPlace
-    from recollect.archive.rewrap import KeyChange, KeyStatus
+    from recollect.archive.envelope import KeyChange, KeyPlace, KeyStatus
     from recollect.capture.otlp import Signal
     from recollect.erasure.reports import (
         EvictReport,
@@ -64,6 +63,7 @@ if TYPE_CHECKING:
         Retro,
     )
     from recollect.maintenance.backup.manifest import BackupReport, RestoreReport
+    from recollect.maintenance.export import RevealedEvent
     from recollect.maintenance.repair import RepairReport
     from recollect.maintenance.reports import (
         Check,
@@ -75,10 +75,9 @@ if TYPE_CHECKING:
         SourceLedger,
         VerifyReport,
     )
-    from recollect.maintenance.reveal import RevealedEvent
     from recollect.maintenance.service.job import FileStep, ManagerName, ServiceEvery, ServiceKind, ServiceReport
-    from recollect.maintenance.setup.manifest import Mode
     from recollect.maintenance.setup.planner import Step
+    from recollect.maintenance.setup.settings import Mode
     from recollect.maintenance.setup.setup import AgentReport, SetupReport
     from recollect.memory.blame import (
         BlameAnswer,
@@ -193,16 +192,15 @@ if TYPE_CHECKING:
         TeamSessionPage,
         TeamSessionView,
     )
-    from recollect.sharing.archives import ArchivePart, FoundArchives, PartBatches, redacted_batches
     from recollect.sharing.membership import Membership
-    from recollect.sharing.push import PushReport
+    from recollect.sharing.push import ArchivePart, FoundArchives, PartBatches, PushReport, redacted_batches
     from recollect.sharing.sync_folder import FolderReport
     from recollect.store.audit import AuditEntry
     from recollect.store.insights import KeptDecision, KeptLink, KeptNode, KeptSignals
     from recollect.store.learnings import LearningFilter
     from recollect.store.notes import DiaryQuestion, FactQuestion
     from recollect.store.rows import AgentStats, DriftRow, EventFilter, LedgerRow, TimelineEntry, UsageBy
-    from recollect.store.session_lists import ListedSession, Relative, SessionOrder, SessionQuestion
+    from recollect.store.sessions import ListedSession, Relative, SessionOrder, SessionQuestion
     from recollect.store.sinks import Given, Item, LinesSink, Offsets, Retracted, Sink, SqliteSink
 
 

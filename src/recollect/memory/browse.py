@@ -21,7 +21,7 @@ from recollect.model.sessions import Session
 from recollect.store.bodies import decode_record
 from recollect.store.insights import NodeFilter
 from recollect.store.rows import EventFilter, TimelineEntry
-from recollect.store.session_lists import ListedSession, Relative, SessionQuestion
+from recollect.store.sessions import ListedSession, Relative, SessionQuestion
 
 if TYPE_CHECKING:
     pass

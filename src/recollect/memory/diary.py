@@ -169,7 +169,7 @@ class BatchesFacet(NotingFacet):
         name: a batch's id or unique prefix. What a person confirmed stays. Raises UnknownName, StoreLocked, StoreError.
         """
         from recollect.ingest.learnings.run import LearnFacet
-        from recollect.store.undo import undo_batch
+        from recollect.store.notes import undo_batch
 
         self._noting.must_be_there()
         with self._noting.reading() as notes:

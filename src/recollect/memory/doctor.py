@@ -24,7 +24,7 @@ from recollect.maintenance.home_checks import DoctorContext, left_behind, open_t
 from recollect.maintenance.repair import repair
 from recollect.maintenance.reports import Check, DaemonSeen, DoctorReport, Fix
 from recollect.maintenance.service.service import Service
-from recollect.maintenance.setup.manifest import load_manifest
+from recollect.maintenance.setup.settings import load_manifest
 from recollect.memory.setup import SetupFacet
 from recollect.paths import DATABASE_NAME
 from recollect.store.audit import add_audit

@@ -11,8 +11,7 @@ from typing import Literal
 import msgspec
 
 from recollect.archive.keys import load_keys
-from recollect.erasure.forget import Opened, StageProgress
-from recollect.erasure.forget_plan import forget_selection, looking, plan_of
+from recollect.erasure.forget import Opened, StageProgress, forget_selection, looking, plan_of
 from recollect.erasure.reports import (
     ForgetReport,
     ForgetSelection,

@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 
 from recollect.archive.archive import Archive
-from recollect.archive.chunks import ChunkPlace
-from recollect.archive.envelope import KeyPlace, read_envelope
+from recollect.archive.envelope import KeyChange, KeyPlace, KeyStatus, change_wrapping, key_status, read_envelope
 from recollect.archive.keys import load_keys
-from recollect.archive.rewrap import KeyChange, KeyStatus, change_wrapping, key_status
+from recollect.archive.packs import ChunkPlace
 from recollect.clock import now_us
 from recollect.config import ConfigEntry
 from recollect.errors import KeyUnavailable, StoreError, UnknownName, UsageError
@@ -41,8 +40,8 @@ if TYPE_CHECKING:
     from recollect.ingest.home import OpenHome
     from recollect.ingest.retention import RetentionFacet
     from recollect.maintenance.backup.manifest import BackupReport, RestoreReport
+    from recollect.maintenance.export import RevealedEvent
     from recollect.maintenance.repair import RepairReport
-    from recollect.maintenance.reveal import RevealedEvent
     from recollect.maintenance.service.service import Service
     from recollect.memory.forget import ForgettingFacet
 
@@ -114,7 +113,7 @@ class MaintenanceFacet(HomeFacet):
     def excluded(self) -> ExcludedView:
         """Return the excluded repositories and how many of their sessions are stored."""
         from recollect.config import load_config
-        from recollect.erasure.repositories import excluded_repos, is_of
+        from recollect.erasure.selection import excluded_repos, is_of
 
         config = load_config(self._config_path())
         patterns = excluded_repos(config, self._home.env)
@@ -370,7 +369,7 @@ class Reveal(HomeFacet):
             RawGone: the record was evicted or forgotten. ArchiveCorrupt: it is damaged.
             StoreLocked, StoreError: the log cannot be written. Nothing is shown then.
         """
-        from recollect.maintenance.reveal import reveal
+        from recollect.maintenance.export import reveal
         from recollect.privacy.redact import redactor_of  # the detectors take a while to be made
 
         keys = load_keys(self._home.folders.keys)

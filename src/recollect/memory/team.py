@@ -37,14 +37,13 @@ from recollect.recall.team_answers import (
     TeamSessionView,
 )
 from recollect.sharing.automatic import push_and_note, read_state
-from recollect.sharing.meaning import SharedMeaning
+from recollect.sharing.content import SharedMeaning, known_repositories, repository_of
 from recollect.sharing.membership import Membership, read_membership, remove_membership, write_membership
 from recollect.sharing.push import PushReport, push, waiting_sessions
-from recollect.sharing.repositories import known_repositories, repository_of
 from recollect.store.rows import EventFilter
 
 if TYPE_CHECKING:
-    from recollect.sharing.archives import ArchivePart, FoundArchives
+    from recollect.sharing.push import ArchivePart, FoundArchives
 
 T = TypeVar("T")
 
@@ -155,12 +154,12 @@ class TeamFacet(HomeFacet):
     def archives(
         self, folders: Sequence[Path], *, level: Level, repos: Sequence[str] = ()
     ) -> tuple[FoundArchives, list[ArchivePart]]:
-        """Return what folders hold, and the parts in which it can be imported, see `sharing.archives`.
+        """Return what folders hold, and the parts in which it can be imported, see `sharing.push`.
 
         repos: empty: all that have a name. Raises SourceUnavailable.
         """
         from recollect.archive.keys import archives_key, load_keys
-        from recollect.sharing.archives import find_archives, parts_of
+        from recollect.sharing.push import find_archives, parts_of
 
         self._home.make_keys()
         key = archives_key(load_keys(self._home.folders.keys))

@@ -68,17 +68,19 @@ def named_after(earlier: str, later: str) -> str:
     return later if is_short or not earlier else earlier
 
 
-class SessionPatch(msgspec.Struct, omit_defaults=True):
-    """What a slice of events says about its session. Patches merge in order of arrival.
+_NEWEST = ("cwd", "repo_root", "git_commit", "git_remote")
+_FIRST = ("tool_version", "originator", "parent_session", "forked_from", "resumed_from", "agent_name")
 
-    Empty means "not stated". First wins: cwd_first, version, originator, lineage. Newest wins: title, cwd, branch,
-    commit. `first_human` fills the title if the agent gives none: see `named_after`.
-    """
 
+class ToldOfSession(msgspec.Struct, omit_defaults=True):
+    """What is told of a session that no question filters on. Empty means "not stated". Native ids are as the agent
+    wrote them. `first_human` fills the title if the agent gives none: see `named_after`."""
+
+    title: str = ""
+    first_human: str = ""
     cwd: str = ""
     cwd_first: str = ""
     repo_root: str = ""
-    git_branch: str = ""
     git_commit: str = ""
     git_remote: str = ""
     tool_version: str = ""
@@ -87,9 +89,25 @@ class SessionPatch(msgspec.Struct, omit_defaults=True):
     forked_from: str = ""
     resumed_from: str = ""
     agent_name: str = ""
-    title: str = ""
-    first_human: str = ""
     models: list[str] = []
+
+    def saw_model(self, model: str) -> None:
+        """Add a model name once."""
+        if model and model not in self.models and len(self.models) < 32:
+            self.models = [*self.models, model]
+
+    def began(self, told: SessionStart | SessionPatch) -> None:
+        """Take what is told of a beginning: the newest of where it is, the first of what it is."""
+        for name in _NEWEST:
+            setattr(self, name, getattr(told, name) or getattr(self, name))
+        for name in _FIRST:
+            setattr(self, name, getattr(self, name) or getattr(told, name))
+
+
+class SessionPatch(ToldOfSession, omit_defaults=True):
+    """What a slice of events says about its session. Patches merge in order of arrival."""
+
+    git_branch: str = ""
     started_at: int | None = None
     ended_at: int | None = None
 
@@ -109,29 +127,13 @@ class SessionPatch(msgspec.Struct, omit_defaults=True):
             self.cwd = payload.cwd or self.cwd
             self.git_branch = payload.branch or self.git_branch
             self.title = payload.title or self.title
-            if payload.model:
-                self.saw_model(payload.model)
-
-    def saw_model(self, model: str) -> None:
-        """Add a model name once."""
-        if model and model not in self.models and len(self.models) < 32:
-            self.models = [*self.models, model]
+            self.saw_model(payload.model)
 
     def _start(self, p: SessionStart) -> None:
+        self.began(p)
         self.cwd_first = self.cwd_first or p.cwd
-        self.cwd = p.cwd or self.cwd
-        self.repo_root = p.repo_root or self.repo_root
         self.git_branch = p.git_branch or self.git_branch
-        self.git_commit = p.git_commit or self.git_commit
-        self.git_remote = p.git_remote or self.git_remote
-        self.tool_version = self.tool_version or p.tool_version
-        self.originator = self.originator or p.originator
-        self.parent_session = self.parent_session or p.parent_session
-        self.forked_from = self.forked_from or p.forked_from
-        self.resumed_from = self.resumed_from or p.resumed_from
-        self.agent_name = self.agent_name or p.agent_name
-        if p.model:
-            self.saw_model(p.model)
+        self.saw_model(p.model)
 
 
 def repo_name(repo_root: str, git_remote: str, cwd: str) -> str:

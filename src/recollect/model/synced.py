@@ -36,7 +36,7 @@ class SentRevision(msgspec.Struct, frozen=True, array_like=True):
 
 
 class SentHole(msgspec.Struct, frozen=True, array_like=True):
-    """What was deleted of a revision, as `archive.chunks.Hole`."""
+    """What was deleted of a revision, as `archive.packs.Hole`."""
 
     offset: int
     length: int

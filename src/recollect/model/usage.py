@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from operator import add
+
 import msgspec
 
 
@@ -49,6 +53,38 @@ class UsageReport(msgspec.Struct, frozen=True):
     total: UsageTotals
     prices_on: str
     notes: tuple[str, ...] = ()
+
+
+class UsageSum:
+    """Totals while they grow."""
+
+    def __init__(self) -> None:
+        self._tokens = [0] * 7
+        self._cost: float | None = None
+        self.unpriced: Counter[str] = Counter()
+
+    def add(self, tokens: Sequence[int], cost: float | None, model: str, *, unpriced: int) -> None:
+        """Add what responses used. tokens: as `UsageTotals` has them, with the responses. unpriced: of these, those
+        whose price is unknown."""
+        self._tokens = list(map(add, self._tokens, tokens))
+        if cost is not None:
+            self._cost = (self._cost or 0.0) + cost
+        if unpriced:
+            self.unpriced[model] += unpriced
+
+    def totals(self) -> UsageTotals:
+        """Return what was added."""
+        tokens = dict(zip(UsageTotals.__struct_fields__, self._tokens, strict=False))
+        return UsageTotals(**tokens, cost_usd=None if self._cost is None else round(self._cost, 6))
+
+
+def usage_report(
+    by: str, sums: Mapping[str, UsageSum], total: UsageSum, prices_on: str, notes: tuple[str, ...]
+) -> UsageReport:
+    """Return the report of sums by key: days and weeks in order, else what cost most first."""
+    rows = [UsageRow(key, one.totals(), tuple(sorted(one.unpriced))) for key, one in sums.items()]
+    rows.sort(key=lambda row: row.key if by in ("day", "week") else (-(row.totals.cost_usd or 0.0), row.key))
+    return UsageReport(by, tuple(rows), total.totals(), prices_on, notes)
 
 
 class UsageDay(msgspec.Struct, frozen=True):

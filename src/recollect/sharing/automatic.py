@@ -19,8 +19,7 @@ from recollect.files import write_file
 from recollect.ingest.home import OpenHome
 from recollect.paths import BACKGROUND_VARIABLE, HOME_VARIABLE
 from recollect.processes import own_command
-from recollect.sharing.folder_state import read_state as folder_state
-from recollect.sharing.membership import NAME, read_membership
+from recollect.sharing.membership import NAME, read_folder_state, read_membership
 from recollect.sharing.push import PushReport, push
 from recollect.wire import RUN_FOLDER
 
@@ -95,7 +94,7 @@ class AutomaticSharing:
 
     def _sync_folder(self) -> bool:
         """Sync with the folder that is remembered. In a process of its own: it writes, and may take long."""
-        state = folder_state(self._home.home)
+        state = read_folder_state(self._home.home)
         if not (state.folder and state.keys and os.path.isdir(state.folder)):  # a stick is not always there
             return True
         done = subprocess.run(  # noqa: S603  our own program

@@ -1,20 +1,28 @@
-"""What a session contributes at each level."""
+"""Which repositories this memory knows, and what a session contributes at each level, with its vectors."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC
 from hashlib import blake2b
 from typing import NamedTuple
 
 import msgspec
 
+from recollect.errors import EmbeddingUnavailable, TeamRefused, UnknownName
+from recollect.index.vectors.builtin import directions
+from recollect.index.vectors.texts import CUTTING, chunks_of
+from recollect.index.vectors.vector_index import Embedder
 from recollect.ingest.home import OpenHome
 from recollect.model.events import Event
 from recollect.model.learnings.learnings import GIVEN_STATES, Learning
-from recollect.model.payloads import ToolCall, ToolResult
+from recollect.model.payloads import Payload, ToolCall, ToolResult
+from recollect.model.sessions import main_tree
 from recollect.model.team_messages import (
+    LEVELS,
     MAX_TEXT_CHARS,
+    VECTOR_DIMENSIONS,
     Level,
     SharedDecision,
     SharedEvent,
@@ -23,11 +31,13 @@ from recollect.model.team_messages import (
     SharedUsage,
 )
 from recollect.model.text import searchable
-from recollect.sharing.meaning import SharedMeaning
+from recollect.model.usage import UsageTotals
 from recollect.store.insights import KeptDecision
 from recollect.store.learnings import LearningFilter, LearningReader
 from recollect.store.reader import Reader
 from recollect.store.rows import EventFilter
+from recollect.store.sessions import SessionPlace
+from recollect.visible import fields_of
 
 _MAX_PATHS, _MAX_PATH_CHARS = 100, 4096
 _MAX_NAME_CHARS = 200
@@ -66,25 +76,8 @@ def shared_session(home: OpenHome, reader: Reader, one: LocalSession) -> SharedS
         stamp=one.stamp,
         agent=session.agent[:_MAX_NAME_CHARS],
         repo=session.repo[:_MAX_NAME_CHARS],
-        outcome=session.outcome,
-        started_at=session.started_at,
-        ended_at=session.ended_at,
-        event_count=session.event_count,
-        turn_count=session.turn_count,
-        usage=tuple(
-            SharedUsage(
-                row.key[:_MAX_NAME_CHARS],
-                row.totals.input_tokens,
-                row.totals.output_tokens,
-                row.totals.cache_read_tokens + row.totals.cache_write_5m_tokens + row.totals.cache_write_1h_tokens,
-                row.totals.responses,
-                row.totals.cost_usd,
-                row.totals.cache_write_5m_tokens,
-                row.totals.cache_write_1h_tokens,
-                row.totals.reasoning_tokens,
-            )
-            for row in usage.rows
-        ),
+        usage=tuple(_shared_usage(row.key, row.totals) for row in usage.rows),
+        **fields_of(session, "outcome started_at ended_at event_count turn_count"),
     )
     if one.level == "figures":
         return figures
@@ -96,6 +89,12 @@ def shared_session(home: OpenHome, reader: Reader, one: LocalSession) -> SharedS
         digest=None if digest is None else msgspec.to_builtins(digest),
         decisions=one.decisions,
     )
+
+
+def _shared_usage(model: str, used: UsageTotals) -> SharedUsage:
+    same = "input_tokens output_tokens responses cost_usd cache_write_5m_tokens cache_write_1h_tokens reasoning_tokens"
+    cached = used.cache_read_tokens + used.cache_write_5m_tokens + used.cache_write_1h_tokens
+    return SharedUsage(model[:_MAX_NAME_CHARS], cache_tokens=cached, **fields_of(used, same))
 
 
 def shared_decision(kept: KeptDecision) -> SharedDecision:
@@ -134,17 +133,120 @@ def shared_events(events: Iterable[Event], meaning: SharedMeaning) -> Iterator[S
         _class, text, paths = searchable(event.payload)
         payload = event.payload
         yield SharedEvent(
-            event_id=event.event_id,
-            part=event.part,
-            seq=event.seq,
-            kind=event.kind,
-            role=event.role,
-            ts=event.ts,
-            turn_index=event.turn_index,
+            **fields_of(event, "event_id part seq kind role ts turn_index summary is_undone"),
             tool=payload.name[:_MAX_NAME_CHARS] if isinstance(payload, ToolCall | ToolResult) else "",
-            summary=event.summary,
             text=text[:MAX_TEXT_CHARS],
             paths=tuple(path[:_MAX_PATH_CHARS] for path in paths[:_MAX_PATHS]),
-            is_undone=event.is_undone,
             vectors=meaning.of_event(payload),
         )
+
+
+class SharedMeaning:
+    """Gives vectors where this memory uses the built-in model and can; none otherwise. model: tells it from others."""
+
+    def __init__(self, home: OpenHome) -> None:
+        self._embedder: Embedder | None = None
+        self.model = ""
+        try:
+            embedder = home.embedding.builtin()
+        except EmbeddingUnavailable:
+            return
+        if embedder is not None and embedder.dimensions == VECTOR_DIMENSIONS:
+            self._embedder = embedder
+            self.model = f"{embedder.name} {embedder.version} cut {CUTTING}"
+
+    def of_event(self, payload: Payload) -> tuple[bytes, ...]:
+        """Return the vectors of an event's pieces, of those events that have any."""
+        return self.of_texts(chunks_of(payload)) if self._embedder is not None else ()
+
+    def of_texts(self, texts: Sequence[str]) -> tuple[bytes, ...]:
+        """Return a vector for each text that means something."""
+        if self._embedder is None or not texts:
+            return ()
+        try:
+            found = self._embedder.embed(texts)
+        except EmbeddingUnavailable:
+            return ()
+        return tuple(code for code in directions(found) if any(code))
+
+
+class Repository(NamedTuple):
+    """A repository. places: its remotes and folders, the one that names it first. numbers: of its sessions."""
+
+    name: str
+    places: tuple[str, ...]
+    numbers: frozenset[int]
+
+    def is_meant(self, key: str) -> bool:
+        """Return whether a place, or a bare name, means this repository."""
+        return key in self.places if "/" in key else key.casefold() == self.name.casefold()
+
+
+def known_repositories(sessions: Iterable[SessionPlace]) -> list[Repository]:
+    """Return the repositories of sessions. Those of one name are one where they share a remote or a folder."""
+    found: dict[str, list[tuple[set[str], set[int]]]] = {}
+    names: dict[str, str] = {}
+    for one in sessions:
+        places, numbers = set(_places_of(one)), {one.number}
+        apart = []
+        for known in found.get(one.repo.casefold(), []):
+            if known[0] & places:
+                places |= known[0]
+                numbers |= known[1]
+            else:
+                apart.append(known)
+        found[one.repo.casefold()] = [*apart, (places, numbers)]
+        names[one.repo.casefold()] = one.repo
+    return [
+        Repository(
+            names[folded], tuple(sorted(places, key=lambda place: (_is_folder(place), place))), frozenset(numbers)
+        )
+        for folded, groups in sorted(found.items())
+        for places, numbers in groups
+    ]
+
+
+def repository_of(key: str, known: Iterable[Repository]) -> Repository:
+    """Return the repository that a name or a place means. Raises UnknownName, TeamRefused where it means several."""
+    known = list(known)
+    meant = [one for one in known if one.is_meant(key) or one.is_meant(_remote(key))]
+    if not meant:
+        raise UnknownName("repository", key, nearest=tuple(sorted({one.name for one in known})))
+    if len(meant) > 1:
+        places = ", ".join(one.places[0] for one in meant)
+        raise TeamRefused(f"{len(meant)} repositories are called {key}: {places}", hint="name one of them by its place")
+    return meant[0]
+
+
+def level_of(one: Repository, shares: Mapping[str, Level]) -> Level | None:
+    """Return the level at which a repository is shared; the lowest where several shares mean it."""
+    return min((level for key, level in shares.items() if one.is_meant(key)), key=LEVELS.index, default=None)
+
+
+def told(shares: Mapping[str, Level], known: Iterable[Repository]) -> dict[str, Level]:
+    """Return shares as the team is told them: by name, because a folder's path says more than that."""
+    found: dict[str, Level] = {}
+    for key, level in shares.items():
+        name = next((one.name for one in known if one.is_meant(key)), key.rpartition("/")[2])[:200]
+        found[name] = max(level, found.get(name, level), key=LEVELS.index)
+    return found
+
+
+def _places_of(one: SessionPlace) -> Iterable[str]:
+    remote = _remote(one.facts.git_remote)
+    if remote:
+        yield remote
+    folder = main_tree(one.facts.repo_root or one.facts.cwd_first or one.facts.cwd).rstrip("/")
+    # A folder above several repositories is none of them.
+    if folder and (not remote or folder.rpartition("/")[2].casefold() == one.repo.casefold()):
+        yield folder
+
+
+def _remote(url: str) -> str:
+    """Return host and path of a remote, however it is written: "github.com/acme/shop"."""
+    plain = re.sub(r"^[a-z+]+://|[?#].*$", "", url.strip().casefold())
+    return re.sub(r"^[^/@]*@", "", plain).replace(":", "/").rstrip("/").removesuffix(".git")
+
+
+def _is_folder(place: str) -> bool:
+    return place.startswith("/") or place[1:3] == ":/"

@@ -19,12 +19,11 @@ import msgspec
 
 from recollect.archive.archive import Archive
 from recollect.archive.keys import load_keys
-from recollect.archive.sealed_batches import SALT_BYTES, BatchKey
 from recollect.clock import now_us
 from recollect.erasure.exclusion import KeepingOut
 from recollect.erasure.forget import Opened, Reasons, forget, selector_of
 from recollect.erasure.reports import ForgetReport
-from recollect.erasure.repositories import excluded_repos
+from recollect.erasure.selection import excluded_repos
 from recollect.erasure.tombstones import Forgotten
 from recollect.errors import ArchiveCorrupt
 from recollect.ingest import operations
@@ -33,18 +32,24 @@ from recollect.ingest.home import OpenHome
 from recollect.ingest.received import Received, derive_received
 from recollect.ingest.sync import bring_together
 from recollect.model.synced import VERSION, BatchHead, SentRevision, SentTombstone
-from recollect.sharing.batch_folder import BatchFolder, FolderKeys, OpenedBatch, RefusedBatch, encoded
-from recollect.sharing.folder_state import read_state, write_state
-from recollect.sharing.own_batches import (
+from recollect.sharing.batch_folder import (
+    SALT_BYTES,
+    BatchFolder,
+    BatchKey,
+    FolderKeys,
+    OpenedBatch,
+    RefusedBatch,
     batched,
     by_key,
     content,
+    encoded,
     is_stale,
     missing,
     owned,
     part_bytes,
     tombstones_to_send,
 )
+from recollect.sharing.membership import read_folder_state, write_folder_state
 from recollect.store.audit import add_audit
 from recollect.store.erasure.select_rows import EventFact, SelectionReader
 from recollect.store.home import make_home
@@ -86,7 +91,7 @@ class FolderSync:
         """name: what this machine is called. keys: makes the keys, given those that are remembered."""
         self._home = home
         self._name = name
-        self._state = read_state(home.home)
+        self._state = read_folder_state(home.home)
         self._keys = keys(self._state.keys)
         self._folder = BatchFolder(folder, self._keys)
         self._report = FolderReport(str(folder), name)
@@ -104,7 +109,7 @@ class FolderSync:
             folder, name = (os.path.abspath(self._report.folder), self._name) if is_remembered else ("", "")
             self._state = msgspec.structs.replace(self._state, keys=keys, folder=folder, name=name)
         make_home(self._home.home)
-        write_state(self._home.home, self._state)  # the machine's id is not drawn twice
+        write_folder_state(self._home.home, self._state)  # the machine's id is not drawn twice
         self._ingest()
         with self._home.writing() as opened:
             again = self._take(opened, progress)
@@ -176,7 +181,7 @@ class FolderSync:
         ]
         if pending and self._state.applied:  # what comes may be what another machine has forgotten
             self._state = msgspec.structs.replace(self._state, applied="")
-            write_state(self._home.home, self._state)
+            write_folder_state(self._home.home, self._state)
         self._archive_all(received, pending, progress)
         progress("deriving", 0, 0)
         report.notes += [*received.notes, *derive_received(opened, received, keeping_out, privacy)]
@@ -230,7 +235,7 @@ class FolderSync:
             return []
         again = self._forget(opened, theirs, progress)
         self._state = msgspec.structs.replace(self._state, applied=mark.hexdigest())
-        write_state(self._home.home, self._state)
+        write_folder_state(self._home.home, self._state)
         return again
 
     def _forget(self, opened: Opened, theirs: list[Forgotten], progress: Progress) -> list[str]:

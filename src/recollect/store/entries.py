@@ -18,10 +18,10 @@ import msgspec
 
 from recollect.errors import BrokenInvariant
 from recollect.model.learnings.entries import ENTRY_KINDS, ENTRY_PART_CHARS, EntryDraft, EntryKind
-from recollect.store.compression import compress, unpack
+from recollect.store.bodies import compress, unpack
 from recollect.store.connection import PooledReader, column, of_db, query
 from recollect.store.keys import ENTRY_BASE, SEQ_BITS, SEQ_MASK
-from recollect.store.rows import EventFilter, HitText, SessionKey
+from recollect.store.rows import EventFilter, HitText, SessionKey, Terms, marks_for
 from recollect.store.sessions import containing, int_array
 
 MEANS = "means"
@@ -258,26 +258,21 @@ def read_entry_numbers(db: apsw.Connection, where: EventFilter) -> frozenset[int
     """Return ENTRY_BASE and the number of the entries that match. None belongs to a branch or to a subagent."""
     if where.branches or where.is_subagent:
         return frozenset()
-    terms: list[str] = []
-    values: list[Any] = []
+    terms = Terms()
     if where.agents:
-        terms.append(f"agent IN ({', '.join('?' * len(where.agents))})")
-        values += [agent.lower() for agent in where.agents]
+        terms.one_of("agent", (agent.lower() for agent in where.agents))
     if where.repos:
         repos = containing(db, "repo", where.repos, table="entry")
         # What was learned or noted of no repository holds in every one.
-        terms.append(f"(repo IN ({', '.join('?' * len(repos))}) OR (repo = '' AND kind <> 'document'))")
-        values += repos
+        terms.add(f"(repo IN ({marks_for(repos)}) OR (repo = '' AND kind <> 'document'))", *repos)
     if where.sessions:
         numbers = {number for name in where.sessions for number in _named(db, name)}
-        terms.append(f"number {_AMONG}")
-        values.append(int_array(numbers))
+        terms.add(f"number {_AMONG}", int_array(numbers))
     if where.tags:
-        tags = ", ".join("?" * len(where.tags))
-        tagged = f"(SELECT session_uid FROM tag WHERE name IN ({tags}))"
-        terms.append(f"(uid IN {tagged} OR session_uid IN {tagged})")
-        values += [*where.tags, *where.tags]
-    rows: Iterable[Any] = db.execute(f"SELECT number FROM entry WHERE {' AND '.join(terms) or '1'}", values)
+        tagged = f"(SELECT session_uid FROM tag WHERE name IN ({marks_for(where.tags)}))"
+        terms.add(f"(uid IN {tagged} OR session_uid IN {tagged})", *where.tags, *where.tags)
+    condition, values = terms.condition
+    rows: Iterable[Any] = db.execute(f"SELECT number FROM entry WHERE {condition}", values)
     return frozenset(ENTRY_BASE + number for (number,) in rows)
 
 

@@ -17,7 +17,7 @@ import apsw
 from recollect.errors import StoreError
 from recollect.store.connection import has_database, open_database, open_to_write, query
 from recollect.store.keys import SEQ_BITS, SEQ_MASK
-from recollect.store.slices import EventDraft, RecordPlace
+from recollect.store.rows import EventDraft, RecordPlace
 
 SHA_BYTES = 8
 """How much of a record's SHA-256 a row keeps: tells versions apart; the whole is recomputed from the archive."""

@@ -12,10 +12,11 @@ from typing import Any, NamedTuple
 import apsw
 import msgspec
 
-from recollect.archive.chunks import ChunkPlace
-from recollect.errors import ArchiveError, RawGone, StoreCorrupt
+from recollect.archive.packs import ChunkPlace
+from recollect.errors import ArchiveError, RawGone, StoreCorrupt, StoreError
 from recollect.model.events import Event, SourceLocation
 from recollect.model.payloads import KINDS, Payload, Unknown
+from recollect.model.rows import PREFIX
 from recollect.model.text import searchable, summary_of
 from recollect.store.bodies import (
     BlockEntry,
@@ -49,7 +50,7 @@ from recollect.store.keys import (
 )
 from recollect.store.rows import ChunkReader, HitText, IndexEvent, TextRedactor
 from recollect.store.sessions import int_array
-from recollect.store.sources import read_lasting, revision_holes, why_gone
+from recollect.store.sources import read_lasting, revision_chunks, revision_holes, why_gone
 
 REACH = 64
 """Rows looked at on each side of a reply: counts of tokens and the like stand between what is done."""
@@ -421,12 +422,7 @@ class EventReader:
         return places
 
     def _fetch_places(self, source: int, revision: int) -> list[ChunkPlace]:
-        rows: Iterable[Any] = self._db.execute(
-            "SELECT name, pack, offset, length, plain FROM revision_chunk JOIN chunk ON chunk.number = chunk "
-            "WHERE source = ? AND revision = ? ORDER BY ordinal",
-            (source, revision),
-        )
-        return [ChunkPlace(*row) for row in rows]
+        return [place for place, _ in revision_chunks(self._db, self._source_id(source), revision)]
 
     def _fetch_sessions(self, rows: Sequence[EventRow]) -> None:
         """Read what `_session` tells of a few rows by one statement."""
@@ -518,3 +514,40 @@ def _standing_for(db: apsw.Connection, key: int) -> int:
         found: int | None = db.execute("SELECT by_key FROM replacement WHERE key = ?", (key,)).get
         key = key if found is None else found
     return key
+
+
+_MARGIN = 16_384
+"""More characters than the longest secret that is looked for."""
+
+
+class TranscriptReader(EventReader):
+    """An event reader that returns at most `max_chars` of each string stored in the archive."""
+
+    def __init__(
+        self, db: apsw.Connection, archive: ChunkReader | None, redactor: TextRedactor | None, *, max_chars: int
+    ) -> None:
+        super().__init__(db, archive, redactor)
+        self._max_chars = max_chars
+
+    def holds(self, row: EventRow, text: str) -> bool:
+        """Return whether the searchable text of an event contains a lower-case text."""
+        entry = self._entry(row)
+        plain = text.encode() if text.isascii() and text.isprintable() and not set(text) & {'"', "\\"} else b""
+        if plain and plain not in entry.body.lower():
+            if is_whole(entry.body):
+                return False
+            try:
+                raw = self._read(row)
+            except (ArchiveError, StoreError):
+                return False
+            if raw.startswith(b"{") and not raw.startswith(PREFIX) and plain not in raw.lower():
+                return False
+        return text in searchable(self._payload(row, entry))[1].casefold()
+
+    def record(self, row: EventRow) -> bytes:
+        """Return the exact bytes of an event's record. Raises ArchiveError, RawGone."""
+        return self._read(row)
+
+    def _redact(self, text: str) -> str:
+        # Some more is redacted than shown: a secret that is cut in the middle would not be found.
+        return super()._redact(text[: self._max_chars + _MARGIN])[: self._max_chars]

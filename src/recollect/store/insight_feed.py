@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import apsw
 import msgspec
 
-from recollect.archive.chunks import ChunkPlace
+from recollect.archive.packs import ChunkPlace
 from recollect.errors import ArchiveError, StoreCorrupt
 from recollect.model.events import Event, SourceLocation
 from recollect.model.payloads import KINDS

@@ -17,9 +17,10 @@ from recollect.model.insights.digests import Digest
 from recollect.model.insights.nodes import NODE_KINDS, Decision, Episode, Link, Node
 from recollect.model.insights.signals import SIGNAL_KINDS, Signal
 from recollect.model.sessions import Session
-from recollect.store.compression import compress, unpack
+from recollect.store.bodies import compress, unpack
 from recollect.store.connection import REBUILD_HINT, PooledReader
 from recollect.store.recent import replaced_in_learnings, taken_back, taken_back_at
+from recollect.store.rows import Condition, Terms, marks_for
 from recollect.store.sessions import containing
 
 PATHS_CHARS = 8_000
@@ -184,7 +185,6 @@ _LAST = "\U0010ffff"
 decode_digest = late_call(lambda: msgspec.json.Decoder(Digest).decode)
 _decode_link = late_call(lambda: msgspec.json.Decoder(Link).decode)
 decode_decision = late_call(lambda: msgspec.json.Decoder(Decision).decode)
-Condition = tuple[str, list[Any]]
 
 
 class InsightReader(PooledReader):
@@ -303,10 +303,10 @@ class InsightReader(PooledReader):
         """Return what decisions say by their exact ids, whatever became of them."""
         found: dict[str, str] = {}
         for names in _batches(sorted(decisions)):
-            rows: Iterable[Any] = self._db.execute(f"SELECT data FROM node WHERE id IN ({_marks(names)})", names)
+            rows: Iterable[Any] = self._db.execute(f"SELECT data FROM node WHERE id IN ({marks_for(names)})", names)
             kept = [unpack_node(data) for (data,) in rows]
             added: Iterable[Any] = self._db.execute(
-                f"SELECT json FROM added_decision WHERE id IN ({_marks(names)})", names
+                f"SELECT json FROM added_decision WHERE id IN ({marks_for(names)})", names
             )
             kept += [decode_decision(text) for (text,) in added]
             found.update((node.id, node.statement) for node in kept if isinstance(node, Decision))
@@ -316,7 +316,9 @@ class InsightReader(PooledReader):
         """Return the paths of episodes by id."""
         found: dict[str, tuple[str, ...]] = {}
         for names in _batches(sorted(episodes)):
-            rows: Iterable[Any] = self._db.execute(f"SELECT id, paths FROM node WHERE id IN ({_marks(names)})", names)
+            rows: Iterable[Any] = self._db.execute(
+                f"SELECT id, paths FROM node WHERE id IN ({marks_for(names)})", names
+            )
             found.update((name, tuple(paths.split("\n")) if paths else ()) for name, paths in rows)
         return found
 
@@ -442,11 +444,11 @@ def _links(db: apsw.Connection, repos: Collection[str], ids: Collection[str]) ->
     """Return the links of repositories: where few decisions are wanted, only theirs."""
     ends, values = "", list[str]()
     if len(ids) <= _BATCH:
-        ends, values = f" AND (older IN ({_marks(ids)}) OR newer IN ({_marks(ids)}))", [*ids, *ids]
+        ends, values = f" AND (older IN ({marks_for(ids)}) OR newer IN ({marks_for(ids)}))", [*ids, *ids]
     found: list[KeptLink] = []
     for batch in _batches(sorted(repos)):
         rows: Iterable[Any] = db.execute(
-            f"SELECT json, recorded_at, revoked_at FROM link WHERE repo IN ({_marks(batch)}){ends} "
+            f"SELECT json, recorded_at, revoked_at FROM link WHERE repo IN ({marks_for(batch)}){ends} "
             "ORDER BY older, newer, relation",
             [*batch, *values],
         )
@@ -459,7 +461,7 @@ def _episodes_of(db: apsw.Connection, decisions: list[str]) -> dict[str, tuple[s
     found: dict[str, tuple[str, ...]] = {}
     for names in _batches(decisions):
         rows: Iterable[Any] = db.execute(
-            f"SELECT source, episode FROM node WHERE source IN ({_marks(names)}) AND revoked_at IS NULL "
+            f"SELECT source, episode FROM node WHERE source IN ({marks_for(names)}) AND revoked_at IS NULL "
             "ORDER BY source, episode",
             names,
         )
@@ -470,36 +472,20 @@ def _episodes_of(db: apsw.Connection, decisions: list[str]) -> dict[str, tuple[s
 
 def _of_analyses(db: apsw.Connection, where: NodeFilter, *, table: str = "analysis") -> Condition:
     """Return the condition over a table with `repo` and `session_uid`."""
-    terms: list[str] = []
-    values: list[Any] = []
+    terms = Terms()
     if where.repos:
-        names = containing(db, "repo", where.repos, table=table)
-        terms.append(f"{table}.repo IN ({_marks(names)})")
-        values += names
+        terms.one_of(f"{table}.repo", containing(db, "repo", where.repos, table=table))
     if where.sessions:
-        terms.append(f"{table}.session_uid IN ({_marks(where.sessions)})")
-        values += where.sessions
-    return " AND ".join(terms) or "1", values
+        terms.one_of(f"{table}.session_uid", where.sessions)
+    return terms.condition
 
 
 def _of_nodes(where: NodeFilter) -> Condition:
-    terms: list[str] = []
-    values: list[Any] = []
+    terms = Terms() if where.with_revoked else Terms("revoked_at IS NULL")
     if where.kinds:
-        codes = [NODE_KINDS.index(kind) for kind in where.kinds]
-        terms.append(f"kind IN ({_marks(codes)})")
-        values += codes
-    for column, bound in (("ts >= ?", where.after), ("ts < ?", where.before)):
-        if bound is not None:
-            terms.append(column)
-            values.append(bound)
-    if not where.with_revoked:
-        terms.append("revoked_at IS NULL")
-    return " AND ".join(terms) or "1", values
-
-
-def _marks(values: Collection[object]) -> str:
-    return ", ".join("?" * len(values))
+        terms.one_of("kind", map(NODE_KINDS.index, where.kinds))
+    terms.given(("ts >= ?", where.after), ("ts < ?", where.before))
+    return terms.condition
 
 
 def _batches(names: list[str]) -> Iterator[list[str]]:

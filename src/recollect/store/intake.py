@@ -13,12 +13,12 @@ import apsw
 import msgspec
 
 from recollect.model.capabilities import WITNESS_LANE
-from recollect.store.arrangement import Arrangement, PartKeys, settle, taken_back
 from recollect.store.bodies import (
     FRAME_BYTES,
     SMALL_FRAME_BYTES,
     BlockEntry,
     Frame,
+    SessionBodies,
     block_frames,
     content_key,
     decode_block,
@@ -26,8 +26,9 @@ from recollect.store.bodies import (
     encode_frames,
     is_same_content,
 )
-from recollect.store.event_marks import OwnCalls
+from recollect.store.event_marks import OwnCalls, Witnesses
 from recollect.store.event_names import SHA_BYTES, KnownEvent, Naming, SessionNumbers
+from recollect.store.event_order import Arrangement, PartKeys, settle, taken_back
 from recollect.store.keys import (
     EVICTED,
     EVICTED_BLOCK,
@@ -43,10 +44,9 @@ from recollect.store.keys import (
     STALE,
     pack_event_id,
 )
+from recollect.store.rows import EventDraft, IndexDoc, RecordPlace, SessionPart
 from recollect.store.session_rows import SessionRow
-from recollect.store.slices import EventDraft, IndexDoc, RecordPlace, SessionPart
 from recollect.store.sources import SliceContext
-from recollect.store.witnesses import Witnesses
 
 _INSERT = "INSERT INTO event VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _REFRESH = (
@@ -107,7 +107,7 @@ class EventIntake:
         self._replayed: set[tuple[int, bytes, int]] = set()
         self._body_places: dict[int, tuple[int, int]] = {}
         self._own_entries: list[BlockEntry] = []
-        self._frames: dict[int, list[BlockEntry]] = {}
+        self._bodies = SessionBodies(db, session.number)
         self._out = Taken(docs=[], stale_keys=[], new_keys=[], keys=[], changed=[])
 
     def take(self, part: SessionPart, records: list[RecordPlace]) -> Taken:
@@ -284,13 +284,7 @@ class EventIntake:
         if stored.block == _IN_SLICE:
             body = self._own_entries[stored.entry].body
         else:
-            frame = self._frames.get(stored.block)
-            if frame is None:
-                data = self._db.execute(
-                    "SELECT data FROM block WHERE key = ?", ((stored.key >> SEQ_BITS << SEQ_BITS) + stored.block,)
-                ).get
-                frame = self._frames[stored.block] = decode_frame(data)
-            body = frame[stored.entry].body
+            body = self._bodies.entry(stored.block, stored.entry).body
         return is_same_content(body, self._own_entries[draft.body].body)
 
     def _note_replay(self, known: Sequence[KnownEvent], place: RecordPlace, *, is_named: bool) -> None:

@@ -1,5 +1,5 @@
 # ruff: noqa: S608  statements are put together of our own constants; values are always bound
-"""Facts, diaries and tags that people and agents write, and their batches.
+"""Facts, diaries and tags that people and agents write, and their batches, which can be undone.
 
 Names (subjects, predicates, objects, tags) are compared in their normal form, see `model.learnings.names`. All text is
 redacted by the caller. Everything is kept at once in a transaction of its own, without the ingest lock.
@@ -28,9 +28,11 @@ from recollect.store.connection import (
     transaction,
     withdraw_ready,
 )
+from recollect.store.documents import remove_documents
 from recollect.store.entries import put_entries
 from recollect.store.insights import unpack_node
 from recollect.store.keys import SEQ_BITS, is_undone
+from recollect.store.rows import Condition, Terms
 
 
 class FactQuestion(msgspec.Struct, frozen=True, kw_only=True):
@@ -192,7 +194,7 @@ def add_batch(db: apsw.Connection, batch: Batch) -> None:
 
 decode_fact = msgspec.json.Decoder(Fact).decode
 _SEQ_DIGITS = 8
-_HOLDS_AT = "coalesce(valid_from <= :at, TRUE) AND coalesce(valid_to > :at, TRUE)"
+_HOLDS_AT = "coalesce(valid_from <= ?, TRUE) AND coalesce(valid_to > ?, TRUE)"
 
 
 def put_fact(db: apsw.Connection, fact: Fact) -> None:
@@ -225,33 +227,26 @@ def _is_undone(db: apsw.Connection, reference: str) -> bool:
     return bits is not None and is_undone(bits)
 
 
-def _clauses(where: FactQuestion, batch: str) -> tuple[list[str], dict[str, Any]]:
+def _condition(where: FactQuestion, batch: str) -> Condition:
     """Return the conditions that columns answer. What the memory knew at another time, only the facts themselves do."""
-    clauses: list[str] = []
-    values: dict[str, Any] = {}
-    named = (
-        ("subject = :subject", "subject", normal_name(where.subject)),
-        ("predicate = :predicate", "predicate", normal_predicate(where.predicate)),
-        ("object = :object", "object", normal_name(where.object)),
-        ("(subject = :about OR object = :about)", "about", normal_name(where.about)),
-        ("repo = :repo", "repo", where.repo),
-        ("batch = :batch", "batch", batch),
+    terms, about = Terms(), normal_name(where.about)
+    terms.given(
+        ("subject = ?", normal_name(where.subject)),
+        ("predicate = ?", normal_predicate(where.predicate)),
+        ("object = ?", normal_name(where.object)),
+        ("repo = ?", where.repo),
+        ("batch = ?", batch),
+        ("recorded_at <= ?", where.known_at),
     )
-    for clause, name, value in named:
-        if value:
-            clauses.append(clause)
-            values[name] = value
-    if where.known_at is not None:
-        clauses.append("recorded_at <= :known_at")
-        values["known_at"] = where.known_at
-    elif not where.is_history:
-        clauses.append("NOT is_retracted")
-        clauses.append("valid_to IS NULL" if where.at is None else _HOLDS_AT)
-    elif where.at is not None:
-        clauses.append(_HOLDS_AT)
-    if where.at is not None:
-        values["at"] = where.at
-    return clauses, {name: value for name, value in values.items() if any(f":{name}" in c for c in clauses)}
+    if about:
+        terms.add("(subject = ? OR object = ?)", about, about)
+    if where.known_at is None and not where.is_history:
+        terms.add("NOT is_retracted")
+    if where.known_at is None and where.at is not None:
+        terms.add(_HOLDS_AT, where.at, where.at)
+    elif where.known_at is None and not where.is_history:
+        terms.add("valid_to IS NULL")
+    return terms.condition
 
 
 def _as_known(fact: Fact, where: FactQuestion) -> Fact | None:
@@ -332,9 +327,9 @@ class NoteReader:
 
         What `where` says of words is not looked at. Without `at`, a fact holds that has no end that is known.
         """
-        clauses, values = _clauses(where, batch)
+        condition, values = _condition(where, batch)
         rows: Any = self._db.execute(
-            f"SELECT json FROM fact WHERE {' AND '.join(clauses) or 'TRUE'} "
+            f"SELECT json FROM fact WHERE {condition} "
             "ORDER BY coalesce(valid_from, recorded_at) DESC, recorded_at DESC, id",
             values,
         ).fetchall()
@@ -350,7 +345,8 @@ class NoteReader:
 
     def diary(self, where: DiaryQuestion, *, batch: str = "") -> list[DiaryEntry]:
         """Return entries of diaries (of a batch), newest first."""
-        named = (
+        terms = Terms() if where.is_history else Terms("retired_at IS NULL")
+        terms.given(
             ("agent = ?", where.agent),
             ("repo = ?", where.repo),
             ("batch = ?", batch),
@@ -358,12 +354,9 @@ class NoteReader:
             ("written_at < ?", where.before),
             ("EXISTS (SELECT 1 FROM json_each(diary.json, '$.sessions') AS said WHERE said.value = ?)", where.session),
         )
-        clauses = [clause for clause, value in named if value not in ("", None)]
-        values: list[Any] = [value for _clause, value in named if value not in ("", None)]
-        if not where.is_history:
-            clauses.append("retired_at IS NULL")
+        condition, values = terms.condition
         rows: Any = self._db.execute(
-            f"SELECT json FROM diary WHERE {' AND '.join(clauses) or 'TRUE'} ORDER BY written_at DESC, id", values
+            f"SELECT json FROM diary WHERE {condition} ORDER BY written_at DESC, id", values
         ).fetchall()
         return [decode_diary(text) for (text,) in rows]
 
@@ -416,3 +409,91 @@ class NoteWriter(NoteReader):
         return bool(self._db.execute(statement, (name, session_uid)).get)
 
     put_batch = of_db(add_batch)
+
+
+_GROUP = 100
+"""So many are retired in one transaction, which keeps others from waiting long."""
+_Item = TypeVar("_Item")
+
+
+class Undone(NamedTuple):
+    """How many facts were retracted, diary entries retired, documents taken out; whether there are learnings too."""
+
+    facts: int
+    diary: int
+    documents: int
+    has_learnings: bool
+
+
+def undo_batch(store: NoteStore, batch: Batch, *, at: int) -> Undone:
+    """Retire what a batch added, after recording the time. Repeating it is harmless; a killed one continues.
+
+    A fact that somebody stated since, or retracted, stays so. at: UTC microseconds. Learnings of the batch are left to
+    their own writer: their state depends on `undone_at`. Raises StoreError and its subclasses.
+    """
+    with store.writing() as notes:
+        if batch.undone_at is None:
+            add_batch(notes.db, msgspec.structs.replace(batch, undone_at=at))
+        # First, so that no pass over its folder ingests again what goes.
+        notes.db.execute(
+            "DELETE FROM collection WHERE json ->> '$.batch' = ?1 AND NOT EXISTS (SELECT 1 "
+            "FROM document AS held WHERE held.collection = collection.name AND held.json ->> '$.batch' <> ?1)",
+            (batch.id,),
+        )
+    with store.reading() as notes:
+        facts = [f.id for f in notes.facts(FactQuestion(is_history=True), batch=batch.id) if not f.is_retracted]
+        entries = [entry.id for entry in notes.diary(DiaryQuestion(), batch=batch.id)]
+        documents: Any = notes.db.execute(
+            "SELECT collection, path FROM document WHERE json ->> '$.batch' = ?", (batch.id,)
+        ).fetchall()
+        learned = bool(notes.db.execute("SELECT EXISTS (SELECT 1 FROM learning WHERE batch = ?)", (batch.id,)).get)
+    count = sum(_retract(store, group, batch.id, at) for group in _groups(facts))
+    retired = sum(_retire(store, group, batch.id, at) for group in _groups(entries))
+    removed = sum(_remove(store, group, batch.id) for group in _groups(documents))
+    with store.writing() as notes:
+        _remove_empty(notes.db, {collection for collection, _path in documents})
+    return Undone(count, retired, removed, learned)
+
+
+def _retract(store: NoteStore, ids: Sequence[str], batch: str, at: int) -> int:
+    with store.writing() as notes:
+        found = [fact for name in ids for fact in notes.named_facts(name) if fact.id == name and fact.batch == batch]
+        held = [fact for fact in found if not fact.is_retracted]
+        for fact in held:
+            notes.put_fact(changed_fact(fact, at=at, is_retracted=True))
+        return len(held)
+
+
+def _retire(store: NoteStore, ids: Sequence[str], batch: str, at: int) -> int:
+    with store.writing() as notes:
+        found = [entry for name in ids for entry in notes.named_diary(name) if entry.id == name]
+        kept = [entry for entry in found if entry.batch == batch and entry.retired_at is None]
+        for entry in kept:
+            notes.put_diary(msgspec.structs.replace(entry, retired_at=at))
+        return len(kept)
+
+
+def _remove(store: NoteStore, documents: Sequence[tuple[str, str]], batch: str) -> int:
+    with store.writing() as notes:
+        count = 0
+        for collection, path in documents:
+            told: Any = notes.db.execute(
+                "SELECT json ->> '$.batch' FROM document WHERE collection = ? AND path = ?", (collection, path)
+            ).get
+            if told == batch:
+                count += remove_documents(notes.db, collection, (path,))
+        return count
+
+
+def _remove_empty(db: apsw.Connection, collections: set[str]) -> None:
+    """Remove empty collections of other runs."""
+    for name in collections:
+        db.execute(
+            "DELETE FROM collection WHERE name = ?1 AND NOT EXISTS (SELECT 1 FROM document WHERE collection = ?1)",
+            (name,),
+        )
+
+
+def _groups(items: Sequence[_Item]) -> Iterator[Sequence[_Item]]:
+    for start in range(0, len(items), _GROUP):
+        yield items[start : start + _GROUP]

@@ -44,8 +44,8 @@ from recollect.store.timeline import (
 from recollect.store.usage import UsageQuestion, read_usage, read_usage_trend
 
 if TYPE_CHECKING:
-    from recollect.store.session_lists import ListedSession, Relative, SessionQuestion
-    from recollect.store.transcript_reader import TranscriptReader
+    from recollect.store.events import TranscriptReader
+    from recollect.store.sessions import ListedSession, Relative, SessionQuestion
 
 
 def open_reader(home: Path, archive: ChunkReader | None, redactor: TextRedactor | None) -> Reader:
@@ -210,13 +210,13 @@ class Reader(SessionReader, SourceReader):
         self, asked: SessionQuestion, *, costs: dict[str, float], limit: int, offset: int
     ) -> tuple[list[ListedSession], int]:
         """Return a page of sessions in the requested order, and how many there are. costs: see `list_sessions`."""
-        from recollect.store.session_lists import list_sessions  # no search needs it
+        from recollect.store.sessions import list_sessions  # no search needs it
 
         return list_sessions(self._db, asked, costs, limit=limit, offset=offset)
 
     def family(self, session: Session) -> list[Relative]:
-        """Return the family of a session, see `store.session_lists.read_family`."""
-        from recollect.store.session_lists import read_family
+        """Return the family of a session, see `store.sessions.read_family`."""
+        from recollect.store.sessions import read_family
 
         return read_family(self._db, session)
 
@@ -343,7 +343,7 @@ class Reader(SessionReader, SourceReader):
         return EventReader(self._pool.get(), self._archive, self._redactor)
 
     def _parts(self, max_chars: int) -> TranscriptReader:
-        from recollect.store.transcript_reader import TranscriptReader  # no search needs it
+        from recollect.store.events import TranscriptReader  # no search needs it
 
         return TranscriptReader(self._pool.get(), self._archive, self._redactor, max_chars=max_chars)
 

@@ -15,11 +15,12 @@ import apsw
 import msgspec
 
 from recollect.errors import StoreCorrupt
-from recollect.model.insights.nodes import NODE_KINDS, Decision, Status
+from recollect.model.insights.nodes import NODE_KINDS, Decision
 from recollect.model.learnings.learnings import GIVEN_STATES, LearningEvidence
+from recollect.model.learnings.notes import DiaryEntry
 from recollect.model.payloads import Payload
 from recollect.model.text import summary_of
-from recollect.store.compression import DAMAGED, decompress
+from recollect.store.bodies import DAMAGED, decompress
 from recollect.store.connection import REBUILD_HINT, column
 
 TOLD_NOTE = "told"
@@ -94,22 +95,6 @@ class RecentEvent:
         return (self._found[1] if self._found is not None else "") or summary_of(payload)
 
 
-class RecentDecision(msgspec.Struct, frozen=True):
-    """A decision that holds, as a line tells it. citation: `session_uid#seq`, "" for one without a session."""
-
-    statement: str
-    polarity: str
-    speaker: str
-    chosen: tuple[str, ...]
-    rejected: tuple[str, ...]
-    rationale: str
-    paths: tuple[str, ...]
-    citation: str
-    ts: int | None
-    confidence: float
-    status: Status = "derived"
-
-
 class RecentLearning(msgspec.Struct, frozen=True):
     """A learning that holds, as a line tells it. Times in UTC microseconds.
 
@@ -146,19 +131,6 @@ class FolderLearnings(msgspec.Struct, frozen=True):
     learnings: Sequence[RecentLearning]
     changes_at: int | None = None
     agents: frozenset[str] = frozenset()
-
-
-class RecentDiary(msgspec.Struct, frozen=True):
-    """An entry of an agent's diary, as a line tells it. written_at: UTC microseconds."""
-
-    id: str
-    agent: str
-    written_at: int
-    topic: str
-    text: str
-    decided: tuple[str, ...]
-    discovered: tuple[str, ...]
-    left_pending: tuple[str, ...]
 
 
 _AGAINST = ("correct", "retire")
@@ -243,7 +215,7 @@ _OUTDONE = (
 
 def held_decisions(
     db: apsw.Connection, folder: Folder, uids: Sequence[str], is_here: Callable[[str], bool]
-) -> list[RecentDecision]:
+) -> list[Decision]:
     """Return the decisions that hold, newest first, each once; none that a person took back.
 
     uids: sessions that worked in the folder. is_here: tells by its uid whether another one did. Raises StoreCorrupt.
@@ -262,7 +234,7 @@ def held_decisions(
         f"AND NOT {_OUTDONE.format(id='id')} ORDER BY added_at DESC LIMIT ?",
         (*folder.names, DECISIONS_LOOKED_AT),
     ).fetchall()
-    found: dict[object, RecentDecision] = {}
+    found: dict[object, Decision] = {}
     unsaid, replaced = taken_back(db), replaced_in_learnings(db)
     here: dict[str, bool] = {"": True, **dict.fromkeys(uids, True)}
     for data, root, ts in sorted([*rows, *added], key=lambda row: -(row[2] or 0)):
@@ -272,9 +244,8 @@ def held_decisions(
         if decision is None or decision.is_undone or taken_back_at(decision, replaced) is not None:
             continue
         if taken_back_at(decision, unsaid) is None:
-            told = _recent_decision(decision, ts)
             known = tuple((e.event_id, e.part, e.start) for e in decision.evidence) or decision.id
-            found.setdefault((known, told.statement), told)
+            found.setdefault((known, decision.statement), msgspec.structs.replace(decision, ts=ts))
     return list(found.values())
 
 
@@ -284,16 +255,6 @@ def _decision(data: bytes | str) -> Decision:
         return msgspec.json.decode(text, type=Decision)
     except (DAMAGED, ValueError) as error:
         raise StoreCorrupt(f"a stored decision is damaged: {error}", hint=REBUILD_HINT) from error
-
-
-def _recent_decision(decision: Decision, ts: int | None) -> RecentDecision:
-    first = decision.evidence[0] if decision.evidence else None
-    citation = f"{first.session_uid}#{first.seq}" if first is not None else decision.session_uid
-    return RecentDecision(
-        decision.statement, decision.polarity, decision.speaker, decision.chosen, decision.rejected,
-        decision.rationale, decision.paths, citation, ts, decision.confidence,
-        decision.status,
-    )  # fmt: skip
 
 
 LOOKED_AT = 400
@@ -332,7 +293,11 @@ def given_learnings(
     names = ("", *folder.names) if folder is not None else ("",)
     rows: list[tuple[Any, ...]] = []
     for name in names:
-        rows += _actions(db, name)
+        rows += db.execute(
+            f"SELECT {_COLUMNS} FROM learning WHERE kind = 'action' AND repo = ? AND state IN ({_STATES}, 'expired') "
+            "ORDER BY ts DESC, id LIMIT ?",
+            (name, LOOKED_AT),
+        ).fetchall()
         for state in GIVEN_STATES:
             rows += _newest(db, name, state)
     found: list[RecentLearning] = []
@@ -368,15 +333,6 @@ def _newest(db: apsw.Connection, repo: str, state: str) -> Iterator[tuple[Any, .
         if place >= LOOKED_AT and (row[9] or 0) < newest - LATELY_US:
             return
         yield row
-
-
-def _actions(db: apsw.Connection, repo: str) -> list[tuple[Any, ...]]:
-    """Return the actions of a repository that are not done, the newest; those that have expired too."""
-    return db.execute(
-        f"SELECT {_COLUMNS} FROM learning WHERE kind = 'action' AND repo = ? AND state IN ({_STATES}, 'expired') "
-        "ORDER BY ts DESC, id LIMIT ?",
-        (repo, LOOKED_AT),
-    ).fetchall()
 
 
 def _evidence_of(db: apsw.Connection, ids: Sequence[str]) -> dict[str, list[LearningEvidence]]:
@@ -423,41 +379,30 @@ def _learning(
     )  # fmt: skip
 
 
-class _DiaryDetails(msgspec.Struct, frozen=True):
-    """The shown fields of an entry without a column."""
-
-    text: str
-    topic: str = ""
-    decided: tuple[str, ...] = ()
-    discovered: tuple[str, ...] = ()
-    left_pending: tuple[str, ...] = ()
-    sessions: tuple[str, ...] = ()
-
-
 @cache
-def _diary_decoder() -> Callable[[str], _DiaryDetails]:
+def _diary_decoder() -> Callable[[str], DiaryEntry]:
     """Return the decoder: making it takes longer than asking a store that has no diary."""
-    return msgspec.json.Decoder(_DiaryDetails).decode
+    return msgspec.json.Decoder(DiaryEntry).decode
 
 
 def newest_diary(
     db: apsw.Connection, folder: Folder | None, is_elsewhere: Callable[[str], bool], *, agent: str, limit: int
-) -> tuple[list[RecentDiary], int]:
+) -> tuple[list[DiaryEntry], int]:
     """Return the newest entries that are about a folder or about nothing in particular, oldest first, and how many.
 
     One that speaks of sessions counts unless all of them are known to have worked elsewhere. Raises StoreCorrupt.
     """
     names = ("", *folder.names) if folder is not None else ("",)
-    found: list[RecentDiary] = []
+    found: list[DiaryEntry] = []
     total = 0
     for repo in names:
         for name in (agent,) if agent else diary_agents(db, repo):
             rows: Any = db.execute(
-                "SELECT id, agent, written_at, json FROM diary WHERE repo = ? AND agent = ? AND retired_at IS NULL "
+                "SELECT json FROM diary WHERE repo = ? AND agent = ? AND retired_at IS NULL "
                 "ORDER BY written_at DESC, id DESC LIMIT ?",
                 (repo, name, limit),
             )
-            found += [entry for row in rows if (entry := _entry(row, is_elsewhere)) is not None]
+            found += [entry for (text,) in rows if (entry := _entry(text, is_elsewhere)) is not None]
             counted = "SELECT count(*) FROM diary WHERE repo = ? AND agent = ? AND retired_at IS NULL"
             total += int(db.execute(counted, (repo, name)).get)
     found.sort(key=lambda entry: (entry.written_at, entry.id))
@@ -469,16 +414,13 @@ def diary_agents(db: apsw.Connection, repo: str) -> list[str]:
     return column(db, "SELECT DISTINCT agent FROM diary WHERE repo = ? AND retired_at IS NULL ORDER BY agent", (repo,))
 
 
-def _entry(row: tuple[Any, ...], is_elsewhere: Callable[[str], bool]) -> RecentDiary | None:
-    id_, agent, written_at, text = row
+def _entry(text: str, is_elsewhere: Callable[[str], bool]) -> DiaryEntry | None:
     try:
-        told = _diary_decoder()(text)
+        entry = _diary_decoder()(text)
     except ValueError as error:
         raise StoreCorrupt(f"a stored entry of a diary is damaged: {error}", hint=REBUILD_HINT) from error
-    uids = [uid.partition("#")[0] for uid in told.sessions]
-    if uids and all(is_elsewhere(uid) for uid in uids):
-        return None
-    return RecentDiary(id_, agent, written_at, told.topic, told.text, told.decided, told.discovered, told.left_pending)
+    uids = [uid.partition("#")[0] for uid in entry.sessions]
+    return None if uids and all(is_elsewhere(uid) for uid in uids) else entry
 
 
 _STATEMENTS = {

@@ -12,9 +12,11 @@ from typing import Any
 import msgspec
 
 from recollect.errors import StoreCorrupt
+from recollect.model.insights.nodes import Decision
+from recollect.model.learnings.notes import DiaryEntry
 from recollect.model.payloads import KINDS, Payload
 from recollect.store.bodies import decode_entry, open_frame, payload_without_record
-from recollect.store.connection import REBUILD_HINT, DatabaseHolder, store_errors
+from recollect.store.connection import REBUILD_HINT, DatabaseHolder, query, store_errors
 from recollect.store.keys import (
     FAILED,
     HIDDEN,
@@ -31,8 +33,6 @@ from recollect.store.keys import (
 from recollect.store.recent import (
     Folder,
     FolderLearnings,
-    RecentDecision,
-    RecentDiary,
     RecentEvent,
     RecentSession,
     SessionsOfPlace,
@@ -41,7 +41,7 @@ from recollect.store.recent import (
     held_decisions,
     newest_diary,
 )
-from recollect.store.session_facts import SessionFacts, decode_counts, decode_facts, is_below
+from recollect.store.session_rows import SessionFacts, decode_counts, decode_facts, is_below
 
 _RESULT = KINDS.index("tool_result")
 
@@ -54,7 +54,7 @@ class RecentReader(DatabaseHolder):
         super().__init__(home)
         self._frames: dict[int, list[msgspec.Raw]] = {}
         self._numbers: dict[str, int] = {}
-        self._elsewhere: dict[tuple[str, str], bool] = {}
+        self._here: dict[tuple[str, str], bool | None] = {}
         self._in_folder: dict[str, SessionsOfPlace] = {}
         self.looked_at: dict[str, bool] = {}
         """The folders of which it counted whether they are there, and whether they were."""
@@ -133,12 +133,12 @@ class RecentReader(DatabaseHolder):
                 found.add(uid)
         return frozenset(found)
 
-    def decisions_in(self, folder: Folder, uids: Sequence[str] = ()) -> list[RecentDecision]:
+    def decisions_in(self, folder: Folder, uids: Sequence[str] = ()) -> list[Decision]:
         """Return the decisions that hold in a folder, newest first; of very many the newest.
 
         uids: sessions known to have worked there, whatever they call their repository.
         """
-        return held_decisions(self._db, folder, uids, lambda uid: self._is_here(uid, folder))
+        return held_decisions(self._db, folder, uids, lambda uid: bool(self._is_here(uid, folder)))
 
     def learnings_in(self, folder: Folder | None, *, now_us: int) -> FolderLearnings:
         """Return the learnings that hold in a folder, those of its person with them; None: those of the person alone.
@@ -148,7 +148,7 @@ class RecentReader(DatabaseHolder):
         """
         return given_learnings(self._db, folder, lambda uid: not self._is_elsewhere(uid, folder), now_us=now_us)
 
-    def diary_in(self, folder: Folder | None, *, agent: str, limit: int) -> tuple[list[RecentDiary], int]:
+    def diary_in(self, folder: Folder | None, *, agent: str, limit: int) -> tuple[list[DiaryEntry], int]:
         """Return the newest entries of an agent's diary about a folder or nothing in particular, oldest first, and how
         many there are. agent "": of all agents."""
         return newest_diary(self._db, folder, lambda uid: self._is_elsewhere(uid, folder), agent=agent, limit=limit)
@@ -190,27 +190,24 @@ class RecentReader(DatabaseHolder):
     def may_concern(self, folder: Folder, uids: Collection[str], numbers: Collection[int]) -> bool:
         """Return whether one of some sessions is among uids, or could belong to a folder now."""
         for number in numbers:
-            found = self._db.execute("SELECT uid, repo, facts FROM session WHERE number = ?", (number,))
-            row: Any = found.fetchone()
+            row: Any = query(self._db, "SELECT uid, repo, facts FROM session WHERE number = ?", (number,)).fetchone()
             if row is None or row[0] in uids or row[1] in folder.names:
                 return True
             if is_below(_worked_in(decode_facts(row[2])), folder.path):
                 return True
         return False
 
-    def _is_here(self, uid: str, folder: Folder) -> bool:
-        row: Any = self._db.execute("SELECT repo, facts FROM session WHERE uid = ?", (uid,)).fetchone()
-        return row is not None and self._is_in(decode_facts(row[1]), row[0], folder)
-
     def _is_elsewhere(self, uid: str, folder: Folder | None) -> bool:
         """Return whether a session is stored, and worked in another folder."""
-        if folder is None:
-            return False
+        return folder is not None and self._is_here(uid, folder) is False
+
+    def _is_here(self, uid: str, folder: Folder) -> bool | None:
+        """Return whether a session worked in a folder; None where it is not stored."""
         key = (uid, folder.path)
-        if key not in self._elsewhere:
+        if key not in self._here:
             row: Any = self._db.execute("SELECT repo, facts FROM session WHERE uid = ?", (uid,)).fetchone()
-            self._elsewhere[key] = row is not None and not self._is_in(decode_facts(row[1]), row[0], folder)
-        return self._elsewhere[key]
+            self._here[key] = None if row is None else self._is_in(decode_facts(row[1]), row[0], folder)
+        return self._here[key]
 
     def _is_in(self, facts: SessionFacts, repo: str, folder: Folder) -> bool:
         """Return whether a session worked in a folder: there or below, or in a repository of that name that has

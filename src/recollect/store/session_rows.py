@@ -8,7 +8,7 @@ takes the rest in.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -17,22 +17,81 @@ import msgspec
 
 from recollect.errors import BrokenInvariant
 from recollect.model.ids import session_uid
+from recollect.model.own import INTERNAL_ORIGINATOR
 from recollect.model.payloads import KINDS
+from recollect.model.sessions import SessionPatch, ToldOfSession, named_after, repo_name
 from recollect.model.time import month_of
 from recollect.paths import DATABASE_NAME
 from recollect.store.connection import of_db, open_to_read
 from recollect.store.keys import SEQ_BITS, pack_text, span_of
-from recollect.store.session_facts import (
-    SessionFacts,
-    decode_counts,
-    decode_facts,
-    domain_of,
-    encode_counts,
-    encode_facts,
-    repo_of,
-)
-from recollect.store.slices import SessionPart
+from recollect.store.rows import SessionPart
 from recollect.store.sources import log_changes
+
+
+class SessionFacts(ToldOfSession, omit_defaults=True):
+    """What of a session no question filters on, stored as one value."""
+
+    is_internal: bool = False
+    """A program of ours ran it: kept and shown, never remembered."""
+
+    def take(self, patch: SessionPatch) -> None:
+        """Merge a patch: the newest title, cwd and commit, the first of everything else."""
+        self.began(patch)
+        self.title = patch.title or self.title
+        self.first_human = named_after(self.first_human, patch.first_human)
+        self.cwd_first = self.cwd_first or patch.cwd_first or patch.cwd
+        for model in patch.models:
+            self.saw_model(model)
+
+
+class FolderFacts(msgspec.Struct):
+    """Of the facts of a session only where it worked."""
+
+    cwd: str = ""
+    cwd_first: str = ""
+    repo_root: str = ""
+    git_remote: str = ""
+
+
+encode_facts = msgspec.msgpack.Encoder().encode
+decode_facts = msgspec.msgpack.Decoder(SessionFacts).decode
+decode_folders = msgspec.msgpack.Decoder(FolderFacts).decode
+decode_counts = msgspec.json.Decoder(dict[str, int]).decode
+
+
+def encode_counts(counts: dict[str, int]) -> str:
+    """Return counts per kind as stored."""
+    return msgspec.json.encode(counts).decode()
+
+
+def repo_of(facts: SessionFacts) -> str:
+    """Return the name of the repository that a session worked in, see `model.sessions.repo_name`."""
+    return repo_name(facts.repo_root, facts.git_remote, facts.cwd_first or facts.cwd)
+
+
+def domain_of(repo: str, domains: Mapping[str, str]) -> str:
+    """Return the domain that the configuration gives a repository, "" where it gives none."""
+    return domains.get(repo) or domains.get(repo.lower(), "")
+
+
+def is_internal(facts: SessionFacts, patch: SessionPatch, own_folders: Sequence[str]) -> bool:
+    """Return whether a session is our own: started by our program, or in the memory's own folder."""
+    if facts.is_internal or INTERNAL_ORIGINATOR in (facts.originator, patch.originator):
+        return True
+    cwd = facts.cwd_first or patch.cwd_first or patch.cwd
+    return bool(cwd) and any(is_below(cwd, folder) for folder in own_folders)
+
+
+def is_below(path: str, folder: str) -> bool:
+    """Return whether a path is a folder or is inside it. On Windows neither slashes nor case matter."""
+    path, folder = _comparable(path), _comparable(folder)
+    return path == folder or path.startswith(folder + "/")
+
+
+def _comparable(path: str) -> str:
+    is_windows = path[1:2] == ":" or path.startswith("\\\\")
+    return (path.replace("\\", "/").casefold() if is_windows else path).rstrip("/")
+
 
 UNDATED = "undated"
 _COLUMNS = (
@@ -116,40 +175,23 @@ def save_session(
         _place_in_tree(db, row)
     repo = repo_of(row.facts)
     db.execute(
-        "UPDATE session SET next_seq = ?, next_block = ?, repo = ?, domain = ?, git_branch = ?, started_at = ?, "
-        "ended_at = ?, event_count = ?, turn_count = ?, kind_counts = ?, facts = ?, ingested_at = ? WHERE number = ?",
-        (
-            row.next_seq,
-            row.next_block,
-            repo,
-            domain_of(repo, domains),
-            row.git_branch,
-            row.started_at,
-            row.ended_at,
-            row.event_count,
-            row.turn_count,
-            encode_counts(row.kind_counts),
-            encode_facts(row.facts),
-            observed_at,
-            row.number,
-        ),
-    )
+        f"{_SAVE_COUNTS}, repo = ?, domain = ?, git_branch = ?, started_at = ?, ended_at = ?, facts = ?, "
+        "ingested_at = ? WHERE number = ?",
+        (*_counts_of(row), repo, domain_of(repo, domains), row.git_branch, row.started_at, row.ended_at,
+         encode_facts(row.facts), observed_at, row.number),
+    )  # fmt: skip
 
 
 def save_counts(db: apsw.Connection, row: SessionRow) -> None:
     """Store what a repeated slice or a hidden event can change: counts and numbers only."""
-    db.execute(
-        "UPDATE session SET next_seq = ?, next_block = ?, event_count = ?, turn_count = ?, kind_counts = ? "
-        "WHERE number = ?",
-        (
-            row.next_seq,
-            row.next_block,
-            row.event_count,
-            row.turn_count,
-            encode_counts(row.kind_counts),
-            row.number,
-        ),
-    )
+    db.execute(f"{_SAVE_COUNTS} WHERE number = ?", (*_counts_of(row), row.number))
+
+
+_SAVE_COUNTS = "UPDATE session SET next_seq = ?, next_block = ?, event_count = ?, turn_count = ?, kind_counts = ?"
+
+
+def _counts_of(row: SessionRow) -> tuple[object, ...]:
+    return row.next_seq, row.next_block, row.event_count, row.turn_count, encode_counts(row.kind_counts)
 
 
 def _place_in_tree(db: apsw.Connection, row: SessionRow) -> None:

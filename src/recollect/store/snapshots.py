@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple
 import apsw
 import msgspec
 
-from recollect.archive.chunks import HOLE_PACK, ChunkPlace
+from recollect.archive.packs import HOLE_PACK, ChunkPlace
 from recollect.errors import StoreCorrupt
 from recollect.paths import DATABASE_NAME
 from recollect.store.connection import (
@@ -98,8 +98,6 @@ def _is_utf8(*data: Any) -> bool:
 
 _STEP_PAGES = 2048
 _COPY_BUSY_MS = 30_000
-Progress = Callable[[int, int], None]
-"""(pages done, pages in all)"""
 
 
 class SnapshotCounts(NamedTuple):
@@ -157,7 +155,7 @@ class Snapshot(DatabaseHolder):
         found = [str(row[0]) for row in self._db.execute(f"PRAGMA integrity_check({int(limit)})")]
         return [] if found == ["ok"] else found
 
-    def copy_to(self, path: Path, *, progress: Progress | None = None) -> None:
+    def copy_to(self, path: Path) -> None:
         """Write the moment into a new file, private to its owner and durable.
 
         Raises:
@@ -171,8 +169,6 @@ class Snapshot(DatabaseHolder):
             with copy.backup("main", self._db, "main") as backup:
                 while not backup.done:
                     backup.step(_STEP_PAGES)
-                    if progress is not None:
-                        progress(backup.page_count - backup.remaining, backup.page_count)
         fd = os.open(path, os.O_RDWR)
         try:
             os.fsync(fd)

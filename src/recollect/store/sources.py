@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import apsw
 import msgspec
 
-from recollect.archive.chunks import ChunkPlace, Hole
+from recollect.archive.packs import ChunkPlace, Hole
 from recollect.errors import ArchiveError, BrokenInvariant, RawGone
 from recollect.model.ids import session_uid
 from recollect.model.records import LedgerDefect
@@ -18,8 +18,7 @@ from recollect.model.sessions import ForgottenPlace
 from recollect.model.time import day_of
 from recollect.store.connection import PooledReader, column, of_db, query
 from recollect.store.keys import EVICTED, HIDDEN, SEQ_MASK, STALE, kind_of_bits, pack_text, span_of, unpack_text
-from recollect.store.rows import ChangeRange, ChunkReader, EventPlace, LedgerRow
-from recollect.store.slices import SliceResult, SourceRow
+from recollect.store.rows import ChangeRange, ChunkReader, EventPlace, LedgerRow, SliceResult, SourceRow
 
 _WHY_GONE = {"evicted": "evicted", "forgotten": "forgotten", "data_loss": "evicted before it was analysed"}
 
@@ -264,11 +263,8 @@ def enter_slice(db: apsw.Connection, slice_: SliceResult, observed_at: int) -> S
 
 def replace_chunks(
     db: apsw.Connection, source: int, revision: int, *, keep: int, chunks: Iterable[tuple[ChunkPlace, bool]]
-) -> int:
-    """Store a revision's chunks behind its first `keep` ones; return the stored bytes that no revision needs any more.
-
-    The flag tells an open delta.
-    """
+) -> None:
+    """Store a revision's chunks behind its first `keep` ones. The flag tells an open delta."""
     dropped = db.execute(
         "DELETE FROM revision_chunk WHERE source = ? AND revision = ? AND ordinal >= ? RETURNING chunk",
         (source, revision, keep),
@@ -280,17 +276,15 @@ def replace_chunks(
             place,
         ).get
         db.execute("INSERT INTO revision_chunk VALUES (?, ?, ?, ?, ?)", (source, revision, ordinal, number, is_open))
-    return let_go(db, dropped)
+    let_go(db, dropped)
 
 
-def let_go(db: apsw.Connection, chunks: Iterable[Any]) -> int:
-    """Remove those of chunks, each a row with its number, that no revision has any more; return their stored bytes."""
-    rows: Iterable[Any] = db.executemany(
-        "DELETE FROM chunk WHERE number = ?1 AND NOT EXISTS (SELECT 1 FROM revision_chunk WHERE chunk = ?1) "
-        "RETURNING length",
+def let_go(db: apsw.Connection, chunks: Iterable[Any]) -> None:
+    """Remove those of chunks, each a row with its number, that no revision has any more."""
+    db.executemany(
+        "DELETE FROM chunk WHERE number = ?1 AND NOT EXISTS (SELECT 1 FROM revision_chunk WHERE chunk = ?1)",
         list(chunks),
     )
-    return sum(length for (length,) in rows)
 
 
 def save_chunks(db: apsw.Connection, at: SliceContext, slice_: SliceResult, places: Sequence[ChunkPlace]) -> None:

@@ -27,7 +27,7 @@ from recollect.store.keys import (
     role_of_bits,
     span_of,
 )
-from recollect.store.rows import EventFilter, TimelineEntry
+from recollect.store.rows import Condition, EventFilter, Terms, TimelineEntry
 from recollect.store.sessions import int_array, session_condition
 
 SLOT_S = 300
@@ -115,15 +115,15 @@ def _day(day: int, worked: list[_Slot]) -> ActiveDay:
 def _slots(db: apsw.Connection, asked: ActivityQuestion, first: int, last: int) -> list[_Slot]:
     """Return the slots in which sessions worked on days of the zone, by number since the epoch."""
     begin, end = max(0, (first - 1) * _DAY_US), (last + 2) * _DAY_US  # the zone's days lie in these
-    terms, values = ["ts >= ?", "ts < ?"], list[Any]((begin, end))
+    terms = Terms("ts >= ?", "ts < ?", values=(begin, end))
     if not asked.where.is_empty:
         condition, bound = session_condition(db, asked.where)
         numbers = [number for (number,) in db.execute(f"SELECT number FROM session WHERE {condition}", bound)]
-        terms.append(f"key >> {SEQ_BITS} IN (SELECT value FROM carray(?))")
-        values.append(int_array(numbers))
+        terms.add(f"key >> {SEQ_BITS} IN (SELECT value FROM carray(?))", int_array(numbers))
+    working, values = terms.condition
     # One number for both: to tell numbers apart costs half of what rows of two cost. A slot fits where the seq stood.
     rows: Iterable[Any] = db.execute(
-        f"SELECT DISTINCT (key & ~{SEQ_MASK}) | (ts / {_SLOT_US}) FROM event WHERE {' AND '.join(terms)}", values
+        f"SELECT DISTINCT (key & ~{SEQ_MASK}) | (ts / {_SLOT_US}) FROM event WHERE {working}", values
     )
     spans = offsets_within(begin, end, asked.zone)
     starts = [span.start_us // _SLOT_US for span in spans]
@@ -229,18 +229,12 @@ def _over_sessions(db: apsw.Connection, sessions: list[Any], window: Window) -> 
     return [key for _ts, key in ordered[window.offset :]], total
 
 
-def _in_time(number: int, window: Window) -> tuple[str, list[int]]:
-    terms = [f"key BETWEEN ? AND ? AND NOT bits & {HIDDEN}"]
-    values = list(span_of(number))
+def _in_time(number: int, window: Window) -> Condition:
+    terms = Terms(f"key BETWEEN ? AND ? AND NOT bits & {HIDDEN}", values=span_of(number))
     if window.kinds:
-        terms.append(f"bits & {KIND_MASK} IN ({codes_of(*window.kinds)})")
-    if window.after is not None:
-        terms.append("ts >= ?")
-        values.append(window.after)
-    if window.before is not None:
-        terms.append("ts < ?")
-        values.append(window.before)
-    return " AND ".join(terms), values
+        terms.add(f"bits & {KIND_MASK} IN ({codes_of(*window.kinds)})")
+    terms.given(("ts >= ?", window.after), ("ts < ?", window.before))
+    return terms.condition
 
 
 def _lines(db: apsw.Connection, reader: EventReader, rows: list[EventRow]) -> Iterable[TimelineEntry]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, date, tzinfo
@@ -13,19 +14,19 @@ from importlib.util import find_spec
 from math import isfinite
 from operator import itemgetter
 from pathlib import Path
-from typing import Any, Generic, NamedTuple, TypeVar, assert_never
+from typing import Any, NamedTuple, assert_never
 
 import apsw
 import msgspec
 
 from recollect.files import write_cache
 from recollect.late import late_pattern
+from recollect.model.payloads import TokenUsage
 from recollect.model.time import day_of, offsets_within, to_datetime
-from recollect.model.usage import UsageDay, UsageReport, UsageRow, UsageTotals, UsageTrend
+from recollect.model.usage import UsageDay, UsageReport, UsageSum, UsageTrend, usage_report
 from recollect.store.connection import query
-from recollect.store.rows import EventFilter, UsageBy
+from recollect.store.rows import EventFilter, SessionPart, Terms, UsageBy, UsageSighting
 from recollect.store.sessions import int_array, session_condition
-from recollect.store.slices import SessionPart, UsageSighting
 from recollect.wire import RUN_FOLDER
 
 MAX_TOKENS = 1 << 40
@@ -52,19 +53,22 @@ def save_usage(
     """
     fullest: dict[str, UsageSighting] = {}
     for sighting in part.usage:
-        key = sighting.dedupe_key or f"\0{keys[sighting.event]}"
+        key = sighting.used.dedupe_key or f"\0{keys[sighting.event]}"
         known = fullest.get(key)
-        if known is None or _fullness(sighting) > _fullness(known):
+        if known is None or _fullness(sighting.used) > _fullness(known.used):
             fullest[key] = sighting
     rows = [
         (
             session,
             dedupe_sha(key),
             sighting.ts if sighting.ts is not None else part.events[sighting.event].ts,
-            intern(sighting.model),
-            *[tokens if 0 <= tokens <= MAX_TOKENS else max(0, min(tokens, MAX_TOKENS)) for tokens in sighting[4:10]],
-            sighting.cost_usd if sighting.cost_usd is not None and isfinite(sighting.cost_usd) else None,
-            sighting.is_additive,
+            intern(sighting.used.model),
+            *[
+                tokens if 0 <= tokens <= MAX_TOKENS else max(0, min(tokens, MAX_TOKENS))
+                for tokens in _tokens(sighting.used)
+            ],
+            cost if (cost := sighting.used.cost_usd) is not None and isfinite(cost) else None,
+            sighting.used.is_additive,
         )
         for key, sighting in fullest.items()
     ]
@@ -72,9 +76,16 @@ def save_usage(
     db.execute(_SHARE, (apsw.carray(tuple(row[1] for row in rows)), session))
 
 
-def _fullness(sighting: UsageSighting) -> tuple[int, int]:
+def _tokens(used: TokenUsage) -> tuple[int, ...]:
+    return (
+        used.input_tokens, used.output_tokens, used.cache_read_tokens, used.cache_write_5m_tokens,
+        used.cache_write_1h_tokens, used.reasoning_tokens,
+    )  # fmt: skip
+
+
+def _fullness(used: TokenUsage) -> tuple[int, int]:
     """Order sightings of one response: by output, then by all that went in (an agent's total may have no output)."""
-    return sighting.output_tokens, sighting.input_tokens + sighting.cache_read_tokens
+    return used.output_tokens, used.input_tokens + used.cache_read_tokens
 
 
 def dedupe_sha(key: str) -> bytes:
@@ -291,36 +302,6 @@ class _Group(NamedTuple):
     stated_usd: float | None
 
 
-class _Sum:
-    """Totals while they grow."""
-
-    def __init__(self) -> None:
-        self.tokens = [0] * 7
-        self.cost: float | None = None
-        self.unpriced: dict[str, int] = {}
-
-    def add(self, group: _Group, cost: float | None, model: str) -> None:
-        for i, value in enumerate(group[5:12]):
-            self.tokens[i] += value
-        if cost is not None:
-            self.cost = (self.cost or 0.0) + cost
-        elif any(group[6:11]):
-            self.unpriced[model] = self.unpriced.get(model, 0) + group.responses
-
-    def totals(self) -> UsageTotals:
-        responses, inputs, output, read, write_5m, write_1h, reasoning = self.tokens
-        return UsageTotals(
-            input_tokens=inputs,
-            output_tokens=output,
-            cache_read_tokens=read,
-            cache_write_5m_tokens=write_5m,
-            cache_write_1h_tokens=write_1h,
-            reasoning_tokens=reasoning,
-            responses=responses,
-            cost_usd=None if self.cost is None else round(self.cost, 6),
-        )
-
-
 def read_usage(db: apsw.Connection, asked: UsageQuestion) -> UsageReport:
     """Return a usage report, see `store.reader.Reader.usage`.
 
@@ -328,10 +309,9 @@ def read_usage(db: apsw.Connection, asked: UsageQuestion) -> UsageReport:
     taken; else tokens are priced. Models without a known price are listed and left out of the cost.
     """
     prices = _prices(db)
-    sums, total = _Sums[str](), _Sum()
+    sums, total = defaultdict[str, UsageSum](UsageSum), UsageSum()
     for group, key, cost, model in _priced_groups(db, asked, prices):
-        sums.add(key, group, cost, model)
-        total.add(group, cost, model)
+        _add(group, cost, model, sums[key], total)
     report = _report(asked.by, sums, total, prices)
     prices.keep()
     return report
@@ -341,49 +321,40 @@ def read_usage_trend(db: apsw.Connection, asked: UsageQuestion, first: date, las
     """Return a span of whole days, day by day, and as many days before it; both from one look at all responses."""
     days = (last - first).days + 1
     begin = (first - _EPOCH).days
-    now, before, each = _Sums[str](), _Sums[str](), _Sums[tuple[str, str]]()
-    totals = _Sum(), _Sum()
+    now, before = defaultdict[str, UsageSum](UsageSum), defaultdict[str, UsageSum](UsageSum)
+    each = defaultdict[tuple[str, str], UsageSum](UsageSum)
+    totals = UsageSum(), UsageSum()
     prices = _prices(db)
     for group, key, cost, model in _priced_groups(db, asked, prices):
         day = group.day
         if day is None or not begin - days <= day < begin + days:
             continue
-        is_now = day >= begin
-        (now if is_now else before).add(key, group, cost, model)
-        totals[not is_now].add(group, cost, model)
-        if is_now:
-            each.add((day_of(day * _DAY_US), key), group, cost, model)
+        if day < begin:
+            _add(group, cost, model, before[key], totals[1])
+        else:
+            _add(group, cost, model, now[key], totals[0], each[day_of(day * _DAY_US), key])
     trend = UsageTrend(
         first.isoformat(),
         last.isoformat(),
         _report(asked.by, now, totals[0], prices),
         _report(asked.by, before, totals[1], prices),
-        tuple(UsageDay(day, key, one.totals()) for (day, key), one in sorted(each.by_key.items(), key=itemgetter(0))),
+        tuple(UsageDay(day, key, one.totals()) for (day, key), one in sorted(each.items(), key=itemgetter(0))),
     )
     prices.keep()
     return trend
 
 
 _EPOCH = date(1970, 1, 1)
-_Key = TypeVar("_Key")
 
 
-class _Sums(Generic[_Key]):
-    """Totals by key while they grow."""
-
-    def __init__(self) -> None:
-        self.by_key: dict[_Key, _Sum] = {}
-
-    def add(self, key: _Key, group: _Group, cost: float | None, model: str) -> None:
-        if key not in self.by_key:
-            self.by_key[key] = _Sum()
-        self.by_key[key].add(group, cost, model)
+def _report(by: UsageBy, sums: Mapping[str, UsageSum], total: UsageSum, prices: Prices) -> UsageReport:
+    return usage_report(by, sums, total, prices.prices_on(), _unpriced_notes(total.unpriced))
 
 
-def _report(by: UsageBy, sums: _Sums[str], total: _Sum, prices: Prices) -> UsageReport:
-    rows = [UsageRow(key, one.totals(), tuple(sorted(one.unpriced))) for key, one in sums.by_key.items()]
-    rows.sort(key=lambda row: row.key if by == "day" else (-(row.totals.cost_usd or 0.0), row.key))
-    return UsageReport(by, tuple(rows), total.totals(), prices.prices_on(), _unpriced_notes(total.unpriced))
+def _add(group: _Group, cost: float | None, model: str, *sums: UsageSum) -> None:
+    unpriced = group.responses if cost is None and any(group[6:11]) else 0
+    for one in sums:
+        one.add((*group[6:12], group.responses), cost, model, unpriced=unpriced)
 
 
 def _prices(db: apsw.Connection) -> Prices:
@@ -482,19 +453,14 @@ def _groups(
     # One number to group by is a third faster than its four parts.
     packed = "((coalesce(day, -1000000) << 32 | u.model) << 6 | band) << 1 | stated"
     group = f"GROUP BY u.session, {packed}" if asked.by in _BY_SESSION else f"GROUP BY {packed}"
-    terms, values = ["u.is_additive"], list[Any]()
+    terms = Terms("u.is_additive")
     if not asked.where.is_empty:
-        terms.append("u.session IN (SELECT value FROM carray(?))")
-        values.append(int_array(sessions))
-    if asked.after is not None:
-        terms.append(f"{time} >= ?")
-        values.append(asked.after)
-    if asked.before is not None:
-        terms.append(f"{time} < ?")
-        values.append(asked.before)
+        terms.add("u.session IN (SELECT value FROM carray(?))", int_array(sessions))
+    terms.given((f"{time} >= ?", asked.after), (f"{time} < ?", asked.before))
+    counted, values = terms.condition
     selection = (
         f"SELECT u.session, {day} AS day, u.model, {band} AS band, u.cost_usd IS NOT NULL AS stated, "
-        f"{_SUMS} FROM usage u WHERE {' AND '.join(terms)} AND "
+        f"{_SUMS} FROM usage u WHERE {counted} AND "
     )
     rows: Iterable[Any] = db.execute(f"{selection} u.dedupe NOT IN (SELECT dedupe FROM usage_shared) {group}", values)
     yield from map(_Group._make, rows)

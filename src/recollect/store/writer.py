@@ -10,7 +10,7 @@ from typing import Any, assert_never
 
 import apsw
 
-from recollect.archive.chunks import ChunkPlace, Hole
+from recollect.archive.packs import ChunkPlace, Hole
 from recollect.errors import BrokenInvariant, StoreError
 from recollect.model.payloads import KINDS
 from recollect.model.sessions import SessionPatch
@@ -33,12 +33,18 @@ from recollect.store.event_names import KnownNumbers
 from recollect.store.insight_writer import InsightWriter
 from recollect.store.intake import EventIntake, Taken, retire
 from recollect.store.keys import OWN, SEQ_BITS, SEQ_MASK, merged, unpack_text
-from recollect.store.learning_writer import LearningStore
+from recollect.store.learnings import LearningStore
 from recollect.store.lock import IngestLock
-from recollect.store.rows import ChangeRange
-from recollect.store.session_facts import domain_of, is_internal
-from recollect.store.session_rows import SessionRow, ShortSessions, load_session, save_counts, save_session
-from recollect.store.slices import SessionPart, SliceResult, SourceRow, WriteOutcome
+from recollect.store.rows import ChangeRange, SessionPart, SliceResult, SourceRow, WriteOutcome
+from recollect.store.session_rows import (
+    SessionRow,
+    ShortSessions,
+    domain_of,
+    is_internal,
+    load_session,
+    save_counts,
+    save_session,
+)
 from recollect.store.sources import (
     SliceContext,
     count_slice,

@@ -1,18 +1,32 @@
-"""Accepts a machine's batches: each in one transaction, and once."""
+"""Accepts a machine's batches, each in one transaction and once; answers which decisions of them still hold."""
 
 from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import date
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 import psycopg
 import zstandard
 
 from recollect.errors import TeamRefused
+from recollect.memory import (
+    DecisionQuestion,
+    KeptDecision,
+    KeptLink,
+    MatchingDecision,
+    TeamDecisionsAnswer,
+    TeamDecisionsQuestion,
+    TeamDecisionView,
+    by_words,
+    matching,
+    words_and_ids,
+)
+from recollect.model.insights.nodes import Decision, Link
+from recollect.model.team_citation import PREFIX, TeamCitation
 from recollect.model.team_messages import (
     LEVELS,
     MAX_BATCH_BYTES,
@@ -25,7 +39,7 @@ from recollect.model.team_messages import (
     Standing,
     Taken,
 )
-from recollect.team.database import Asker, Connection, TeamDatabase
+from recollect.team.database import Asker, Connection, TeamDatabase, beginning, cited_by, clean, containing, note
 from recollect.units import size
 
 _NUL = re.compile(rb"(?<!\\)((?:\\\\)*)\\u0000")
@@ -296,24 +310,7 @@ def _put_session(db: Connection, session: SharedSession) -> None:
         db.execute(statement, (session_id,))
     if session.level != "full":
         db.execute(DROP_EVENTS, (session_id,))
-    db.cursor().executemany(
-        PUT_USAGE,
-        [
-            (
-                session_id,
-                u.model,
-                u.input_tokens,
-                u.output_tokens,
-                u.cache_tokens,
-                u.responses,
-                u.cost_usd,
-                u.cache_write_5m_tokens,
-                u.cache_write_1h_tokens,
-                u.reasoning_tokens,
-            )
-            for u in session.usage
-        ],
-    )
+    db.cursor().executemany(PUT_USAGE, [(session_id, *msgspec.structs.astuple(used)) for used in session.usage])
     if has_text and session.digest is not None:
         digest = {name: value for name, value in session.digest.items() if name != "cost"}  # a figure of one person
         db.execute(PUT_DIGEST, (session_id, msgspec.json.encode(digest).decode()))
@@ -362,3 +359,109 @@ def _put_span(db: Connection, span: EventSpan, model: str, put_events: PutEvents
 def vector_text(vector: bytes) -> str:
     """Return a vector as PostgreSQL reads it."""
     return str(array("b", vector).tolist())
+
+
+MAX_READ = 5000
+"""Decisions that one question looks at, the newest that have its words."""
+
+FIND = (
+    "SELECT d.node_id, d.body, d.member_id, p.name, m.name, s.session_uid, s.repo, "
+    "(extract(epoch FROM s.received_at) * 1e6)::bigint "
+    "FROM recollect.decision d JOIN recollect.session s ON s.team_id = d.team_id AND s.session_id = d.session_id "
+    "JOIN recollect.member p ON p.team_id = s.team_id AND p.member_id = s.member_id "
+    "JOIN recollect.machine m ON m.team_id = s.team_id AND m.machine_id = s.machine_id "
+    "WHERE d.team_id = recollect.present_team() "
+    "AND (%(repos)s::text[] = '{}' OR s.repo ILIKE ANY(%(repos)s)) "
+    "AND (%(ids)s::text[] = '{}' OR d.node_id LIKE ANY(%(ids)s)) "
+    "AND (%(session)s::text IS NULL OR s.session_uid LIKE %(session)s) "
+    "AND (%(person)s::text IS NULL OR (p.name = %(person)s AND m.name = %(machine)s)) "
+    "AND (%(after)s::bigint IS NULL OR (d.body ->> 'ts')::bigint >= %(after)s) "
+    "AND (%(before)s::bigint IS NULL OR (d.body ->> 'ts')::bigint < %(before)s) "
+    "AND concat_ws(E'\\n', d.body ->> 'statement', d.body ->> 'rationale', "
+    "jsonb_path_query_array(d.body, '$.options[*].text')::text) ILIKE ALL (%(words)s) "
+    "ORDER BY (d.body ->> 'ts')::bigint DESC NULLS LAST, d.session_id, d.node_id LIMIT %(most)s"
+)
+LINKS = (
+    "SELECT l.body, (extract(epoch FROM s.received_at) * 1e6)::bigint FROM recollect.decision_link l "
+    "JOIN recollect.session s ON s.team_id = l.team_id AND s.session_id = l.session_id "
+    "WHERE l.team_id = recollect.present_team() AND (l.older = ANY(%s) OR l.newer = ANY(%s))"
+)
+
+
+class _Row(NamedTuple):
+    node_id: str
+    body: Any
+    member_id: Any
+    person: str
+    machine: str
+    session_uid: str
+    repo: str
+    received_at: int
+
+
+def decisions(database: TeamDatabase, token: str, asked: TeamDecisionsQuestion) -> TeamDecisionsAnswer:
+    """Return decisions, newest first, and note whose sessions they are of. Raises TeamRefused, TeamUnavailable."""
+    question = asked.question
+    with database.as_asker(token) as (db, _asker):
+        rows = _rows(db, question)
+        is_cut = len(rows) == MAX_READ
+        rows_by_id = {row.node_id: row for row in reversed(rows)}
+        found, left_out = matching(_kept(db, rows_by_id), question, {})
+        said = [[one] for one in found] if words_and_ids(question)[1] else by_words(found)
+        shown = [_view(same, rows_by_id) for same in said[: asked.limit]]
+        of = ((rows_by_id[view.decision.id].member_id, view.session_uid) for view in shown)
+        note(db, "decisions", " ".join((*question.words, *(f"repo:{repo}" for repo in question.repos))), of)
+    notes = [f"only the newest {MAX_READ:,} that have these words were looked at"] if is_cut else []
+    if question.path:
+        notes.append("decisions that name the path; what edits of it they led to is not shared")
+    return TeamDecisionsAnswer(tuple(shown), len(said), left_out, tuple(notes))
+
+
+def _rows(db: Connection, question: DecisionQuestion) -> list[_Row]:
+    words, ids = words_and_ids(question)
+    cited = cited_by(question.session) if question.session.startswith(PREFIX) else None
+    session = cited.session_uid if cited is not None else question.session.replace("\0", "")
+    found: list[Any] = db.execute(
+        FIND,
+        {
+            "repos": [containing(repo) for repo in clean(question.repos)],
+            "ids": [beginning(one) for one in clean(ids)],
+            "session": beginning(session) if session else None,
+            "person": cited.person if cited is not None else None,
+            "machine": cited.machine if cited is not None else None,
+            "after": question.after,
+            "before": question.before,
+            "words": [containing(word.lstrip("=")) for word in clean(words)] or ["%"],
+            "most": MAX_READ,
+        },
+    ).fetchall()
+    return [_Row(*row) for row in found]
+
+
+def _kept(db: Connection, rows: dict[str, _Row]) -> list[KeptDecision]:
+    """Return the decisions as a memory keeps them, with the links that say what became of them."""
+    links: dict[str, list[KeptLink]] = {}
+    found: list[Any] = db.execute(LINKS, (list(rows), list(rows))).fetchall()
+    for body, at in found:
+        link = msgspec.convert(body, Link)
+        for end in {link.older, link.newer}:
+            links.setdefault(end, []).append(KeptLink(link, at))
+    return [
+        KeptDecision(msgspec.convert(row.body, Decision), row.repo, row.received_at, links=tuple(links.get(name, ())))
+        for name, row in rows.items()
+    ]
+
+
+def _view(same: Sequence[MatchingDecision], rows: dict[str, _Row]) -> TeamDecisionView:
+    """Return the newest of decisions in the same words, with the citations of the others."""
+    newest, *others = same
+    place = _place(newest, rows)
+    view = newest.view(repeats=tuple(str(_place(one, rows)) for one in others))
+    return TeamDecisionView(**{**msgspec.structs.asdict(view), **place._asdict(), "citation": str(place)})
+
+
+def _place(one: MatchingDecision, rows: dict[str, _Row]) -> TeamCitation:
+    row, decision = rows[one.item.decision.id], one.item.decision
+    evidence = decision.evidence[0] if decision.evidence else None
+    event_id, part = (evidence.event_id, evidence.part) if evidence is not None else ("", 0)
+    return TeamCitation(row.person, row.machine, row.session_uid, event_id, part)

@@ -1,8 +1,11 @@
-"""The team server over HTTP: JSON in, JSON out. Stateless, so any number can run side by side."""
+"""The team server over HTTP: JSON in, JSON out. Stateless, so any number can run side by side; until a signal."""
 
 from __future__ import annotations
 
+import sys
+import threading
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TypeVar
 
 import anyio.to_thread
@@ -25,14 +28,11 @@ from recollect.model.team_messages import (
     TeamShowQuestion,
     TeamUsageQuestion,
 )
-from recollect.team.accept import accept, leave, standing
-from recollect.team.audit import audit
-from recollect.team.database import TeamDatabase, credential, new_token
-from recollect.team.decisions import decisions
-from recollect.team.figures import usage
-from recollect.team.members import members
-from recollect.team.questions import search
-from recollect.team.sessions import sessions, show
+from recollect.serve.loopback import listen, serve
+from recollect.team.accept import accept, decisions, leave, standing
+from recollect.team.database import TeamDatabase, audit, credential, new_token
+from recollect.team.questions import search, usage
+from recollect.team.sessions import members, sessions, show
 from recollect.units import size
 
 TOKEN_DAYS = 90
@@ -153,3 +153,34 @@ def _json(status: int, value: object) -> Response:
 
 def _problem(status: int, message: str, hint: str = "") -> Response:
     return _json(status, {"error": {"message": message, "hint": hint}})
+
+
+SWEEP_EVERY_S = 3600.0
+MOST_AT_ONCE = 1000
+"""Connections of machines and people; a body has at most 4 MiB, and few of them are large at one time."""
+
+
+def serve_team(url: str, host: str, port: int, tell: Callable[[str], None]) -> None:
+    """Serve until SIGINT or SIGTERM. tell: told the address once it can be asked for. Raises TeamUnavailable,
+    TeamRefused, UsageError."""
+    database = TeamDatabase(url)
+    ending = threading.Event()
+    sweeping = threading.Thread(target=_sweep, args=(database, ending), name="retention", daemon=True)
+    try:
+        with listen(port, host) as bound:
+            bound.listen()
+            tell(f"http://{host}:{bound.getsockname()[1]}")
+            sys.stdout.flush()
+            sweeping.start()
+            serve(make_app(database), bound, most=MOST_AT_ONCE)
+    finally:
+        ending.set()
+        database.close()
+
+
+def _sweep(database: TeamDatabase, ending: threading.Event) -> None:
+    """Remove, from time to time, what teams keep no longer. Servers beside this one leave each other's rows alone."""
+    while not ending.is_set():
+        with suppress(TeamUnavailable):  # the next time
+            database.sweep()
+        ending.wait(SWEEP_EVERY_S)

@@ -1,4 +1,4 @@
-"""Answers questions about shared data, with the query language and result types of a memory."""
+"""Answers questions about shared data with the query language of a memory; tells leads what the work cost."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import msgspec
 import psycopg
 
 from recollect.clock import now_us
-from recollect.memory import Clause, Question, TeamAnswer, TeamHit, parse, snippet
+from recollect.memory import Clause, Question, TeamAnswer, TeamHit, UsageReport, parse, snippet
 from recollect.model.team_citation import TeamCitation
-from recollect.model.team_messages import VECTOR_DIMENSIONS, TeamQuestion
+from recollect.model.team_messages import VECTOR_DIMENSIONS, TeamQuestion, TeamUsageBy, TeamUsageQuestion
+from recollect.model.usage import UsageSum, usage_report
 from recollect.team.accept import vector_text
-from recollect.team.audit import note
-from recollect.team.database import Connection, TeamDatabase
-from recollect.team.patterns import beginning, containing, escaped
+from recollect.team.database import Connection, TeamDatabase, beginning, clean, containing, escaped, note
+from recollect.visible import fields_of
 
 DEPTH = 100
 """Events taken by words and by meaning each, before the two are fused."""
@@ -208,6 +208,9 @@ def _not_asked(question: Question) -> list[str]:
     return [f"{name}: is not known to a team's search; left out" for name, given in left.items() if given]
 
 
+_SHOWN = "session_uid event_id seq agent ts kind part title repo tool summary is_undone person machine"
+
+
 def _hits(question: Question, found: list[_Found]) -> tuple[TeamHit, ...]:
     forms = [
         clause.text.lower().strip("*") for group in ((question.words,), question.must) for g in group for clause in g
@@ -218,25 +221,14 @@ def _hits(question: Question, found: list[_Found]) -> tuple[TeamHit, ...]:
         in_answer[of] = in_answer.get(of, 0) + 1
     return tuple(
         TeamHit(
-            session_uid=one.session_uid,
-            event_id=one.event_id,
-            seq=one.seq,
-            agent=one.agent,
-            ts=one.ts,
-            kind=one.kind,
+            **fields_of(
+                one, "session_uid event_id seq agent ts kind part title repo tool summary is_undone person machine"
+            ),
             score=round(float(one.by.score), 4),
             snippet=snippet(one.said, forms),
             match_level=_level(question, one),
             root_session_uid=one.session_uid,
-            part=one.part,
             more_in_session=max(0, one.by.in_session - in_answer[one.member_id, one.machine, one.session_uid]),
-            title=one.title,
-            repo=one.repo,
-            tool=one.tool,
-            summary=one.summary,
-            is_undone=one.is_undone,
-            person=one.person,
-            machine=one.machine,
             citation=str(TeamCitation(one.person, one.machine, one.session_uid, one.event_id, one.part)),
         )
         for one in found
@@ -259,3 +251,62 @@ def _nothing(question: Question, notes: list[str], started: float) -> TeamAnswer
 
 def _took_ms(started: float) -> float:
     return round((time.perf_counter() - started) * 1e3, 3)
+
+
+_SEVERAL = "(several)"
+"""The key of what stands for several, because too few people stand behind each."""
+_ZONES_US = 14 * 3_600_000_000
+"""Weeks are UTC's; the day that a person means may begin so much earlier or later."""
+_KEYS: dict[TeamUsageBy, str] = {
+    "repo": "f.repo", "model": "f.model", "agent": "f.agent", "group": "f.people_group", "week": "f.week::text",
+    "total": "'total'",
+}  # fmt: skip
+_SUMS = (
+    "sum(f.input_tokens)::bigint, sum(f.output_tokens)::bigint, sum(f.cache_tokens)::bigint, "
+    "sum(f.cache_write_5m_tokens)::bigint, sum(f.cache_write_1h_tokens)::bigint, sum(f.reasoning_tokens)::bigint, "
+    "sum(f.responses)::bigint, sum(f.cost_usd), sum(f.unpriced)::bigint "
+)
+_WHERE = (
+    "WHERE (%(agents)s::text[] = '{}' OR f.agent = ANY(%(agents)s)) "
+    "AND (%(repos)s::text[] = '{}' OR f.repo ILIKE ANY(%(repos)s)) "
+    "AND (%(after)s::bigint IS NULL OR extract(epoch FROM f.week) * 1e6 >= %(after)s - %(zones)s) "
+    "AND (%(before)s::bigint IS NULL OR extract(epoch FROM f.week + 7) * 1e6 <= %(before)s + %(zones)s) GROUP BY 1, 2"
+)
+OF_TEAM = "FROM recollect.team_figures() f "
+OF_PERSON = (
+    "FROM (SELECT recollect.week_of(s.started_at) AS week, s.repo, s.people_group, s.agent, u.model, u.input_tokens, "
+    "u.output_tokens, u.cache_tokens, u.cache_write_5m_tokens, u.cache_write_1h_tokens, u.reasoning_tokens, "
+    "u.responses, u.cost_usd, CASE WHEN u.cost_usd IS NULL THEN u.responses ELSE 0 END AS unpriced "
+    "FROM recollect.session s JOIN recollect.usage u ON u.team_id = s.team_id AND u.session_id = s.session_id "
+    "WHERE s.team_id = recollect.present_team() AND u.member_id = recollect.present_member()) f "
+)
+
+
+def usage(database: TeamDatabase, token: str, asked: TeamUsageQuestion) -> UsageReport:
+    """Return tokens and cost by what is asked for. Raises TeamRefused, TeamUnavailable."""
+    wanted = {
+        "agents": clean(asked.agents), "repos": [containing(repo) for repo in clean(asked.repos)],
+        "after": asked.after, "before": asked.before, "zones": _ZONES_US,
+    }  # fmt: skip
+    with database.as_asker(token) as (db, asker):
+        is_lead = asker.role in ("lead", "owner")
+        statement = f"SELECT {_KEYS[asked.by]}, f.model, {_SUMS}{OF_TEAM if is_lead else OF_PERSON}{_WHERE}"
+        rows: list[Any] = db.execute(statement, wanted).fetchall()
+        note(db, "usage", f"by {asked.by}", ())
+    notes = (
+        "sessions that were received up to last Sunday (UTC); fewer than four people are put together or withheld"
+        if is_lead
+        else "your own figures: those of the team are for leads and owners",
+        "only whole weeks that lie between these times" if (asked.after, asked.before) != (None, None) else "",
+    )
+    return _report(asked.by, rows, tuple(filter(None, notes)))
+
+
+def _report(by: TeamUsageBy, rows: list[Any], notes: tuple[str, ...]) -> UsageReport:
+    sums: dict[str, UsageSum] = {}
+    total = UsageSum()
+    for key, model, inputs, output, cache, write_5m, write_1h, reasoning, responses, cost, unpriced in rows:
+        tokens = (inputs, output, max(0, cache - write_5m - write_1h), write_5m, write_1h, reasoning, responses)
+        for one in (sums.setdefault(_SEVERAL if key is None else key, UsageSum()), total):
+            one.add(tokens, cost, _SEVERAL if model is None else model, unpriced=unpriced)
+    return usage_report(by, sums, total, "", notes)

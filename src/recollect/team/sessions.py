@@ -1,4 +1,4 @@
-"""Lists sessions that a team shares, and opens one."""
+"""Lists the members of a team and the sessions that they share, and opens one."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ import msgspec
 from recollect.errors import TeamRefused
 from recollect.memory import TeamSession, TeamSessionPage, TeamSessionView
 from recollect.model.team_citation import TeamCitation
-from recollect.model.team_messages import SharedEvent, TeamSessionsQuestion, TeamShowQuestion
-from recollect.team.audit import note
-from recollect.team.database import Connection, TeamDatabase
-from recollect.team.patterns import beginning, cited_by, clean, containing
+from recollect.model.team_messages import MembersPage, MemberView, SharedEvent, TeamSessionsQuestion, TeamShowQuestion
+from recollect.team.database import Connection, TeamDatabase, beginning, cited_by, clean, containing, note
+from recollect.visible import fields_of
 
 NEIGHBOURS = 5
 """Events shown before and after the one that is cited."""
@@ -120,12 +119,9 @@ def _rows(db: Connection, statement: str, values: dict[str, Any]) -> list[_Row]:
 
 
 def _session(row: _Row) -> TeamSession:
-    return TeamSession(
-        session_uid=row.session_uid, agent=row.agent, title=row.title, repo=row.repo, git_branch=row.branch,
-        started_at=row.started_at, ended_at=row.ended_at, event_count=row.event_count, turn_count=row.turn_count,
-        outcome=row.outcome, outcome_reason="", person=row.person, machine=row.machine, level=row.level,
-        citation=str(TeamCitation(row.person, row.machine, row.session_uid)),
-    )  # fmt: skip
+    same = "session_uid agent title repo started_at ended_at event_count turn_count outcome level person machine"
+    citation = str(TeamCitation(row.person, row.machine, row.session_uid))
+    return TeamSession(**fields_of(row, same), git_branch=row.branch, outcome_reason="", citation=citation)
 
 
 def _event(row: Any) -> SharedEvent:
@@ -135,3 +131,35 @@ def _event(row: Any) -> SharedEvent:
 
 def _words(asked: TeamSessionsQuestion) -> str:
     return " ".join([*(f"agent:{name}" for name in asked.agents), *(f"repo:{name}" for name in asked.repos)])
+
+
+MEMBERS = (
+    "SELECT p.name, p.role, p.revoked_at IS NOT NULL, p.people_group, m.name, "
+    "m.revoked_at IS NULL AND m.expires_at > now(), h.repo, h.level FROM recollect.member p "
+    "LEFT JOIN recollect.machine m ON m.team_id = p.team_id AND m.member_id = p.member_id "
+    "LEFT JOIN recollect.share h ON h.team_id = m.team_id AND h.machine_id = m.machine_id "
+    "WHERE p.team_id = recollect.present_team() ORDER BY p.name, m.name, h.repo"
+)
+
+
+def members(database: TeamDatabase, token: str) -> MembersPage:
+    """Return every member. What machines share, owners read; everybody reads what one's own machine does. Raises
+    TeamRefused, TeamUnavailable."""
+    with database.as_asker(token) as (db, _asker):
+        rows: list[Any] = db.execute(MEMBERS).fetchall()
+    machines: dict[tuple[Any, ...], dict[str, bool]] = {}
+    shares: dict[str, dict[str, dict[str, Any]]] = {}
+    for *member, machine, holds, repo, level in rows:
+        of = machines.setdefault(tuple(member), {})
+        if machine is not None:
+            of[machine] = holds
+        if repo is not None:
+            shares.setdefault(member[0], {}).setdefault(machine, {})[repo] = level
+    return MembersPage(
+        tuple(
+            MemberView(
+                name, role, is_revoked, tuple(one for one, holds in of.items() if holds), group, shares.get(name, {})
+            )
+            for (name, role, is_revoked, group), of in machines.items()
+        )
+    )

@@ -12,11 +12,17 @@ import pytest
 
 from recollect.archive import files
 from recollect.archive.archive import Archive
-from recollect.archive.chunks import ChunkPlace, Hole
-from recollect.archive.journal import JournalEntry, JournalTombstone, Removal, burying, dropping
+from recollect.archive.journal import (
+    ArchivedRevision,
+    JournalEntry,
+    JournalTombstone,
+    Removal,
+    burying,
+    cutting,
+    dropping,
+)
 from recollect.archive.keys import Sealer, home_keys
-from recollect.archive.packs import pack_numbers
-from recollect.archive.revisions import ArchivedRevision, cutting
+from recollect.archive.packs import ChunkPlace, Hole, pack_numbers
 from recollect.errors import ArchiveCorrupt, ArchiveError, BrokenInvariant, DiskFull
 
 KEYS = home_keys(b"not a secret: the tests' data ke")

@@ -11,7 +11,7 @@ import pytest
 from recollect.config import Config
 from recollect.erasure.cuts import compact
 from recollect.memory import Memory
-from recollect.store.slices import SourceRow
+from recollect.store.rows import SourceRow
 from recollect.testing.builders import ClaudeTranscript
 from tests.erasure.cuts.lines import cut
 

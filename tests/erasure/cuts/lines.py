@@ -8,8 +8,8 @@ from hashlib import sha256
 from pathlib import Path
 
 from recollect.archive.archive import Archive
-from recollect.archive.chunks import ChunkPlace
 from recollect.archive.keys import home_keys
+from recollect.archive.packs import ChunkPlace
 from recollect.archive.tail import OpenTail, cut_slice
 from recollect.capture.containers.jsonl import split_lines
 from recollect.erasure.cuts import compact, make_promised, settle, waiting_cuts
@@ -17,7 +17,7 @@ from recollect.errors import RawGone
 from recollect.ingest.ingester import Ingester, Sinks
 from recollect.ingest.report import AgentSync, SyncReport
 from recollect.ingest.worker.tasks import StageTimer
-from recollect.store.slices import RecordPlace, SliceResult, SourceRow
+from recollect.store.rows import RecordPlace, SliceResult, SourceRow
 from recollect.store.writer import Writer, open_writer
 
 KEYS = home_keys(b"not a secret: the tests' data ke")

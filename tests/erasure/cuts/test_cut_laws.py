@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from recollect.archive import chunks
+from recollect.archive import packs
 from recollect.archive.packs import pack_numbers
 from tests.erasure.cuts.lines import GrowingSource, Range, line
 
@@ -27,7 +27,7 @@ def test_what_is_outside_of_the_holes_is_byte_for_byte_what_it_was(
     tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch, steps: list[tuple]
 ) -> None:
     for name, size in (("MIN_BYTES", 400), ("AIM_BYTES", 800), ("FORCE_BYTES", 1200), ("HARD_BYTES", 2000)):
-        monkeypatch.setattr(chunks, name, size)
+        monkeypatch.setattr(packs, name, size)
     source = GrowingSource(tmp_path_factory.mktemp("home"))
     number = 0
     for name, *rest in steps:

@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from recollect.config import Config, PrivacyConfig
-from recollect.erasure.repositories import is_of
+from recollect.erasure.selection import is_of
 from recollect.memory import ForgetSelection, Memory
 from recollect.model.marker import PRIVATE_MARKER
 from recollect.privacy.findings import strip_private

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.erasure.retention import Choice, KeepGone, RetentionLimits, choose, overflowing
-from recollect.store.erasure.session_bytes import Holding, Holdings, SharedChunk
+from recollect.store.erasure.evict_rows import Holding, Holdings, SharedChunk
 
 NOW = 1_000_000
 GONE: tuple[KeepGone, ...] = ("age", "always", "never")

@@ -287,7 +287,7 @@ def test_killed_between_any_two_steps_it_goes_on_and_nothing_is_kept_twice(
 ) -> None:
     from recollect.insights.learnings.questions import model as running
     from recollect.store.jobs import JobQueue
-    from recollect.store.learning_writer import LearningStore
+    from recollect.store.learnings import LearningStore
 
     steps = [0]
 

@@ -10,7 +10,7 @@ import pytest
 from recollect.config import Config
 from recollect.memory import Memory
 from recollect.store.jobs import JobQueue
-from recollect.store.learning_writer import LearningStore
+from recollect.store.learnings import LearningStore
 from tests.ingest.conftest import World
 from tests.ingest.learnings.stand_ins import OneRule, take_in, told
 

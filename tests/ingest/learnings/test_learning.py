@@ -14,8 +14,7 @@ from recollect.memory import ForgetSelection, Memory
 from recollect.model.learnings.learnings import Learning
 from recollect.store import jobs
 from recollect.store.jobs import MAX_ATTEMPTS, US_PER_EVENT
-from recollect.store.learning_writer import LearningStore
-from recollect.store.learnings import LearningFilter
+from recollect.store.learnings import LearningFilter, LearningStore
 from tests.ingest.conftest import World
 from tests.ingest.learnings.stand_ins import OneRule, states, take_in, told
 

@@ -18,7 +18,7 @@ from recollect.model.insights.nodes import kind_of_node
 from recollect.paths import DATABASE_NAME
 from recollect.store.insights import NodeFilter
 from recollect.store.lock import IngestLock
-from recollect.store.slices import IndexDoc
+from recollect.store.rows import IndexDoc
 from recollect.testing.builders import ClaudeTranscript, CodexRollout
 
 IMAGE = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="

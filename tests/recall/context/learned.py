@@ -11,8 +11,7 @@ import msgspec
 from recollect.model.learnings.learnings import Author, Learning, LearningEvidence
 from recollect.model.learnings.notes import DiaryEntry
 from recollect.store.connection import open_database
-from recollect.store.learning_writer import open_learning_store
-from recollect.store.learnings import Sighting
+from recollect.store.learnings import Sighting, open_learning_store
 
 DAY_US = 24 * 3600 * 1_000_000
 AUGUST_US = 1_785_542_400_000_000

@@ -15,7 +15,7 @@ from recollect import ready_blocks as ready
 from recollect.config import Config, ContextConfig
 from recollect.insights.learnings.pause import Pause, keep_pause
 from recollect.recall.context import prepare_blocks as keeping
-from recollect.store.learning_writer import open_learning_store
+from recollect.store.learnings import open_learning_store
 from tests.recall.context.conftest import Session, Shop, shop
 from tests.recall.context.learned import change, keep, learned, write_diary
 from tests.recall.context.test_ready import config, taken, told

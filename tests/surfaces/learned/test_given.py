@@ -24,7 +24,7 @@ from recollect.insights.learnings.user_file import find_region
 from recollect.memory import LearningNow, LiveStatus
 from recollect.recall.context.person_files import SOUL_TEXT, fronts, person_files
 from recollect.serve.daemon_control import DaemonAnswer
-from recollect.store.learning_writer import open_learning_store
+from recollect.store.learnings import open_learning_store
 from tests.recall.context.conftest import Session, Shop
 from tests.recall.context.learned import keep, learned
 

@@ -32,14 +32,13 @@ from recollect.units import plural
 
 if TYPE_CHECKING:
     from recollect.memory import Memory
-    from recollect.team.administration import Administration
-    from recollect.team.database import AdministratorDatabase
+    from recollect.team.database import Administration, AdministratorDatabase
 
 MEMBERS = ResultKind("team-members", "recollect.model.team_messages:MemberView", "team:print_members", listed="members")
-MADE = ResultKind("team-init", "recollect.team.administration:TeamMade", "team:print_made")
-INVITED = ResultKind("team-invite", "recollect.team.administration:Invitation", "team:print_invitation")
+MADE = ResultKind("team-init", "recollect.team.database:TeamMade", "team:print_made")
+INVITED = ResultKind("team-invite", "recollect.team.database:Invitation", "team:print_invitation")
 IMPORTED = ResultKind("team-import", "recollect.team.bulk_import:BulkReport", "team:print_bulk")
-DATABASE = ResultKind("team-database", "recollect.team.administration:DatabaseView", "team:print_database")
+DATABASE = ResultKind("team-database", "recollect.team.database:DatabaseView", "team:print_database")
 PUSHED = ResultKind("team-push", "PushReport", "team:print_push")
 AUDIT = ResultKind("team-audit", "recollect.model.team_messages:AuditPage", "team:print_audit")
 STATUS = ResultKind("team-status", "TeamStatus", "team:print_status")
@@ -173,7 +172,7 @@ def init(name: str, owner: str, is_new_password: bool, database: str) -> Command
     printed only once.
     """
     _needs_psycopg()
-    from recollect.team.administration import make_team
+    from recollect.team.database import make_team
 
     with _database(database) as opened:
         return MADE(make_team(opened, name, owner, is_new_password=is_new_password))
@@ -343,7 +342,7 @@ def serve(database: str, host: str, port: int, as_json: bool) -> int:
     that could bypass row-level security.
     """
     _needs_psycopg()
-    from recollect.team.start import serve_team
+    from recollect.team.app import serve_team
 
     def tell(url: str) -> None:
         show(LINE({"url": url}, line=f"serving the team on {url}; Ctrl-C stops"), as_json=as_json)
@@ -360,7 +359,7 @@ def _database(url: str) -> AdministratorDatabase:
 
 
 def _administration(database: AdministratorDatabase, team: str) -> Administration:
-    from recollect.team.administration import Administration
+    from recollect.team.database import Administration
 
     return Administration(database, team)
 

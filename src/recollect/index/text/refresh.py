@@ -23,8 +23,7 @@ from recollect.store.entries import (
 )
 from recollect.store.keys import ENTRY_BASE
 from recollect.store.reader import Reader
-from recollect.store.rows import IndexEvent
-from recollect.store.slices import IndexDoc
+from recollect.store.rows import IndexDoc, IndexEvent
 from recollect.store.writer import Writer
 
 INDEX = "index"

@@ -33,7 +33,7 @@ from recollect.index.text.engine import (
 )
 from recollect.index.text.schema import KEY, SESSION, schema
 from recollect.index.text.vocabulary import ShardVocabulary
-from recollect.store.slices import IndexDoc
+from recollect.store.rows import IndexDoc
 
 OPEN_WRITERS = 2
 HEAP_BYTES = 20_000_000

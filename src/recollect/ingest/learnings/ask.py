@@ -34,8 +34,7 @@ from recollect.insights.learnings.pause import (
     wait_us,
 )
 from recollect.store.jobs import QUESTIONS, TURN_GOES_ON, TURN_IS_OVER, Job
-from recollect.store.learning_writer import LearningStore
-from recollect.store.learnings import Quarantined, Sighting
+from recollect.store.learnings import LearningStore, Quarantined, Sighting
 
 if TYPE_CHECKING:
     from recollect.endpoints.chat import ChatClient
@@ -43,7 +42,7 @@ if TYPE_CHECKING:
     from recollect.insights.learnings.budget import Budget
     from recollect.insights.learnings.questions import Asked, TurnBatch
     from recollect.store.insight_feed import AnalysisInput, SessionFeed
-    from recollect.store.learning_writer import LearningStore
+    from recollect.store.learnings import LearningStore
 
 SINCE_NOTE = "asking_since"
 """Keeps since when a model is configured, UTC microseconds: turns before it are not asked about."""

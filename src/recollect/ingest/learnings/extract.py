@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from recollect.ingest.learnings.keep import Keeping
     from recollect.model.learnings.learnings import Learning, LearningState
     from recollect.store.insight_feed import AnalysisInput, SessionFeed
-    from recollect.store.learning_writer import LearningStore
+    from recollect.store.learnings import LearningStore
 
 LEASE_US = 60_000_000
 """Of `rules` and `relate` jobs, which nobody but the one ingester takes: it counts for nothing but a clock set back."""

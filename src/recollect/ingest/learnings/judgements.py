@@ -28,8 +28,7 @@ from recollect.insights.learnings.user_file import (
     state_of,
 )
 from recollect.model.learnings.learnings import GIVEN_STATES, Learning
-from recollect.store.learning_writer import LearningStore, open_learning_store
-from recollect.store.learnings import Known, LearningFilter, LearningReader, Verdict
+from recollect.store.learnings import Known, LearningFilter, LearningReader, LearningStore, Verdict, open_learning_store
 
 if TYPE_CHECKING:
     from recollect.ingest.home import OpenHome

@@ -21,7 +21,7 @@ from recollect.store.learnings import BY_RULES, Known, Sighting
 if TYPE_CHECKING:
     from recollect.config import Config
     from recollect.store.jobs import JobQueue
-    from recollect.store.learning_writer import LearningStore
+    from recollect.store.learnings import LearningStore
 
 
 MAX_OF_REPO = 2_000

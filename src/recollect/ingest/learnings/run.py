@@ -119,7 +119,7 @@ class LearnFacet:
         if not self.asks_model or not self._home.is_there():
             return 0
         from recollect.ingest.learnings.ask import asking_since
-        from recollect.store.learning_writer import open_learning_store
+        from recollect.store.learnings import open_learning_store
 
         now = self._now_us()
         with open_learning_store(self._home.home) as store:
@@ -425,7 +425,7 @@ def _ask_models(
     from recollect.store.home import LazyArchive, LazyRedactor
     from recollect.store.insight_feed import SessionFeed
     from recollect.store.jobs import QUESTIONS, SpendingLedger
-    from recollect.store.learning_writer import open_learning_store
+    from recollect.store.learnings import open_learning_store
     from recollect.store.notes import new_batch
 
     config = home.config.learning

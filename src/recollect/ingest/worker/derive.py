@@ -47,7 +47,7 @@ from recollect.model.text import searchable, summary_of
 from recollect.privacy.redact import Redactor
 from recollect.store.bodies import LARGE_CHARS, BlockEntry, encode_block, encode_body, is_whole, large_strings
 from recollect.store.keys import FLAG_FAILED, FLAG_OWN, FLAG_SIDECHAIN
-from recollect.store.slices import BlobSighting, DriftCount, EventDraft, RecordPlace, SessionPart, UsageSighting
+from recollect.store.rows import BlobSighting, DriftCount, EventDraft, RecordPlace, SessionPart, UsageSighting
 
 MAX_STATE_BYTES = 1024 * 1024
 KIND_CODE: dict[type, int] = {payload_type: code for code, payload_type in enumerate(get_args(Payload))}
@@ -345,7 +345,7 @@ class Deriver:
         return "", hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=8).digest(), 0
 
     def _note_usage(self, part: _Part, p: TokenUsage, ts: int | None, _record: int) -> _Noted:
-        part.usage.append(_sighting(len(part.events), p, ts))
+        part.usage.append(UsageSighting(len(part.events), ts, p))
         return _NOTHING
 
     def _note_session(self, part: _Part, p: SessionStart | Lifecycle, _ts: int | None, _record: int) -> _Noted:
@@ -452,23 +452,6 @@ _USER = KIND_CODE[UserMessage]
 
 def _is_turn(payload: Payload) -> bool:
     return isinstance(payload, UserMessage) and payload.origin != "injected"
-
-
-def _sighting(event: int, p: TokenUsage, ts: int | None) -> UsageSighting:
-    return UsageSighting(
-        event,
-        p.dedupe_key,
-        ts,
-        p.model,
-        p.input_tokens,
-        p.output_tokens,
-        p.cache_read_tokens,
-        p.cache_write_5m_tokens,
-        p.cache_write_1h_tokens,
-        p.reasoning_tokens,
-        p.cost_usd,
-        p.is_additive,
-    )
 
 
 def hashes_of(lines: Sequence[Line]) -> list[bytes]:

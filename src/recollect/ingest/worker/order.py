@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from recollect.store.keys import TS_QUALITIES
-from recollect.store.slices import EventDraft
+from recollect.store.rows import EventDraft
 
 _INFERRED = TS_QUALITIES.index("inferred")
 

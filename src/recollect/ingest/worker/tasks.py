@@ -10,9 +10,9 @@ from typing import IO
 
 import msgspec
 
-from recollect.archive.chunks import ChunkPlace, Hole
+from recollect.archive.packs import ChunkPlace, Hole
 from recollect.capture.sources import DocumentPlace
-from recollect.store.slices import SliceResult, SourceRow
+from recollect.store.rows import SliceResult, SourceRow
 
 SLICE_BYTES = 4 * 1024 * 1024
 """Bytes of one slice. Memory is bounded by this and by the longest record that is decoded (16 MiB)."""

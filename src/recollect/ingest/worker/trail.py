@@ -16,7 +16,7 @@ import msgspec
 from recollect.agents.base import Adapter
 from recollect.capture.replay import is_whole
 from recollect.model.payloads import Rewind
-from recollect.store.slices import SourceRow
+from recollect.store.rows import SourceRow
 
 MAX_NAME_CHARS = 200
 MAX_TURNS = 4096

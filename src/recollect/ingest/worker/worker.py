@@ -17,8 +17,8 @@ from recollect.agents.base import Adapter
 from recollect.agents.guard import IDENTIFY_RAISED, raised_by
 from recollect.agents.registry import adapters, for_role
 from recollect.archive.archive import Archive
-from recollect.archive.chunks import closed_boundaries
 from recollect.archive.keys import HomeKeys, Sealer
+from recollect.archive.packs import closed_boundaries
 from recollect.archive.tail import OpenTail, cut_slice
 from recollect.capture.changes import marks_at, whole_marks
 from recollect.capture.containers.jsonl import SplitRecords, split_lines
@@ -35,7 +35,7 @@ from recollect.ingest.worker.tasks import Giant, SliceDone, SliceFailed, SourceT
 from recollect.ingest.worker.trail import trail_of
 from recollect.model.records import Defect, SourceInfo
 from recollect.privacy.redact import Redactor, redactor_of
-from recollect.store.slices import SliceResult
+from recollect.store.rows import SliceResult
 
 HEAD_BYTES = 64 * 1024
 _SCAN_BYTES = 1024 * 1024

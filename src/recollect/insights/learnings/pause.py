@@ -40,7 +40,7 @@ PauseReason = Literal["authentication", "quota", "rate", "unavailable", "unusabl
 
 DAY_US = 86_400_000_000
 NOTE = "pause"
-"""Under which it is kept, see `store.learning_writer.LearningStore.note`."""
+"""Under which it is kept, see `store.learnings.LearningStore.note`."""
 SHORT: frozenset[PauseReason] = frozenset({"rate", "unavailable"})
 """What comes and goes by itself."""
 PERSISTENT_US = 3_600_000_000
@@ -49,7 +49,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 class Notes(Protocol):
-    """Where a pause is kept, see `store.learning_writer.LearningStore`."""
+    """Where a pause is kept, see `store.learnings.LearningStore`."""
 
     def note(self, name: str) -> bytes: ...
     def set_note(self, name: str, value: bytes) -> None: ...

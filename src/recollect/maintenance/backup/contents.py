@@ -16,10 +16,9 @@ from typing import IO, BinaryIO, NamedTuple
 
 import msgspec
 
-from recollect.archive.chunks import ChunkPlace
 from recollect.archive.files import make_private_folder
 from recollect.archive.keys import Sealer
-from recollect.archive.packs import pack_numbers, pack_path
+from recollect.archive.packs import ChunkPlace, pack_numbers, pack_path
 from recollect.errors import ArchiveCorrupt, BackupUnusable, StoreError, StoreLocked
 from recollect.files import DRAFT_SUFFIX, sync_folder, write_all
 from recollect.maintenance.backup import manifest as m
@@ -165,7 +164,7 @@ class BackupCheck:
         self._open(reader, expected, places)
         # Behind it may lie what a later backup began to add to a pack; an end before it shows in the hash.
         reader.skip(expected.bytes - reader.position)
-        if (reader.position, reader.sha256.hexdigest()) != (expected.bytes, expected.sha256):
+        if reader.passed != (expected.bytes, expected.sha256):
             raise BackupUnusable(f"{stored} in the backup is not what was written ({reader.position:,} bytes)")
 
     def finish(self) -> None:
@@ -224,11 +223,16 @@ def pieces(stream: IO[bytes], length: int) -> Iterator[bytes]:
 class _Hashing:
     """Reads a stream forwards and hashes all that passes."""
 
-    def __init__(self, stream: IO[bytes], tell: Callable[[int], None]) -> None:
+    def __init__(self, stream: IO[bytes], tell: Callable[[int], None] = lambda _count: None) -> None:
         self._stream = stream
         self._tell = tell
-        self.sha256 = hashlib.sha256()
+        self._sha256 = hashlib.sha256()
         self.position = 0
+
+    @property
+    def passed(self) -> tuple[int, str]:
+        """How many bytes passed, and their hash."""
+        return self.position, self._sha256.hexdigest()
 
     def read(self, length: int) -> bytes:
         return b"".join(map(self._took, pieces(self._stream, length)))
@@ -237,8 +241,14 @@ class _Hashing:
         for piece in pieces(self._stream, length):
             self._took(piece)
 
+    def copy(self, fd: int, length: int) -> None:
+        """Write what comes next to a file, durably."""
+        for piece in pieces(self._stream, length):
+            write_all(fd, self._took(piece))
+        os.fsync(fd)
+
     def _took(self, piece: bytes) -> bytes:
-        self.sha256.update(piece)
+        self._sha256.update(piece)
         self.position += len(piece)
         self._tell(len(piece))
         return piece
@@ -330,26 +340,19 @@ class Copier:
         if original.bytes < known.bytes or not path.is_file() or path.stat().st_size < known.bytes:
             return None
         with _original(original) as source:
-            hashed = hashlib.sha256()
-            size = 0
-            for piece in pieces(source, known.bytes):
-                hashed.update(piece)
-                size += len(piece)
-            if (size, hashed.hexdigest()) != (known.bytes, known.sha256):
+            reader = _Hashing(source)
+            reader.skip(known.bytes)
+            if reader.passed != (known.bytes, known.sha256):
                 return None
             fd = os.open(path, os.O_WRONLY | getattr(os, "O_BINARY", 0))
             try:
                 os.ftruncate(fd, known.bytes)  # behind it lies at most what a try that did not end had added
                 os.lseek(fd, known.bytes, os.SEEK_SET)
-                for piece in pieces(source, original.bytes - known.bytes):
-                    write_all(fd, piece)
-                    hashed.update(piece)
-                    size += len(piece)
-                os.fsync(fd)
+                reader.copy(fd, original.bytes - known.bytes)
             finally:
                 os.close(fd)
-        self.copied_bytes += size - known.bytes
-        return _stored(original, known.stored, size, hashed.hexdigest())
+        self.copied_bytes += reader.position - known.bytes
+        return _stored(original, known.stored, *reader.passed)
 
     def _tell(self, count: int) -> None:
         self._done += count
@@ -412,19 +415,13 @@ def check_database(path: Path) -> None:
 
 def copy_stream(source: IO[bytes], path: Path, limit: int) -> tuple[int, str]:
     """Copy up to `limit` bytes into a new, private, durable file; return how many, and their hash. Raises OSError."""
-
-    hashed = hashlib.sha256()
-    size = 0
+    reader = _Hashing(source)
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
     try:
-        for piece in pieces(source, limit):
-            write_all(fd, piece)
-            hashed.update(piece)
-            size += len(piece)
-        os.fsync(fd)
+        reader.copy(fd, limit)
     finally:
         os.close(fd)
-    return size, hashed.hexdigest()
+    return reader.passed
 
 
 def hash_file(path: Path) -> tuple[int, str]:

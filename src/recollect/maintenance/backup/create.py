@@ -13,7 +13,6 @@ import tarfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from functools import partial
 from io import BytesIO
 from pathlib import Path
 from typing import IO, BinaryIO, NamedTuple, cast
@@ -21,10 +20,10 @@ from typing import IO, BinaryIO, NamedTuple, cast
 import msgspec
 import zstandard
 
-from recollect.archive.files import make_private_folder, write_error, write_errors
+from recollect.archive.files import make_private_folder, write_errors
 from recollect.archive.keys import Sealer
 from recollect.clock import now_us
-from recollect.errors import BackupUnusable, BrokenInvariant, StoreError, UsageError
+from recollect.errors import BackupUnusable, StoreError, UsageError
 from recollect.files import DRAFT_SUFFIX, move, write_file
 from recollect.maintenance.backup import manifest as m
 from recollect.maintenance.backup.contents import (
@@ -64,6 +63,18 @@ class _Backup(NamedTuple):
     def to_folder(self) -> BackupReport:
         """Make or renew a backup that is a folder."""
         target = self.target
+        _check_target(target)
+        make_private_folder(target)
+        lock = IngestLock(target, name=m.LOCK, work="backing up into")
+        try:
+            return _tried(self._renew, target)
+        finally:
+            lock.release()
+            with suppress(OSError):
+                (target / m.LOCK).unlink()
+
+    def _renew(self) -> BackupReport:
+        target = self.target
         before = m.read_manifest(target)
         write_file(target / m.PARTIAL, b"", durable=True)
         made, report = self._copy(target, before, checks=step(self.progress, "check"))
@@ -74,6 +85,13 @@ class _Backup(NamedTuple):
 
     def to_file(self) -> BackupReport:
         """Make a backup that is one file. It has its name only once it was read again."""
+        if self.target.is_dir():
+            raise UsageError(f"{self.target} is a folder", hint="name a new file, or one that is an earlier backup")
+        with write_errors(self.target.parent):
+            self.target.parent.mkdir(parents=True, exist_ok=True)
+        return _tried(self._pack, self.target)
+
+    def _pack(self) -> BackupReport:
         target = self.target
         staged = target.with_name(f"{target.name}.{secrets.token_hex(4)}.partial")
         make_private_folder(staged)
@@ -130,46 +148,20 @@ def back_up(
     if target == home or home in target.parents:
         raise UsageError(f"{target} is inside the memory itself", hint="name a folder outside it")
     backup = _Backup(home, target, sealer, with_key, progress)
-    if target.name.endswith(m.SUFFIX):
-        report = _tried(partial(_to_file, backup), target)
-    else:
-        report = _to_folder(backup)
+    report = backup.to_file() if target.name.endswith(m.SUFFIX) else backup.to_folder()
     return msgspec.structs.replace(report, seconds=time.perf_counter() - started)
 
 
 def _tried(make: Callable[[], BackupReport], target: Path) -> BackupReport:
-    for attempt in range(1, TRIES + 1):
+    with write_errors(target):
+        for _ in range(TRIES - 1):
+            with suppress(PackGone):
+                return make()
         try:
             return make()
         except PackGone as error:
-            if attempt == TRIES:
-                hint = "run the same command again"
-                raise StoreError(f"the archive was rewritten while it was copied ({error})", hint=hint) from error
-        except OSError as error:
-            raise write_error(error, target) from error
-    raise BrokenInvariant("the last try of a backup returns or raises")
-
-
-def _to_folder(backup: _Backup) -> BackupReport:
-    target = backup.target
-    _check_target(target)
-    make_private_folder(target)
-    lock = IngestLock(target, name=m.LOCK, work="backing up into")
-    try:
-        return _tried(backup.to_folder, target)
-    finally:
-        lock.release()
-        with suppress(OSError):
-            (target / m.LOCK).unlink()
-
-
-def _to_file(backup: _Backup) -> BackupReport:
-    target = backup.target
-    if target.is_dir():
-        raise UsageError(f"{target} is a folder", hint="name a new file, or one that is an earlier backup")
-    with write_errors(target.parent):
-        target.parent.mkdir(parents=True, exist_ok=True)
-    return backup.to_file()
+            hint = "run the same command again"
+            raise StoreError(f"the archive was rewritten while it was copied ({error})", hint=hint) from error
 
 
 def _check_target(target: Path) -> None:

@@ -14,12 +14,11 @@ from typing import IO, TYPE_CHECKING, NamedTuple
 import msgspec
 
 from recollect.archive.archive import Archive
-from recollect.archive.envelope import WRAPPING_FILE, read_envelope
+from recollect.archive.envelope import WRAPPING_FILE, change_wrapping, read_envelope
 from recollect.archive.files import make_private_folder, write_error
 from recollect.archive.journal import JournalTombstone as ArchivedTombstone
 from recollect.archive.journal import burying
 from recollect.archive.keys import HomeKeys, Sealer, load_keys
-from recollect.archive.rewrap import change_wrapping
 from recollect.clock import now_us
 from recollect.erasure.forget import Opened, apply_tombstones
 from recollect.errors import (
@@ -52,11 +51,10 @@ from recollect.store.audit import add_audit
 from recollect.store.documents import path_mark
 from recollect.store.erasure.note_rows import Keeping
 from recollect.store.event_names import begin_above
-from recollect.store.home import Home, make_home
+from recollect.store.home import Home, Store, make_home
 from recollect.store.lock import IngestLock
 from recollect.store.migrations import SCHEMA_VERSION
 from recollect.store.snapshots import copy_authored, open_copy, take_snapshot
-from recollect.store.store import Store
 from recollect.store.writer import open_writer
 from recollect.units import plural
 from recollect.wire import RUN_FOLDER

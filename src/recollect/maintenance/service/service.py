@@ -348,21 +348,11 @@ class Service:
         return _with(report, is_active=live.is_active, detail=live.detail, lingers=lingering, notes=notes)
 
 
-def _report(action: str, job: ServiceJob, plan: ServicePlan) -> ServiceReport:
-    return msgspec.convert(
-        {
-            "ok": True,
-            "action": action,
-            "state": "planned",
-            "name": job.name,
-            "manager": plan.manager,
-            "kind": job.kind,
-            "every": job.every if job.kind == "scheduled" else "",
-            "logs": plan.logs,
-            "notes": plan.notes,
-        },
-        ServiceReport,
-    )
+def _report(action: Literal["install", "status", "remove"], job: ServiceJob, plan: ServicePlan) -> ServiceReport:
+    return ServiceReport(
+        True, action, "planned", job.name, plan.manager, job.kind, job.every if job.kind == "scheduled" else "",
+        logs=plan.logs, notes=plan.notes,
+    )  # fmt: skip
 
 
 def _with(report: ServiceReport, **changes: object) -> ServiceReport:

@@ -1,7 +1,9 @@
 """Reads and writes an agent's settings files, whole or not at all.
 
 A file keeps its mode and its owner; a symbolic link stays, its target changes. A file that changed since it was read,
-or that its owner made read-only, is not written.
+or that its owner made read-only, is not written. `setup.json` names everything that setup wrote, so that it can be
+removed exactly: it is written before the file it speaks of, and once more after. A crash between the two leaves a
+record that names more than is there, and taking out what is not there changes nothing.
 """
 
 from __future__ import annotations
@@ -10,10 +12,11 @@ import hashlib
 import os
 import stat
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import Literal, NamedTuple, TypeVar
 
 import msgspec
 
+from recollect.agents.install.values import Format, Undo
 from recollect.errors import SettingsChanged, SettingsError, SettingsInvalid
 from recollect.files import PRIVATE, remove_drafts, write_file
 from recollect.units import size
@@ -174,3 +177,88 @@ def save_record(path: Path, record: RecordFile | None) -> None:
     data = msgspec.json.format(msgspec.json.encode(record), indent=1) + b"\n"
     if data != before.data:
         replace_settings(before, data)
+
+
+NAME = "setup.json"
+Kind = Literal["mcp", "hooks", "skill", "native_memory", "writing_tools"]
+"""writing_tools: in the configuration of Recollect itself, which no manifest speaks of."""
+Mode = Literal["pull", "push", "both"]
+
+
+class KindUndo(msgspec.Struct, frozen=True):
+    """An edit of ours in a file, and what for."""
+
+    kind: Kind
+    undo: Undo
+
+
+class FileRecord(msgspec.Struct, frozen=True):
+    """A file that setup changed or created.
+
+    form: of the settings; `own` is a file that is ours alone. made: it did not exist before; folders: created for it.
+    before_sha256: of the bytes before the first change (empty: absent); after_sha256: as we left it last. frame: what a
+    file that we created held besides. backup: where its first bytes are kept.
+    """
+
+    path: str
+    form: Format | Literal["own"]
+    kinds: tuple[Kind, ...]
+    made: bool
+    before_sha256: str
+    after_sha256: str
+    undos: tuple[KindUndo, ...] = ()
+    folders: tuple[str, ...] = ()
+    frame: str = ""
+    backup: str = ""
+
+
+class Registration(msgspec.Struct, frozen=True):
+    """What the agent's own command wrote: the place, and how to remove it if the command is gone."""
+
+    path: str
+    form: Format
+    undo: Undo
+
+
+class AgentRecord(msgspec.Struct, frozen=True):
+    """What setup wrote for one agent."""
+
+    mode: Mode
+    files: tuple[FileRecord, ...] = ()
+    registration: Registration | None = None
+
+    def file(self, path: str) -> FileRecord | None:
+        """Return the record of a file."""
+        return next((one for one in self.files if one.path == path), None)
+
+
+class Manifest(RecordFile, frozen=True):
+    """Everything that setup wrote, by agent."""
+
+    agents: dict[str, AgentRecord] = msgspec.field(default_factory=dict)
+
+
+def load_manifest(home: Path) -> Manifest:
+    """Return the manifest of a home, an empty one before any setup. Raises SettingsError for a damaged one."""
+    return load_record(home / NAME, Manifest, writer="setup") or Manifest()
+
+
+def save_manifest(home: Path, manifest: Manifest) -> None:
+    """Write the manifest, whole or not at all; delete it when nothing is set up."""
+    save_record(home / NAME, manifest if manifest.agents else None)
+
+
+def with_agent(manifest: Manifest, slug: str, record: AgentRecord | None) -> Manifest:
+    """Return the manifest with another record of an agent, or with none."""
+    agents = {name: one for name, one in manifest.agents.items() if name != slug}
+    if record is not None:
+        agents[slug] = record
+    return Manifest(agents)
+
+
+def with_file(record: AgentRecord, file: FileRecord) -> AgentRecord:
+    """Return the record of an agent with another record of a file; without it, where that has nothing of ours."""
+    files = [one for one in record.files if one.path != file.path]
+    if file.kinds:
+        files.append(file)
+    return msgspec.structs.replace(record, files=tuple(files))

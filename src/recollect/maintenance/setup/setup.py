@@ -25,26 +25,26 @@ from recollect.maintenance.setup.discovery import (
     find_agent,
     hooks_turned_off,
     native_memory_notes,
+    probe_hook,
+    probe_server,
+    registered_launch,
     run_command,
 )
-from recollect.maintenance.setup.manifest import (
+from recollect.maintenance.setup.planner import KINDS, AgentPlan, FileChange, SetupOptions, SetupPlanner, Step
+from recollect.maintenance.setup.settings import (
     AgentRecord,
     FileRecord,
     Mode,
     Registration,
-    load_manifest,
-    save_manifest,
-    with_agent,
-    with_file,
-)
-from recollect.maintenance.setup.planner import KINDS, AgentPlan, FileChange, SetupOptions, SetupPlanner, Step
-from recollect.maintenance.setup.probes import probe_hook, probe_server, registered_launch
-from recollect.maintenance.setup.settings import (
     delete_settings,
+    load_manifest,
     missing_folders,
     read_settings,
     remove_empty,
     replace_settings,
+    save_manifest,
+    with_agent,
+    with_file,
 )
 
 BACKUPS = "setup-backups"

@@ -116,6 +116,11 @@ class Decision(_Node, frozen=True, gc=False, tag="decision"):
         """The rejected or forbidden options."""
         return tuple(o.text for o in self.options if not o.is_chosen)
 
+    @property
+    def citation(self) -> str:
+        """`session_uid#seq` of its first evidence; without any its session, "" for none."""
+        return f"{self.evidence[0].session_uid}#{self.evidence[0].seq}" if self.evidence else self.session_uid
+
     def said(self) -> tuple[object, ...]:
         """Return what is equal in two decisions if one only repeats the other."""
         return (self.speaker, self.polarity, " ".join(self.statement.split()).casefold(), self.options)

@@ -18,7 +18,7 @@ from recollect.model.own import is_own_tool
 from recollect.model.payloads import AssistantMessage, ToolCall, UserMessage
 from recollect.model.text import flatten
 from recollect.recall.quotes import clean
-from recollect.store.context_log import ContextLogEntry, OwnCallCount
+from recollect.store.audit import ContextLogEntry, OwnCallCount
 from recollect.store.recent_reader import RecentReader
 
 Use = Literal["opened", "cited", "repeated", "unused", "unknown"]

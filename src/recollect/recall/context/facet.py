@@ -20,7 +20,7 @@ from recollect.recall.context.builder import ContextBlock, block_of, block_of_fi
 from recollect.recall.context.lines import ContextEvent, ContextRequest, folder_of
 from recollect.recall.context.person_files import person_files
 from recollect.recall.context.prepare_blocks import DAMAGE
-from recollect.store.context_log import ContextLogEntry
+from recollect.store.audit import ContextLogEntry
 from recollect.store.recent_reader import RecentReader
 from recollect.wire import firings_folder
 
@@ -90,7 +90,7 @@ class ContextFacet:
             now_us(), agent, session, event, block.repo, block.citations, block.identifiers,
             block.tokens if block.text else 0, block.left_out, took_us, block.notes[0] if block.notes else "",
         )  # fmt: skip
-        from recollect.store.context_log import append_firings
+        from recollect.store.audit import append_firings
 
         try:
             append_firings(self._home, [firing])
@@ -104,7 +104,7 @@ class ContextFacet:
         Raises StoreError and its subclasses.
         """
         from recollect.recall.context.context_use import recall_stats
-        from recollect.store.context_log import count_own_calls, read_firings
+        from recollect.store.audit import count_own_calls, read_firings
 
         self.take_spooled()
         waiting = [firing for _path, firing in self._spooled()]
@@ -122,7 +122,7 @@ class ContextFacet:
         Raises StoreError and its subclasses.
         """
         from recollect.recall.context.context_use import shown_of
-        from recollect.store.context_log import read_firings
+        from recollect.store.audit import read_firings
 
         self.take_spooled()
         waiting = [firing for _path, firing in self._spooled() if session in ("", firing.session)]
@@ -173,7 +173,7 @@ class ContextFacet:
 
     def take_spooled(self) -> None:
         """Store what waits in the spool; what cannot be stored now waits on."""
-        from recollect.store.context_log import append_firings
+        from recollect.store.audit import append_firings
 
         waiting = self._spooled()
         if not waiting:

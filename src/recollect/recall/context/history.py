@@ -6,6 +6,8 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from recollect.model.insights.nodes import Decision
+from recollect.model.learnings.notes import DiaryEntry
 from recollect.model.own import without_own_blocks
 from recollect.model.payloads import AssistantMessage
 from recollect.model.text import one_line
@@ -13,7 +15,7 @@ from recollect.model.time import day_of
 from recollect.recall.context.learnings import LearnedHere, as_words, quotable, says_again
 from recollect.recall.context.lines import ContextLine, ContextRequest, SourceLines, window
 from recollect.recall.related_events import EarlierStatement
-from recollect.store.recent import RecentDecision, RecentDiary, RecentSession
+from recollect.store.recent import RecentSession
 
 if TYPE_CHECKING:
     from recollect.recall.answers import Hit, SearchAnswer
@@ -59,13 +61,13 @@ class DecidedHere:
         return SourceLines(lines)  # older decisions are found by asking
 
 
-def _is_sure(decision: RecentDecision) -> bool:
+def _is_sure(decision: Decision) -> bool:
     if decision.speaker == "human":
         return decision.status != "ranked" or decision.confidence >= SURE_RANKED
     return decision.confidence >= SURE and bool(decision.rejected or decision.rationale)
 
 
-def _is_told(decision: RecentDecision, told: set[str]) -> bool:
+def _is_told(decision: Decision, told: set[str]) -> bool:
     """Return whether the words of a decision are among those, and add them."""
     words = as_words(decision.statement)
     if words in told:
@@ -74,7 +76,7 @@ def _is_told(decision: RecentDecision, told: set[str]) -> bool:
     return False
 
 
-def _decision_line(asked: ContextRequest, decision: RecentDecision, worth: float) -> ContextLine:
+def _decision_line(asked: ContextRequest, decision: Decision, worth: float) -> ContextLine:
     who = "decided" if decision.speaker == "human" else "the agent decided"
     who = f"maybe {who}" if decision.status == "ranked" else who
     text = f"{who}: “{one_line(without_own_blocks(decision.statement), STATEMENT_CHARS)}”"
@@ -102,7 +104,7 @@ class DiaryHere:
         return SourceLines(lines, total - len(entries))
 
 
-def _diary_line(entry: RecentDiary, asked: ContextRequest, worth: float) -> ContextLine:
+def _diary_line(entry: DiaryEntry, asked: ContextRequest, worth: float) -> ContextLine:
     who = "" if asked.agent else f" {entry.agent}"
     topic = f" ({quotable(entry.topic, 60)})" if entry.topic else ""
     text = f"{day_of(entry.written_at)}{who}{topic}: “{quotable(entry.text, TEXT_CHARS)}”"

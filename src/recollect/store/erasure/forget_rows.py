@@ -32,7 +32,7 @@ from recollect.store.keys import (
     span_of,
     unpack_event_id,
 )
-from recollect.store.session_facts import SessionFacts, decode_facts, encode_counts, encode_facts, repo_of
+from recollect.store.session_rows import SessionFacts, decode_facts, encode_counts, encode_facts, repo_of
 from recollect.store.sessions import int_array
 from recollect.store.sources import let_go, log_changes, session_ranges
 from recollect.store.usage import dedupe_sha
@@ -192,8 +192,7 @@ class ForgetWriter(RowWriter):
         number = db.execute("SELECT number FROM source WHERE source_id = ?", (source_id,)).get
         if number is None:
             return
-        chunks = db.execute("DELETE FROM revision_chunk WHERE source = ? RETURNING chunk", (number,)).fetchall()
-        let_go(db, chunks)
+        let_go(db, query(db, "DELETE FROM revision_chunk WHERE source = ? RETURNING chunk", (number,)).fetchall())
         for table in (
             "revision", "defect", "defect_count", "redaction_count", "drift", "observation", "hole", "replayed",
             "session_source", "blob", "arrangement",
@@ -277,11 +276,9 @@ class ForgetWriter(RowWriter):
         self._blank(number)
         db.execute(f"DELETE FROM said WHERE session = {int(number)} AND {is_wanted}", (wanted,))
         db.execute(f"DELETE FROM replacement WHERE {is_wanted}", (wanted,))
-        shown: list[Any] = db.execute(
-            "DELETE FROM replacement WHERE by_key IN (SELECT value FROM carray(?)) RETURNING key", (wanted,)
-        ).fetchall()
-        # What a forgotten event stood for is the newest again.
-        for (key,) in shown:
+        for (key,) in query(
+            db, "DELETE FROM replacement WHERE by_key IN (SELECT value FROM carray(?)) RETURNING key", (wanted,)
+        ).fetchall():
             db.execute(f"UPDATE event SET bits = bits & ~{_REPLACED} WHERE key = ?", (key,))
             log_changes(db, number, [(key & SEQ_MASK, key & SEQ_MASK)])
         db.executemany(

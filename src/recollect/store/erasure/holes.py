@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 
 import apsw
 
-from recollect.archive.chunks import ChunkPlace, Hole
+from recollect.archive.packs import ChunkPlace, Hole
 from recollect.errors import StoreError
 from recollect.paths import DATABASE_NAME
 from recollect.store.connection import RowWriter, column, open_attached, open_database, open_to_read
 from recollect.store.keys import EVICTED, SEQ_BITS, SEQ_MASK, STALE
-from recollect.store.slices import SourceRow
+from recollect.store.rows import SourceRow
 from recollect.store.sources import SOURCE_COLUMNS, let_go, replace_chunks, revision_holes, session_ranges, source_row
 
 
@@ -83,31 +83,23 @@ class HoleWriter(RowWriter):
 
     def replace(
         self, source: int, revision: int, *, keep: int, chunks: Sequence[tuple[ChunkPlace, bool]], holes: Sequence[Hole]
-    ) -> int:
-        """Store a revision's chunks behind its first `keep` ones, and all of its holes. Inside a transaction.
-
-        Returns how many bytes of packs no revision needs any more because of that.
-        """
-        freed = replace_chunks(self._db, source, revision, keep=keep, chunks=chunks)
+    ) -> None:
+        """Store a revision's chunks behind its first `keep` ones, and all of its holes. Inside a transaction."""
+        replace_chunks(self._db, source, revision, keep=keep, chunks=chunks)
         self._db.execute("DELETE FROM hole WHERE source = ? AND revision = ?", (source, revision))
         self._db.executemany(
             "INSERT INTO hole VALUES (?, ?, ?, ?, ?, ?, ?, ?)", [(source, revision, *hole) for hole in holes]
         )
         self._touched.update(column(self._db, "SELECT session FROM session_source WHERE source = ?", (source,)))
-        return freed
 
-    def drop_chunks(self, source_id: str) -> int:
-        """Let go of every chunk and hole of a source, where it is still stored. Inside a transaction.
-
-        Returns as `replace`.
-        """
+    def drop_chunks(self, source_id: str) -> None:
+        """Let go of every chunk and hole of a source, where it is still stored. Inside a transaction."""
         number = self._db.execute("SELECT number FROM source WHERE source_id = ?", (source_id,)).get
         if number is None:
-            return 0
+            return
         dropped = self._db.execute("DELETE FROM revision_chunk WHERE source = ? RETURNING chunk", (number,)).fetchall()
-        freed = let_go(self._db, dropped)
+        let_go(self._db, dropped)
         self._db.execute("DELETE FROM hole WHERE source = ?", (number,))
-        return freed
 
     def places(self) -> Iterator[ChunkPlace]:
         """Yield the place of every chunk that a revision still has, holes left out."""
@@ -266,3 +258,15 @@ def finish_carrying(old: Path, new: Path, sessions: Sequence[int]) -> None:
             "WHERE number = ? AND next_seq > 0",
             [(number,) for number in sessions],
         )
+
+
+def outside(start: int, stop: int, kept: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Yield the parts of [start, stop) outside of the ranges, which are ordered by their beginning."""
+    for first, last in kept:
+        if first >= stop:
+            break
+        if first > start:
+            yield start, first
+        start = max(start, last)
+    if start < stop:
+        yield start, stop

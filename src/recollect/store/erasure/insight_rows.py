@@ -1,5 +1,5 @@
 # ruff: noqa: S608  statements are put together of our own constants; values are always bound
-"""Deletes insights, learnings and notes of sessions and events that go.
+"""Deletes insights, learnings and notes of sessions and events that go, and finds what these had taken back.
 
 What was learned of a session goes with it, and so do facts that were made of what it came to. A diary entry that tells
 of that session alone goes, one that tells of others too loses its name; a fact that cites it goes unless a person said
@@ -15,15 +15,17 @@ from typing import Any, NamedTuple
 import apsw
 import msgspec
 
-from recollect.model.insights.nodes import Evidence, Node
+from recollect.model.insights.nodes import NODE_KINDS, Decision, Evidence, Node
+from recollect.model.learnings.learnings import Learning
 from recollect.store.connection import column, query
 from recollect.store.entries import remove_entries, retell_entry
 from recollect.store.erasure.note_rows import forget_evidence, forget_sessions, recording, remove_diary, remove_fact
 from recollect.store.insight_writer import keep_base
-from recollect.store.insights import unpack_node
+from recollect.store.insights import decisions_of, decode_decision, outdone_in, unpack_node
 from recollect.store.keys import SEQ_MASK, unpack_event_id
 from recollect.store.learnings import BY_CLOSING, decode_learning, decode_verdict, evidence_of
 from recollect.store.notes import decode_diary, decode_fact, put_diary, put_fact
+from recollect.store.recent import words_of
 from recollect.store.sessions import int_array
 
 
@@ -44,12 +46,12 @@ def resting_on(db: apsw.Connection, leaving: Leaving) -> list[str]:
     names = [f"learning:{learning_id}" for learning_id in gone]
     cited = {f"{uid}#{key & SEQ_MASK}" for uid, keys in leaving.partial.items() for key in keys}
     cited |= {f"learning:{learning_id}" for learning_id in touched}
-    for (text,) in _rows(db, "SELECT json FROM fact WHERE json_extract(json, '$.reference') <> ''"):
+    for (text,) in query(db, "SELECT json FROM fact WHERE json_extract(json, '$.reference') <> ''"):
         fact = decode_fact(text)
         uid = fact.reference.partition("#")[0]
         if fact.source != "person" and (fact.reference in cited or uid in leaving.whole):
             names.append(f"fact:{fact.id}")
-    for (text,) in _rows(db, "SELECT json FROM diary"):
+    for (text,) in query(db, "SELECT json FROM diary"):
         entry = decode_diary(text)
         if entry.sessions and all(uid in leaving.whole for uid in entry.sessions):
             names.append(f"diary:{entry.id}")
@@ -61,11 +63,11 @@ def _touched(db: apsw.Connection, leaving: Leaving) -> dict[str, dict[str, froze
     found: dict[str, dict[str, frozenset[str] | None]] = {}
     for uid in leaving.whole:
         for table in ("learning_sighting", "learning_evidence"):
-            for (learning_id,) in _rows(db, f"SELECT DISTINCT learning FROM {table} WHERE session_uid = ?", (uid,)):
+            for (learning_id,) in query(db, f"SELECT DISTINCT learning FROM {table} WHERE session_uid = ?", (uid,)):
                 found.setdefault(learning_id, {})[uid] = None
     for uid, keys in leaving.partial.items():
         events = events_leaving(db, keys)
-        for learning_id, event_id in _rows(
+        for learning_id, event_id in query(
             db, "SELECT learning, event_id FROM learning_evidence WHERE session_uid = ?", (uid,)
         ):
             if event_id in events:
@@ -75,18 +77,18 @@ def _touched(db: apsw.Connection, leaving: Leaving) -> dict[str, dict[str, froze
 
 def events_leaving(db: apsw.Connection, keys: Collection[int]) -> frozenset[str]:
     """Return the ids of events by their keys."""
-    ids = _rows(db, "SELECT event_id FROM event WHERE key IN (SELECT value FROM carray(?))", (int_array(keys),))
+    ids = query(db, "SELECT event_id FROM event WHERE key IN (SELECT value FROM carray(?))", (int_array(keys),))
     return frozenset(unpack_event_id(event_id) for (event_id,) in ids)
 
 
 def _stays(db: apsw.Connection, learning_id: str, lost: Mapping[str, frozenset[str] | None]) -> bool:
     """Return whether another session, or other words of the person, support a learning; see `learnings.erasure`."""
-    seen = _rows(
+    seen = query(
         db, "SELECT session_uid FROM learning_sighting WHERE learning = ? AND origin <> ?", (learning_id, BY_CLOSING)
     )
     if any(uid not in lost for (uid,) in seen):
         return True
-    verdicts = _rows(db, "SELECT json FROM verdict WHERE learning = ?", (learning_id,))
+    verdicts = query(db, "SELECT json FROM verdict WHERE learning = ?", (learning_id,))
     if any(decode_verdict(text).verdict == "said" for (text,) in verdicts):
         return True
     kept: str | None = db.execute("SELECT json FROM learning WHERE id = ?", (learning_id,)).get
@@ -100,10 +102,6 @@ def _stays(db: apsw.Connection, learning_id: str, lost: Mapping[str, frozenset[s
 
 def _is_lost(events: frozenset[str] | None, event_id: str) -> bool:
     return events is None or event_id in events
-
-
-def _rows(db: apsw.Connection, statement: str, values: tuple[Any, ...] = ()) -> Iterable[Any]:
-    return db.execute(statement, values).fetchall()
 
 
 def forget_learned(
@@ -215,9 +213,7 @@ def forget_uid(db: apsw.Connection, uid: str, touched: set[int], *, named_by: Na
     The audit log keeps the action without naming the session.
     """
     forget_meaning(db, uid, touched, named_by=named_by)
-    ids = [
-        node_id for (node_id,) in db.execute("DELETE FROM added_decision WHERE session_uid = ? RETURNING id", (uid,))
-    ]
+    ids = column(db, "DELETE FROM added_decision WHERE session_uid = ? RETURNING id", (uid,))
     forget_learned(db, uid, ids)
     forget_named(db, uid)
     _forget_links(db, ids)
@@ -308,3 +304,110 @@ def _masked(value: Any, uid: str) -> Any:
     if isinstance(value, dict):
         return {(_MASK if key == uid else key): _masked(item, uid) for key, item in value.items()}
     return value
+
+
+_DECISION = NODE_KINDS.index("decision")
+Overruling = Callable[[Iterable[Learning], Iterable[Decision], Collection[tuple[str, str]]], set[str]]
+"""Returns the ids of those learnings that some decisions take back; the pairs are decisions with what outdid them."""
+
+
+class HoldingAgain(NamedTuple):
+    """What would hold again. decisions: those that say something else than the learnings do."""
+
+    learnings: list[Learning]
+    decisions: list[Decision]
+
+
+def decisions_leaving(db: apsw.Connection, leaving: Leaving) -> list[Decision]:
+    """Return the decisions that go with sessions and events. Raises StoreCorrupt."""
+    found = []
+    for uid, events in _leaving(db, leaving):
+        rows: list[Any] = db.execute(
+            "SELECT data FROM node WHERE analysis IN (SELECT number FROM analysis WHERE session_uid = ?) "
+            "AND kind = ? AND revoked_at IS NULL ORDER BY id",
+            (uid, _DECISION),
+        ).fetchall()
+        said = (unpack_node(data) for (data,) in rows)
+        found += [one for one in said if isinstance(one, Decision) and _goes(one, uid, events)]
+    for uid in leaving.whole:
+        added: list[Any] = db.execute(
+            "SELECT json FROM added_decision WHERE session_uid = ? AND revoked_at IS NULL ORDER BY id", (uid,)
+        ).fetchall()
+        found += [decode_decision(text) for (text,) in added]
+    return found
+
+
+def done_by(db: apsw.Connection, leaving: Leaving) -> list[str]:
+    """Return the ids of the actions of which only what goes shows that they are done. Raises StoreCorrupt."""
+    rows: list[Any] = db.execute(
+        "SELECT learning, session_uid, learning_sighting.json FROM learning_sighting JOIN learning ON id = learning "
+        "WHERE origin = ? AND learning.state = 'done' AND id NOT IN (SELECT learning FROM verdict) ORDER BY learning",
+        (BY_CLOSING,),
+    ).fetchall()
+    lost = dict(_leaving(db, leaving))
+    stays: dict[str, bool] = {}
+    for learning_id, uid, text in rows:
+        events = lost.get(uid, frozenset())
+        is_lost = events is None or any(e.event_id in events for e in decode_learning(text).evidence)
+        stays[learning_id] = stays.get(learning_id, False) or not is_lost
+    return [learning_id for learning_id, is_kept in stays.items() if not is_kept]
+
+
+def _leaving(db: apsw.Connection, leaving: Leaving) -> Iterator[tuple[str, frozenset[str] | None]]:
+    """Yield the sessions that lose something, with the ids of their events that go, None for all."""
+    yield from ((uid, None) for uid in leaving.whole)
+    yield from ((uid, events_leaving(db, keys)) for uid, keys in leaving.partial.items() if uid not in leaving.whole)
+
+
+def _goes(decision: Decision, uid: str, events: frozenset[str] | None) -> bool:
+    return events is None or any(at == uid and event in events for at, event in events_of(decision))
+
+
+def taken_back_by(
+    db: apsw.Connection, learnings: Collection[str], decisions: Collection[str], overruling: Overruling
+) -> HoldingAgain:
+    """Return what holds again once learnings and decisions (their ids) are gone. What a person gave a verdict on keeps
+    it. Raises StoreCorrupt."""
+    found = [one for one in _superseded(db) if one.id not in learnings]
+    again = {one.id for one in found if one.superseded_by in learnings}
+    for repo in sorted({one.repo for one in found if not one.superseded_by and one.repo}):
+        here = [one for one in found if one.repo == repo and not one.superseded_by]
+        said = [decision for decision, _ in decisions_of(db, repo) if not decision.is_undone]
+        left = [decision for decision in said if decision.id not in decisions]
+        outdone = outdone_in(db, repo)
+        stays = [(older, newer) for older, newer in outdone if newer not in decisions]
+        again |= overruling(here, said, outdone) - overruling(here, left, stays)
+    held = [one for one in found if one.id in again]
+    words = [words_of(one.text) for one in held]
+    others = (one for one in _outdone(db, decisions) if not any(said in words_of(one.statement) for said in words))
+    return HoldingAgain(held, list(others))
+
+
+def _superseded(db: apsw.Connection) -> Iterator[Learning]:
+    """Yield the learnings that another one, or a decision, took back; no action that repeats another one."""
+    rows: list[Any] = db.execute(
+        "SELECT json FROM learning WHERE state = 'superseded' "
+        "AND (kind <> 'action' OR coalesce(json ->> '$.superseded_by', '') = '') "
+        "AND id NOT IN (SELECT learning FROM verdict) ORDER BY id"
+    ).fetchall()
+    for (text,) in rows:
+        learning = decode_learning(text)
+        yield msgspec.structs.replace(learning, evidence=evidence_of(db, learning.id))
+
+
+def _outdone(db: apsw.Connection, decisions: Collection[str]) -> Iterator[Decision]:
+    """Yield the decisions that only these ones superseded, reversed or contradicted."""
+    rows: list[Any] = db.execute(
+        "SELECT node.data, newer FROM link JOIN node ON node.id = link.older "
+        "WHERE link.revoked_at IS NULL AND node.revoked_at IS NULL AND link.relation <> 'produced' ORDER BY node.id"
+    ).fetchall()
+    by: dict[str, set[str]] = {}
+    older: dict[str, Decision] = {}
+    for data, newer in rows:
+        decision = unpack_node(data)
+        if isinstance(decision, Decision):
+            older[decision.id] = decision
+            by.setdefault(decision.id, set()).add(newer)
+    for decision_id, newer in by.items():
+        if decision_id not in decisions and newer <= set(decisions):
+            yield older[decision_id]

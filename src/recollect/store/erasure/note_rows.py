@@ -15,7 +15,7 @@ import msgspec
 
 from recollect.late import late_call
 from recollect.model.learnings.learnings import LearningEvidence
-from recollect.store.connection import RaisesStoreErrors, column, of_db, store_errors
+from recollect.store.connection import RaisesStoreErrors, column, of_db, query, store_errors
 from recollect.store.documents import forget_document, place_of
 from recollect.store.entries import entries_in, remove_entries, told_text
 from recollect.store.jobs import Job, JobQueue, forget_spending
@@ -200,20 +200,20 @@ def _chosen(db: apsw.Connection, is_chosen: Callable[[WrittenPart], bool]) -> Wr
 
 def _all(db: apsw.Connection) -> Iterator[WrittenPart]:
     yield from _learnings(db)
-    for text, recorded_at in _rows(db, "SELECT json, recorded_at FROM fact"):
+    for text, recorded_at in query(db, "SELECT json, recorded_at FROM fact"):
         fact = decode_fact(text)
         mark = mark_of_fact(fact.id, fact.source, fact.reference)
         said = (fact.subject, fact.predicate, fact.object, fact.reference)
         yield WrittenPart(f"fact:{fact.id}", said, fact.repo, mark, recorded_at)
-    for (text,) in _rows(db, "SELECT json FROM diary"):
+    for (text,) in query(db, "SELECT json FROM diary"):
         entry = decode_diary(text)
         texts = (entry.text, entry.topic, *entry.decided, *entry.discovered, *entry.left_pending)
         yield WrittenPart(f"diary:{entry.id}", texts, entry.repo, f"diary:{entry.id}", entry.written_at)
-    for name, tagged_at in _rows(db, "SELECT name, max(tagged_at) FROM tag GROUP BY name"):
+    for name, tagged_at in query(db, "SELECT name, max(tagged_at) FROM tag GROUP BY name"):
         yield WrittenPart(f"tag:{name}", (name,), "", f"tag:{name}", tagged_at)
-    for node_id, text, repo, added_at in _rows(db, "SELECT id, json, repo, added_at FROM added_decision"):
+    for node_id, text, repo, added_at in query(db, "SELECT id, json, repo, added_at FROM added_decision"):
         yield WrittenPart(f"decision:{node_id}", (text,), repo, f"decision:{node_id}", added_at)
-    for at, nonce, repo, *texts in _rows(db, "SELECT at, nonce, repo, identifiers, note FROM firing"):
+    for at, nonce, repo, *texts in query(db, "SELECT at, nonce, repo, identifiers, note FROM firing"):
         yield WrittenPart(f"firing:{at}:{nonce}", tuple(texts), repo, f"firing:{at}:{nonce}", at)
     for one in entries_in(db):
         kind, _, rest = one.entry.uid.partition(":")
@@ -226,27 +226,23 @@ def _all(db: apsw.Connection) -> Iterator[WrittenPart]:
 
 
 def _learnings(db: apsw.Connection) -> Iterator[WrittenPart]:
-    for name, text, repo, updated_at in _rows(db, "SELECT id, json, repo, updated_at FROM learning"):
+    for name, text, repo, updated_at in query(db, "SELECT id, json, repo, updated_at FROM learning"):
         yield WrittenPart(f"learning:{name}", (decode_learning(text).text,), repo, f"learning:{name}", updated_at)
-    for name, uid, origin, text in _rows(db, "SELECT learning, session_uid, origin, json FROM learning_sighting"):
+    for name, uid, origin, text in query(db, "SELECT learning, session_uid, origin, json FROM learning_sighting"):
         learning = decode_learning(text)
         quotes = tuple(evidence.quote for evidence in learning.evidence)
         if origin == BY_CLOSING:  # that says no more than that an action is done
             yield WrittenPart(f"closing:{name}:{uid}", quotes)
         else:
             yield WrittenPart(f"learning:{name}", (learning.text, *quotes))
-    for name, text in _rows(db, "SELECT learning, json FROM learning_evidence"):
+    for name, text in query(db, "SELECT learning, json FROM learning_evidence"):
         yield WrittenPart(f"learning:{name}", (_evidence(text).quote,))
-    for name, text in _rows(db, "SELECT learning, json FROM verdict"):
+    for name, text in query(db, "SELECT learning, json FROM verdict"):
         verdict = decode_verdict(text)
         said = () if verdict.learning is None else (verdict.learning.text,)
         yield WrittenPart(f"learning:{name}", (verdict.reason, *said))
-    for key, text, at in _rows(db, "SELECT key, text, at FROM quarantine"):
+    for key, text, at in query(db, "SELECT key, text, at FROM quarantine"):
         yield WrittenPart(f"held:{key}", (text,), "", f"held:{key}", at)
-
-
-def _rows(db: apsw.Connection, statement: str) -> Iterable[Any]:
-    yield from db.execute(statement)
 
 
 class Keeping(NamedTuple):
@@ -292,7 +288,11 @@ def take_away(db: apsw.Connection, written: Written, keeping: Keeping) -> int:
         if mark:
             db.execute("INSERT OR REPLACE INTO document_kept_out VALUES (?, ?)", (keeping.mark_of(mark), keeping.at))
         kind, _, rest = name.partition(":")
-        _TAKES[kind](db, rest)
+        if kind in _TAKES:
+            _TAKES[kind](db, rest)
+        else:
+            statement = _TAKEN_ALONE[kind]
+            db.execute(statement, rest.split(":", statement.count("?") - 1))
     return written.count
 
 
@@ -308,10 +308,6 @@ def remove_diary(db: apsw.Connection, entry_id: str) -> None:
     remove_entries(db, (f"diary:{entry_id}",))
 
 
-def _remove_tag(db: apsw.Connection, name: str) -> None:
-    db.execute("DELETE FROM tag WHERE name = ?", (name,))
-
-
 def _remove_document(db: apsw.Connection, place: str) -> None:
     uid = f"document:{place}"
     if not forget_document(db, uid, mark=b"", at=0):
@@ -323,31 +319,14 @@ def _remove_decision(db: apsw.Connection, node_id: str) -> None:
     db.execute("DELETE FROM link WHERE newer = ?1 OR older = ?1", (node_id,))
 
 
-def _remove_firing(db: apsw.Connection, place: str) -> None:
-    at, _, nonce = place.partition(":")
-    db.execute("DELETE FROM firing WHERE at = ? AND nonce = ?", (int(at), int(nonce)))
-
-
-def _remove_closing(db: apsw.Connection, place: str) -> None:
-    learning_id, _, uid = place.partition(":")
-    db.execute(
-        "DELETE FROM learning_sighting WHERE learning = ? AND session_uid = ? AND origin = ?",
-        (learning_id, uid, BY_CLOSING),
-    )
-
-
-def _remove_held(db: apsw.Connection, key: str) -> None:
-    db.execute("DELETE FROM quarantine WHERE key = ?", (key,))
-
-
 _TAKES: dict[str, Callable[[apsw.Connection, str], None]] = {
-    "learning": remove_learning,
-    "fact": remove_fact,
-    "diary": remove_diary,
-    "tag": _remove_tag,
-    "document": _remove_document,
+    "learning": remove_learning, "fact": remove_fact, "diary": remove_diary, "document": _remove_document,
     "decision": _remove_decision,
-    "firing": _remove_firing,
-    "held": _remove_held,
-    "closing": _remove_closing,
+}  # fmt: skip
+_TAKEN_ALONE = {
+    "tag": "DELETE FROM tag WHERE name = ?",
+    "firing": "DELETE FROM firing WHERE at = CAST(? AS INTEGER) AND nonce = CAST(? AS INTEGER)",
+    "held": "DELETE FROM quarantine WHERE key = ?",
+    "closing": f"DELETE FROM learning_sighting WHERE learning = ? AND session_uid = ? AND origin = '{BY_CLOSING}'",
 }
+"""What is one row, which the parts of its name tell."""

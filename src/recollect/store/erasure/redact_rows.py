@@ -25,7 +25,7 @@ from recollect.store.event_marks import name_redacted
 from recollect.store.insights import pack_node, pack_signals, unpack_node, unpack_signals
 from recollect.store.keys import SEQ_BITS, pack_text, unpack_text
 from recollect.store.notes import put_diary, put_fact
-from recollect.store.session_facts import SessionFacts, decode_facts, encode_facts
+from recollect.store.session_rows import SessionFacts, decode_facts, encode_facts
 from recollect.store.sources import DETECTORS, detectors_of, tell_all
 
 if TYPE_CHECKING:

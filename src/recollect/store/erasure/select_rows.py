@@ -13,21 +13,21 @@ from recollect.model.events import Event
 from recollect.store.connection import DatabaseHolder, column, of_db, query, store_errors
 from recollect.store.documents import place_of
 from recollect.store.entries import read_entry_marks
-from recollect.store.erasure.insight_rows import resting_on
-from recollect.store.erasure.note_rows import of_repos, saying
-from recollect.store.erasure.taken_back import (
+from recollect.store.erasure.insight_rows import (
     decisions_leaving,
     done_by,
+    resting_on,
     taken_back_by,
 )
+from recollect.store.erasure.note_rows import of_repos, saying
 from recollect.store.events import EventRow
 from recollect.store.insight_feed import light_events
 from recollect.store.insights import unpack_node
 from recollect.store.keys import EVICTED, span_of, unpack_event_id, unpack_text
 from recollect.store.recent import named_text
-from recollect.store.session_facts import decode_facts
+from recollect.store.rows import SourceRow
+from recollect.store.session_rows import decode_facts
 from recollect.store.sessions import int_array
-from recollect.store.slices import SourceRow
 from recollect.store.sources import SOURCE_COLUMNS, source_row
 
 _BATCH = 2_000
@@ -216,7 +216,5 @@ class SelectionReader(DatabaseHolder):
 
     def tombstones(self) -> list[tuple[str, int]]:
         """Return (kind, time) of every tombstone; `written`: of learnings, notes, documents and decisions."""
-        rows: list[Any] = self._db.execute(
-            "SELECT kind, forgotten_at FROM tombstone UNION ALL SELECT 'written', at FROM document_kept_out"
-        ).fetchall()
-        return rows
+        statement = "SELECT kind, forgotten_at FROM tombstone UNION ALL SELECT 'written', at FROM document_kept_out"
+        return list(query(self._db, statement))
