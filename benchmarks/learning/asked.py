@@ -21,10 +21,9 @@ from recollect import Memory
 from recollect.config import LearningConfig
 from recollect.endpoints.chat import ChatClient
 from recollect.insights.learnings.budget import Budget
-from recollect.insights.learnings.extraction import Observed
 from recollect.insights.learnings.questions import ask, batches_of, preview
 from recollect.model.learnings.spending import Amounts
-from recollect.store.insight_feed import SessionFeed
+from recollect.store.insight_feed import AnalysisInput, SessionFeed
 from recollect.store.jobs import SpendingLedger
 from tests.endpoints.model_server import BYTES_PER_TOKEN, noting, speaking
 from tests.endpoints.served import serving
@@ -57,7 +56,7 @@ class Asking:
         self.client = ChatClient.of(config, {}, now_us=lambda: AT_US)
         self.budget = Budget(config, SpendingLedger(home), self.client.pricing, now_us=lambda: AT_US)
 
-    def cost_of(self, observed: Observed) -> SessionCost:
+    def cost_of(self, observed: AnalysisInput) -> SessionCost:
         """Ask about every turn of a session as if it were over."""
         spent = most = Amounts()
         asked_turns = denied = notes = quarantined = 0

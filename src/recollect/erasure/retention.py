@@ -18,7 +18,7 @@ from recollect.archive.archive import Archive
 from recollect.config import RetentionConfig
 from recollect.erasure.cuts import compact, make_promised
 from recollect.erasure.reports import EvictedSession, EvictReason, EvictReport
-from recollect.insights.provenance import evidence_of
+from recollect.model.insights.nodes import evidence_of
 from recollect.model.payloads import AssistantMessage, Payload, ToolResult, UserMessage
 from recollect.model.time import day_of
 from recollect.store.bodies import capped_body

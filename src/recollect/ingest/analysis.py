@@ -6,8 +6,8 @@ A run does that in its own process, and its helpers do it in theirs.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import msgspec
 
@@ -16,16 +16,16 @@ from recollect.errors import ArchiveError, ConfigError, StoreCorrupt, StoreError
 from recollect.ingest.learnings.extraction import Extraction, Extractor, extraction_of
 from recollect.ingest.runs import nothing_collected
 from recollect.model.events import SourceLocation
-from recollect.model.insights.nodes import CommandRef, EditRef, Episode, Evidence, Node, RunOfTests
+from recollect.model.insights.nodes import Node, locations_of
 from recollect.model.insights.signals import Signal
 from recollect.store.insight_feed import AnalysisInput, SessionFeed
 from recollect.store.insights import AnalysisDraft, Base
 
 if TYPE_CHECKING:
-    from recollect.insights.stages import GateRule, Stages
+    from recollect.insights.stages import Stages
 
 
-SCHEME = 17
+SCHEME = 18
 """Raised whenever the same events would give another digest, other signals, other nodes or other links."""
 
 
@@ -65,7 +65,7 @@ class Analyst:
         if self._stages is None:
             from recollect.insights.preparation import default_stages
 
-            self._stages = default_stages(rules_of(self._config), is_ranked=self._config.distill.ranked)
+            self._stages = default_stages(self._config.gate.rules, is_ranked=self._config.distill.ranked)
         return self._stages
 
     def analyse(self, wanted: SessionTask) -> Analysed:
@@ -127,13 +127,6 @@ def scheme_of(config: Config) -> int:
     return SCHEME if own == ((), (), True) else SCHEME << 32 | zlib.crc32(msgspec.json.encode(own))
 
 
-def rules_of(config: Config) -> list[GateRule]:
-    """Return the rules of a configuration for the gate."""
-    from recollect.insights.stages import GateRule
-
-    return [GateRule(rule.id, rule.category, rule.pattern, rule.strength) for rule in config.gate.rules]
-
-
 def _left_out(source: AnalysisInput) -> str:
     if not source.left_out:
         return ""
@@ -144,51 +137,28 @@ def _left_out(source: AnalysisInput) -> str:
 
 
 Complete = Callable[[Collection[SourceLocation]], Mapping[SourceLocation, SourceLocation]]
-_Places = Mapping[SourceLocation, SourceLocation]
-_Ref = TypeVar("_Ref", EditRef, CommandRef, RunOfTests)
-
-
-def locations_of(item: Node | Signal) -> Iterator[SourceLocation]:
-    """Yield every location that a node or signal names, as often as it does."""
-    if isinstance(item, Node):
-        yield item.location
-    for evidence in item.evidence:
-        yield evidence.location
-    if isinstance(item, Episode):
-        refs: Iterable[EditRef | CommandRef | RunOfTests] = (*item.edits, *item.commands, *item.tests)
-        for ref in refs:
-            yield ref.evidence.location
+_Completed = TypeVar("_Completed")
 
 
 def _completed(nodes: Sequence[Node], signals: Sequence[Signal], complete: Complete) -> tuple[list[Node], list[Signal]]:
     """Return nodes and signals whose locations have whole hashes."""
-    places = complete({at for item in (*nodes, *signals) for at in locations_of(item)})
-    return [_completed_node(node, places) for node in nodes], [
-        msgspec.structs.replace(signal, evidence=_completed_evidence(signal.evidence, places)) for signal in signals
-    ]
+    named = {at for node in nodes for at in locations_of(node)}
+    places = complete(named | {one.location for signal in signals for one in signal.evidence})
+    return [_placed(node, places) for node in nodes], [_placed(signal, places) for signal in signals]
 
 
-def _completed_node(node: Node, places: _Places) -> Node:
-    evidence = _completed_evidence(node.evidence, places)
-    location = places[node.location]
-    if isinstance(node, Episode):
-        return msgspec.structs.replace(
-            node, location=location, evidence=evidence, edits=_completed_refs(node.edits, places),
-            commands=_completed_refs(node.commands, places), tests=_completed_refs(node.tests, places),
-        )  # fmt: skip
-    return msgspec.structs.replace(node, location=location, evidence=evidence)
-
-
-def _completed_evidence(evidence: Iterable[Evidence], places: _Places) -> tuple[Evidence, ...]:
-    return tuple(_completed_one(item, places) for item in evidence)
-
-
-def _completed_one(evidence: Evidence, places: _Places) -> Evidence:
-    return msgspec.structs.replace(evidence, location=places[evidence.location])
-
-
-def _completed_refs(refs: Iterable[_Ref], places: _Places) -> tuple[_Ref, ...]:
-    return tuple(msgspec.structs.replace(ref, evidence=_completed_one(ref.evidence, places)) for ref in refs)
+def _placed(item: _Completed, places: Mapping[SourceLocation, SourceLocation]) -> _Completed:
+    """Return a node or signal, or what it rests on, at other locations."""
+    found: dict[str, Any] = {}
+    for name in ("evidence", "edits", "commands", "tests"):
+        part = getattr(item, name, None)
+        if part is not None:
+            found[name] = (
+                tuple(_placed(one, places) for one in part) if isinstance(part, tuple) else _placed(part, places)
+            )
+    if (at := getattr(item, "location", None)) is not None:
+        found["location"] = places[at]
+    return msgspec.structs.replace(item, **found)  # type: ignore[type-var]  # all of them are structs
 
 
 def added_to(base: Base, draft: AnalysisDraft) -> AnalysisDraft:

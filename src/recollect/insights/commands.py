@@ -1,7 +1,7 @@
 """Splits shell commands into simple commands and finds what each is about.
 
 A small reader, not a shell: quotes, escapes, here-documents, separators and redirections are understood, nothing is
-expanded. Linear in the command's length, of which the first 8,192 characters are read.
+expanded. Linear in the command's length, of which the first 8,192 characters are read unless more are asked for.
 """
 
 from __future__ import annotations
@@ -21,11 +21,13 @@ _KEPT_CHARS = 512
 """Characters up to which what a command comes to is kept for the next time."""
 _KEYS = ("command", "cmd", "commands", "script", "CommandLine", "command_line", "code", "input")
 _PIECE = (
-    r"(?P<space>[ \t\r]+)|(?P<heredoc><<-?[ \t]*\\?['\"]?(?P<mark>\w+)['\"]?)|(?P<into>(?:\d|&)?>>?(?:&\d|&-)?|<)"
+    r"(?P<space>(?:[ \t\r]|\\\n)+)|(?P<heredoc><<-?[ \t]*\\?['\"]?(?P<mark>\w+)['\"]?)"
+    r"|(?P<into>(?:\d|&)?>>?(?:&\d|&-)?|<+)"
     r"|(?P<word>(?:'[^']*'?|\"(?:[^\"\\]|\\.)*\"?|\\.|[^\s'\"\\;&|()<>#]|(?<=\S)#)+)"
     r"|(?P<and>&&)|(?P<or>\|\|)|(?P<pipe>\|&?)|(?P<end>[;&\n()])|(?P<comment>#[^\n]*)|(?P<other>.)"
 )
-_QUOTED = r"'([^']*)'?|\"((?:[^\"\\]|\\.)*)\"?|\\(.)"
+_QUOTED = r"'(?P<single>[^']*)'?|\"(?P<double>(?:[^\"\\]|\\.)*)\"?|\\(?P<escaped>.)"
+_ESCAPED = r"\\([\\\"$`])"
 _WINDOWS_PATH = r"(?:[A-Za-z]:|\.{1,2})\\"
 """How a word begins in which a backslash stands between folders and escapes nothing."""
 _ASSIGNED = r"[A-Za-z_]\w*\+?=.*"
@@ -44,6 +46,11 @@ _PREPARING = frozenset(
     "cd pushd popd export set source . mkdir echo printf true : sleep ulimit umask unset local alias setopt".split()
 )
 """Commands that only prepare what follows: what a line of commands is about comes after them."""
+LOOKING = frozenset(
+    "ls cat head tail less more bat grep egrep fgrep rg ag find fd tree stat file wc which whereis type pwd ps df du "
+    "date env printenv id whoami uname man jq sort uniq cut diff cmp ping nslookup".split()
+)
+"""Programs that only look."""
 _WITH_SUBCOMMAND = frozenset(
     "git npm yarn pnpm bun deno go cargo docker docker-compose kubectl helm make just task mise gradle gradlew mvn "
     "mvnw dotnet gh glab aws gcloud az terraform pip pip3 uv poetry brew apt apt-get systemctl mix rake bundle"
@@ -54,17 +61,30 @@ _WITH_SUBCOMMAND = frozenset(
 """Programs whose first word that is no option says what they do."""
 
 
+class Redirection(NamedTuple):
+    """Output that goes to a file; is_append: `>>`."""
+
+    path: str
+    is_append: bool
+
+
 class Simple(NamedTuple):
     """A simple command: its words without quotes, wrappers and leading assignments.
 
-    joint: what follows it: "&&", "||", "|", ";" or "" at the end. to_file: the file of its output, "" for the terminal.
-    runs_for: words before `words` that only run it (`uv run`, `FOO=1`, `sudo`).
+    joint: what follows it: "&&", "||", "|", ";" or "" at the end. outputs: where its output goes. runs_for: words
+    before `words` that only run it (`uv run`, `FOO=1`, `sudo`). document: its here-document, "" for none.
     """
 
     words: tuple[str, ...]
     joint: str
-    to_file: str = ""
+    outputs: tuple[Redirection, ...] = ()
     runs_for: tuple[str, ...] = ()
+    document: str = ""
+
+    @property
+    def to_file(self) -> str:
+        """The file of its output, "" for the terminal."""
+        return self.outputs[-1].path if self.outputs else ""
 
     @property
     def program(self) -> str:
@@ -112,9 +132,9 @@ def _said(arguments: Json) -> tuple[str, bool]:
     return "", False
 
 
-def simple_commands(command: str) -> Sequence[Simple]:
-    """Return the simple commands of a shell command, in order; here-documents and comments left out."""
-    return _kept(command) if len(command) <= _KEPT_CHARS else _read(command)
+def simple_commands(command: str, most: int = READ_CHARS) -> Sequence[Simple]:
+    """Return the simple commands of a shell command, in order; comments left out. most: characters that are read."""
+    return _kept(command) if len(command) <= _KEPT_CHARS else _read(command[:most])
 
 
 @lru_cache(maxsize=1024)
@@ -126,50 +146,46 @@ def _kept(command: str) -> tuple[Simple, ...]:
 @cache
 def _scanner() -> tuple[re.Pattern[str], re.Pattern[str]]:
     """Return the pieces of a command, and what makes one more than words and joints."""
-    return PATTERNS.compile(_PIECE), PATTERNS.compile(r"['\"\\<>()#\n]")
+    return PATTERNS.compile(_PIECE, re.DOTALL), PATTERNS.compile(r"['\"\\<>()#\n]")
 
 
-def _read(command: str) -> list[Simple]:
+def _read(text: str) -> list[Simple]:
     pieces, special = _scanner()
-    if special.search(command, 0, READ_CHARS) is None:
-        return _read_plain(command[:READ_CHARS])
+    if special.search(text) is None:
+        return _read_plain(text)
     found: list[Simple] = []
     words: list[str] = []
-    to_file = ""
+    outputs: list[Redirection] = []
     into = ""
-    waiting: list[str] = []
-    text = command[:READ_CHARS]
-    scan = pieces.match
+    waiting: list[tuple[str, int]] = []
     at = 0
     while at < len(text):
-        token = scan(text, at)
+        token = pieces.match(text, at)
         if token is None:
             break
         at = token.end()
         kind = token.lastgroup
-        if kind == "mark":
-            kind = "heredoc"
         if kind == "word":
             word = _unquoted(token.group())
-            if into:
-                to_file = word if into == ">" else to_file
-                into = ""
-            else:
+            if not into:
                 words.append(word)
-        elif kind == "heredoc":
-            waiting.append(token["mark"])
+            elif ">" in into:
+                outputs.append(Redirection(word, ">>" in into))
+            into = ""
+        elif kind in ("heredoc", "mark"):
+            waiting.append((token["mark"], len(found)))
         elif kind == "into":
             sign = token.group()
-            into = "" if "&" in sign[1:] else ">" if ">" in sign and not sign.startswith("2") else "<"
+            into = "" if "&" in sign[1:] else "<" if sign.startswith("2") else sign
         elif kind in ("and", "or", "pipe", "end"):
             if words:
-                found.append(_simple(words, _JOINTS.get(token.group(), ";"), to_file))
-            words, to_file, into = [], "", ""
+                found.append(_simple(words, _JOINTS.get(token.group(), ";"), outputs))
+            words, outputs, into = [], [], ""
             if token.group() == "\n" and waiting:
-                at = _behind(text, at, waiting)
+                at = _behind(text, at, waiting, found)
                 waiting = []
     if words:
-        found.append(_simple(words, "", to_file))
+        found.append(_simple(words, "", outputs))
     elif found and found[-1].joint == ";":
         found[-1] = found[-1]._replace(joint="")
     return found
@@ -179,7 +195,7 @@ def _read_plain(command: str) -> list[Simple]:
     """As `_read`, for a command of words and joints alone, as two of three are, in a quarter of the time."""
     parts = re.split(r"(&&|\|\||\|&?|[;&])", command)
     found = [
-        _simple(words, _JOINTS.get(joint, ";") if joint else "", "")
+        _simple(words, _JOINTS.get(joint, ";") if joint else "", ())
         for part, joint in zip(parts[::2], [*parts[1::2], ""], strict=True)
         if (words := part.split())
     ]
@@ -196,20 +212,33 @@ def _unquoted(word: str) -> str:
         return word
     if re.match(_WINDOWS_PATH, word):
         return word.replace("'", "").replace('"', "")
-    return re.sub(_QUOTED, lambda m: m[1] or m[2] or m[3] or "", word)
+    return re.sub(_QUOTED, _inside, word, flags=re.DOTALL)
 
 
-def _behind(text: str, at: int, marks: list[str]) -> int:
-    """Return where here-documents that begin at a place end; the end of the text for one that does not."""
-    for mark in marks:
+def _inside(piece: re.Match[str]) -> str:
+    if piece["escaped"] is not None:
+        return piece["escaped"].strip("\n")
+    return piece["single"] if piece["single"] is not None else re.sub(_ESCAPED, r"\1", piece["double"])
+
+
+def _behind(text: str, at: int, waiting: Sequence[tuple[str, int]], found: list[Simple]) -> int:
+    """Return where here-documents that begin at a place end, and give each to its command; the end of the text for one
+    that does not end.
+
+    waiting: their marks, and the numbers of the commands.
+    """
+    for mark, number in waiting:
         end = re.compile(rf"^[ \t]*{re.escape(mark)}[ \t]*$", re.MULTILINE).search(text, at)
+        if number < len(found):
+            document = text[at : end.start() if end else len(text)].removesuffix("\n")
+            found[number] = found[number]._replace(document=document)
         if end is None:
             return len(text)
-        at = end.end()
+        at = min(end.end() + 1, len(text))
     return at
 
 
-def _simple(words: list[str], joint: str, to_file: str) -> Simple:
+def _simple(words: Sequence[str], joint: str, outputs: Sequence[Redirection]) -> Simple:
     start = 0
     while start < len(words):
         word = words[start]
@@ -225,10 +254,10 @@ def _simple(words: list[str], joint: str, to_file: str) -> Simple:
             start += 2
         else:
             break
-    return Simple(tuple(words[start:]), joint, to_file, tuple(words[:start]))
+    return Simple(tuple(words[start:]), joint, tuple(outputs), tuple(words[:start]))
 
 
-def _after_options(words: list[str], at: int) -> int:
+def _after_options(words: Sequence[str], at: int) -> int:
     while at < len(words) and words[at].startswith("-") and words[at] != "-m":
         at += 1
     return at

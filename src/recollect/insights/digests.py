@@ -36,14 +36,14 @@ def added(base: Digest, later: Digest) -> Digest:
         outcome=later.outcome if has_outcome else base.outcome,
         outcome_reasons=later.outcome_reasons if has_outcome else base.outcome_reasons,
         cost=_costs_together(base.cost, later.cost),
-        tool_histogram=_by_count(base.tool_histogram, later.tool_histogram),
+        tool_histogram=_most_frequent(Counter(base.tool_histogram) + Counter(later.tool_histogram)),
         event_count=base.event_count + later.event_count,
         kind_counts=dict(sorted((Counter(base.kind_counts) + Counter(later.kind_counts)).items())),
         markers=dict(sorted((Counter(base.markers) + Counter(later.markers)).items())),
         signals={kind: signals[kind] for kind in SIGNAL_KINDS if signals[kind]},
         first_prompt=base.first_prompt or later.first_prompt,
         last_assistant=later.last_assistant or base.last_assistant,
-        error_snippets=_snippets(base, later),
+        error_snippets=_snippets((*base.error_snippets, *later.error_snippets)),
         task_ref=base.task_ref or later.task_ref,
         tool_kinds={**base.tool_kinds, **later.tool_kinds},
     )
@@ -61,15 +61,11 @@ def _costs_together(base: Cost, later: Cost) -> Cost:
     )
 
 
-def _by_count(base: Mapping[str, int], later: Mapping[str, int]) -> dict[str, int]:
-    both = Counter(base) + Counter(later)
-    return dict(sorted(both.items(), key=lambda item: (-item[1], item[0]))[:MAX_TOOLS])
-
-
-def _snippets(base: Digest, later: Digest) -> tuple[ErrorSnippet, ...]:
+def _snippets(snippets: Iterable[ErrorSnippet]) -> tuple[ErrorSnippet, ...]:
+    """Return the kinds of errors, at most ten: the most frequent first, of equally frequent ones the first seen."""
     first: dict[str, ErrorSnippet] = {}
     counts: Counter[str] = Counter()
-    for snippet in (*base.error_snippets, *later.error_snippets):
+    for snippet in snippets:
         first.setdefault(snippet.fingerprint, snippet)
         counts[snippet.fingerprint] += snippet.count
     chosen = sorted(first, key=lambda fingerprint: -counts[fingerprint])[:MAX_SNIPPETS]
@@ -105,7 +101,7 @@ def digest_of(
     kept = stream.kept
     verdict = outcome_of(kept, signals)
     calls = [event.payload for event in stream.of(ToolCall) if isinstance(event.payload, ToolCall)]
-    histogram = _most_frequent(map(_tool_name, calls))
+    histogram = _most_frequent(Counter(_tool_name(call) or "(unnamed)" for call in calls))
     started_at, ended_at = session.started_at, session.ended_at
     if started_at is None or ended_at is None:
         times = [event.ts for event in stream.events if event.ts is not None]
@@ -158,15 +154,8 @@ def _fullness(usage: TokenUsage) -> tuple[int, int]:
 
 
 def snippets_of(signals: Sequence[Signal]) -> tuple[ErrorSnippet, ...]:
-    """Return the kinds of errors, at most ten: the most frequent first, of equally frequent ones the first seen."""
-    first: dict[str, ErrorSeen] = {}
-    counts: Counter[str] = Counter()
-    for signal in signals:
-        if isinstance(signal, ErrorSeen):
-            first.setdefault(signal.fingerprint, signal)
-            counts[signal.fingerprint] += 1
-    chosen = sorted(first, key=lambda fingerprint: -counts[fingerprint])[:MAX_SNIPPETS]
-    return tuple(ErrorSnippet(f, first[f].sample, counts[f], first[f].tool) for f in chosen)
+    """Return the kinds of errors that signals tell, see `_snippets`."""
+    return _snippets(ErrorSnippet(s.fingerprint, s.sample, 1, s.tool) for s in signals if isinstance(s, ErrorSeen))
 
 
 def _cost(stream: SessionEvents, turn_count: int, started_at: int | None, ended_at: int | None, retries: int) -> Cost:
@@ -227,8 +216,7 @@ def _tool_name(call: ToolCall) -> str:
     return f"mcp__{server}__{tool}" if server and tool else call.name
 
 
-def _most_frequent(names: Iterable[str]) -> dict[str, int]:
-    counts = Counter(name or "(unnamed)" for name in names)
+def _most_frequent(counts: Mapping[str, int]) -> dict[str, int]:
     return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:MAX_TOOLS])
 
 

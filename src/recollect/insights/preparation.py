@@ -7,9 +7,10 @@ from typing import NamedTuple, TypeVar
 
 import msgspec
 
+from recollect.config import GateRuleConfig
 from recollect.insights.digests import digest_of
 from recollect.insights.sessions import session_of
-from recollect.insights.stages import Gated, GateRule, Lineage, Relations, Stages
+from recollect.insights.stages import Gated, Lineage, Relations, Stages
 from recollect.insights.stream import Load, SessionEvents, by_session
 from recollect.model.events import Event
 from recollect.model.insights.digests import Digest
@@ -30,7 +31,7 @@ class Analysis(NamedTuple):
     digest: Digest
 
 
-def default_stages(rules: Sequence[GateRule] = (), *, is_ranked: bool = False) -> Stages:
+def default_stages(rules: Sequence[GateRuleConfig] = (), *, is_ranked: bool = False) -> Stages:
     """Return the stages that ship. rules: of the configuration. is_ranked: learned weights find decisions too.
 
     Raises ConfigError for a rule that cannot be used.
@@ -82,9 +83,7 @@ def analyse(
     digest = digest_of(stream, about, signals, gated, patterns=task_patterns or None)
     if kept is not stream:
         left = _left_behind(stream, stages)
-        conversations += left.conversations
-        decisions += left.decisions
-        episodes += left.episodes
+        conversations, decisions, episodes = conversations + left[0], decisions + left[1], episodes + left[2]
     return Analysis(about, signals, [*conversations, *decisions, *episodes, *bindings], digest)
 
 

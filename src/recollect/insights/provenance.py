@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from recollect.archive.archive import Archive
 from recollect.archive.packs import ChunkPlace
 from recollect.errors import ArchiveError, RawGone
 from recollect.model.events import SourceLocation
-from recollect.model.insights.nodes import CommandRef, Decision, EditRef, Episode, Evidence, Node, RunOfTests
+from recollect.model.insights.nodes import Decision, Node, locations_of
 from recollect.model.records import LedgerDefect
 from recollect.store.reader import Reader
 
@@ -39,7 +39,7 @@ class ProvenanceCheck:
             self.nodes += 1
             if self._known[0] != node.session_uid:
                 self._known = (node.session_uid, {})
-            found = [(location, self._why_not(node, location)) for location in dict.fromkeys(_locations(node))]
+            found = [(location, self._why_not(node, location)) for location in dict.fromkeys(locations_of(node))]
             self.nodes_without_raw += any(why == _GONE for _, why in found)
             for location, why in found:
                 if why and why != _GONE and len(self.defects) < MAX_DEFECTS:
@@ -89,18 +89,3 @@ class ProvenanceCheck:
                 self._places.clear()
             found = self._places[key] = [place for place, _ in self._reader.chunks(*key)]
         return found
-
-
-def _locations(node: Node) -> Iterator[SourceLocation]:
-    yield node.location
-    for evidence in evidence_of(node):
-        yield evidence.location
-
-
-def evidence_of(node: Node) -> Iterator[Evidence]:
-    """Yield everything that a node rests on."""
-    yield from node.evidence
-    if isinstance(node, Episode):
-        refs: tuple[EditRef | CommandRef | RunOfTests, ...] = (*node.edits, *node.commands, *node.tests)
-        for ref in refs:
-            yield ref.evidence

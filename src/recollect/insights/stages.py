@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
-import msgspec
-
 from recollect.insights.stream import SessionEvents
 from recollect.model.events import Event
 from recollect.model.insights.nodes import (
@@ -16,21 +14,9 @@ from recollect.model.insights.nodes import (
     Episode,
     Link,
     Marker,
-    MarkerCategory,
     Speaker,
-    Strength,
 )
 from recollect.model.insights.signals import Signal
-
-
-class GateRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A rule of the configuration (`[[gate.rules]]`). One with the id of a shipped rule replaces it; pattern "" with
-    such an id takes it out. pattern: a regular expression, case-insensitive."""
-
-    id: str
-    category: MarkerCategory = "choice"
-    pattern: str = ""
-    strength: Strength = "strong"
 
 
 class Gated(NamedTuple):

@@ -25,7 +25,7 @@ from recollect.config import Config, PrivacyConfig
 from recollect.errors import SourceRefused
 from recollect.ingest.parse import FileParser, Recognised, parse_file, pieces_of, recognise_file
 from recollect.insights.preparation import Analysis, analyse, default_stages, gate, relate
-from recollect.insights.stages import GateRule, Stages
+from recollect.insights.stages import Stages
 from recollect.insights.stream import SessionEvents, by_session
 from recollect.model.events import Event, SourceLocation
 from recollect.model.insights.nodes import Binding, Decision, Marker, Node
@@ -138,8 +138,7 @@ def stages_of(config: Config, *, is_ranked: bool = False) -> Stages:
 
     Raises ConfigError for an invalid rule.
     """
-    rules = [msgspec.convert(msgspec.to_builtins(rule), GateRule) for rule in config.gate.rules]
-    return default_stages(rules, is_ranked=is_ranked)
+    return default_stages(config.gate.rules, is_ranked=is_ranked)
 
 
 def read_pieces(

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from recollect.config import GateRuleConfig as GateRule
 from recollect.insights.decisions import ClauseDecider
 from recollect.insights.decisions.gate import RuleGate
 from recollect.insights.decisions.segment import TurnSegmenter
-from recollect.insights.stages import Gated, GateRule
+from recollect.insights.stages import Gated
 from recollect.insights.stream import SessionEvents
 from recollect.model.events import Event, SourceLocation
 from recollect.model.insights.nodes import Conversation, Decision, Speaker

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from recollect.config import GateRuleConfig as GateRule
 from recollect.errors import ConfigError
 from recollect.insights.decisions.gate import RuleGate
-from recollect.insights.stages import GateRule
 from tests.insights.decisions.stories import decided, read
 
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.insights.episodes.scripts import MAX_CHARS, folder_of, steps_of
-from recollect.insights.episodes.shell_edits import MAX_EDITS, edits_of_script
+from recollect.insights.commands import simple_commands
+from recollect.insights.episodes.shell_edits import MAX_CHARS, MAX_EDITS, edits_of_script, folder_of
 from recollect.model.payloads import ToolCall
 
 PATCH = """apply_patch <<'EOF'
@@ -116,7 +116,7 @@ def test_texts_of_documents_and_patches_are_the_lines_of_their_edits() -> None:
 
 
 def test_the_second_document_belongs_to_the_second_command() -> None:
-    first, second = steps_of("cat <<A > a\n1\nA\ncat <<'B' > b\n2\nB")
+    first, second = simple_commands("cat <<A > a\n1\nA\ncat <<'B' > b\n2\nB")
     assert (first.document, second.document) == ("1", "2")
     assert (first.outputs[0].path, second.outputs[0].path) == ("a", "b")
 
@@ -131,7 +131,7 @@ def test_any_script_is_read_to_some_end(script: str) -> None:
     for edit in edits_of_script(script):
         assert edit.path
         assert "\n" not in edit.path
-    assert all(isinstance(word, str) for step in steps_of(script) for word in step.words)
+    assert all(isinstance(word, str) for step in simple_commands(script) for word in step.words)
 
 
 _PIECES = (

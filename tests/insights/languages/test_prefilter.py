@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from recollect.insights.language.pack import PackRule
 from recollect.insights.language.patterns import Pattern
-from recollect.insights.language.prefilter import Places, Prefilter, Said
+from recollect.insights.language.prefilter import Prefilter, Prose
 from recollect.insights.language.projection import folded, project
 from recollect.insights.language.reader import words_of
-from recollect.insights.language.sentences import Clauses, Sentence, Words, sentences, sentences_at
+from recollect.insights.language.sentences import Clauses, Sentence, Words, sentences
 from tests.insights.languages.test_packs import LANGUAGES, examples, spoken
 
 _BETWEEN = (
@@ -68,18 +68,16 @@ def matching(low: str, words: Words) -> Iterator[tuple[Pattern, Sentence, int]]:
 def test_where_an_expression_matches_there_is_a_spot(code: str, data: st.DataObject) -> None:
     pieces = data.draw(st.lists(st.sampled_from(lines(code)), min_size=1, max_size=3))
     text = "".join(piece + data.draw(st.sampled_from(_BETWEEN)) for piece in pieces)
-    raw, low = folded(text), folded(project(text, of_human=True))
-    spots = [spot for spot in Places(Said(raw), prefilter(code)).spots() if low[spot.position] == raw[spot.position]]
-    at_places = {(id(spot.candidate.pattern), spot.position) for spot in spots}
+    low = folded(project(text, of_human=True))
+    spots = {
+        (sentence, id(one.candidate.pattern)): one
+        for sentence, of_sentence in prefilter(code).spots(Prose(low))
+        for one in of_sentence
+    }
     for pattern, sentence, at in matching(low, words_of(code)):
-        of_pattern = [s for s in spots if s.candidate.pattern is pattern]
-        begins = any(s.candidate.first >= 0 for s in of_pattern)
-        is_seen = (
-            (id(pattern), at) in at_places
-            if begins
-            else any(sentence.start <= s.position < sentence.end for s in of_pattern)
-        )
-        assert is_seen or pattern.rule.needs == ("reason",), (pattern.written, low[at : sentence.end])
+        one = spots.get((sentence, id(pattern)))
+        is_seen = one is not None and (not one.candidate.begins or at in one.positions)
+        assert is_seen, (pattern.written, low[at : sentence.end])
 
 
 @pytest.mark.parametrize(
@@ -102,7 +100,7 @@ def test_what_stands_between_words_keeps_no_pattern_out(code: str, written: str,
     tried = Prefilter(Words(msgspec.structs.replace(shipped, rules=(rule,))), "human")
     low = folded(project(text, of_human=True))
     assert any(True for _ in matching(low, tried.words))
-    assert Places(Said(folded(text)), tried).spots()
+    assert list(tried.spots(Prose(low)))
 
 
 @pytest.mark.parametrize(
@@ -119,11 +117,4 @@ def test_what_stands_between_words_keeps_no_pattern_out(code: str, written: str,
 def test_words_that_do_not_follow_each_other_are_no_spot(written: str, text: str) -> None:
     rule = PackRule("choice.tried", (written,))
     tried = Prefilter(Words(msgspec.structs.replace(words_of("en").pack, rules=(rule,))), "human")
-    assert Places(Said(text), tried).spots() == []
-
-
-@given(text=st.lists(st.sampled_from(_BETWEEN) | st.text(max_size=12), max_size=12).map("".join), data=st.data())
-def test_the_sentences_at_some_places_are_those_of_the_text_that_hold_one(text: str, data: st.DataObject) -> None:
-    places = sorted(data.draw(st.sets(st.integers(0, max(0, len(text) - 1)))))
-    held = [one for one in sentences(text) if any(one.start <= place < one.end for place in places)]
-    assert list(sentences_at(text, places)) == held
+    assert list(tried.spots(Prose(text))) == []

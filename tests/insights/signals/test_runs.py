@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.insights.commands import simple_commands
-from recollect.insights.signals.frameworks import Framework, frameworks
-from recollect.insights.signals.runs import counts_in, ran_by, says_failed
+from recollect.insights.signals.runs import Framework, counts_in, frameworks, ran_by, says_failed
 from tests.insights.signals.stories import Story
 
 BY_NAME = {framework.name: framework for framework in frameworks()}

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 
 from recollect.insights.learnings.closure import closed_actions
-from recollect.insights.learnings.extraction import EXTRACTOR, Extracted, Observed, extract
+from recollect.insights.learnings.extraction import EXTRACTOR, Extracted, extract
 from recollect.insights.scorer import SentenceScorer
 from recollect.model.learnings.learnings import Learning
 from recollect.store.insight_feed import AnalysisInput
@@ -18,13 +18,13 @@ def scorer() -> SentenceScorer:
     return SentenceScorer()
 
 
-def extract_session(of_session: Observed, *, home_repo: str = "", is_ranked: bool = True) -> Extracted:
+def extract_session(of_session: AnalysisInput, *, is_ranked: bool = True) -> Extracted:
     """Return what is learned of a session as the store gives it (`store.insight_feed.AnalysisInput`).
 
     is_ranked: use the scorer if its weights exist; else only rules.
     """
     known = scorer() if is_ranked and not scorer().missing else None
-    return extract(of_session, home_repo=home_repo, scorer=known)
+    return extract(of_session, scorer=known)
 
 
 class RuleExtractor:

@@ -3,28 +3,19 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterator, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
 from recollect.insights.commands import command_of
 from recollect.insights.content import lines_of, whole_edit
 from recollect.insights.decisions.evidence import (
-    ANNOUNCED,
-    COMPACTED,
-    CONFIRMED,
-    DELETED,
-    FAR,
     FAR_TURNS,
-    LATER_TURN,
-    NEAREST,
-    NEXT_TURN,
-    SAME_TURN,
-    SOLE,
     THRESHOLD,
     THRESHOLD_OF_OTHER_TURNS,
     Subject,
     Written,
+    binding_of,
     content_features,
     names_path,
     subject_of,
@@ -35,19 +26,8 @@ from recollect.insights.decisions.evidence import (
 from recollect.insights.stream import SessionEvents, evidence_of
 from recollect.insights.subjects import READ_CHARS, ends_with_path
 from recollect.model.events import Event
-from recollect.model.insights.nodes import Binding, Conversation, Decision, EditRef, Episode, node_id
+from recollect.model.insights.nodes import Binding, Conversation, Decision, EditRef, Episode
 from recollect.model.payloads import FileEdit
-
-
-class Reach:
-    """What lies between a statement and what follows. For a session without undone events."""
-
-    def __init__(self, session: SessionEvents) -> None:
-        self._compactions = [i for i, event in enumerate(session.events) if event.kind == "compaction"]
-
-    def is_compacted(self, position: int, later: int) -> bool:
-        """Say whether the context was compacted between two places."""
-        return bisect_right(self._compactions, later) > bisect_right(self._compactions, position)
 
 
 class Place(NamedTuple):
@@ -120,8 +100,7 @@ class PathAndTimeBinder:
         """
         if not (episodes and (decisions or conversations)):
             return []
-        reach = Reach(session)
-        looked = _Looking(session, reach, episodes)
+        looked = _Looking(session, episodes)
         found: list[tuple[int, int, Binding]] = []
         for order, source in enumerate(_sources(session, conversations, decisions)):
             for number, binding in looked.bound(source):
@@ -185,12 +164,12 @@ def _is_confirmed(decision: Decision) -> bool:
 class _Looking:
     """Looks at the edits of a session; what an edit wrote is read once."""
 
-    def __init__(self, session: SessionEvents, reach: Reach, episodes: Sequence[Episode]) -> None:
+    def __init__(self, session: SessionEvents, episodes: Sequence[Episode]) -> None:
         self._session = session
         self._episodes = [(episode, _edits(session, episode)) for episode in episodes]
         self._lasts = [edits[-1].position if edits else -1 for _, edits in self._episodes]
         self._written: dict[tuple[int, str], Written] = {}
-        self._reach = reach
+        self._compactions = [i for i, event in enumerate(session.events) if event.kind == "compaction"]
         self._is_other: dict[tuple[str, str], bool] = {}
 
     def bound(self, source: _Source) -> Iterator[tuple[int, Binding]]:
@@ -207,24 +186,26 @@ class _Looking:
             best = self._best(source, after, is_nearest=is_nearest)
             is_nearest = False
             if best is not None:
-                binding = _binding(self._session, source.node, episode, *best)
+                binding = _binding(source.node, episode, *best)
                 if binding is not None:
                     yield number, binding
 
-    def _best(
-        self, source: _Source, edits: Sequence[_Edit], *, is_nearest: bool
-    ) -> tuple[_Edit, dict[str, int]] | None:
+    def _best(self, source: _Source, edits: Sequence[_Edit], *, is_nearest: bool) -> tuple[_Edit, list[str]] | None:
         """Return the edit that speaks most for the source, the first of equal ones, None below the threshold."""
-        best: tuple[_Edit, dict[str, int]] | None = None
+        best: tuple[_Edit, list[str]] | None = None
         most = 0
         paths = source.subject.paths
         for edit in edits:
             features = self._place_features(source, edit, is_nearest=is_nearest)
-            if features.keys() & _FAR_OFF and not is_nearest and not names_path(source.subject, (edit.ref.path,)):
+            if (
+                not _FAR_OFF.isdisjoint(features)
+                and not is_nearest
+                and not names_path(source.subject, (edit.ref.path,))
+            ):
                 continue  # what its text could add would not reach the threshold
             is_other = bool(paths) and "same_turn" not in features and self._is_other_file(source, edit.ref.path)
-            features |= content_features(source.subject, self._wrote(edit, source.subject), is_other_file=is_other)
-            features |= self._turn_features(source, edit, features)
+            features += content_features(source.subject, self._wrote(edit, source.subject), is_other_file=is_other)
+            features += self._turn_features(source, edit, features)
             confidence = total(features)
             if confidence > most:
                 best, most = (edit, features), confidence
@@ -261,40 +242,40 @@ class _Looking:
         said = ("user_message", "assistant_message")
         return [place for place, event in enumerate(self._session.events) if event.kind in said]
 
-    def _place_features(self, source: _Source, edit: _Edit, *, is_nearest: bool) -> dict[str, int]:
+    def _place_features(self, source: _Source, edit: _Edit, *, is_nearest: bool) -> list[str]:
         at = self._session.events[source.position]
         turns = edit.event.turn_index - at.turn_index
-        found: dict[str, int] = {}
+        found: list[str] = []
         if turns == 0:
-            found["same_turn"] = SAME_TURN
+            found.append("same_turn")
             if source.is_confirmed:
-                found["confirmed"] = CONFIRMED
+                found.append("confirmed")
         elif turns == 1:
-            found["next_turn"] = NEXT_TURN
+            found.append("next_turn")
         else:
-            found.update({"far": FAR} if turns > FAR_TURNS else {"later_turn": LATER_TURN})
+            found.append("far" if turns > FAR_TURNS else "later_turn")
         if is_nearest:
-            found["nearest"] = NEAREST
+            found.append("nearest")
         if edit.ref.operation == "delete" and not source.subject.takes_out:
-            found["deleted"] = DELETED
-        if self._reach.is_compacted(source.position, edit.position):
-            found["compacted"] = COMPACTED
+            found.append("deleted")
+        if bisect_right(self._compactions, edit.position) > bisect_right(self._compactions, source.position):
+            found.append("compacted")
         return found
 
-    def _turn_features(self, source: _Source, edit: _Edit, found: Mapping[str, int]) -> dict[str, int]:
+    def _turn_features(self, source: _Source, edit: _Edit, found: Sequence[str]) -> list[str]:
         """Return what an edit's turn says for it: it follows the assistant's own words, and its file is the only one
         edited after the decision. An edit without the mentioned code does not count.
         """
         is_unrelated = "unrelated" in found
         if "same_turn" not in found or not isinstance(source.node, Decision):
-            return {}
+            return []
         if is_unrelated and source.subject.has_code():
-            return {}
-        told: dict[str, int] = {}
+            return []
+        told: list[str] = []
         if self._is_announced(source, edit):
-            told["announced"] = ANNOUNCED
+            told.append("announced")
         if (told or not is_unrelated) and self._is_sole(source):
-            told["sole"] = SOLE
+            told.append("sole")
         return told
 
     def _is_announced(self, source: _Source, edit: _Edit) -> bool:
@@ -353,27 +334,10 @@ def _edits(session: SessionEvents, episode: Episode) -> list[_Edit]:
     return found
 
 
-def _binding(
-    session: SessionEvents, source: Decision | Conversation, episode: Episode, edit: _Edit, features: dict[str, int]
-) -> Binding | None:
+def _binding(source: Decision | Conversation, episode: Episode, edit: _Edit, features: Sequence[str]) -> Binding | None:
     """Return the binding, None where its times contradict the order of the events."""
-    if source.ts is not None and edit.event.ts is not None and source.ts > edit.event.ts:
+    event = edit.event
+    if source.ts is not None and event.ts is not None and source.ts > event.ts:
         return None
-    is_edit = isinstance(edit.event.payload, FileEdit)
-    return Binding(
-        id=node_id("binding", source.id, episode.id),
-        session_uid=session.uid,
-        location=edit.event.location,
-        ts=edit.event.ts,
-        turn_index=edit.event.turn_index,
-        confidence=total(features) / 100,
-        features={name: value / 100 for name, value in features.items()},
-        evidence=(evidence_of(edit.event, "edit" if is_edit else "command"), *source.evidence[:2]),
-        source=source.id,
-        episode=episode.id,
-        relation="produced",
-        used_session=session.uid,
-        generated_session=session.uid,
-        t_use=source.ts,
-        t_gen=edit.event.ts,
-    )
+    evidence = evidence_of(event, "edit" if isinstance(event.payload, FileEdit) else "command")
+    return binding_of(source, episode, features, evidence, ts=event.ts, turn_index=event.turn_index)

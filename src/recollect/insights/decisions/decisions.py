@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Final, Literal, NamedTuple
 
-from recollect.insights.decisions.segment import JOIN
+from recollect.insights.decisions.segment import JOIN, moved
 from recollect.insights.language.answers import Answer, Kind, Proposal, alternatives_in, answers, proposal_of
 from recollect.insights.language.changed_next import is_changed_next
 from recollect.insights.language.options import Range, is_named
@@ -124,7 +124,7 @@ def _between(proposal: Proposal, said: str) -> list[Range]:
     """Return the alternatives separated by "or" in an offer or suggestion."""
     low = lower(said[:CAP])
     # "There are two ways: a queue or a table. Which one?"
-    before = [(max(s.start, low.rfind(":", *s) + 1), s.end - 1) for s in sentences(low, 0, proposal.asked[0])[-1:]]
+    before = [(max(s.start, low.rfind(":", *s) + 1), s.end - 1) for s in sentences(low[: proposal.asked[0]])[-1:]]
     for span in (proposal.offered, proposal.suggested, proposal.asked, *before):
         start, end = span
         stop = _STOP.search(low, end)  # the second alternative may stand behind a word that ends an option
@@ -178,12 +178,7 @@ def _statement(session: SessionEvents, conversation: Conversation) -> _Statement
     event = session.events[position]
     text = getattr(event.payload, "text", "")
     lead = sum(e.end - e.start + len(JOIN) for e in conversation.evidence[:-1])
-    markers = tuple(
-        Marker(
-            m.rule, m.category, m.strength, m.text, m.start - lead + last.start, m.end - lead + last.start, m.language
-        )
-        for m in conversation.markers
-    )
+    markers = tuple(moved(marker, last.start - lead) for marker in conversation.markers)
     reply = None
     if len(conversation.evidence) > 1:
         first = conversation.evidence[0]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
 
 from recollect.insights.subjects import (
     Vocabulary,
@@ -16,29 +16,18 @@ from recollect.insights.subjects import (
     phrase,
 )
 from recollect.late import late_pattern
-from recollect.model.insights.nodes import Conversation, Decision
+from recollect.model.insights.nodes import Binding, Conversation, Decision, Episode, Evidence, node_id
 
-PATH_SAID = 50
-PATH_IN_TALK = 25
-OPTION_WRITTEN = 35
-OPTION_SCATTERED = 25
-OPTION_IN_PATH = 30
-NAME_WRITTEN = 25
-NAME_IN_TALK = 10
-REJECTED_REMOVED = 25
-SAME_TURN = 25
-NEXT_TURN = 5
-NEAREST = 10
-CONFIRMED = 25
-SOLE = 25
-ANNOUNCED = 25
-UNRELATED = -20
-DELETED = -15
-OTHER_PATH = -10
-COMPACTED = -10
-LATER_TURN = -10
-FAR = -20
-"""Contributions to the confidence of a binding (docs/development/insight-rules.md, "Bindings")."""
+HUNDREDTHS: Final[Mapping[str, int]] = {
+    "path_said": 50, "path_in_talk": 25, "option_written": 35, "option_scattered": 25, "option_in_path": 30,
+    "name_written": 25, "name_in_talk": 10, "rejected_removed": 25, "same_turn": 25, "next_turn": 5, "nearest": 10,
+    "confirmed": 25, "sole": 25, "announced": 25, "unrelated": -20, "deleted": -15, "other_path": -10, "compacted": -10,
+    "later_turn": -10, "far": -20, "subagent": 15, "soon": 10,
+    "same_option": 45, "same_question": 60, "same_rejected": 25, "same_place": 45, "change": 30, "named": 20,
+    "swapped": 20, "explicit": 15, "reversal": 20, "shared_path": 15, "shared_question": 15, "same_session": 10,
+}  # fmt: skip
+"""What each feature adds to the confidence of a binding or link (docs/development/insight-rules.md).
+subagent: the session was started by that of the decision; soon: within an hour of the decision."""
 THRESHOLD, THRESHOLD_OF_OTHER_TURNS = 60, 75
 """Below this there is no binding; edits of another turn answer another request, as a rule."""
 FAR_TURNS = 8
@@ -191,35 +180,35 @@ def written(paths: Iterable[str], added: str, removed: str) -> Written:
     return Written(paths, Vocabulary(added), Vocabulary(removed), in_paths)
 
 
-def content_features(subject: Subject, edit: Written, *, is_other_file: bool = False) -> dict[str, int]:
+def content_features(subject: Subject, edit: Written, *, is_other_file: bool = False) -> list[str]:
     """Return what of an edit's paths and text speaks for a subject.
 
     is_other_file: it is known that the deciding words mean another file of that name.
     """
-    found: dict[str, int] = {}
+    found: list[str] = []
     if not is_other_file and names_path(subject, edit.paths):
-        found["path_said"] = PATH_SAID
+        found.append("path_said")
     elif subject.paths:
-        found["other_path"] = OTHER_PATH
+        found.append("other_path")
     elif any(ends_with_path(path, said) for said in subject.talk_paths for path in edit.paths):
-        found["path_in_talk"] = PATH_IN_TALK
+        found.append("path_in_talk")
     said = [key for key in subject.chosen if is_said(key, edit.added)]
     if said and _is_whole(subject, said, edit.added):
-        found["option_written"] = OPTION_WRITTEN
+        found.append("option_written")
     elif said:
-        found["option_scattered"] = OPTION_SCATTERED
+        found.append("option_scattered")
     elif any(is_said(key, edit.in_paths) for key in subject.chosen):
-        found["option_in_path"] = OPTION_IN_PATH
+        found.append("option_in_path")
     elif any(name in edit.added for name in subject.names) or any(map(edit.added.holds, subject.said_codes)):
-        found["name_written"] = NAME_WRITTEN
+        found.append("name_written")
     elif any(name in edit.added for name in subject.talk_names):
-        found["name_in_talk"] = NAME_IN_TALK
+        found.append("name_in_talk")
     if any(is_said(key, edit.removed) and not is_said(key, edit.added) for key in subject.rejected) or (
         subject.dropped and any(name in edit.removed and name not in edit.added for name in subject.dropped)
     ):
-        found["rejected_removed"] = REJECTED_REMOVED
+        found.append("rejected_removed")
     if set(found) <= {"path_in_talk", "other_path"} and subject.has_words() and (edit.added or edit.removed):
-        found["unrelated"] = UNRELATED
+        found.append("unrelated")
     return found
 
 
@@ -235,6 +224,35 @@ def names_path(subject: Subject, paths: Iterable[str]) -> bool:
     return any(ends_with_path(path, said) for path in paths for said in subject.paths)
 
 
-def total(features: Mapping[str, int]) -> int:
+def total(features: Iterable[str]) -> int:
     """Return the confidence in hundredths: the sum, at most 100."""
-    return min(100, sum(features.values()))
+    return min(100, sum(map(HUNDREDTHS.__getitem__, features)))
+
+
+def shares(features: Iterable[str]) -> dict[str, float]:
+    """Return what each feature adds."""
+    return {name: HUNDREDTHS[name] / 100 for name in features}
+
+
+def binding_of(
+    source: Decision | Conversation, episode: Episode, features: Sequence[str], edit: Evidence, *,
+    ts: int | None, turn_index: int,
+) -> Binding:  # fmt: skip
+    """Return the binding of a source with an episode. edit: what carries it out, at `ts` in a turn."""
+    return Binding(
+        id=node_id("binding", source.id, episode.id),
+        session_uid=episode.session_uid,
+        location=edit.location,
+        ts=ts,
+        turn_index=turn_index,
+        confidence=total(features) / 100,
+        features=shares(features),
+        evidence=(edit, *source.evidence[:2]),
+        source=source.id,
+        episode=episode.id,
+        relation="produced",
+        used_session=source.session_uid,
+        generated_session=episode.session_uid,
+        t_use=source.ts,
+        t_gen=ts,
+    )

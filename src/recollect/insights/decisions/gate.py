@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
+from recollect.config import GateRuleConfig
 from recollect.errors import ConfigError
 from recollect.insights.language.answers import answers
 from recollect.insights.language.pack import CODES, pack
 from recollect.insights.language.projection import CAP, lower, project
 from recollect.insights.language.reader import READINGS, readings
 from recollect.insights.language.sentences import sentences
-from recollect.insights.stages import GateRule
 from recollect.late import late_pattern
 from recollect.model.insights.nodes import Marker, MarkerCategory, Speaker, Strength
 
@@ -24,14 +24,14 @@ _TEXT: Final = 160
 class _Own(NamedTuple):
     """A rule of the configuration, ready to be tried."""
 
-    rule: GateRule
+    rule: GateRuleConfig
     expression: re.Pattern[str]
 
 
 class RuleGate:
     """Finds markers with the rules that ship, changed by those of the configuration. Immutable, safe from threads."""
 
-    def __init__(self, rules: Sequence[GateRule] = ()) -> None:
+    def __init__(self, rules: Sequence[GateRuleConfig] = ()) -> None:
         """Check the rules. Raises ConfigError, with the rule's id, for one that cannot be used."""
         shipped = {f"{code}.{rule.id}" for code in CODES if (p := pack(code)) for rule in p.rules} if rules else set()
         self._out = frozenset(rule.id for rule in rules)
@@ -67,7 +67,7 @@ class RuleGate:
                 return
 
 
-def _prepared(rule: GateRule, shipped: set[str]) -> _Own | None:
+def _prepared(rule: GateRuleConfig, shipped: set[str]) -> _Own | None:
     """Return a rule ready to be tried, None for one that only takes another out. Raises ConfigError."""
     key = f"gate.rules.{rule.id}"
     if not rule.id.strip():

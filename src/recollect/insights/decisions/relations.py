@@ -7,15 +7,20 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from recollect.insights.decisions.evidence import MAX_PATHS, content_features, subject_of, written
+from recollect.insights.decisions.evidence import (
+    MAX_PATHS,
+    binding_of,
+    content_features,
+    shares,
+    subject_of,
+    total,
+    written,
+)
 from recollect.insights.stages import Lineage, Relations
 from recollect.insights.subjects import READ_CHARS, ends_with_path, is_distinctive, phrase, words_in
 from recollect.late import late_pattern
-from recollect.model.insights.nodes import Binding, Decision, Episode, Link, Relation, node_id
+from recollect.model.insights.nodes import Binding, Decision, Episode, Link, Relation
 
-LINEAGE = 15
-SOON = 10
-"""Contributions in hundredths: the session was started by that of the decision; within an hour of the decision."""
 SOON_US = 60 * 60 * 1_000_000
 LINEAGE_THRESHOLD = 60
 MAX_DECISIONS = 40
@@ -63,33 +68,13 @@ def _of_episode(episode: Episode, at: int, decisions: Sequence[Decision]) -> lis
         features = content_features(subject, wrote)
         if not features or "unrelated" in features:
             continue
-        features["subagent"] = LINEAGE
+        features.append("subagent")
         if decision.ts is not None and at - decision.ts <= SOON_US:
-            features["soon"] = SOON
-        confidence = min(100, sum(features.values()))
-        if confidence >= LINEAGE_THRESHOLD:
-            found.append(_binding(decision, episode, at, {**features}, confidence))
+            features.append("soon")
+        if total(features) >= LINEAGE_THRESHOLD:
+            first = episode.evidence[0]
+            found.append(binding_of(decision, episode, features, first, ts=at, turn_index=episode.turn_index))
     return found
-
-
-def _binding(decision: Decision, episode: Episode, at: int, features: dict[str, int], confidence: int) -> Binding:
-    return Binding(
-        id=node_id("binding", decision.id, episode.id),
-        session_uid=episode.session_uid,
-        location=episode.location,
-        ts=at,
-        turn_index=episode.turn_index,
-        confidence=confidence / 100,
-        features={name: value / 100 for name, value in features.items()},
-        evidence=(*episode.evidence[:1], *decision.evidence[:2]),
-        source=decision.id,
-        episode=episode.id,
-        relation="produced",
-        used_session=decision.session_uid,
-        generated_session=episode.session_uid,
-        t_use=decision.ts,
-        t_gen=at,
-    )
 
 
 _PLACE: Final = late_pattern(
@@ -214,19 +199,6 @@ def _speaks_against(stance: Stance, decision: Decision, said: set[str]) -> bool:
     return is_later and not any(said >= set(name.split()) for name in stance.for_)
 
 
-SAME_OPTION = 45
-SAME_QUESTION = 60
-SAME_REJECTED = 25
-SAME_PLACE = 45
-CHANGE = 30
-NAMED = 20
-SWAPPED = 20
-EXPLICIT = 15
-REVERSAL = 20
-SHARED_PATH = 15
-SHARED_QUESTION = 15
-SAME_SESSION = 10
-"""Contributions to the confidence of a link, in hundredths (docs/development/insight-rules.md, "Links")."""
 THRESHOLD = 75
 MAX_OPEN = 8
 """Standing decisions of the other side that a new one is compared with, newest first."""
@@ -321,7 +293,7 @@ def _link(topic: _Topic, one: Stance, other: Stance, roots: Mapping[str, str]) -
     if not _may_meet(older, newer, roots):
         return None
     features = _features(topic, older, newer)
-    confidence = min(100, sum(features.values()))
+    confidence = total(features)
     if confidence < THRESHOLD:
         return None
     relation: Relation = "contradicts"
@@ -335,7 +307,7 @@ def _link(topic: _Topic, one: Stance, other: Stance, roots: Mapping[str, str]) -
         relation=relation,
         since=newer.decision.ts if order is not None else max(_times(older, newer), default=None),
         confidence=confidence / 100,
-        features={name: value / 100 for name, value in features.items()},
+        features=shares(features),
     )
 
 
@@ -371,36 +343,36 @@ def _share_path(paths: Iterable[str], others: Iterable[str]) -> bool:
     return any(ends_with_path(p, o) or ends_with_path(o, p) for p in list(paths)[:32] for o in others)
 
 
-def _features(topic: _Topic, older: Stance, newer: Stance) -> dict[str, int]:
-    found: dict[str, int] = {}
+def _features(topic: _Topic, older: Stance, newer: Stance) -> list[str]:
+    found: list[str] = []
     names = older.distinctive | newer.distinctive
     if topic.kind == "option":
-        found["same_option"] = SAME_OPTION
-        found["explicit"] = EXPLICIT
+        found.append("same_option")
+        found.append("explicit")
         if topic.key in names:
-            found["named"] = NAMED
+            found.append("named")
         if older.for_ & newer.against and newer.for_ & older.against:
-            found["swapped"] = SWAPPED
+            found.append("swapped")
     elif topic.kind == "place":
-        found["same_place"] = SAME_PLACE
+        found.append("same_place")
         if newer.is_change:
-            found["change"] = CHANGE
+            found.append("change")
     elif topic.kind == "question":
-        found["same_question"] = SAME_QUESTION
+        found.append("same_question")
         if older.for_ & names or newer.for_ & names:
-            found["named"] = NAMED
+            found.append("named")
     else:
-        found["same_rejected"] = SAME_REJECTED
+        found.append("same_rejected")
         if topic.key in names:
-            found["named"] = NAMED
+            found.append("named")
     if topic.kind != "question" and older.question and older.question == newer.question:
-        found["shared_question"] = SHARED_QUESTION
+        found.append("shared_question")
     if newer.decision.polarity == "reverse":
-        found["reversal"] = REVERSAL
+        found.append("reversal")
     if _share_path(older.decision.paths, newer.decision.paths):
-        found["shared_path"] = SHARED_PATH
+        found.append("shared_path")
     if older.decision.session_uid == newer.decision.session_uid:
-        found["same_session"] = SAME_SESSION
+        found.append("same_session")
     return found
 
 

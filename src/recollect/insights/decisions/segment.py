@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+import msgspec
+
 from recollect.insights.language.answers import Proposal, proposal_of
 from recollect.insights.stages import Gated
 from recollect.insights.stream import SessionEvents, evidence_of
@@ -89,7 +91,7 @@ def _answers(one: Gated, proposal: Proposal) -> bool:
 def _of_one(one: Gated) -> Conversation:
     start, end = _range(one.text, [(m.start, m.end) for m in one.markers])
     evidence = evidence_of(one.event, "statement", start, end)
-    markers = tuple(_moved(m, -start) for m in one.markers if start <= m.start and m.end <= end)
+    markers = tuple(moved(m, -start) for m in one.markers if start <= m.start and m.end <= end)
     return _made(one.event, (evidence,), one.text[start:end], markers)
 
 
@@ -106,7 +108,7 @@ def _of_two(one: Gated, reply: Event, proposal: Proposal) -> Conversation:
         evidence_of(one.event, "confirmation" if is_answer else "statement", begin, stop),
     )
     shift = end - start + len(JOIN) - begin
-    markers = tuple(_moved(m, shift) for m in one.markers if begin <= m.start and m.end <= stop)
+    markers = tuple(moved(m, shift) for m in one.markers if begin <= m.start and m.end <= stop)
     return _made(one.event, evidence, said[start:end] + JOIN + one.text[begin:stop], markers, first=reply)
 
 
@@ -143,10 +145,9 @@ def _range(text: str, spans: Sequence[tuple[int, int]]) -> tuple[int, int]:
     return start, min(end, max(start + _CAP, first + 1))
 
 
-def _moved(marker: Marker, by: int) -> Marker:
-    return Marker(
-        marker.rule, marker.category, marker.strength, marker.text, marker.start + by, marker.end + by, marker.language
-    )
+def moved(marker: Marker, by: int) -> Marker:
+    """Return a marker so many characters further on."""
+    return msgspec.structs.replace(marker, start=marker.start + by, end=marker.end + by)
 
 
 def _text(event: Event | None) -> str:

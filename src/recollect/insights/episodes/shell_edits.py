@@ -6,12 +6,17 @@ Only what is named outright: a path with a variable or a pattern in it is none. 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
+from recollect.insights.commands import Simple, simple_commands
 from recollect.insights.content import NOTHING_KNOWN, Lines
-from recollect.insights.episodes.scripts import MAX_CHARS, Step, steps_of
 from recollect.late import late_pattern
+from recollect.model.payloads import ToolCall
 
+MAX_CHARS = 64 * 1024
+"""Characters of a script that are read."""
+_FOLDER_KEYS = ("workdir", "cwd", "dir_path", "working_directory", "directory")
+_LEADS_IN = frozenset("else { ! if while".split())
 Operation = Literal["create", "modify", "delete", "rename"]
 
 
@@ -41,6 +46,14 @@ MAX_EDITS = 200
 """Edits of one script that count."""
 
 
+def folder_of(call: ToolCall) -> str:
+    """Return the working directory that a shell call names, "" where it names none."""
+    given: Any = call.arguments
+    if not isinstance(given, dict):
+        return ""
+    return next((given[key] for key in _FOLDER_KEYS if isinstance(given.get(key), str) and given[key]), "")
+
+
 def edits_of_script(script: str, folder: str = "") -> list[ShellEdit]:
     """Return the edits of a script in order, at most 200, each once.
 
@@ -68,7 +81,7 @@ def _may_edit(script: str) -> bool:
 
 def _edits(script: str, depth: int) -> Iterator[ShellEdit]:
     at = ""
-    for command in steps_of(script):
+    for command in map(_without_lead_in, simple_commands(script, MAX_CHARS)):
         name = command.words[0].rpartition("/")[2] if command.words else ""
         if name == "cd" and len(command.words) > 1:
             at = _joined(at, command.words[1])
@@ -80,7 +93,14 @@ def _edits(script: str, depth: int) -> Iterator[ShellEdit]:
                 yield moved(edit, at)
 
 
-def _of_command(name: str, command: Step) -> Iterator[ShellEdit]:
+def _without_lead_in(command: Simple) -> Simple:
+    words = command.words
+    while words and words[0] in _LEADS_IN:
+        words = words[1:]
+    return command._replace(words=words)
+
+
+def _of_command(name: str, command: Simple) -> Iterator[ShellEdit]:
     if name in _WRITERS:
         for output in command.outputs:
             yield _written(output.path, output.is_append, command.document if name == "cat" else "")
@@ -89,7 +109,7 @@ def _of_command(name: str, command: Step) -> Iterator[ShellEdit]:
         yield from reader(command)
 
 
-def _tee(command: Step) -> Iterator[ShellEdit]:
+def _tee(command: Simple) -> Iterator[ShellEdit]:
     is_append = any(word in ("-a", "--append") for word in command.words[1:])
     for path in _operands(command):
         yield _written(path, is_append, command.document)
@@ -101,7 +121,7 @@ def _written(path: str, is_append: bool, document: str) -> ShellEdit:
     return ShellEdit(path, "modify" if is_append else "create", lines=lines)
 
 
-def _sed(command: Step) -> Iterator[ShellEdit]:
+def _sed(command: Simple) -> Iterator[ShellEdit]:
     """`sed -i`: the first operand is the script, unless -e or -f gives it; `-i ''` is the BSD form."""
     words = list(command.words[1:])
     is_in_place = has_script = False
@@ -123,34 +143,34 @@ def _sed(command: Step) -> Iterator[ShellEdit]:
         yield from (ShellEdit(path, "modify") for path in operands[0 if has_script else 1 :])
 
 
-def _perl(command: Step) -> Iterator[ShellEdit]:
+def _perl(command: Simple) -> Iterator[ShellEdit]:
     """`perl -pi -e SCRIPT FILE…`."""
     flags = [word for word in command.words[1:] if word.startswith("-")]
     if any("i" in flag.partition(".")[0] for flag in flags) and any(flag.endswith("e") for flag in flags):
         yield from (ShellEdit(path, "modify") for path in _operands(command)[1:])
 
 
-def _mv(command: Step) -> Iterator[ShellEdit]:
+def _mv(command: Simple) -> Iterator[ShellEdit]:
     *sources, target = _operands(command) or ("",)
     is_folder = len(sources) > 1 or target.endswith("/")
     for source in sources:
         yield ShellEdit(source, "rename", _joined(target, source.rpartition("/")[2]) if is_folder else target)
 
 
-def _cp(command: Step) -> Iterator[ShellEdit]:
+def _cp(command: Simple) -> Iterator[ShellEdit]:
     operands = _operands(command)
     if len(operands) == 2 and not _is_recursive(command):
         source, target = operands
         yield ShellEdit(_joined(target, source.rpartition("/")[2]) if target.endswith("/") else target, "create")
 
 
-def _rm(command: Step) -> Iterator[ShellEdit]:
+def _rm(command: Simple) -> Iterator[ShellEdit]:
     """Files that are named; a folder that goes with `-r` is mostly what a build left behind."""
     if not _is_recursive(command):
         yield from (ShellEdit(path, "delete") for path in _operands(command))
 
 
-def _git(command: Step) -> Iterator[ShellEdit]:
+def _git(command: Simple) -> Iterator[ShellEdit]:
     words = list(command.words[1:])
     folder = ""
     while words and words[0] in ("-C", "-c"):
@@ -169,7 +189,7 @@ def _git(command: Step) -> Iterator[ShellEdit]:
     yield from (moved(edit, folder) for edit in found)
 
 
-def _apply_patch(command: Step) -> Iterator[ShellEdit]:
+def _apply_patch(command: Simple) -> Iterator[ShellEdit]:
     patch = command.document or next((word for word in command.words[1:] if "*** " in word), "")
     heads = list(_PATCH_HEAD.finditer(patch))
     for head, following in zip(heads, [*heads[1:], None], strict=False):
@@ -204,18 +224,18 @@ def _with_lines(path: str, operation: Operation, lines: list[str], move: str = "
     return ShellEdit(path, operation, move, Lines(added, None if is_unknown else removed))
 
 
-def _patch(command: Step) -> Iterator[ShellEdit]:
+def _patch(command: Simple) -> Iterator[ShellEdit]:
     if command.document:
         yield from _of_diff(command.document)
 
 
-_READERS: dict[str, Callable[[Step], Iterator[ShellEdit]]] = {
+_READERS: dict[str, Callable[[Simple], Iterator[ShellEdit]]] = {
     "tee": _tee, "sed": _sed, "gsed": _sed, "perl": _perl, "mv": _mv, "cp": _cp, "rm": _rm, "git": _git,
     "apply_patch": _apply_patch, "applypatch": _apply_patch, "patch": _patch,
 }  # fmt: skip
 
 
-def _operands(command: Step) -> tuple[str, ...]:
+def _operands(command: Simple) -> tuple[str, ...]:
     words = command.words[1:]
     if "--" in words:
         at = words.index("--")
@@ -223,7 +243,7 @@ def _operands(command: Step) -> tuple[str, ...]:
     return tuple(word for word in words if not word.startswith("-"))
 
 
-def _is_recursive(command: Step) -> bool:
+def _is_recursive(command: Simple) -> bool:
     flags = [word for word in command.words[1:] if word.startswith("-")]
     return any(f in ("--recursive", "--archive") or (f[:2] != "--" and set(f) & set("rRa")) for f in flags)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache, cached_property, lru_cache
-from itertools import groupby
 from typing import Final, NamedTuple
 
 from recollect.insights.language.detection import scripts, spoken
@@ -13,9 +12,9 @@ from recollect.insights.language.introduced import first_heading, is_introduced,
 from recollect.insights.language.options import Range, is_named, reason_in, trimmed
 from recollect.insights.language.pack import SCRIPTS, PackRule, pack
 from recollect.insights.language.patterns import TAKEN_IN
-from recollect.insights.language.prefilter import Candidate, Places, Prefilter, Said, Spot
+from recollect.insights.language.prefilter import Prefilter, Prose, Spots
 from recollect.insights.language.projection import CAP, folded, project
-from recollect.insights.language.sentences import Clauses, Sentence, Words, paragraph_at, sentences
+from recollect.insights.language.sentences import Clauses, Sentence, Words, sentences
 from recollect.late import late_pattern
 from recollect.model.insights.nodes import Polarity, Speaker
 
@@ -112,17 +111,12 @@ def _remembered(text: str, speaker: Speaker) -> Sequence[Reading]:
 
 def _read(text: str, speaker: Speaker) -> Sequence[Reading]:
     text = _clear(text)
-    low = folded(text[:CAP])
-    if not low.strip():  # which would be of every language
+    raw = folded(text[:CAP])
+    if not raw.strip():  # which would be of every language
         return ()
-    said = Said(low)
-    heard = []
-    for code in languages(low):
-        prefilter = _prefilter(code, speaker)
-        places = Places(said, prefilter)
-        if spots := places.spots():
-            heard.append((prefilter, places, spots))
-    return tuple(_Message(text, speaker).readings(heard)) if heard else ()
+    message = _Message(text, raw, speaker)
+    heard = [(words, list(_prefilter(words.pack.code, speaker).spots(message.said))) for words in message.languages]
+    return tuple(message.readings(heard)) if any(spots for _, spots in heard) else ()
 
 
 def _clear(text: str) -> str:
@@ -133,61 +127,47 @@ def _clear(text: str) -> str:
 class _Message:
     """One message while it is read."""
 
-    def __init__(self, text: str, speaker: Speaker) -> None:
-        self._text = text
-        self._speaker = speaker
+    def __init__(self, text: str, raw: str, speaker: Speaker) -> None:
+        """raw: the whole text in lower case."""
+        self.speaker = speaker
+        self.languages = [words_of(code) for code in languages(raw)]
+        """Those that it may be written in: "Use Redis, said Bob" reads well in two."""
+        self._text, self._raw = text, raw
         self._prose = project(text, of_human=speaker == "human")
-        self._low = folded(self._prose)
-        self._raw = folded(text[:CAP])
+        self.said = Prose(folded(self._prose))
+        self._low = self.said.low
         self._asked: dict[str, bool] = {}
         self._is_short = text.count(" ") < _SHORT_WORDS and len(text) < 12 * _SHORT_WORDS
 
-    def readings(self, heard: Sequence[tuple[Prefilter, Places, Sequence[Spot]]]) -> list[Reading]:
+    @cached_property
+    def heading(self) -> int:
+        """Place of its first heading, -1 for none."""
+        return first_heading(self._raw)
+
+    def readings(self, heard: Sequence[tuple[Words, Sequence[tuple[Sentence, Sequence[Spots]]]]]) -> list[Reading]:
         """Return the readings of every sentence with all words of a pattern."""
         seen: list[tuple[int, tuple[int, int], Reading]] = []
-        for place, (prefilter, places, spots) in enumerate(heard):
-            of_prose = spots
-            if self._low != self._raw:
-                places.cover(self._low)
-                of_prose = [spot for spot in spots if self._low[spot.position] == self._raw[spot.position]]
-            for tried, (sentence, of_sentence) in enumerate(self._sentences(of_prose)):
-                around = _Circumstances(self._low, sentence, prefilter, places, self._speaker)
-                seen += ((rich, (place, order), r) for rich, order, r in self._in_sentence(around, of_sentence))
+        for place, (words, of_language) in enumerate(heard):
+            for tried, (sentence, spots) in enumerate(of_language):
+                around = _Circumstances(self, sentence, words)
+                seen += ((rich, (place, order), r) for rich, order, r in self._in_sentence(around, spots))
                 if tried >= SENTENCES or len(seen) >= 4 * READINGS:
                     break
         return _best(seen)[:READINGS]
 
-    def _sentences(self, spots: Sequence[Spot]) -> Iterator[tuple[Sentence, list[Spot]]]:
-        """Yield the sentences in which patterns may match, in order, with their spots by order of the rules."""
-        at, until = 0, -1
-        among: list[Sentence] = []
-        while at < len(spots):
-            position = spots[at].position
-            if position >= until:
-                start, until = paragraph_at(self._low, position)
-                among = sentences(self._low, start, until)
-                until = max(until, position + 1)
-            while among and among[0].end <= position:
-                among.pop(0)
-            stop = among[0].end if among else until
-            after = at
-            while after < len(spots) and spots[after].position < stop:
-                after += 1
-            if among and among[0].start <= position and after > at:
-                yield among[0], sorted(spots[at:after], key=lambda s: (s.candidate.order, s.position))
-            at = max(after, at + 1)
-
-    def _in_sentence(self, around: _Circumstances, spots: list[Spot]) -> Iterator[tuple[int, int, Reading]]:
+    def _in_sentence(self, around: _Circumstances, spots: Sequence[Spots]) -> Iterator[tuple[int, int, Reading]]:
         """Yield (richness, order of the rule, reading) of each match that decides something."""
         words = around.words
-        for candidate, of_one in groupby(spots, key=lambda s: s.candidate):
-            rule = candidate.pattern.rule
-            for match in around.matches(candidate, [s.position for s in of_one]):
+        for one in spots:
+            rule = one.candidate.pattern.rule
+            if rule.needs == ("reason",) and around.reason == (0, 0):
+                continue
+            for match in around.matches(one):
                 if not around.stand(rule, match.end()) or ("offer" not in rule.allow and self._asks(words)):
                     break
                 reading = self._reading(rule, match, around)
                 if reading is not None:
-                    yield bool(reading.chosen) + bool(reading.rejected), candidate.order, reading
+                    yield bool(reading.chosen) + bool(reading.rejected), one.candidate.order, reading
 
     def _slots(
         self, rule: PackRule, match: re.Match[str], around: _Circumstances, reason: Range
@@ -223,7 +203,7 @@ class _Message:
 
     def _asks(self, words: Words) -> bool:
         """Whether a reply of the assistant ends by asking for an answer: then it proposes and decides nothing."""
-        if self._speaker == "human":
+        if self.speaker == "human":
             return False
         known = self._asked.get(words.pack.code)
         if known is None:
@@ -235,7 +215,7 @@ class _Message:
 
     def _reading(self, rule: PackRule, match: re.Match[str], around: _Circumstances) -> Reading | None:
         """Return a match as a reading, None where it names nothing or the rule needs more."""
-        reason = around.reason()
+        reason = around.reason
         slots = self._slots(rule, match, around, reason)
         if slots is None:
             return None
@@ -306,13 +286,11 @@ def _is_verb_alone(low: str, start: int, end: int) -> bool:
 class _Circumstances:
     """What is said around a match in its sentence, in one language; each is looked at when a rule asks."""
 
-    def __init__(self, low: str, sentence: Sentence, prefilter: Prefilter, places: Places, speaker: Speaker) -> None:
+    def __init__(self, message: _Message, sentence: Sentence, words: Words) -> None:
         self.sentence = sentence
-        self.words = prefilter.words
-        self._heading = first_heading(places.said.low)
-        self._low, self._speaker = low, speaker
-        self._prefilter, self._places = prefilter, places
-        self._clauses = Clauses(low, sentence, prefilter.words)
+        self.words = words
+        self._message, self._low, self._speaker = message, message.said.low, message.speaker
+        self._clauses = Clauses(self._low, sentence, words)
         self._known: dict[str, bool] = {}
 
     def stand(self, rule: PackRule, until: int) -> bool:
@@ -325,11 +303,11 @@ class _Circumstances:
                 return False
         return not any(self._has(name) for name in rule.without)
 
-    def matches(self, candidate: Candidate, spots: list[int]) -> Iterator[re.Match[str]]:
+    def matches(self, spots: Spots) -> Iterator[re.Match[str]]:
         """Yield the matches of a pattern that nothing before them in their clause voids."""
         low, (start, end) = self._low, self.sentence
-        pattern, at, tried = candidate.pattern, start, 0
-        for position in self._positions(candidate, spots):
+        pattern, at, tried = spots.candidate.pattern, start, 0
+        for position in self._positions(spots):
             if position < at or tried >= _TRIES:
                 continue
             tried += 1
@@ -339,10 +317,10 @@ class _Circumstances:
                 if self._holds(pattern.rule, match):
                     yield match
 
-    def _positions(self, candidate: Candidate, spots: list[int]) -> Sequence[int]:
+    def _positions(self, spots: Spots) -> Sequence[int]:
         """Return where a pattern may begin: at its first word, and at the start of a clause where it asks for that."""
-        pattern, (start, end) = candidate.pattern, self.sentence
-        begins = spots if candidate.first >= 0 else None
+        pattern, (start, end) = spots.candidate.pattern, self.sentence
+        begins = spots.positions if spots.candidate.begins else None
         if pattern.is_at_start:
             starts = self._clauses.first if pattern.is_at_sentence else self._clauses.starts
             return starts if begins is None else sorted(set(starts) & set(begins))
@@ -354,16 +332,17 @@ class _Circumstances:
             else range(start, end)
         )
 
+    @cached_property
     def reason(self) -> Range:
         """Return the range of the reason given in the sentence or by the next one, (0, 0) for none."""
         start, end = self.sentence
-        found = self._prefilter.first_of("reasons", self._places, start, end)
+        found = self._first_of("reasons", start, end)
         if found >= 0 and (not self.words.pack.spaces or " " in self._low[found:end].strip(" .!)")):
             return (found, end)
         after = _NEXT.match(self._low, end)
         if after is not None and (
             self.words.begins("reasons_next", self._low, *after.span(1))
-            or self._prefilter.first_of("weighed", self._places, *after.span(1)) >= 0
+            or self._first_of("weighed", *after.span(1)) >= 0
         ):
             return after.span(1)
         return (0, 0)
@@ -388,21 +367,23 @@ class _Circumstances:
         return (0, 0)
 
     def _has(self, name: str) -> bool:
-        return self._prefilter.first_of(name, self._places, *self.sentence) >= 0
+        return self._first_of(name, *self.sentence) >= 0
+
+    def _first_of(self, name: str, start: int, end: int) -> int:
+        """Return where the first phrase of a list in the sentence, or behind it, begins in a range, -1 for none."""
+        found = self.words.has(name, self._low, start, max(end, self.sentence.end))
+        return found.start() if found and found.start() < end else -1
 
     def _holds(self, rule: PackRule, match: re.Match[str]) -> bool:
         """Whether no negator and no condition precedes the match in its clause."""
         if "reported" not in rule.allow and any(
-            is_said_by_others(self._low, self.sentence, match.span(), words) for words in self._heard
+            is_said_by_others(self._low, self.sentence, match.span(), words) for words in self._message.languages
         ):
             return False
         clause = max(self._clauses.start_of(match.start()), match.start() - _NEGATED_CHARACTERS)
         if clause == match.start():
             return True
-        if (
-            "negated" not in rule.allow
-            and self._prefilter.first_of("negators", self._places, clause, match.start()) >= 0
-        ):
+        if "negated" not in rule.allow and self._first_of("negators", clause, match.start()) >= 0:
             return False
         return "conditional" in rule.allow or not self._supposes(clause, match.start())
 
@@ -429,16 +410,11 @@ class _Circumstances:
         return any(words.begins("questions", low, at, end) for at in self._clauses.first)
 
     @cached_property
-    def _heard(self) -> tuple[Words, ...]:
-        """The languages that the message may be written in: "Use Redis, said Bob" reads well in two."""
-        return tuple(words_of(code) for code in languages(self._places.said.low))
-
-    @cached_property
     def _supposed(self) -> int:
         """Where the words begin that make a sentence a supposition, -1 for none."""
         start, end = self.sentence
-        reason = self._prefilter.first_of("reasons", self._places, start + 1, end)  # what stands there is no plan
-        return self._prefilter.first_of("hypothetical", self._places, start, reason if reason >= 0 else end)
+        reason = self._first_of("reasons", start + 1, end)  # what stands there is no plan
+        return self._first_of("hypothetical", start, reason if reason >= 0 else end)
 
     def _is_tagged(self) -> bool:
         """Whether a question mark belongs to a tag ("…, ok?")."""
@@ -462,7 +438,7 @@ class _Circumstances:
         return self._has("undecided")
 
     def _reported(self) -> bool:
-        return self._has("reported") or is_introduced(self._low, self._heading, self.sentence.start, self.words)
+        return self._has("reported") or is_introduced(self._low, self._message.heading, self.sentence.start, self.words)
 
     def _corrected(self) -> bool:
         """Whether a reply corrects a slip of its own ("Oops, wrong folder."): what it takes instead is a step."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import cached_property
 from typing import Final, NamedTuple
 
@@ -38,13 +38,10 @@ class Sentence(NamedTuple):
     end: int
 
 
-def sentences(prose: str, begin: int = 0, stop: int | None = None) -> list[Sentence]:
-    """Return the sentences, in order, without the marks of list items and blanks around them.
-
-    begin, stop: a range that begins and ends with a paragraph; the rest is not looked at.
-    """
+def sentences(prose: str) -> list[Sentence]:
+    """Return the sentences, in order, without the marks of list items and blanks around them."""
     found: list[Sentence] = []
-    for start, end in _paragraph_lines(prose, begin, len(prose) if stop is None else stop):
+    for start, end in _paragraph_lines(prose):
         at = start
         for mark in STOP.finditer(prose, start, end):
             before = prose.rfind(" ", at, mark.end()) + 1
@@ -56,32 +53,10 @@ def sentences(prose: str, begin: int = 0, stop: int | None = None) -> list[Sente
     return found
 
 
-def sentences_at(prose: str, places: Iterable[int]) -> Iterator[Sentence]:
-    """Yield the sentences that hold one of some places, which ascend; the other paragraphs are not looked at."""
-    among: list[Sentence] = []
-    until = 0
-    for place in places:
-        if place >= until:
-            start, until = paragraph_at(prose, place)
-            among = sentences(prose, start, until)
-            until = max(until, place + 1)
-        while among and among[0].end <= place:
-            among.pop(0)
-        if among and among[0].start <= place:
-            yield among.pop(0)
-
-
-def paragraph_at(prose: str, position: int) -> tuple[int, int]:
-    """Return the range between the empty lines around a position."""
-    start = prose.rfind("\n\n", 0, position)
-    end = prose.find("\n\n", position)
-    return (start + 2 if start >= 0 else 0, end if end >= 0 else len(prose))
-
-
-def _paragraph_lines(prose: str, first: int, last: int) -> Iterator[tuple[int, int]]:
+def _paragraph_lines(prose: str) -> Iterator[tuple[int, int]]:
     """Yield the ranges of lines, wrapped ones joined, marks of list items left out."""
-    start, begin, length = first, -1, 0
-    for line in prose[first:last].splitlines(keepends=True):
+    start, begin, length = 0, -1, 0
+    for line in prose.splitlines(keepends=True):
         body = line.strip()
         skipped = item_end(line)
         goes_on = begin >= 0 and length >= _WRAPPED and not skipped and body[:1].islower()

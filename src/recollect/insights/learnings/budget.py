@@ -8,27 +8,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple, Protocol, assert_never
+from typing import NamedTuple, assert_never
 
 from recollect.config import LearningConfig
 from recollect.endpoints.chat import Pricing
 from recollect.model.learnings.spending import DAY_US, Amounts, Exceeded, Limits, Spender, day_of_us
+from recollect.store.jobs import SpendingLedger
 
 _BYTES_PER_TOKEN = 2
 """At least so many bytes of UTF-8 make an LLM token, over a whole question. Providers speak of about 4 in English, and
 of 30 % more tokens with their newest tokenizers; what hardly compresses (hash values) comes closer to 2."""
-
-
-class Ledger(Protocol):
-    """Records spending; `store.jobs.SpendingLedger` is one. Raises StoreError."""
-
-    def reserve(self, spender: Spender, most: Amounts, limits: Limits) -> Exceeded:
-        """Book an amount unless that breaks a limit; return which. At once: no other booking comes between."""
-        ...
-
-    def correct(self, spender: Spender, difference: Amounts) -> None:
-        """Add to what is booked; the difference may be negative."""
-        ...
 
 
 class Denial(NamedTuple):
@@ -50,7 +39,9 @@ class Reservation(NamedTuple):
 class Budget:
     """What one configuration allows. Safe from many threads as far as its ledger is."""
 
-    def __init__(self, config: LearningConfig, ledger: Ledger, pricing: Pricing, *, now_us: Callable[[], int]) -> None:
+    def __init__(
+        self, config: LearningConfig, ledger: SpendingLedger, pricing: Pricing, *, now_us: Callable[[], int]
+    ) -> None:
         """now_us: the clock, UTC microseconds."""
         self._config = config
         self._ledger = ledger

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
@@ -19,12 +19,16 @@ from recollect.insights.commands import simple_commands
 from recollect.insights.language.projection import project
 from recollect.insights.language.sentences import sentences
 from recollect.insights.learnings.action_words import Worded, is_bare, is_told_done, names_action, worded
-from recollect.insights.learnings.extraction.observed import Observed, kept_of
 from recollect.insights.learnings.identity import bounded, normalised
+from recollect.insights.signals.calls import endings_of
+from recollect.insights.stream import SessionEvents
 from recollect.late import late_pattern
 from recollect.model.events import Event
 from recollect.model.learnings.learnings import Author, Learning, LearningEvidence
-from recollect.model.payloads import AssistantMessage, ToolCall, ToolResult, UserMessage
+from recollect.model.payloads import AssistantMessage, ToolResult, UserMessage
+
+if TYPE_CHECKING:
+    from recollect.store.insight_feed import AnalysisInput
 
 _CODE = late_pattern(r"`([^`\n]{2,200})`")
 _LEFT = (
@@ -64,18 +68,17 @@ class _Report(NamedTuple):
     verb: str = ""
 
 
-def closed_actions(of_session: Observed, pending: Sequence[Learning]) -> list[Learning]:
+def closed_actions(of_session: AnalysisInput, pending: Sequence[Learning]) -> list[Learning]:
     """Return those of the pending actions that the session shows to be done: with `done_at`, and the event that shows
     it as their only evidence. At the first such event of each that was not undone."""
-    of_session = kept_of(of_session)
+    session = SessionEvents(of_session.events, load=of_session.load).kept
     actions = [(one, _asked_at(one), _commands_of(one), worded(_WHEN.sub("", one.text))) for one in pending]
-    events = of_session.events
-    if not actions or not events:
+    if not actions or not session.events:
         return []
-    turns = {(event.event_id, event.part): event.turn_index for event in events}
+    turns = {(event.event_id, event.part): event.turn_index for event in session.events}
     found: dict[str, Learning] = {}
     every = [words for _, _, _, words in actions]
-    for told in _tellings(of_session):
+    for told in _tellings(session):
         event = told.event
         later = [one for one in actions if one[0].id not in found and _is_later(event, one[0], one[1], turns)]
         if event.ts is None or not later:
@@ -88,16 +91,16 @@ def closed_actions(of_session: Observed, pending: Sequence[Learning]) -> list[Le
                 normalised(told.command) in commands
                 or any(is_told_done(words, said) for said in done)
                 or any(names_action(words, said) for said in commits)
-                or (of_verb == {words.stems} and _is_meant(words, told, of_session))
+                or (of_verb == {words.stems} and _is_meant(words, told, session))
             )
             if is_done:
-                found[action.id] = _closed(action, event, of_session.session.session_uid, told.text)
+                found[action.id] = _closed(action, event, session.uid, told.text)
     return list(found.values())
 
 
-def _is_meant(action: Worded, told: _Report, of_session: Observed) -> bool:
+def _is_meant(action: Worded, told: _Report, session: SessionEvents) -> bool:
     """Return whether "rotated" means an action: nothing else was to be rotated at the last mention."""
-    for event in reversed(of_session.events[: of_session.events.index(told.event)]):
+    for event in reversed(session.events[: session.events.index(told.event)]):
         payload = event.payload
         if isinstance(payload, UserMessage | AssistantMessage) and not event.is_sidechain:
             said = worded(payload.text[:_LOOKED_BACK])
@@ -106,10 +109,10 @@ def _is_meant(action: Worded, told: _Report, of_session: Observed) -> bool:
     return True
 
 
-def _tellings(of_session: Observed) -> Iterator[_Report]:
+def _tellings(session: SessionEvents) -> Iterator[_Report]:
     """Yield what people and agents say, and the commands that ended well, at the event of their result."""
-    calls: dict[str, str] = {}
-    for event in of_session.events:
+    tried = session.once(endings_of)
+    for event in session.of(UserMessage, AssistantMessage, ToolResult):
         payload = event.payload
         if isinstance(payload, UserMessage):
             if payload.origin == "human":
@@ -118,14 +121,10 @@ def _tellings(of_session: Observed) -> Iterator[_Report]:
         elif isinstance(payload, AssistantMessage):
             if not event.is_sidechain:
                 yield _Report(event, payload.text)
-        elif isinstance(payload, ToolCall):
-            command = _command_of(payload)
-            if command:
-                calls[payload.call_id] = command
         elif isinstance(payload, ToolResult):
-            command = calls.pop(payload.call_id, "")
-            if command and payload.ok is not False and not payload.exit_code and (payload.ok or payload.exit_code == 0):
-                yield _Report(event, command, command=command)
+            one = tried.get(payload.call_id)
+            if one is not None and one.commands and one.call.result is event and one.ending == "ok":
+                yield _Report(event, one.exact, command=one.exact)
 
 
 def _commits_in(command: str) -> Iterator[Worded]:
@@ -141,16 +140,6 @@ def _commits_in(command: str) -> Iterator[Worded]:
             if option in _MESSAGE_OPTIONS and not (_UNFINISHED.search(subject) or _is_left(subject)):
                 yield worded(subject)
                 break
-
-
-def _command_of(call: ToolCall) -> str:
-    arguments = call.arguments
-    if call.canonical != "shell" or not isinstance(arguments, dict):
-        return ""
-    command = arguments.get("command") or arguments.get("cmd") or ""
-    if isinstance(command, list):
-        command = command[-1] if command and isinstance(command[-1], str) else ""
-    return command if isinstance(command, str) else ""
 
 
 def _done_sentences(text: str, event: Event, actions: Sequence[Worded]) -> Iterator[Worded]:

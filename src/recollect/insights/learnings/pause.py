@@ -6,11 +6,14 @@ keeps its attempts, and nothing grows too old. Pure.
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import msgspec
 
 from recollect.store.recent import TOLD_NOTE
+
+if TYPE_CHECKING:
+    from recollect.store.learning_writer import LearningStore
 
 FIRST_S = 1.0
 LONGEST_S = 60.0
@@ -46,13 +49,6 @@ SHORT: frozenset[PauseReason] = frozenset({"rate", "unavailable"})
 PERSISTENT_US = 3_600_000_000
 """A server that has been away for so long is no hiccup."""
 _encode = msgspec.json.Encoder().encode
-
-
-class Notes(Protocol):
-    """Where a pause is kept, see `store.learnings.LearningStore`."""
-
-    def note(self, name: str) -> bytes: ...
-    def set_note(self, name: str, value: bytes) -> None: ...
 
 
 class Pause(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
@@ -114,7 +110,7 @@ def is_persistent(pause: Pause) -> bool:
     return pause.reason != "budget"
 
 
-def keep_pause(store: Notes, pause: Pause | None) -> None:
+def keep_pause(store: LearningStore, pause: Pause | None) -> None:
     """Keep a pause, None for its end, and what agents are told of it. Inside a transaction."""
     store.set_note(NOTE, pack_pause(pause))
     told = pause.message.encode() if pause is not None and is_persistent(pause) else b""

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from recollect.insights.commands import Simple, is_preparing, simple_commands
+from recollect.insights.commands import LOOKING, Simple, is_preparing, simple_commands
 from recollect.insights.retro.report import FixLine, How
 from recollect.insights.signals.calls import Tried, endings_of
 from recollect.insights.signals.runs import ran_by
@@ -19,10 +19,6 @@ from recollect.model.text import one_line, paths_in
 
 MAX_EVENTS = 200
 """Events looked at before the call that worked: what fixed it stands close before it."""
-_LOOKING = frozenset(
-    "ls cat head tail less more bat grep egrep fgrep rg ag find fd tree stat file wc which whereis type pwd ps df du "
-    "date env printenv id whoami uname man jq sort uniq cut diff cmp ping nslookup".split()
-)
 _LOOKING_VERBS = frozenset(
     f"git {verb}" for verb in "status diff log show blame branch remote rev-parse ls-files grep describe reflog".split()
 )
@@ -173,7 +169,7 @@ def _is_checking(simple: Simple) -> bool:
 def _is_looking(program: str, words: Sequence[str]) -> bool:
     if program == "sed":
         return not any(word.startswith(("-i", "--in-place")) for word in words)
-    return program in _LOOKING or " ".join((program, *words[1:2])) in _LOOKING_VERBS
+    return program in LOOKING or " ".join((program, *words[1:2])) in _LOOKING_VERBS
 
 
 def _seq_of_call(error: ErrorSeen) -> int:

@@ -6,6 +6,7 @@ nodes with the same ids. Ranges are half-open, in characters of the redacted `pa
 
 # No `annotations` of the future: annotations that are texts would be read, one by one, when a decoder is made.
 
+from collections.abc import Iterator
 from typing import Literal
 
 import msgspec
@@ -211,6 +212,22 @@ class Link(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
 
 DecisionState = Literal["holds", "superseded", "reversed", "contradicted", "undone", "revoked"]
 """undone: taken in a branch that a rewind left behind. revoked: its session does not give it any more."""
+
+
+def evidence_of(node: Node) -> Iterator[Evidence]:
+    """Yield everything that a node rests on."""
+    yield from node.evidence
+    if isinstance(node, Episode):
+        refs: tuple[EditRef | CommandRef | RunOfTests, ...] = (*node.edits, *node.commands, *node.tests)
+        for ref in refs:
+            yield ref.evidence
+
+
+def locations_of(node: Node) -> Iterator[SourceLocation]:
+    """Yield every location that a node names, as often as it does."""
+    yield node.location
+    for evidence in evidence_of(node):
+        yield evidence.location
 
 
 def kind_of_node(node: Node) -> str:

@@ -3,7 +3,7 @@
 Rules and their figures: docs/development/learning-rules.md.
 """
 
+from recollect.insights.learnings.extraction.candidates import EXTRACTOR, Extracted
 from recollect.insights.learnings.extraction.extractor import extract
-from recollect.insights.learnings.extraction.observed import EXTRACTOR, Extracted, Observed
 
-__all__ = ["EXTRACTOR", "Extracted", "Observed", "extract"]
+__all__ = ["EXTRACTOR", "Extracted", "extract"]

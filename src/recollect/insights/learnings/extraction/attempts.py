@@ -6,28 +6,24 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
-from recollect.insights.commands import Simple, simple_commands
+from recollect.insights.commands import LOOKING, command_of
 from recollect.insights.error_lines import telling_line
 from recollect.insights.learnings.extraction.candidates import Draft, Place, evidence_of
-from recollect.insights.learnings.extraction.observed import Ending, Observed
-from recollect.insights.learnings.extraction.places import below, root_of
+from recollect.insights.learnings.extraction.places import below
 from recollect.insights.learnings.extraction.purposes import HINT, SAID, Purpose, Purposeful, is_preparing, purposeful
 from recollect.insights.learnings.identity import bounded
-from recollect.insights.signals.calls import Ending as CallEnding
-from recollect.insights.signals.calls import Tried, is_denial, is_interruption
-from recollect.insights.signals.calls import is_expected as is_expected_exit
+from recollect.insights.signals.calls import Tried, endings_of, text_of
 from recollect.insights.signals.runs import run_of
-from recollect.insights.stream import Call, SessionEvents
+from recollect.insights.stream import SessionEvents
 from recollect.late import late_pattern
 from recollect.model.events import Event
 from recollect.model.own import is_own_command
-from recollect.model.payloads import FileEdit, Json, Lifecycle, SessionStart, ToolCall, ToolResult
+from recollect.model.payloads import FileEdit, Lifecycle, SessionStart, ToolCall
 
-_KEYS: Final = ("command", "cmd", "commands", "script", "CommandLine", "command_line")
-_LEFT_OUT: Final = 2_048
-"""Characters from which light events leave a string out; commands so long are scripts, and never read."""
+_LONGEST: Final = 2_048
+"""Characters from which a command is a script, and is not read."""
 _READ: Final = 1_000
 """Characters of a command in which a purpose is looked for first."""
 _BETWEEN: Final = 200
@@ -36,11 +32,7 @@ _MOST_PATHS: Final = 2
 """Edited files of a fix, at most: of more, nobody can say which one it was."""
 _LINE: Final = 140
 """Characters of the error that are quoted."""
-_LOOKING: Final = frozenset(
-    "ls cat head tail less more bat grep egrep fgrep rg ag find fd tree stat file wc which whereis type pwd ps df"
-    " du date env printenv"
-    " id whoami uname man jq sort uniq cut diff cmp ping sed awk test [ command".split()
-)
+_ASKING: Final = ("sed", "awk", "test", "[", "command")
 _CHANGING_GIT: Final = frozenset(
     "checkout switch restore reset stash pull merge rebase submodule lfs config init".split()
 )
@@ -77,15 +69,37 @@ _NOT_TELLING: Final = late_pattern(
 )
 
 
+Ending = Literal["passed", "failed", "unknown"]
+"""How a command ended; unknown: nobody says, a person stopped it, or its exit is not that of this command."""
+_ENDED_BY_OTHERS: Final = (126, 130, 137, 143)
+"""Exit codes of what never ran, or was stopped by a signal."""
+
+
+class Shell(NamedTuple):
+    """A shell call that came back. position: of it among the session's events. cwd: where the agent was, "" where
+    nobody says."""
+
+    one: Tried
+    position: int
+    cwd: str
+
+    @property
+    def call(self) -> Event:
+        """Its event."""
+        return self.one.call.event
+
+    @property
+    def result(self) -> Event:
+        """The event of its result."""
+        return self.one.call.result or self.one.call.event
+
+
 class Run(NamedTuple):
-    """A command with a purpose that was run. position: of its call among the session's events."""
+    """A command with a purpose that was run."""
 
     of: Purposeful
     ending: Ending
-    call: Event
-    result: Event
-    position: int
-    command: str
+    shell: Shell
 
     @property
     def key(self) -> tuple[str, str]:
@@ -93,121 +107,58 @@ class Run(NamedTuple):
         return self.of.text, self.of.folder
 
 
-class Shell(NamedTuple):
-    """A shell call that came back. cwd: where the agent was, "" where nobody says."""
-
-    call: Event
-    result: Event
-    position: int
-    command: str
-    cwd: str
-
-
-def _is_stopped(text: str) -> bool:
-    """Return whether a failed result says that a person denied or stopped the call."""
-    return is_denial(text) or is_interruption(text)
-
-
-def _tests_passed(call: Event, result: Event, command: str, commands: Sequence[Simple]) -> bool | None:
-    """Return whether a command that ran tests says that they passed, None where it ran none or does not say."""
-    payload = result.payload
-    if not isinstance(call.payload, ToolCall):
-        return None
-    ok, exit_code = getattr(payload, "ok", None), getattr(payload, "exit_code", None)
-    ending: CallEnding = "failed" if ok is False or exit_code else "ok" if ok is True or exit_code == 0 else "unsaid"
-    tried = Tried(Call(call, call.payload, result), ending, "", command, "", commands)
-    run = run_of(SessionEvents((call, result)), tried)
-    return None if run is None else run.ok
-
-
 class Attempts:
     """The shell commands of one session, read once for all that learn from them."""
 
-    def __init__(self, observed: Observed) -> None:
-        self._observed = observed
-        self._parsed: dict[str, Sequence[Simple]] = {}
-        self.root = root_of(observed)
+    def __init__(self, session: SessionEvents, root: str) -> None:
+        """root: where the repository is, see `places.root_of`."""
+        self.session = session
+        self.root = root
+        self._tried = session.once(endings_of)
 
     @cached_property
     def shells(self) -> list[Shell]:
-        """The shell calls that came back, in order; none that asks the memory or is denied."""
-        calls: dict[str, Shell] = {}
+        """The shell calls that came back, in order; none that asks the memory."""
         found: list[Shell] = []
         cwd = self.root
-        for position, event in enumerate(self._observed.events):
+        for position, event in enumerate(self.session.events):
             payload = event.payload
-            if isinstance(payload, ToolCall) and payload.canonical == "shell":
-                command = command_in(payload.arguments)
-                if payload.call_id and 0 < len(command) < _LEFT_OUT:
-                    calls[payload.call_id] = Shell(event, event, position, command, cwd)
-            elif isinstance(payload, ToolResult):
-                shell = calls.pop(payload.call_id, None) if payload.call_id else None
-                if shell is not None and not is_own_command(shell.command):
-                    found.append(shell._replace(result=event))
-            elif isinstance(payload, Lifecycle | SessionStart) and payload.cwd:
-                cwd = payload.cwd
-        return sorted(found, key=lambda shell: shell.position)
-
-    def parsed(self, shell: Shell) -> Sequence[Simple]:
-        """Return the simple commands of a call."""
-        if shell.command not in self._parsed:
-            self._parsed[shell.command] = simple_commands(shell.command)
-        return self._parsed[shell.command]
+            if isinstance(payload, Lifecycle | SessionStart):
+                cwd = payload.cwd or cwd
+            elif isinstance(payload, ToolCall) and payload.canonical == "shell":
+                one = self._tried.get(payload.call_id)
+                is_read = one is not None and one.call.event is event and one.call.result is not None
+                if one is not None and is_read and 0 < len(one.exact) < _LONGEST and not is_own_command(one.exact):
+                    found.append(Shell(one, position, cwd))
+        return found
 
     @cached_property
     def runs(self) -> list[Run]:
         """The commands with a purpose, in order."""
         found = []
         for shell in self.shells:
-            if not HINT.search(shell.command, 0, _READ) or _is_in_background(shell):
+            if not HINT.search(shell.one.exact, 0, _READ) or _is_in_background(shell):
                 continue
-            commands = self.parsed(shell)
-            for of in purposeful(commands):
-                ending = self._ending(shell, commands, of)
+            for of in purposeful(shell.one.commands):
                 folder = below(_joined(shell.cwd, of.folder), self.root)
                 if folder is not None:
-                    found.append(
-                        Run(of._replace(folder=folder), ending, shell.call, shell.result, shell.position, shell.command)
-                    )
+                    found.append(Run(of._replace(folder=folder), self._ending(shell.one, of), shell))
         return found
 
-    def _ending(self, shell: Shell, commands: Sequence[Simple], of: Purposeful) -> Ending:
+    def _ending(self, one: Tried, of: Purposeful) -> Ending:
         """Return how one command of a line ended, where the line's end tells."""
-        result = shell.result.payload
-        if not isinstance(result, ToolResult):
-            return "unknown"
-        behind = commands[of.at :]
-        if of.purpose == "test" and any(simple.joint not in ("", "&&") for simple in behind):
-            passed = self._tests_passed(shell, commands)
-            return "unknown" if passed is None else "passed" if passed else "failed"
-        if any(simple.joint not in ("", "&&") for simple in behind):
-            return "unknown"
-        if result.ok is True or result.exit_code == 0:
-            if result.exit_code:
-                return "unknown"
-            said = self._tests_passed(shell, commands) if of.purpose == "test" else None
-            return "failed" if said is False else "passed"
-        if result.ok is None and result.exit_code is None:
-            return "unknown"
-        is_alone = all(is_preparing(simple) for place, simple in enumerate(commands) if place != of.at)
-        if not is_alone:
-            return "unknown"
-        is_expected = is_expected_exit(commands, result.exit_code)
-        is_stopped = is_expected or _is_stopped(self.output(shell.result))
-        return "unknown" if is_stopped or result.exit_code in (126, 130, 137, 143) else "failed"
-
-    def _tests_passed(self, shell: Shell, commands: Sequence[Simple]) -> bool | None:
-        payload = shell.result.payload
-        is_light = isinstance(payload, ToolResult) and not payload.text
-        result = self._observed.load(shell.result) if is_light else shell.result
-        return _tests_passed(shell.call, result, shell.command, commands)
+        run = run_of(self.session, one) if of.purpose == "test" else None
+        if any(simple.joint not in ("", "&&") for simple in one.commands[of.at :]):
+            return "unknown" if run is None or run.ok is None else "passed" if run.ok else "failed"
+        if one.ending == "ok":
+            return "failed" if run is not None and run.ok is False else "passed"
+        is_alone = all(is_preparing(simple) for place, simple in enumerate(one.commands) if place != of.at)
+        exit_code = getattr(one.call.result and one.call.result.payload, "exit_code", None)
+        return "failed" if one.ending == "failed" and is_alone and exit_code not in _ENDED_BY_OTHERS else "unknown"
 
     def output(self, event: Event) -> str:
         """Return the whole output of a result."""
-        payload = event.payload
-        if isinstance(payload, ToolResult) and not payload.text:
-            payload = self._observed.load(event).payload
-        return payload.text if isinstance(payload, ToolResult) else ""
+        return text_of(self.session, event)
 
     def works(self) -> Iterator[Draft]:
         """Yield, for each purpose and folder, the command that passed most often, and others that passed twice."""
@@ -223,7 +174,7 @@ class Attempts:
             yield self._worked(purpose, [run for run in runs if run.ending == "passed"], text, folder)
 
     def _worked(self, purpose: Purpose, runs: Sequence[Run], text: str, folder: str) -> Draft:
-        turns = {run.call.turn_index for run in runs}
+        turns = {run.shell.call.turn_index for run in runs}
         features = {f"{purpose} passed": 0.35 if purpose in ("install", "run") else 0.45}
         if len(runs) > 1:
             features["passed again"] = min(0.2, 0.05 * (len(runs) - 1))
@@ -231,12 +182,15 @@ class Attempts:
             features["in several turns"] = 0.1
         first = runs[0]
         if any(
-            r.of.purpose == purpose and r.ending == "failed" and r.key != first.key and r.position < first.position
+            r.of.purpose == purpose
+            and r.ending == "failed"
+            and r.key != first.key
+            and r.shell.position < first.shell.position
             for r in self.runs
         ):
             features["after another failed"] = 0.15
         where = f" in `{folder}`" if folder else ""
-        evidence = [evidence_of(run.call, "assistant", run.command) for run in runs[:4]]
+        evidence = [evidence_of(run.shell.call, "assistant", run.shell.one.exact) for run in runs[:4]]
         place = Place("path", folder) if folder else Place("repo")
         return Draft("pattern", f"{SAID[purpose]} `{text}`{where}.", place, "assistant", evidence, features)
 
@@ -248,7 +202,7 @@ class Attempts:
                 last[run.key] = run
             elif run.ending == "passed":
                 failed = last.pop(run.key, None)
-                if failed is not None and run.position - failed.position <= _BETWEEN:
+                if failed is not None and run.shell.position - failed.shell.position <= _BETWEEN:
                     draft = self._repaired(failed, run)
                 elif failed is None:
                     draft = self._otherwise(run, last)
@@ -270,7 +224,7 @@ class Attempts:
         before = [
             r
             for r in last.values()
-            if r.of.purpose == passed.of.purpose and passed.position - r.position <= _BETWEEN // 4
+            if r.of.purpose == passed.of.purpose and passed.shell.position - r.shell.position <= _BETWEEN // 4
         ]
         if not before or passed.of.purpose in ("install", "run"):
             return None
@@ -287,7 +241,7 @@ class Attempts:
     def _fix(
         self, failed: Run, passed: Run, words: str, between: Sequence[Event], features: dict[str, float]
     ) -> Draft | None:
-        line = bounded(telling_line(self.output(failed.result)).replace("`", "'").replace('"', "'"), _LINE)
+        line = bounded(telling_line(self.output(failed.shell.result)).replace("`", "'").replace('"', "'"), _LINE)
         if len(line) < 8 or _NOT_TELLING.fullmatch(line):
             return None
         is_other_form = "another form passed" in features
@@ -298,27 +252,27 @@ class Attempts:
         where = f" in `{failed.of.folder}`" if failed.of.folder else ""
         text = f'`{failed.of.text}`{where} failed: "{line}". {words}'
         evidence = [
-            evidence_of(failed.result, "tool", line),
-            *(evidence_of(event, "assistant", _gist(event)) for event in between[-3:]),
-            evidence_of(passed.call, "assistant", passed.command),
+            evidence_of(failed.shell.result, "tool", line),
+            *(evidence_of(event, "assistant", self._gist(event)) for event in between[-3:]),
+            evidence_of(passed.shell.call, "assistant", passed.shell.one.exact),
         ]
         place = Place("path", failed.of.folder) if failed.of.folder else Place("repo")
         return Draft("pattern", text, place, "assistant", evidence, features, quoted=line)
 
     def _last_changes(self, failed: Run, passed: Run) -> tuple[str, list[Event], float] | None:
         """Return what changed between a failure and a success, its events, and how much it tells."""
+        first, last = failed.shell.position, passed.shell.position
         edits: dict[str, Event] = {}
-        lost = set()
-        for event in self._observed.events[failed.position + 1 : passed.position + 1]:
+        for event in self.session.events[first + 1 : last + 1]:
             payload = event.payload
-            if isinstance(payload, ToolResult) and payload.ok is False:
-                lost.add(payload.call_id)
-            elif isinstance(payload, FileEdit) and payload.operation != "checkpoint" and payload.call_id not in lost:
-                written = payload.new_path or payload.path
-                edits[below(written, self.root) or written.replace("\\", "/").rpartition("/")[2]] = event
-        commands = [s for s in self.shells if failed.position < s.position < passed.position and self._changes(s)]
+            if isinstance(payload, FileEdit) and payload.operation != "checkpoint":
+                one = self._tried.get(payload.call_id)
+                if one is None or one.ending not in ("failed", "denied", "interrupted"):
+                    written = payload.new_path or payload.path
+                    edits[below(written, self.root) or written.replace("\\", "/").rpartition("/")[2]] = event
+        commands = [s for s in self.shells if first < s.position < last and _changes(s.one)]
         if commands and not edits:
-            shown = bounded(commands[-1].command, 90).replace("`", "'")
+            shown = bounded(commands[-1].one.exact, 90).replace("`", "'")
             return f"`{shown}`", [commands[-1].call], 0.6
         # Of a test that failed while the code was being written nothing is left to know; of a missing setting there is.
         is_settled = failed.of.purpose != "test" or all(_SETTINGS.search(path) for path in edits)
@@ -327,46 +281,35 @@ class Attempts:
             return f"a change of {paths}", list(edits.values()), 0.45
         return None
 
-    def _changes(self, shell: Shell) -> bool:
-        """Return whether a call did something to the project other than reading, testing or building."""
-        result = shell.result.payload
-        if not isinstance(result, ToolResult) or result.ok is False or result.exit_code or len(shell.command) > 300:
-            return False
-        commands = self.parsed(shell)
-        checks = {of.at for of in purposeful(commands) if of.purpose not in ("install", "format")}
-        return any(
-            index not in checks
-            and (
-                simple.words[1:2] and simple.words[1] in _CHANGING_GIT
-                if simple.program == "git"
-                else not is_preparing(simple)
-            )
-            and simple.program not in _LOOKING
-            for index, simple in enumerate(commands)
+    def _gist(self, event: Event) -> str:
+        payload = event.payload
+        if isinstance(payload, FileEdit):
+            return f"{payload.operation} {payload.new_path or payload.path}"
+        return command_of(self.session, event)
+
+
+def _changes(one: Tried) -> bool:
+    """Return whether a call did something to the project other than reading, testing or building."""
+    if one.ending not in ("ok", "unsaid") or len(one.exact) > 300:
+        return False
+    checks = {of.at for of in purposeful(one.commands) if of.purpose not in ("install", "format")}
+    return any(
+        index not in checks
+        and (
+            simple.words[1:2] and simple.words[1] in _CHANGING_GIT
+            if simple.program == "git"
+            else not is_preparing(simple)
         )
-
-
-def command_in(arguments: Json) -> str:
-    """Return the command in the arguments of a shell call, "" where it has none or it was left out."""
-    if isinstance(arguments, str):
-        return arguments
-    if not isinstance(arguments, dict):
-        return ""
-    for key in _KEYS:
-        value = arguments.get(key)
-        if isinstance(value, str):
-            return value
-        if isinstance(value, list):
-            words = [word for word in value if isinstance(word, str)]
-            is_script = len(words) > 2 and words[1].startswith("-") and words[1].endswith("c")
-            return words[-1] if is_script else " ".join(words)
-    return ""
+        and simple.program not in LOOKING
+        and simple.program not in _ASKING
+        for index, simple in enumerate(one.commands)
+    )
 
 
 def _is_in_background(shell: Shell) -> bool:
     arguments = getattr(shell.call.payload, "arguments", None)
     is_asked = isinstance(arguments, dict) and arguments.get("run_in_background") is True
-    return is_asked or shell.command.rstrip().endswith("&")
+    return is_asked or shell.one.exact.rstrip().endswith("&")
 
 
 def _is_variant(failed: str, passed: str) -> bool:
@@ -375,13 +318,6 @@ def _is_variant(failed: str, passed: str) -> bool:
     return a[-1] == b[-1] or bool(
         {*a} & {*b} - {"run", "-m", "python", "python3", "npm", "npx", "uv", "go", "cargo", "make"}
     )
-
-
-def _gist(event: Event) -> str:
-    payload = event.payload
-    if isinstance(payload, FileEdit):
-        return f"{payload.operation} {payload.new_path or payload.path}"
-    return command_in(payload.arguments) if isinstance(payload, ToolCall) else ""
 
 
 def _joined(cwd: str, folder: str) -> str:

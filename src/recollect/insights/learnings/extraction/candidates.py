@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 import msgspec
 
-from recollect.insights.learnings.extraction.observed import EXTRACTOR
 from recollect.insights.learnings.identity import bounded, confidence_of, learning_id
 from recollect.insights.learnings.safety import STEERING, judged, may_become
 from recollect.model.events import Event
@@ -15,6 +14,19 @@ from recollect.model.insights.nodes import Status
 from recollect.model.learnings.learnings import Author, Learning, LearningEvidence, LearningKind, Priority, Scope
 from recollect.model.sessions import Session
 from recollect.privacy.sentences import tells_credential
+
+EXTRACTOR = "rules@9"
+"""Name and version of these rules; raised whenever the same events would give other learnings."""
+
+
+class Extracted(NamedTuple):
+    """Learnings with evidence, ids, features and confidence; without `recorded_at` and `batch`.
+
+    Each id occurs once. Those of state "quarantined" have a feature "held back: REASON" of weight 0.
+    """
+
+    learnings: list[Learning]
+
 
 HELD_BACK = "held back: "
 """Begins the name of a feature of weight 0 that says why a learning is quarantined."""
@@ -49,7 +61,7 @@ def evidence_of(event: Event, author: Author, quote: str) -> LearningEvidence:
     return LearningEvidence(event.session_uid, event.event_id, event.part, author, event.seq, event.ts, bounded(quote))
 
 
-def learning_of(draft: Draft, session: Session, home_repo: str) -> Learning | None:
+def learning_of(draft: Draft, session: Session) -> Learning | None:
     """Return a draft as a learning; None if nothing of its text is left, or its authors may not say so.
 
     What tells a credential is no evidence, as it would be quoted.
@@ -61,7 +73,7 @@ def learning_of(draft: Draft, session: Session, home_repo: str) -> Learning | No
     if not evidence or not judgement.text or not may_become(draft.kind, [one.author for one in evidence]):
         return None
     scope, path = draft.place
-    repo = "" if scope == "user" else session.repo or home_repo
+    repo = "" if scope == "user" else session.repo
     features = dict(draft.features)
     if judgement.held_back:
         features[HELD_BACK + judgement.held_back] = 0.0

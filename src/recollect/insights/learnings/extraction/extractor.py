@@ -3,69 +3,76 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Final, NamedTuple, Protocol, assert_never
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, assert_never
 
 import msgspec
 
 from recollect.insights.language.pack import Meaning
 from recollect.insights.learnings.extraction.attempts import Attempts
-from recollect.insights.learnings.extraction.candidates import Draft, Place, evidence_of, learning_of, merged
-from recollect.insights.learnings.extraction.left_open import left_open
-from recollect.insights.learnings.extraction.observed import Extracted, Observed, kept_of
+from recollect.insights.learnings.extraction.candidates import (
+    Draft,
+    Extracted,
+    Place,
+    evidence_of,
+    learning_of,
+    merged,
+)
 from recollect.insights.learnings.extraction.places import named_path, root_of
 from recollect.insights.learnings.extraction.scored import ScoredMessage, WorthKeeping
-from recollect.insights.learnings.extraction.spoken import Said, priority_of, statement_in, things_said
+from recollect.insights.learnings.extraction.spoken import Said, left_open, priority_of, statement_in, things_said
 from recollect.insights.learnings.extraction.stated import left_to_do, names_of_tests, versions
 from recollect.insights.scorer import SentenceScorer, Turn
+from recollect.insights.stream import SessionEvents
 from recollect.model.events import Event
 from recollect.model.learnings.learnings import Author, Learning, LearningEvidence, LearningKind, Priority
 from recollect.model.own import INTERNAL_ORIGINATOR, without_own_blocks
 from recollect.model.payloads import AssistantMessage, ToolCall, UserMessage
+from recollect.model.sessions import Session
 from recollect.model.text import one_line, summary_of
 
-_TALK: Final = frozenset((UserMessage, AssistantMessage, ToolCall))
+if TYPE_CHECKING:
+    from recollect.store.insight_feed import AnalysisInput
+
 _OF_PEOPLE: Final = ("human", "queued")
 _AUTHORS: Final[tuple[Author, Author]] = ("user", "assistant")
 
 
-def extract(observed: Observed, *, home_repo: str = "", scorer: SentenceScorer | None = None) -> Extracted:
+def extract(observed: AnalysisInput, *, scorer: SentenceScorer | None = None) -> Extracted:
     """Return what a session teaches, without a model. Pure and deterministic: same events, same learnings.
 
-    observed: `store.insights.AnalysisInput`, or anything like it. home_repo: of a session that names none.
-    scorer: finds what no rule understands, refuses what rules misunderstand; None: rules alone. Events of subagents,
-    injected messages and sessions of our own teach nothing that somebody said. What only branches teach that rewinds
-    left behind has the state "undone".
+    scorer: finds what no rule understands, refuses
+    what rules misunderstand; None: rules alone. Events of subagents, injected messages and sessions of our own teach
+    nothing that somebody said. What only branches teach that rewinds left behind has the state "undone".
     """
     if observed.session.originator == INTERNAL_ORIGINATOR:
-        return Extracted([], len(observed.events))
-    kept = kept_of(observed)
-    found = _extracted(kept, home_repo, scorer)
-    if kept is not observed:
+        return Extracted([])
+    events = SessionEvents(observed.events, load=observed.load)
+    found = _extracted(observed.session, events.kept, scorer)
+    if events.kept is not events:
         known = {one.id for one in found}
-        left = (one for one in _extracted(observed, home_repo, scorer) if one.id not in known)
+        left = (one for one in _extracted(observed.session, events, scorer) if one.id not in known)
         found += [msgspec.structs.replace(one, state="undone") if one.state == "active" else one for one in left]
-    return Extracted(found, len(observed.events))
+    return Extracted(found)
 
 
-def _extracted(observed: Observed, home_repo: str, scorer: SentenceScorer | None) -> list[Learning]:
-    attempts = Attempts(observed)
+def _extracted(session: Session, events: SessionEvents, scorer: SentenceScorer | None) -> list[Learning]:
+    attempts = Attempts(events, root_of(session, events))
+    # What "people" say to a subagent is the words of the agent that started it.
+    is_of_person = not session.parent_session
     drafts = [
-        *_spoken(observed, scorer),
+        *(_spoken(events, attempts.root, scorer) if is_of_person else ()),
         *attempts.works(),
         *attempts.repairs(),
-        *versions(observed, attempts),
-        *names_of_tests(observed),
-        *left_to_do(observed),
+        *versions(attempts),
+        *names_of_tests(attempts),
+        *(left_to_do(events) if is_of_person else ()),
     ]
-    made = (learning_of(draft, observed.session, home_repo) for draft in drafts)
+    made = (learning_of(draft, session) for draft in drafts)
     return merged(one for one in made if one is not None)
 
 
-def _spoken(observed: Observed, scorer: SentenceScorer | None) -> Iterator[Draft]:
-    if observed.session.parent_session:
-        return  # an agent wrote its prompts
-    root = root_of(observed)
-    messages = list(_messages(observed))
+def _spoken(session: SessionEvents, root: str, scorer: SentenceScorer | None) -> Iterator[Draft]:
+    messages = list(_messages(session))
     scored = None if scorer is None else ScoredMessage.each(scorer, [one.turn for one in messages])
     for event, turn, before, asked in messages:
         heard = things_said(turn.text, after_work=before is not None)
@@ -108,13 +115,13 @@ class _Message(NamedTuple):
     asked: Event | None
 
 
-def _messages(observed: Observed) -> Iterator[_Message]:
+def _messages(session: SessionEvents) -> Iterator[_Message]:
     before: Event | None = None
     asked: Event | None = None
     answered = ""
-    for event in observed.events:
+    for event in session.of(UserMessage, AssistantMessage, ToolCall):
         payload = event.payload
-        if type(payload) not in _TALK or event.is_sidechain:
+        if event.is_sidechain:
             continue
         if isinstance(payload, UserMessage):
             if payload.origin in _OF_PEOPLE and payload.text:

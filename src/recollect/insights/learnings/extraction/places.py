@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from recollect.insights.learnings.extraction.observed import Observed
+from recollect.insights.stream import SessionEvents
 from recollect.late import late_pattern
 from recollect.model.payloads import SessionStart
+from recollect.model.sessions import Session
 
 _PATH: Final = late_pattern(
     r"(?<![\w/.:@-])(?:[A-Za-z]:[\\/]|~?/"
@@ -38,12 +39,12 @@ def _is_file(name: str) -> bool:
     return name.rpartition(".")[2].lower() in _EXTENSIONS
 
 
-def root_of(observed: Observed) -> str:
+def root_of(session: Session, events: SessionEvents) -> str:
     """Return where the repository of a session is: its top level, else where the session began."""
-    if observed.session.repo_root:
-        return observed.session.repo_root
-    starts = (e.payload.cwd for e in observed.events if isinstance(e.payload, SessionStart) and e.payload.cwd)
-    return next(starts, observed.session.cwd)
+    if session.repo_root:
+        return session.repo_root
+    starts = (e.payload.cwd for e in events.of(SessionStart) if isinstance(e.payload, SessionStart) and e.payload.cwd)
+    return next(starts, session.cwd)
 
 
 def below(path: str, root: str) -> str | None:

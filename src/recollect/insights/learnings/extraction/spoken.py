@@ -7,6 +7,7 @@ somebody else's words, code or a pasted text.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Final, NamedTuple
@@ -16,11 +17,12 @@ from ahocorasick_rs import AhoCorasick, Implementation
 from recollect.insights.language.changed_next import is_changed_next
 from recollect.insights.language.detection import scripts
 from recollect.insights.language.introduced import is_said_by_others
+from recollect.insights.language.left_open import leaves_open, may_leave_open, places_of_duty
 from recollect.insights.language.pack import SCRIPTS, Meaning, SpokenRule
 from recollect.insights.language.projection import lower, project
 from recollect.insights.language.reader import languages, readings, words_of
 from recollect.insights.language.sentences import Words, sentences
-from recollect.insights.language.substance import is_for_all, names_something, points_outside
+from recollect.insights.language.substance import is_for_all, makes_sense, names_something, points_outside
 from recollect.late import late_pattern
 from recollect.model.learnings.learnings import Priority
 from recollect.privacy.sentences import tells_credential
@@ -429,3 +431,33 @@ def priority_of(text: str, language: Words) -> Priority:
     if language.spoken("urgent").search(low):
         return "urgent"
     return "high" if language.spoken("important").search(low) else ""
+
+
+_LEAST_OPEN: Final = 16
+_LONGEST_OPEN: Final = 260
+_LONGEST_OPEN_MESSAGE: Final = 6_000
+
+
+class OpenSentence(NamedTuple):
+    """A sentence that leaves something to do: characters of the text."""
+
+    start: int
+    end: int
+
+
+def left_open(text: str, *, of_human: bool = False) -> Iterator[OpenSentence]:
+    """Yield the sentences of a message that leave work open, in order."""
+    if len(text) > _LONGEST_OPEN_MESSAGE or (of_human and is_scripted(text)):
+        return
+    prose = lower(project(text, of_human=of_human))
+    places = places_of_duty(prose)
+    if not places or not may_leave_open(prose):
+        return
+    for start, end in sentences(prose):
+        said = text[start:end]
+        is_told = bisect_left(places, start) < bisect_left(places, end)
+        is_open = is_told and _LEAST_OPEN <= end - start <= _LONGEST_OPEN and leaves_open(prose[start:end])
+        if not is_open or said.rstrip().endswith(":"):
+            continue
+        if is_stated(said) and makes_sense(said) and not tells_credential(said):
+            yield OpenSentence(start, end)

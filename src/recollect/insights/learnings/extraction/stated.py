@@ -12,10 +12,10 @@ from recollect.insights.language.substance import makes_sense
 from recollect.insights.learnings.action_words import worded
 from recollect.insights.learnings.extraction.attempts import Attempts
 from recollect.insights.learnings.extraction.candidates import Draft, Place, evidence_of
-from recollect.insights.learnings.extraction.left_open import left_open
-from recollect.insights.learnings.extraction.observed import Observed
-from recollect.insights.learnings.extraction.places import below, root_of
+from recollect.insights.learnings.extraction.places import below
+from recollect.insights.learnings.extraction.spoken import left_open
 from recollect.insights.learnings.identity import bounded
+from recollect.insights.stream import SessionEvents
 from recollect.late import late_pattern
 from recollect.model.events import Event
 from recollect.model.learnings.learnings import Priority
@@ -50,20 +50,19 @@ _FOREIGN: Final = "node_modules vendor site-packages .venv venv third_party test
 _MOST_OF_A_FILE: Final = 6
 
 
-def versions(observed: Observed, attempts: Attempts) -> Iterator[Draft]:
+def versions(attempts: Attempts) -> Iterator[Draft]:
     """Yield the versions that tools printed on request, and those in manifests that were read."""
     yield from _printed(attempts)
-    yield from _stated(observed, attempts)
+    yield from _stated(attempts)
 
 
 def _printed(attempts: Attempts) -> Iterator[Draft]:
     for shell in attempts.shells:
-        if "ersion" not in shell.command and " -v" not in shell.command and " -V" not in shell.command:
+        command, commands = shell.one.exact, shell.one.commands
+        if "ersion" not in command and " -v" not in command and " -V" not in command:
             continue
-        commands = attempts.parsed(shell)
         asking = [simple for simple in commands if _asks(simple)]
-        result = shell.result.payload
-        if not asking or not isinstance(result, ToolResult) or result.ok is False or result.exit_code:
+        if not asking or shell.one.ending not in ("ok", "unsaid"):
             continue
         if any(not _asks(simple) and simple.program not in ("cd", "true") for simple in commands):
             continue
@@ -76,7 +75,7 @@ def _printed(attempts: Attempts) -> Iterator[Draft]:
         for simple, line in zip(asking, telling, strict=True):
             quote = bounded(line.replace("`", "'").replace('"', "'"), _LINE)
             text = f'`{simple.program} {simple.words[1]}` printed "{quote}".'
-            evidence = [evidence_of(shell.result, "tool", line), evidence_of(shell.call, "assistant", shell.command)]
+            evidence = [evidence_of(shell.result, "tool", line), evidence_of(shell.call, "assistant", command)]
             yield Draft("fact", text, Place("repo"), "assistant", evidence, {"printed by the tool": 0.7}, quoted=quote)
 
 
@@ -92,9 +91,9 @@ def _asks(simple: Simple) -> bool:
     return words[1] != "-v" or simple.program in _ASKED_BY_V
 
 
-def _stated(observed: Observed, attempts: Attempts) -> Iterator[Draft]:
+def _stated(attempts: Attempts) -> Iterator[Draft]:
     wanted: dict[str, str] = {}
-    for event in observed.events:
+    for event in attempts.session.of(ToolCall, ToolResult):
         payload = event.payload
         if isinstance(payload, ToolCall) and payload.canonical == "read" and payload.call_id:
             paths = paths_in(payload.arguments)
@@ -138,18 +137,17 @@ _FEWEST: Final = 3
 """Files of one form from which it counts as the way of this repository."""
 
 
-def names_of_tests(observed: Observed) -> Iterator[Draft]:
+def names_of_tests(attempts: Attempts) -> Iterator[Draft]:
     """Yield the form of the names of test files, where at least three different ones were edited and no other form."""
     seen: dict[str, dict[str, Event]] = defaultdict(dict)
-    root = root_of(observed)
-    for event in observed.events:
+    for event in attempts.session.of(FileEdit):
         payload = event.payload
         if (
             isinstance(payload, FileEdit)
             and payload.operation in ("create", "modify")
             and "est" in payload.path + "spec"
         ):
-            path = below(payload.path, root)
+            path = below(payload.path, attempts.root)
             form = _form(path.rpartition("/")[2]) if path else ""
             if path and form:
                 seen[form].setdefault(path, event)
@@ -250,15 +248,13 @@ _GO_AHEAD: Final = late_pattern(
 """An answer that has the assistant do what it listed."""
 
 
-def left_to_do(observed: Observed) -> list[Draft]:
+def left_to_do(session: SessionEvents) -> list[Draft]:
     """Return the work that the assistant's closing messages leave open, as actions; at most six, the last ones.
 
     A message closes a turn if a person speaks next, or nobody. What is spoken of again in the session, or answered with
     a go-ahead, is no longer left by it.
     """
-    if observed.session.parent_session:
-        return []
-    talk = [event for event in observed.events if _is_talk(event)]
+    talk = [event for event in session.of(UserMessage, AssistantMessage, ToolCall) if _is_talk(event)]
     drafts: list[Draft] = []
     for at, event in enumerate(talk):
         payload = event.payload

@@ -7,15 +7,17 @@ earlier turns is told by rules, not by a model.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from recollect.insights.learnings.extraction.observed import Observed
 from recollect.insights.learnings.questions.excerpts import HUMAN, SHOWN, Excerpt, capped, excerpt_of, plain
 from recollect.model.events import Event
 from recollect.model.own import INTERNAL_ORIGINATOR, without_own_blocks
 from recollect.model.payloads import AssistantMessage, ToolCall, UserMessage
 from recollect.model.sessions import Session
 from recollect.model.text import one_line
+
+if TYPE_CHECKING:
+    from recollect.store.insight_feed import AnalysisInput
 
 BATCH_CHARS = 12_000
 """Of what is shown of the events of a batch, about; what matters least is left out first."""
@@ -57,7 +59,7 @@ class _Turn(NamedTuple):
 
 
 def groups_of(
-    observed: Observed, *, after_turn: int = -1, through_turn: int | None = None, is_over: bool = False
+    observed: AnalysisInput, *, after_turn: int = -1, through_turn: int | None = None, is_over: bool = False
 ) -> list[TurnGroup]:
     """Return groups of a session's turns, each for one question, oldest first. Reads nothing from the archive.
 
@@ -90,7 +92,7 @@ def groups_of(
     return groups
 
 
-def batch_of(observed: Observed, turns: Collection[int]) -> TurnBatch | None:
+def batch_of(observed: AnalysisInput, turns: Collection[int]) -> TurnBatch | None:
     """Return what a model is shown of some turns, None if nothing of them is left. Reads shown parts of long output
     from the archive.
     """
@@ -115,7 +117,7 @@ def batch_of(observed: Observed, turns: Collection[int]) -> TurnBatch | None:
     )
 
 
-def batches_of(observed: Observed, *, after_turn: int = -1, is_over: bool = False) -> Iterator[TurnBatch]:
+def batches_of(observed: AnalysisInput, *, after_turn: int = -1, is_over: bool = False) -> Iterator[TurnBatch]:
     """Yield `batch_of` for each of `groups_of`."""
     for group in groups_of(observed, after_turn=after_turn, is_over=is_over):
         batch = batch_of(observed, group.turns)

@@ -69,11 +69,13 @@ def excerpt_of(
     payload = event.payload
     if isinstance(payload, UserMessage):
         if payload.origin not in HUMAN:
-            return _made(event, "tool", "[from the harness] " + capped(_prose(payload.text), HARNESS_CHARS), rank=3)
+            return _made(
+                event, "tool", "[from the harness] " + capped(without_own_blocks(payload.text), HARNESS_CHARS), rank=3
+            )
         author: Author = "assistant" if is_subagent or event.is_sidechain else "user"
-        return _made(event, author, capped(_prose(payload.text), USER_CHARS), rank=0)
+        return _made(event, author, capped(without_own_blocks(payload.text), USER_CHARS), rank=0)
     if isinstance(payload, AssistantMessage):
-        return _made(event, "assistant", capped(_prose(payload.text), ASSISTANT_CHARS), rank=1)
+        return _made(event, "assistant", capped(without_own_blocks(payload.text), ASSISTANT_CHARS), rank=1)
     if isinstance(payload, ToolCall):
         return _call(load(event)) if payload.canonical not in ("edit", "read", "todo", "search") else None
     if isinstance(payload, FileEdit):
@@ -105,10 +107,6 @@ def _made(event: Event, author: Author, text: str, *, rank: int, where: str = ""
     return Excerpt(
         event.session_uid, event.event_id, event.part, event.seq, event.ts, author, said, rank, where
     )  # fmt: skip
-
-
-def _prose(text: str) -> str:
-    return without_own_blocks(text)
 
 
 def _call(event: Event) -> Excerpt | None:
