@@ -7,8 +7,8 @@ way; a parser loads it.
 What a file may say beside the fields of `AgentFacts`: `parser`, module and class of the code that reads the records;
 `family`, what an agent of a family whose class takes the slug has of its own; `like`, the agent whose format this one
 writes, and `spelling`, the function that puts a record into that one's spelling; `extends`, the agent whose file says
-what this one leaves out; `kinds_but`, the kinds of events that it can't give, in place of `kinds`. In paths, `{a,b}`
-stands for one path with each.
+what this one leaves out; `kinds_but`, the kinds of events that it can't give, in place of `kinds`; `heads`, how its
+sources begin (`kit.language.HeadTest`). In paths, `{a,b}` stands for one path with each.
 """
 
 import re
@@ -29,6 +29,7 @@ _ENDING = ".toml"
 _FORMAT = "format"
 _INSTALL = "install"
 _FIELDS = "fields"
+_HEADS = "heads"
 _BESIDE = ("parser", "family", "like", "spelling")
 _CHOICE = re.compile(r"\{([^{}]*,[^{}]*)\}")
 
@@ -102,6 +103,12 @@ def format_table(slug: str) -> dict[str, Any]:
     return found
 
 
+def heads_table(slug: str) -> list[dict[str, Any]]:
+    """Return how an agent's file says that its sources begin."""
+    found: list[dict[str, Any]] = _read(slug).get(_HEADS, [])
+    return found
+
+
 def install_table(slug: str) -> dict[str, Any]:
     """Return what an agent's file says for `recollect setup`; `agents.install.described` explains it."""
     found: dict[str, Any] = _read(slug)[_INSTALL]
@@ -114,7 +121,9 @@ def written_entry(slug: str) -> dict[str, Any]:
     if "extends" in written:
         written = _read(written["extends"]) | written
     facts = {
-        key: value for key, value in written.items() if key not in (*_BESIDE, _FORMAT, _INSTALL, _FIELDS, "extends")
+        key: value
+        for key, value in written.items()
+        if key not in (*_BESIDE, _FORMAT, _INSTALL, _FIELDS, _HEADS, "extends")
     }
     facts["roots"] = [dict(zip(root, one, strict=True)) for root in facts["roots"] for one in _spread_root(root)]
     facts["places"] = [_spread_place(place) for place in facts["places"]]

@@ -45,7 +45,10 @@ def read_document(folder: str, relative: str, *, max_bytes: int) -> DocumentByte
         SourceRefused: it is not a regular file, lies outside of the folder, or is larger than `max_bytes`.
     """
     path = os.path.join(folder, *relative.split("/"))
-    _must_be_inside(folder, path)
+    # A folder on the way may have become a link since it was listed.
+    real, top = os.path.realpath(os.path.dirname(path)), os.path.realpath(folder)
+    if real != top and not real.startswith(top.rstrip(os.sep) + os.sep):
+        raise SourceRefused("is behind a link that leaves the folder", reason="not allowed")
     try:
         descriptor = os.open(path, _FLAGS)
     except OSError as error:
@@ -93,13 +96,6 @@ def _read_whole(descriptor: int, size: int) -> bytes:
         pieces.append(piece)
         left -= len(piece)
     return b"".join(pieces)
-
-
-def _must_be_inside(folder: str, path: str) -> None:
-    """A folder on the way may have become a link since it was listed."""
-    real, top = os.path.realpath(os.path.dirname(path)), os.path.realpath(folder)
-    if real != top and not real.startswith(top.rstrip(os.sep) + os.sep):
-        raise SourceRefused("is behind a link that leaves the folder", reason="not allowed")
 
 
 def _state(info: os.stat_result) -> tuple[int, int, int]:
@@ -272,7 +268,9 @@ def _rst(text: str) -> Iterator[Heading]:
     for line in _lines(text):
         if title is not None and _is_adornment(line.text, title.text):
             is_over = before is not None and before.text.rstrip() == line.text.rstrip()
-            if title.text.strip() and (is_over or (_is_plain(before) and not title.text[:1].isspace())):
+            if title.text.strip() and (
+                is_over or ((before is None or not before.text.strip()) and not title.text[:1].isspace())
+            ):
                 style = (line.text[0], is_over)
                 if style not in styles:
                     styles.append(style)
@@ -288,11 +286,6 @@ def _is_adornment(text: str, title: str) -> bool:
         return False
     length = len(text.rstrip())
     return length >= min(len(title.rstrip()), _LEAST_ADORNMENT) if length < len(title.rstrip()) else True
-
-
-def _is_plain(line: _Line | None) -> bool:
-    """Return whether the text above a title ends the paragraph before it."""
-    return line is None or not line.text.strip()
 
 
 # AsciiDoc and Org

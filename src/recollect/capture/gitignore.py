@@ -88,7 +88,9 @@ def lines_of(data: bytes) -> list[str]:
 
 
 def _rule(line: str, flags: int) -> _Rule | None:
-    text = _without_trailing_spaces(line)
+    bare = line.rstrip(" ")
+    is_quoted = len(bare) < len(line) and (len(bare) - len(bare.rstrip("\\"))) % 2 == 1
+    text = bare + " " if is_quoted else bare
     if not text or text.startswith("#") or len(text) > _MAX_PATTERN_CHARS:
         return None
     takes_in = text.startswith("!")
@@ -107,12 +109,6 @@ def _rule(line: str, flags: int) -> _Rule | None:
     except re.error:
         return None
     return _Rule(regex, is_of_folders, takes_in)
-
-
-def _without_trailing_spaces(line: str) -> str:
-    bare = line.rstrip(" ")
-    is_quoted = len(bare) < len(line) and (len(bare) - len(bare.rstrip("\\"))) % 2 == 1
-    return bare + " " if is_quoted else bare
 
 
 def _translated(text: str) -> str | None:

@@ -80,7 +80,20 @@ def json_of(message: Message) -> dict[str, Any]:
     from google.protobuf.json_format import MessageToDict
 
     value: dict[str, Any] = MessageToDict(message, use_integers_for_enums=True)
-    _name_ids(value)
+    # Write the ids in hex, in place. Iterative; attributes are lists of key and value, so no name can be mistaken.
+    stack: list[Any] = [value]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, list):
+            stack.extend(item)
+            continue
+        if not isinstance(item, dict):
+            continue
+        for key, inner in item.items():
+            if key in _ID_FIELDS and isinstance(inner, str):
+                item[key] = _hex(inner)
+            elif isinstance(inner, dict | list):
+                stack.append(inner)
     return value
 
 
@@ -177,23 +190,6 @@ def _is_log(item: Any) -> bool:
 
 def _is_metric(item: Any) -> bool:
     return bool(item.name) and item.WhichOneof("data") is not None
-
-
-def _name_ids(value: Any) -> None:
-    """Write the ids in hex, in place. Iterative; attributes are lists of key and value, so no name can be mistaken."""
-    stack = [value]
-    while stack:
-        item = stack.pop()
-        if isinstance(item, list):
-            stack.extend(item)
-            continue
-        if not isinstance(item, dict):
-            continue
-        for key, inner in item.items():
-            if key in _ID_FIELDS and isinstance(inner, str):
-                item[key] = _hex(inner)
-            elif isinstance(inner, dict | list):
-                stack.append(inner)
 
 
 def _hex(text: str) -> str:

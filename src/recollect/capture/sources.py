@@ -162,7 +162,11 @@ class DocumentSource:
     def read_at(self, offset: int, length: int) -> bytes:
         """Return up to length bytes from offset; fewer only at the end. Raises SourceError."""
         if self._stream is None or offset < self._kept_from:
-            self._restart()
+            self.close()
+            self._stream = self._lines()
+            self._kept = bytearray()
+            self._kept_from = 0
+            self._is_over = False
         end = offset + length
         while not self._is_over and self._kept_from + len(self._kept) < end:
             self._more(offset)
@@ -180,13 +184,6 @@ class DocumentSource:
         close = getattr(self._stream, "close", None)
         if close is not None:
             close()
-
-    def _restart(self) -> None:
-        self.close()
-        self._stream = self._lines()
-        self._kept = bytearray()
-        self._kept_from = 0
-        self._is_over = False
 
     def _more(self, wanted_from: int) -> None:
         line = next(self._stream, None) if self._stream is not None else None

@@ -12,8 +12,8 @@ import msgspec
 import pytest
 
 from recollect.agents import facts as files
-from recollect.agents.formats.language import Format
 from recollect.agents.formats.parse import FormatAdapter
+from recollect.agents.kit.language import Format
 from recollect.agents.registry import adapters
 from recollect.model.payloads import UserMessage
 from recollect.model.records import Record, SourceInfo
@@ -118,7 +118,7 @@ def test_no_file_is_read_to_resolve_a_name() -> None:
     program = (
         "import sys; from recollect.agents.registry import slug_of; from recollect.agents import facts as files;"
         "print(slug_of('zen-cli'), files._read.cache_info().currsize);"
-        "print('recollect.agents.formats.language' in sys.modules)"
+        "print('recollect.agents.kit.language' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["zencoder", "0", "False"]

@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple
 
-from recollect.agents.facts import facts_of
 from recollect.agents.kit.adapter import BaseState, KitAdapter, Reading, first_line_name, read_odd
 from recollect.agents.kit.names import content_sha256
 from recollect.model import payloads as kinds
@@ -321,10 +320,7 @@ def _money(digits: str) -> float | None:
 _TYPED = re.compile(r"^# (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,9})?)[ \t]*\r?\n((?:\+.*(?:\n|\Z))+)", re.MULTILINE)
 
 
-class AiderAdapter(KitAdapter[BaseState]):
-    facts = facts_of("aider")
-    state_type = BaseState
-
+class AiderAdapter(KitAdapter[BaseState], slug="aider"):
     def recognise(self, path: str, head: bytes) -> str | None:
         """See `Adapter.recognise`: a header of a chat, in a file of Markdown."""
         text = head.decode("utf-8", "replace")

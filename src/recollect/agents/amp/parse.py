@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from recollect.agents.facts import facts_of, known_fields
+from recollect.agents.facts import known_fields
 from recollect.agents.kit.adapter import KitAdapter, Reading, first_line_name, read_odd
 from recollect.agents.kit.calls import Operation, Waiting, arrived, edits_of, expect, give_edits
 from recollect.agents.kit.content import (
@@ -295,8 +295,7 @@ def read_thread(reading: AmpReading) -> None:
         reading.date(value.get("created"), "created")
         forked = text(value.get("forkedFromThreadID"))
         parent = text(value.get("mainThreadID"))
-        start = kinds.SessionStart(forked_from=forked, parent_session=parent if parent != value.get("id") else "")
-        reading.add(start, native_id="start")
+        reading.start(forked_from=forked, parent_session=parent if parent != value.get("id") else "")
     if "env" in value:
         _read_environment(reading, mapping(reading.mapping(value, "env").get("initial")))
     reading.entitle(reading.text(value, "title"))
@@ -319,17 +318,15 @@ def _read_environment(reading: AmpReading, initial: dict[str, Any]) -> None:
     cwd = text(tree.get("uri")).removeprefix("file://")
     tags = [tag for tag in items(initial.get("tags")) if isinstance(tag, str)]
     model = next((tag.removeprefix("model:") for tag in tags if tag.startswith("model:")), "")
-    start = kinds.SessionStart(
+    reading.start(
+        **reading.told(repository, git_commit="sha", git_remote="url"),
+        **reading.told(platform, tool_version="clientVersion", originator="client"),
         cwd=cwd,
         repo_root=cwd if repository else "",
         git_branch=text(repository.get("ref")).removeprefix("refs/heads/"),
-        git_commit=text(repository.get("sha")),
-        git_remote=text(repository.get("url")),
         model=model,
-        tool_version=text(platform.get("clientVersion")),
-        originator=text(platform.get("client")),
+        native_id="start/env",
     )
-    reading.add(start, native_id="start/env")
     others = [text(mapping(t).get("uri")) for t in items(initial.get("trees"))[1:]]
     detail = {key: platform[key] for key in _PLATFORM if platform.get(key)}
     if others:
@@ -347,29 +344,19 @@ def _read_relationship(reading: AmpReading, value: dict[str, Any]) -> None:
     name = f"relationship:{kind}:{other}"
     comment = text(value.get("comment"))
     if kind == "handoff" and role == "parent":
-        reading.add(kinds.SessionStart(resumed_from=other), native_id=f"{name}/start")
+        reading.start(resumed_from=other, native_id=f"{name}/start")
         reading.add(kinds.Compaction("handoff", comment), native_id=name)
     elif kind == "fork" and role == "parent":
-        reading.add(kinds.SessionStart(forked_from=other), native_id=f"{name}/start")
+        reading.start(forked_from=other, native_id=f"{name}/start")
     else:
         detail = {k: v for k, v in value.items() if k not in ("comment", "type") and v not in (None, "")}
         reading.add(kinds.Lifecycle(kind or "relationship", text=comment, detail=detail), native_id=name)
 
 
 _THREAD_ID = re.compile(rb'"id" ?: ?"(T-[0-9A-Za-z-]{1,100})"')
-_START = re.compile(rb'\s*\{\s*"(?:v|id|created)" ?:')
 
 
-class AmpAdapter(KitAdapter[AmpState]):
-    facts = facts_of("amp")
-    state_type = AmpState
-
-    def recognise(self, path: str, head: bytes) -> str | None:
-        """See `Adapter.recognise`: a document that begins with a thread's version, id and time."""
-        if not _START.match(head) or not _THREAD_ID.search(head[:2_000]):
-            return None
-        return "thread" if b'"created"' in head and b'"messages"' in head else None
-
+class AmpAdapter(KitAdapter[AmpState], slug="amp"):
     def source_key(self, info: SourceInfo) -> str:
         """See `Adapter.source_key`: a thread keeps its id."""
         return f"threads/{info.name}"

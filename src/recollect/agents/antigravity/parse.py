@@ -3,12 +3,12 @@
 import re
 from collections.abc import Callable
 
-from recollect.agents.facts import facts_of, known_fields
+from recollect.agents.facts import known_fields
 from recollect.agents.kit import adapter as kit
 from recollect.agents.kit.adapter import KitAdapter, first_line_name, read_odd
 from recollect.agents.kit.calls import Waiting, arrived, expect, give_edits
 from recollect.agents.kit.names import NamingState, content_name, name_of, numbered, short
-from recollect.agents.kit.values import Json, decoded_json, head_objects, items, mapping, path_of_address, text
+from recollect.agents.kit.values import Json, decoded_json, items, mapping, path_of_address, text
 from recollect.model import payloads as kinds
 from recollect.model.records import SourceInfo
 from recollect.model.tools import canonical_tool
@@ -133,7 +133,7 @@ def read_step(reading: Reading) -> None:
     reading.native_id = _name(reading, kind or source)
     if not reading.now("is_started"):
         reading.set(is_started=True)
-        reading.add(kinds.SessionStart(), native_id="start")
+        reading.start()
     reading.odd_value("step.source", source, SOURCES)
     reading.odd_value("step.status", value.get("status"), _STATUSES)
     # The first versions wrote no type.
@@ -220,20 +220,9 @@ _READERS: dict[str, Callable[[Reading], None]] = {
 
 
 _BRAIN = "brain"
-_MAX_LINES = 10
 
 
-class AntigravityAdapter(KitAdapter[AntigravityState]):
-    facts = facts_of("antigravity")
-    state_type = AntigravityState
-
-    def recognise(self, path: str, head: bytes) -> str | None:
-        """See `Adapter.recognise`: steps with a producer of Antigravity's and a time of creation."""
-        for value in head_objects(head, _MAX_LINES):
-            if text(value.get("source")) in SOURCES and "created_at" in value:
-                return TRANSCRIPT
-        return None
-
+class AntigravityAdapter(KitAdapter[AntigravityState], slug="antigravity"):
     def identify(self, info: SourceInfo, head: bytes) -> str:
         """See `Adapter.identify`: the conversation's folder in the brain. Prompts name theirs line by line."""
         if info.role == HISTORY:
@@ -250,21 +239,17 @@ class AntigravityAdapter(KitAdapter[AntigravityState]):
         elif not isinstance(value, dict):
             read_odd(reading)
         elif reading.state.role == HISTORY:
-            _read_prompt(reading)
+            # Emit a line of the prompt history, which alone says in which folder a conversation was held.
+            value = reading.value
+            reading.date(value.get("timestamp"))
+            said, session = reading.text(value, "display"), reading.text(value, "conversationId")
+            name = name_of(reading, "prompt", value)
+            workspace = reading.text(value, "workspace")
+            if not session or not said:
+                reading.kept("prompt", native_id=name)
+                return
+            reading.note("cwd", cwd=workspace, native_id=f"history:cwd:{workspace}", session=session)
+            reading.add(kinds.UserMessage(said), native_id=name, session=session)
+            reading.extra(value, _KNOWN["history"], "history", native_id=name)
         else:
             read_step(reading)
-
-
-def _read_prompt(reading: Reading) -> None:
-    """Emit a line of the prompt history, which alone says in which folder a conversation was held."""
-    value = reading.value
-    reading.date(value.get("timestamp"))
-    said, session = reading.text(value, "display"), reading.text(value, "conversationId")
-    name = name_of(reading, "prompt", value)
-    workspace = reading.text(value, "workspace")
-    if not session or not said:
-        reading.kept("prompt", native_id=name)
-        return
-    reading.note("cwd", cwd=workspace, native_id=f"history:cwd:{workspace}", session=session)
-    reading.add(kinds.UserMessage(said), native_id=name, session=session)
-    reading.extra(value, _KNOWN["history"], "history", native_id=name)

@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from recollect.agents.facts import facts_of, known_fields
+from recollect.agents.facts import known_fields
 from recollect.agents.kit.adapter import BaseState, Reading, read_odd
 from recollect.agents.kit.content import without_opaque
 from recollect.agents.kit.exports import ExportAdapter, Tree, conversation_of, first_element, read_tree, stamp
@@ -449,9 +449,7 @@ _NODE_KEYS = frozenset(("message", "parent", "children"))
 _BRANCHED = "branching_from_conversation_id"
 
 
-class ChatGPTAdapter(ExportAdapter):
-    facts = facts_of("chatgpt")
-
+class ChatGPTAdapter(ExportAdapter, slug="chatgpt"):
     def recognise(self, path: str, head: bytes) -> str | None:
         """See `Adapter.recognise`: a conversation with a `mapping` of nodes that hang on each other."""
         if b'"mapping"' not in head:
@@ -473,10 +471,7 @@ class ChatGPTAdapter(ExportAdapter):
         # Emit what is said of the conversation as a whole; its flags and its title may change with every export.
         stamp(reading, conversation.get("create_time"), "create_time")
         model = reading.text(conversation, "default_model_slug")
-        start = kinds.SessionStart(
-            model="" if model == "auto" else model, originator="chatgpt", forked_from=_origin(nodes)
-        )
-        reading.add(start, native_id="start")
+        reading.start(model="" if model == "auto" else model, originator="chatgpt", forked_from=_origin(nodes))
         reading.entitle(reading.text(conversation, "title"))
         about = {name: conversation[name] for name in ABOUT if conversation.get(name)}
         reading.note("conversation", detail=about, native_id="conversation")

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from recollect.agents.facts import facts_of, known_by_type, known_fields
+from recollect.agents.facts import known_by_type, known_fields
 from recollect.agents.kit.adapter import BaseState, Reading, read_odd
 from recollect.agents.kit.calls import edits_asked
 from recollect.agents.kit.content import base64_part, media_part, without_opaque
@@ -349,10 +349,8 @@ def _read_extra(reading: Reading[BaseState], name: str, one: dict[str, Any]) -> 
 _ABOUT = ("is_starred", "is_temporary", "platform", "project_uuid", "project")
 
 
-class ClaudeAIAdapter(ExportAdapter):
+class ClaudeAIAdapter(ExportAdapter, slug="claudeai"):
     """The adapter of Claude.ai's data export."""
-
-    facts = facts_of("claudeai")
 
     def recognise(self, path: str, head: bytes) -> str | None:
         """See `Adapter.recognise`: a conversation is the only thing of an export that has `chat_messages`."""
@@ -372,9 +370,7 @@ class ClaudeAIAdapter(ExportAdapter):
             return
         # Emit what is said of the conversation as a whole; its title and summary may change with every export.
         stamp(reading, conversation.get("created_at"), "created_at")
-        reading.add(
-            kinds.SessionStart(model=reading.text(conversation, "model"), originator="claude.ai"), native_id="start"
-        )
+        reading.start(model=reading.text(conversation, "model"), originator="claude.ai")
         reading.entitle(reading.text(conversation, "name"))
         summary = reading.text(conversation, "summary")
         reading.note("summary", summary, native_id="summary")

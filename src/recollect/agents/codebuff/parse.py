@@ -3,7 +3,7 @@
 import re
 from typing import Any, ClassVar, NamedTuple
 
-from recollect.agents.facts import facts_of, known_by_type, known_fields
+from recollect.agents.facts import known_by_type, known_fields
 from recollect.agents.kit import adapter as kit
 from recollect.agents.kit.adapter import KitAdapter, first_line_name
 from recollect.agents.kit.calls import edits_of, give_edits
@@ -205,9 +205,20 @@ def read_message(reading: Reading) -> None:
     reading.native_id = short(reading.text(value, "id")) or name_of(reading, variant, value)
     if not reading.now("is_started"):
         reading.set(is_started=True)
-        reading.add(kinds.SessionStart(), native_id="start")
+        reading.start()
     if variant == "user":
-        _read_user(reading)
+        parts = [
+            kinds.Part("file" if key == "fileAttachments" else "image", path=text(mapping(one).get("path")))
+            for key in ("attachments", "fileAttachments")
+            for one in items(value.get(key))
+        ]
+        pasted = [text(mapping(one).get("content")) for one in items(value.get("textAttachments"))]
+        read_blocks(reading, items(value.get("blocks")), Place(reading.native_id or ""), media=parts)
+        said = reading.text(value, "content")
+        origin: kinds.Origin = "command" if _COMMAND.fullmatch(said) else "human"
+        reading.add(kinds.UserMessage(said, origin, tuple(parts)))
+        if any(pasted):
+            reading.add(kinds.UserMessage("\n".join(pasted), "injected"), native_id=f"{reading.native_id}/pasted")
     elif variant in ("ai", "agent"):
         _read_answer(reading)
     elif variant == "error":
@@ -236,22 +247,6 @@ def _date(reading: Reading) -> None:
     reading.set(first_minute=first, last_minute=minute, days=min(days, 10_000))
     if began is not None:
         reading.infer(began + (min(days, 10_000) * _DAY_MINUTES + minute - first) * _MINUTE_US)
-
-
-def _read_user(reading: Reading) -> None:
-    value = reading.value
-    parts = [
-        kinds.Part("file" if key == "fileAttachments" else "image", path=text(mapping(one).get("path")))
-        for key in ("attachments", "fileAttachments")
-        for one in items(value.get(key))
-    ]
-    pasted = [text(mapping(one).get("content")) for one in items(value.get("textAttachments"))]
-    read_blocks(reading, items(value.get("blocks")), Place(reading.native_id or ""), media=parts)
-    said = reading.text(value, "content")
-    origin: kinds.Origin = "command" if _COMMAND.fullmatch(said) else "human"
-    reading.add(kinds.UserMessage(said, origin, tuple(parts)))
-    if any(pasted):
-        reading.add(kinds.UserMessage("\n".join(pasted), "injected"), native_id=f"{reading.native_id}/pasted")
 
 
 def _read_answer(reading: Reading) -> None:
@@ -286,9 +281,7 @@ def read_run(reading: Reading) -> None:
     agent, files = reading.mapping(session, "mainAgentState"), reading.mapping(session, "fileContext")
     kind = text(agent.get("agentType"))
     cwd = text(files.get("cwd")) or text(files.get("projectRoot"))
-    reading.add(
-        kinds.SessionStart(cwd=cwd, originator="freebuff" if "free" in kind.lower() else ""), native_id="run/start"
-    )
+    reading.start(cwd=cwd, originator="freebuff" if "free" in kind.lower() else "", native_id="run/start")
     reading.note("mode", kind, native_id="mode")
     spent = number(agent.get("creditsUsed"))
     if spent:
@@ -306,24 +299,15 @@ def read_meta(reading: Reading) -> None:
     reading.extra(reading.value, _KNOWN["meta"], "chat-meta", native_id="meta")
 
 
-CHAT = "chat"
 META = "meta"
 RUN = "run"
 
 _FOLDER = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d)-(\d\d)-(\d\d(?:\.\d{1,6})?)Z?")
 _CHATS = "chats"
-_VARIANT = re.compile(rb'"variant"\s*:\s*"(?:ai|user|error|agent)"')
 
 
-class CodebuffAdapter(KitAdapter[ChatState]):
-    facts = facts_of("codebuff")
-    state_type = ChatState
+class CodebuffAdapter(KitAdapter[ChatState], slug="codebuff"):
     readers: ClassVar = {RUN: read_run, META: read_meta, "": read_message}
-
-    def recognise(self, path: str, head: bytes) -> str | None:
-        """See `Adapter.recognise`: an array of messages with variants, under its own name. The head may cut it."""
-        is_chat = path.rsplit("/", 1)[-1] == "chat-messages.json" and head.lstrip().startswith(b"[")
-        return CHAT if is_chat and _VARIANT.search(head) else None
 
     def identify(self, info: SourceInfo, head: bytes) -> str:
         """See `Adapter.identify`: the project's folder and the chat's, which is a time; two projects may share one."""

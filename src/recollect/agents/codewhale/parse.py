@@ -22,11 +22,11 @@ from recollect.agents.codewhale.messages import (
     give_compaction,
     read_message,
 )
-from recollect.agents.facts import facts_of, known_by_type, known_fields
+from recollect.agents.facts import known_by_type, known_fields
 from recollect.agents.kit.adapter import KitAdapter, first_line_name, read_odd
 from recollect.agents.kit.names import content_sha256, short, spaceless, times_counted
 from recollect.agents.kit.values import decoded_json, instant, mapping, text
-from recollect.model.payloads import Instructions, Lifecycle, Rewind, SessionStart, TokenUsage, ToolResult
+from recollect.model.payloads import Instructions, Lifecycle, Rewind, TokenUsage, ToolResult
 from recollect.model.records import SourceInfo
 from recollect.model.text import flatten
 
@@ -91,10 +91,7 @@ def _read_metadata(reading: Reading, metadata: dict[str, Any]) -> None:
         shared=reading.count(metadata, "forked_from_message_count"),
     )
     reading.date(metadata.get("created_at"), "created_at")
-    start = SessionStart(
-        cwd=reading.text(metadata, "workspace"), model="" if model == "auto" else model, forked_from=parent
-    )
-    reading.add(start, native_id="start")
+    reading.start(cwd=reading.text(metadata, "workspace"), model="" if model == "auto" else model, forked_from=parent)
     reading.infer(reading.now("updated"))
     title = reading.text(metadata, "title")
     if title and title != _PLACEHOLDER:
@@ -221,7 +218,10 @@ def read_entry(reading: Reading, entry: dict[str, Any]) -> None:
     last = reading.newest() if len(reading.events) > first_event else dict(reading.now("ends")).get(name, name)
     if is_kept and not is_framing:
         reading.set(history=last)
-    _remember(reading, entry.get("id"), Entry(0, chain, name, last))
+    written = entry.get("id")
+    if isinstance(written, str) and written:
+        named = msgspec.structs.replace(Entry(0, chain, name, last), mark=int(content_sha256(written), 16))
+        reading.set(entries=(*reading.now("entries"), named)[-MAX_ENTRIES:])
     _see_branch(reading, parent, name, last, is_off=is_off)
     if kind == "branch_summary":
         _give_rewind(reading, "", name, parent.last if parent else None)  # of which branch, nothing tells
@@ -276,12 +276,6 @@ def _give_rewind(reading: Reading, to_event: str, left: str, behind: str | None)
     reading.add(Rewind(to_event), native_id=name, follows=behind)
 
 
-def _remember(reading: Reading, written: object, entry: Entry) -> None:
-    if isinstance(written, str) and written:
-        named = msgspec.structs.replace(entry, mark=int(content_sha256(written), 16))
-        reading.set(entries=(*reading.now("entries"), named)[-MAX_ENTRIES:])
-
-
 def _find(reading: Reading, written: object) -> Entry | None:
     if not text(written):
         return None
@@ -304,19 +298,10 @@ def _lasting(entry: dict[str, Any]) -> dict[str, Any]:
 
 
 _ID = re.compile(rb'"metadata"\s*:\s*\{\s*"id"\s*:\s*"([A-Za-z0-9_-]{1,200})"')
-_MARKS = (b'"message_count"', b'"total_tokens"', b'"workspace"', b'"updated_at"')
 _DOCUMENTS = ("session", "checkpoint")
 
 
-class WhaleAdapter(KitAdapter[WhaleState]):
-    facts = facts_of("codewhale")
-    state_type = WhaleState
-
-    def recognise(self, path: str, head: bytes) -> str | None:
-        """See `Adapter.recognise`: the metadata of a session's document, which stand at its beginning."""
-        is_session = head.lstrip()[:1] == b"{" and b'"schema_version"' in head and _ID.search(head) is not None
-        return "session" if is_session and all(mark in head for mark in _MARKS) else None
-
+class WhaleAdapter(KitAdapter[WhaleState], slug="codewhale"):
     def identify(self, info: SourceInfo, head: bytes) -> str:
         """See `Adapter.identify`: the id in the metadata, else the file's or the folder's name."""
         if info.role not in _DOCUMENTS:

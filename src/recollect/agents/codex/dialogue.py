@@ -163,26 +163,22 @@ def item_message(step: Step, payload: dict[str, Json]) -> None:
     if role == "assistant":
         say(step, texts, parts, channel=ITEM, message_id=step.text(payload.get("id"), "id"))
     elif role == "user":
-        _item_user(step, texts, parts)
+        words: list[str] = []
+        for text in texts:
+            source = injected_source(text)
+            if not source:
+                words.append(text)
+            elif is_twin(step, text, USER, ITEM):
+                continue  # a person really wrote it: the event said so
+            elif source in INSTRUCTION_SOURCES:
+                instruct(step, text, source)
+            else:
+                step.emit(kinds.UserMessage(text=text, origin="injected"))
+        if words or parts or not texts:
+            ask(step, words, parts, channel=ITEM)
     else:
         for text in texts:
             instruct(step, text, role or "message")
-
-
-def _item_user(step: Step, texts: list[str], parts: tuple[kinds.Part, ...]) -> None:
-    words: list[str] = []
-    for text in texts:
-        source = injected_source(text)
-        if not source:
-            words.append(text)
-        elif is_twin(step, text, USER, ITEM):
-            continue  # a person really wrote it: the event said so
-        elif source in INSTRUCTION_SOURCES:
-            instruct(step, text, source)
-        else:
-            step.emit(kinds.UserMessage(text=text, origin="injected"))
-    if words or parts or not texts:
-        ask(step, words, parts, channel=ITEM)
 
 
 def ask(step: Step, texts: list[str], parts: tuple[kinds.Part, ...], *, channel: int) -> None:

@@ -335,7 +335,14 @@ class CodexAdapter:
             else:
                 step.emit(Unknown(type="history", text=threads.unknown_text(value)))
         elif state.role == declare.SESSION_INDEX:
-            _session_index(step, value)
+            # A line of the old title index, `{id, thread_name, updated_at}`.
+            step.at(value.get("updated_at"))
+            session = step.text(value.get("id"), "id")
+            title = step.text(value.get("thread_name"), "thread_name")
+            if session and title:
+                step.emit(Lifecycle(name="title", title=title), session=session)
+            else:
+                step.emit(Unknown(type="session_index", text=threads.unknown_text(value)))
         elif type(payload := value.get("payload")) is dict:
             step.at(value.get("timestamp"))
             note_envelope(step, value)
@@ -408,17 +415,6 @@ def _document(step: Step, value: dict[str, Json]) -> None:
         seen[name] += 1
         numbered = f"{name}/{seen[name]}" if seen[name] > 1 else name
         step.events[i] = msgspec.structs.replace(draft, native_id=numbered)
-
-
-def _session_index(step: Step, value: dict[str, Json]) -> None:
-    """A line of the old title index, `{id, thread_name, updated_at}`."""
-    step.at(value.get("updated_at"))
-    session = step.text(value.get("id"), "id")
-    title = step.text(value.get("thread_name"), "thread_name")
-    if session and title:
-        step.emit(Lifecycle(name="title", title=title), session=session)
-    else:
-        step.emit(Unknown(type="session_index", text=threads.unknown_text(value)))
 
 
 def _is_old_header(value: dict[str, Json]) -> bool:

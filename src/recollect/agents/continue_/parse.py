@@ -5,12 +5,13 @@ from typing import Any
 
 import msgspec
 
-from recollect.agents.facts import facts_of, known_fields
+from recollect.agents.facts import known_fields
 from recollect.agents.kit.adapter import KitAdapter, Reading, first_line_name, read_odd, remember
 from recollect.agents.kit.calls import Operation, Waiting, arrived, edits_of, expect, give_edits
 from recollect.agents.kit.content import arguments_of, base64_part, content_text, without_opaque
+from recollect.agents.kit.history import folder_of, give_title, message_of, read_entry
 from recollect.agents.kit.names import NamingState, content_name, name_of, numbered
-from recollect.agents.kit.values import HEAD_SESSION, Json, group_in, items, mapping, text, whole
+from recollect.agents.kit.values import HEAD_SESSION, Json, group_in, items, mapping, text
 from recollect.model import payloads as kinds
 from recollect.model.records import SourceInfo
 from recollect.model.text import flatten
@@ -136,21 +137,15 @@ def _piece(piece: Json) -> str:
 #
 # Evidence: format notes: Continue; a trimmed capture of the CLI.
 
-_NO_TITLES = frozenset(("New Session", "Untitled Session", "Untitled session"))
 _MAX_MODEL_CHARS = 200
 
 
 def read_item(reading: ContinueReading) -> None:
     item = reading.value
-    message = mapping(item.get("message"))
-    role = message.get("role")
+    message = message_of(reading)
     if not message:
-        if item:
-            reading.native_id = name_of(reading, "item", item)
-            reading.unknown("history")
-        else:
-            read_odd(reading)
         return
+    role = message.get("role")
     own_id = text(message.get("id"))
     key = content_name(
         role, message.get("content"), [mapping(c).get("id") for c in reading.items(message, "toolCalls")]
@@ -164,7 +159,10 @@ def read_item(reading: ContinueReading) -> None:
     reading.say(kinds.Thinking(said), native_id=f"{base}/thinking")
     reading.date(reasoning.get("endAt"), "reasoning.endAt")
     if role == "user":
-        _read_user(reading, item, message)
+        content = message.get("content")
+        parts = _parts(reading, content)
+        said = _said(content) or _said(item.get("editorState"))
+        reading.say(kinds.UserMessage(said, parts=parts))
     elif role == "assistant":
         _read_assistant(reading, item, message, base)
     elif role == "thinking":
@@ -184,13 +182,6 @@ def read_item(reading: ContinueReading) -> None:
         reading.add(kinds.Compaction("summary", summary), native_id=f"{base}/compaction")
     reading.extra(item, _KNOWN["item"], "item", native_id=base)
     reading.extra(message, _KNOWN["message"], "message", native_id=base)
-
-
-def _read_user(reading: ContinueReading, item: dict[str, Any], message: dict[str, Any]) -> None:
-    content = message.get("content")
-    parts = _parts(reading, content)
-    said = _said(content) or _said(item.get("editorState"))
-    reading.say(kinds.UserMessage(said, parts=parts))
 
 
 def _read_assistant(reading: ContinueReading, item: dict[str, Any], message: dict[str, Any], base: str) -> None:
@@ -261,8 +252,7 @@ def read_session(reading: ContinueReading) -> None:
         read_odd(reading)
         return
     if "sessionId" in value or "workspaceDirectory" in value:
-        cwd = folder_of(reading.text(value, "workspaceDirectory"))
-        reading.add(kinds.SessionStart(cwd=cwd), native_id="start")
+        reading.start(cwd=folder_of(reading, value))
     give_title(reading, value)
     reading.note("mode", reading.text(value, "mode"), native_id="mode")
     model = text(value.get("chatModelTitle"))
@@ -276,19 +266,6 @@ def read_session(reading: ContinueReading) -> None:
         )
         reading.add(spent, native_id="usage")
     reading.extra(value, _KNOWN["session"], "session", native_id="session")
-
-
-def give_title(reading: ContinueReading, value: dict[str, Any], session: str | None = None) -> None:
-    """Emit a session's title; the placeholder of a new one is none."""
-    title = reading.text(value, "title")
-    if title and title not in _NO_TITLES:
-        name = "index/title" if session else "title"
-        reading.add(kinds.Lifecycle("title", title=title), native_id=name, session=session)
-
-
-def folder_of(written: str) -> str:
-    """Return a folder that is written as a path or as a `file://` address."""
-    return written.removeprefix("file://")
 
 
 def _usage(reading: ContinueReading, usage: dict[str, Any], key: str, *, is_additive: bool = True) -> kinds.TokenUsage:
@@ -310,23 +287,10 @@ def _usage(reading: ContinueReading, usage: dict[str, Any], key: str, *, is_addi
     )
 
 
-_HEAD = re.compile(rb'\s*\{\s*"(?:sessionId|title|workspaceDirectory|history)"')
-_KEYS = (b'"workspaceDirectory"', b'"sessionId"')
-_HISTORY = re.compile(rb'"history" ?: ?\[\s*(?:\{\s*"(?:message|contextItems|editorState)"|\])')
-_KIRO = b'"executionId"'
 INDEX_SESSION = "sessions"
 
 
-class ContinueAdapter(KitAdapter[ContinueState]):
-    facts = facts_of("continue")
-    state_type = ContinueState
-
-    def recognise(self, path: str, head: bytes) -> str | None:
-        """See `Adapter.recognise`. Kiro's sessions are made like these, but each item names its execution."""
-        if not _HEAD.match(head) or _KIRO in head or not all(key in head for key in _KEYS):
-            return None
-        return "session" if _HISTORY.search(head) else None
-
+class ContinueAdapter(KitAdapter[ContinueState], slug="continue"):
     def identify(self, info: SourceInfo, head: bytes) -> str:
         """See `Adapter.identify`: the file's name in Continue's layout, else the id inside."""
         if info.role == "index":
@@ -336,27 +300,8 @@ class ContinueAdapter(KitAdapter[ContinueState]):
 
     def read(self, reading: ContinueReading) -> None:
         if reading.state.role == "index":
-            _read_index(reading)
+            read_entry(reading, _KNOWN["index"])
         elif reading.at == "history":
             read_item(reading)
         else:
             read_session(reading)
-
-
-def _read_index(reading: ContinueReading) -> None:
-    """Emit an entry of the list of sessions: the only place that says when one began."""
-    entry = reading.value
-    session = text(entry.get("sessionId"))
-    if not session:
-        if entry:
-            reading.kept("sessions", native_id=name_of(reading, "entry", entry))
-        else:
-            read_odd(reading)
-        return
-    written = entry.get("dateCreated")
-    created = whole(written)
-    reading.date(written if created is None else created, "dateCreated")
-    start = kinds.SessionStart(cwd=folder_of(reading.text(entry, "workspaceDirectory")))
-    reading.add(start, native_id="index/start", session=session)
-    give_title(reading, entry, session)
-    reading.extra(entry, _KNOWN["index"], "sessions", native_id=f"entry:{session}")

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from recollect.agents.facts import facts_of, known_fields
+from recollect.agents.facts import known_fields
 from recollect.agents.kit.adapter import KitAdapter, Reading, first_line_name, read_odd
 from recollect.agents.kit.content import chat_content
 from recollect.agents.kit.copilot_events import arguments_of, edits_of_call, read_event, starts_stream
@@ -61,7 +61,7 @@ def read_history(reading: Reading[HistoryState]) -> None:
             reading.date(reading.value.get("startTime"), "startTime")
             if not reading.now("is_started"):
                 reading.set(is_started=True)
-                reading.add(kinds.SessionStart(originator="copilot-agent"), native_id="start")
+                reading.start(originator="copilot-agent")
         reading.native_id = "document"
         reading.extra(reading.value, _KNOWN["document"], "document")
         for message in items(reading.value.get("chatMessages")):
@@ -173,11 +173,8 @@ _CUT_START = re.compile(rb'\s*\{\s*"type"\s*:\s*"session\.start"\s*,\s*"data"\s*
 _CUT_HISTORY = re.compile(rb'\s*\{\s*"sessionId"\s*:\s*"[^"\\]+"\s*,\s*"startTime"\s*:')
 
 
-class CopilotAdapter(KitAdapter[HistoryState]):
+class CopilotAdapter(KitAdapter[HistoryState], slug="copilot"):
     """Reads the session folders of Copilot CLI and the files of older builds."""
-
-    facts = facts_of("copilot")
-    state_type = HistoryState
 
     def recognise(self, path: str, head: bytes) -> str | None:
         """Return the role of a source by its content: an event stream, or a document with chat messages.

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
 
-from recollect.agents.facts import facts_of, known_by_type, known_fields
+from recollect.agents.facts import known_by_type, known_fields
 from recollect.agents.kit.adapter import BaseState, KitAdapter, read_row
 from recollect.agents.kit.adapter import Reading as KitReading
 from recollect.agents.kit.content import base64_part
@@ -192,7 +192,8 @@ def read_message(reading: Reading) -> None:
     if message.role not in _ROLES:
         reading.unknown(f"message/{message.role}")
         return
-    _see_model(reading, message)
+    if message.role == "assistant":
+        reading.see(is_first_told=False, model=message.model)
     counts: dict[str, int] = {}
     for part in parts:
         kind = text(part.get("type")) if isinstance(part, dict) else ""
@@ -208,14 +209,6 @@ def _reason(parts: list[Any]) -> str:
         if isinstance(part, dict) and part.get("type") == "finish":
             return text(mapping(part.get("data")).get("reason"))
     return ""
-
-
-def _see_model(reading: Reading, message: _Message) -> None:
-    model = short(message.model)
-    if message.role == "assistant" and model and model != reading.now("model"):
-        if reading.now("model"):
-            reading.add(kinds.Lifecycle("model", model=message.model), native_id=f"{message.name}/model")
-        reading.set(model=model)
 
 
 def _read_part(reading: Reading, part: Any, message: _Message, name: str) -> None:
@@ -355,9 +348,7 @@ def read_session(reading: Reading) -> None:
     row = reading.value
     reading.date(row.get("created_at"), "created_at")
     parent = reading.text(row, "parent_session_id")
-    reading.add(
-        kinds.SessionStart(parent_session=parent, agent_name=_agent_of(text(row.get("id")), parent)), native_id="start"
-    )
+    reading.start(parent_session=parent, agent_name=_agent_of(text(row.get("id")), parent))
     reading.entitle(reading.text(row, "title"))
     reading.date(row.get("updated_at"), "updated_at")
     _give_todos(reading, row.get("todos"))
@@ -414,9 +405,6 @@ def read_file(reading: Reading) -> None:
 _TABLES: dict[str, Callable[[Reading], None]] = {"messages": read_message, "sessions": read_session, "files": read_file}
 
 
-class CrushAdapter(KitAdapter[CrushState]):
-    facts = facts_of("crush")
-    state_type = CrushState
-
+class CrushAdapter(KitAdapter[CrushState], slug="crush"):
     def read(self, reading: Reading) -> None:
         read_row(reading, _TABLES)

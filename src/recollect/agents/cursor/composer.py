@@ -252,7 +252,16 @@ def read_composer(step: Step, composer: dict[str, Any]) -> None:
     give_compaction(step, mapping(summary) or latest, "composer/compaction")
     _read_totals(step, composer)
     _read_status(step, composer, headers or inline)
-    _read_rest(step, composer)
+    # Emit the tasks, what is attached to the whole session, and what was typed and not sent.
+    todos = pruned(step.items(composer, "todos"))
+    if todos:
+        step.add(kinds.Lifecycle("todo", text=flatten(todos), detail=todos), native_id="todos")
+    attached = pruned(take_images(composer.get("context"), []))
+    if attached is not None:
+        step.add(kinds.Unknown("attached", flatten(attached)), native_id="composer/attached")
+    draft = step.text(composer, "text") or rich_text(composer.get("richText"))
+    if draft:
+        step.add(kinds.Unknown("draft", draft), native_id="composer/draft")
     step.extra(
         {k: v for k, v in composer.items() if not _SECRET.search(k)},
         _KNOWN["fields_of_one"] | _KNOWN["of_the_editor"],
@@ -340,19 +349,6 @@ def _read_rewinds(step: Step, listed: list[str]) -> None:
         step.infer(at)
         rewind, name = kinds.Rewind(first.before, len(dropped)), f"rewind:{short(back_to)}"
         step.add(rewind, native_id=name, follows=goes_on.before or None)
-
-
-def _read_rest(step: Step, composer: dict[str, Any]) -> None:
-    """Emit the tasks, what is attached to the whole session, and what was typed and not sent."""
-    todos = pruned(step.items(composer, "todos"))
-    if todos:
-        step.add(kinds.Lifecycle("todo", text=flatten(todos), detail=todos), native_id="todos")
-    attached = pruned(take_images(composer.get("context"), []))
-    if attached is not None:
-        step.add(kinds.Unknown("attached", flatten(attached)), native_id="composer/attached")
-    draft = step.text(composer, "text") or rich_text(composer.get("richText"))
-    if draft:
-        step.add(kinds.Unknown("draft", draft), native_id="composer/draft")
 
 
 def read_ide_row(step: Step) -> None:

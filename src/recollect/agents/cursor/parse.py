@@ -27,7 +27,7 @@ from recollect.agents.cursor.state import (
     root_of,
     short,
 )
-from recollect.agents.facts import facts_of, known_fields
+from recollect.agents.facts import known_fields
 from recollect.agents.kit.adapter import KitAdapter, first_line_name, read_odd, remember
 from recollect.agents.kit.values import Json, decoded_json, text
 from recollect.model import payloads as kinds
@@ -146,7 +146,7 @@ def read_meta(step: Step) -> None:
     created = meta.get("createdAt")
     step.date(created if not isinstance(created, str) or not created.isdigit() else int(created[:18]), "createdAt")
     model = step.text(meta, "lastUsedModel")
-    step.add(kinds.SessionStart(model=model, originator="cursor-agent"), native_id="start")
+    step.start(model=model, originator="cursor-agent")
     title, mode = step.text(meta, "name"), step.text(meta, "mode")
     step.note("title", title=title, native_id="title")
     step.note("mode", mode, native_id="mode")
@@ -209,7 +209,7 @@ def _start(step: Step) -> None:
     step.set(is_started=True)
     parent = step.state.parent
     name = f"start:{parent}" if parent else "start"
-    step.add(kinds.SessionStart(parent_session=parent), native_id=name)
+    step.start(parent_session=parent, native_id=name)
 
 
 def read_text(step: Step) -> None:
@@ -322,10 +322,7 @@ _READERS: dict[str, Callable[[Step], None]] = {
 }
 
 
-class CursorAdapter(KitAdapter[CursorState]):
-    facts = facts_of("cursor")
-    state_type = CursorState
-
+class CursorAdapter(KitAdapter[CursorState], slug="cursor"):
     def recognise(self, path: str, head: bytes) -> str | None:
         """See `Adapter.recognise`. Databases are known by their place only."""
         start = head.lstrip(b"\xef\xbb\xbf \t\r\n")

@@ -106,11 +106,22 @@ def read_stream(reading: Reading) -> None:
         case "reasoning":
             reading.add(kinds.Thinking(reading.text(value, "text")))
         case "tool_call":
-            _read_call(reading)
+            call_id, name = _call_id(reading), reading.text(reading.value, "toolName")
+            arguments = reading.value.get("parameters")
+            native_id = f"call:{short(call_id)}" if call_id else None
+            reading.add(kinds.ToolCall(call_id, name, canonical_tool(name), arguments), native_id=native_id)
+            edits = edits_of(arguments, operation_of(name)) if canonical_tool(name) == "edit" else ()
+            expect(reading, call_id, name, edits)
         case "tool_result":
             _read_result(reading)
         case "completion":
-            _read_end(reading)
+            # Emit the final answer, which no message repeats, and the tokens of the whole run.
+            said = reading.text(value, "finalText")
+            reading.say(kinds.AssistantMessage(said, reading.now("model")))
+            usage = reading.mapping(value, "usage")
+            names = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+            key, name = f"droid:{reading.state.session}:{reading.native_id}", f"{reading.native_id}/usage"
+            reading.spend(reading.now("model"), reading.counts(usage, names), key, native_id=name)
         case _:
             reading.add(kinds.Lifecycle("api_error", text=reading.text(value, "message")))
     reading.extra(value, _KNOWN["envelope"] | known, kind)
@@ -132,15 +143,6 @@ def _call_id(reading: Reading) -> str:
     return reading.text(reading.value, "toolCallId") or reading.text(reading.value, "id")
 
 
-def _read_call(reading: Reading) -> None:
-    call_id, name = _call_id(reading), reading.text(reading.value, "toolName")
-    arguments = reading.value.get("parameters")
-    native_id = f"call:{short(call_id)}" if call_id else None
-    reading.add(kinds.ToolCall(call_id, name, canonical_tool(name), arguments), native_id=native_id)
-    edits = edits_of(arguments, operation_of(name)) if canonical_tool(name) == "edit" else ()
-    expect(reading, call_id, name, edits)
-
-
 def _read_result(reading: Reading) -> None:
     value = reading.value
     call_id = _call_id(reading)
@@ -155,17 +157,6 @@ def _read_result(reading: Reading) -> None:
     call = arrived(reading, call_id)
     native_id = f"result:{short(call_id)}" if call_id else None
     reading.add(kinds.ToolResult(call_id, call.name, ok, exit_code, body), native_id=native_id)
-
-
-def _read_end(reading: Reading) -> None:
-    """Emit the final answer, which no message repeats, and the tokens of the whole run."""
-    value = reading.value
-    said = reading.text(value, "finalText")
-    reading.say(kinds.AssistantMessage(said, reading.now("model")))
-    usage = reading.mapping(value, "usage")
-    names = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
-    key, name = f"droid:{reading.state.session}:{reading.native_id}", f"{reading.native_id}/usage"
-    reading.spend(reading.now("model"), reading.counts(usage, names), key, native_id=name)
 
 
 _VISIBILITIES = frozenset(("llm_only", "user_only"))

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from recollect.agents.droid.messages import DroidState, Reading, read_message, read_stream, stream_session
-from recollect.agents.facts import facts_of, known_fields
+from recollect.agents.facts import known_fields
 from recollect.agents.kit.adapter import KitAdapter, first_line_name
 from recollect.agents.kit.content import without_opaque
 from recollect.agents.kit.names import MAX_PATH_CHARS, short
@@ -159,9 +159,7 @@ _MAX_LINES = 20
 _SUFFIX = ".settings"
 
 
-class DroidAdapter(KitAdapter[DroidState]):
-    facts = facts_of("droid")
-    state_type = DroidState
+class DroidAdapter(KitAdapter[DroidState], slug="droid"):
     readers: ClassVar = {SETTINGS: read_settings, STREAM: read_stream, "": read_record}
 
     def recognise(self, path: str, head: bytes) -> str | None:

@@ -10,7 +10,7 @@ from urllib.parse import unquote
 
 import msgspec
 
-from recollect.agents.facts import facts_of, known_fields
+from recollect.agents.facts import known_fields
 from recollect.agents.kit import adapter as kit
 from recollect.agents.kit.adapter import KitAdapter, first_line_name
 from recollect.agents.kit.calls import Waiting, arrived, edits_of, expect, give_edits
@@ -267,7 +267,20 @@ def read_record(reading: Reading) -> None:
     value = reading.value
     kind = reading.text(value, "type")
     if kind == "session" and "data" not in value:
-        _read_header(reading)
+        # Emit the session's start. A session that another one began is its subagent or its fork.
+        reading.date(value.get("createdAt"), "createdAt")
+        parent = text(value.get("parentSession"))
+        is_subagent = text(value.get("origin")) == "subagent" or bool(whole(value.get("delegationDepth")))
+        preset = text(value.get("agentPreset"))
+        reading.start(
+            cwd=reading.text(value, "cwd"),
+            forked_from="" if is_subagent else parent,
+            parent_session=parent if is_subagent else "",
+            agent_name=preset if is_subagent else "",
+        )
+        if preset and not is_subagent:
+            reading.add(kinds.Lifecycle("mode", text=preset), native_id="preset")
+        reading.extra(value, _KNOWN["header"], "session", native_id="start")
         return
     reading.date(value.get("time0") if kind in PACKED else value.get("time"), "time")
     if kind in PACKED:
@@ -284,27 +297,6 @@ def read_record(reading: Reading) -> None:
         reading.unknown(kind or "record", without_opaque(value), native_id=f"unknown:{content_name(value)}")
         return
     reading.extra(value, _KNOWN["envelope"], "event", native_id=reading.native_id or f"event:{content_name(value)}")
-
-
-def _read_header(reading: Reading) -> None:
-    """Emit the session's start. A session that another one began is its subagent or its fork."""
-    value = reading.value
-    reading.date(value.get("createdAt"), "createdAt")
-    parent = text(value.get("parentSession"))
-    is_subagent = text(value.get("origin")) == "subagent" or bool(whole(value.get("delegationDepth")))
-    preset = text(value.get("agentPreset"))
-    reading.add(
-        kinds.SessionStart(
-            cwd=reading.text(value, "cwd"),
-            forked_from="" if is_subagent else parent,
-            parent_session=parent if is_subagent else "",
-            agent_name=preset if is_subagent else "",
-        ),
-        native_id="start",
-    )
-    if preset and not is_subagent:
-        reading.add(kinds.Lifecycle("mode", text=preset), native_id="preset")
-    reading.extra(value, _KNOWN["header"], "session", native_id="start")
 
 
 def _read_turn_end(reading: Reading, data: dict[str, Any]) -> None:
@@ -383,9 +375,7 @@ _BY_TIME = frozenset((
 _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 
 
-class DshAdapter(KitAdapter[DshState]):
-    facts = facts_of("dsh")
-    state_type = DshState
+class DshAdapter(KitAdapter[DshState], slug="dsh"):
     readers: ClassVar = {"": read_record}
 
     def recognise(self, path: str, head: bytes) -> str | None:

@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from typing import Any, ClassVar, NamedTuple
 
-from recollect.agents.facts import facts_of, known_fields
+from recollect.agents.facts import known_fields
 from recollect.agents.kit.adapter import BaseState, KitAdapter, Reading
 from recollect.agents.kit.calls import Waiting, edits_of, file_edits
 from recollect.agents.kit.content import base64_part, data_url_part
@@ -257,8 +257,7 @@ class Conversation:
         call, removed, agent = self._calls.pop(call_id, (Waiting(call_id, ""), "", ""))
         for child in output.children:
             if child:
-                start = kinds.SessionStart(parent_session=reading.state.session, agent_name=agent)
-                reading.add(start, native_id="parent", session=child)
+                reading.start(parent_session=reading.state.session, agent_name=agent, native_id="parent", session=child)
         if ok is not False:
             edits = [kinds.FileEdit(removed, "delete", call_id=call_id)] if removed else file_edits(call)
             for number, edit in enumerate(edits, 1):
@@ -315,7 +314,7 @@ def read_conversation(reading: Reading[BaseState]) -> None:
     context = reading.mapping(row, "context")
     messages = reading.items(context, "messages")
     conversation = Conversation(reading)
-    reading.add(kinds.SessionStart(), native_id="start")
+    reading.start()
     reading.entitle(reading.text(row, "title"))
     reading.infer(reading.ts)
     for entry in messages:
@@ -329,7 +328,5 @@ def read_conversation(reading: Reading[BaseState]) -> None:
     reading.extra(metrics, _KNOWN["metrics"], "metrics", native_id="files")
 
 
-class ForgeAdapter(KitAdapter[BaseState]):
-    facts = facts_of("forge")
-    state_type = BaseState
+class ForgeAdapter(KitAdapter[BaseState], slug="forge"):
     readers: ClassVar = {"": read_conversation}

@@ -3,7 +3,6 @@
 import re
 from typing import Any
 
-from recollect.agents.formats.language import BlockType, Format, ResultPieces, When, holds, names, paths
 from recollect.agents.kit.adapter import Reading
 from recollect.agents.kit.calls import decoded_arguments, give_call, give_result
 from recollect.agents.kit.content import (
@@ -15,6 +14,7 @@ from recollect.agents.kit.content import (
     read_content,
     without_opaque,
 )
+from recollect.agents.kit.language import BlockType, Format, ResultPieces, When, holds, names, paths
 from recollect.agents.kit.values import Json, items, mapping, text, whole
 from recollect.model import payloads as kinds
 from recollect.model.text import flatten
@@ -61,7 +61,15 @@ def read_item(reading: Reading[Any], model: str, extras: frozenset[str]) -> None
         call = kinds.ToolCall(call_id, name, canonical_tool(name), decoded_arguments(item.get("arguments")))
         give_call(reading, call, reading.native_id)
     else:
-        _read_result(reading)
+        # Emit a result. Whether it is one is all that its status says.
+        output = item.get("output")
+        if isinstance(output, dict) and isinstance(output.get("text"), str):
+            output = output["text"]
+        is_content = isinstance(output, str | list)
+        said, parts = _content(reading, output if is_content else [output] if output else [])
+        ok = False if item.get("status") == "incomplete" else None
+        result = kinds.ToolResult(reading.text(item, "callId"), reading.text(item, "name"), ok, text=said, parts=parts)
+        give_result(reading, result, reading.native_id)
     reading.odd_value(f"{kind}.status", item.get("status"), _STATUSES)
     reading.extra(item, _FIELDS[kind] | extras, kind)
 
@@ -84,19 +92,6 @@ def _content(reading: Reading[Any], content: Json) -> tuple[str, tuple[kinds.Par
         found = next((given[k] for k in _TEXTS if isinstance(given.get(k), str)), None)
         texts.append(found if found is not None else flatten(block))
     return "\n".join(t for t in texts if t), tuple(parts)
-
-
-def _read_result(reading: Reading[Any]) -> None:
-    """Emit a result. Whether it is one is all that its status says."""
-    item = reading.value
-    output = item.get("output")
-    if isinstance(output, dict) and isinstance(output.get("text"), str):
-        output = output["text"]
-    is_content = isinstance(output, str | list)
-    said, parts = _content(reading, output if is_content else [output] if output else [])
-    ok = False if item.get("status") == "incomplete" else None
-    result = kinds.ToolResult(reading.text(item, "callId"), reading.text(item, "name"), ok, text=said, parts=parts)
-    give_result(reading, result, reading.native_id)
 
 
 def is_any(value: Json, conditions: tuple[When, ...]) -> bool:
@@ -194,7 +189,7 @@ def _read_pieces(reading: Reading[Any], result: dict[str, Any], where: str | Non
         found = re.search(form.child, text(piece.get("text")))
         if found:
             reading.add(kinds.Lifecycle("subagent", detail={"session": found[1]}, call_id=call_id))
-            reading.add(kinds.SessionStart(parent_session=reading.state.session), native_id="parent", session=found[1])
+            reading.start(parent_session=reading.state.session, native_id="parent", session=found[1])
     reading.extra(result, names(form.fields), "tool-result", native_id=where)
 
 

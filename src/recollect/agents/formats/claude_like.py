@@ -8,7 +8,7 @@ Evidence: format notes: other agents, iFlow and Qoder; a synthetic transcript of
 
 from typing import Any, TypeVar
 
-from recollect.agents.kit.adapter import MAX_NAME_CHARS, BaseState, Reading
+from recollect.agents.kit.adapter import BaseState, Reading
 from recollect.agents.kit.calls import Waiting, arrived, edits_asked, expect, file_edits
 from recollect.agents.kit.content import (
     CALL_TYPES,
@@ -48,7 +48,6 @@ _INJECTED = (
     "This session is being continued", "<task-notification>", "<local-command-", "Stop hook feedback:",
     "<system-reminder>",
 )  # fmt: skip
-_MAX_PATH_CHARS = 4096
 
 
 class RelativeState(BaseState, frozen=True):
@@ -94,31 +93,19 @@ def read_record(reading: Reading[S], kept: frozenset[str]) -> None:
 def _see_place(reading: Reading[S]) -> None:
     """Emit the session's start at the first message, later each change of folder or branch."""
     value = reading.value
-    cwd = reading.text(value, "cwd")[:_MAX_PATH_CHARS]
-    branch = reading.text(value, "gitBranch")[:MAX_NAME_CHARS]
-    if not reading.now("is_started"):
+    cwd, branch = reading.text(value, "cwd"), reading.text(value, "gitBranch")
+    is_first = not reading.now("is_started")
+    if is_first:
         parent = reading.state.parent
         reading.set(is_started=True)
-        reading.add(
-            kinds.SessionStart(
-                cwd=cwd,
-                git_branch=branch,
-                tool_version=reading.text(value, "version"),
-                originator=text(value.get("entrypoint")),
-                parent_session=parent,
-                agent_name=(text(value.get("agentName")) or text(value.get("agentId"))) if parent else "",
-            ),
-            native_id="start",
+        reading.start(
+            **reading.told(value, tool_version="version", originator="entrypoint"),
+            cwd=cwd,
+            git_branch=branch,
+            parent_session=parent,
+            agent_name=(text(value.get("agentName")) or text(value.get("agentId"))) if parent else "",
         )
-    else:
-        if cwd and cwd != reading.now("cwd"):
-            reading.add(kinds.Lifecycle("cwd", cwd=cwd), native_id=reading.below("cwd"))
-        if branch and branch != reading.now("branch"):
-            reading.add(kinds.Lifecycle("branch", branch=branch), native_id=reading.below("branch"))
-    reading.set(
-        cwd=cwd if cwd and cwd.isprintable() else reading.now("cwd"),
-        branch=branch if branch and branch.isprintable() else reading.now("branch"),
-    )
+    reading.see(is_first_told=not is_first, cwd=cwd, branch=branch)
 
 
 def _read_user(reading: Reading[S]) -> None:
@@ -178,8 +165,13 @@ def _read_assistant(reading: Reading[S]) -> None:
     elif body or media:
         stop_reason = reading.text(message, "stop_reason")
         reading.add(kinds.AssistantMessage(body, model, stop_reason, message_id, tuple(media)))
-    _see_model(reading, model)
-    _read_usage(reading, message, model, message_id=message_id)
+    reading.see(is_first_told=False, model=model)
+    # Emit a response's tokens, under the response's own id: the lines of one response repeat them.
+    usage = reading.mapping(message, "usage")
+    names = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+    key = message_id or text(reading.value.get("uuid"))
+    reading.spend(model, reading.counts(usage, names), key, "assistant", native_id=reading.below("usage"))
+    reading.extra(usage, _USAGE_FIELDS, "usage")
     reading.extra(message, _MESSAGE_FIELDS, "message")
 
 
@@ -262,21 +254,3 @@ def _read_system(reading: Reading[S]) -> None:
         reading.add(kinds.Compaction(trigger=text(facts.get("trigger")), summary="", tokens_before=before))
         return
     reading.add(kinds.Lifecycle(subtype or "system", text=said))
-
-
-def _see_model(reading: Reading[S], model: str) -> None:
-    before = reading.now("model")
-    if not model or len(model) > MAX_NAME_CHARS or not model.isprintable():
-        return
-    if before and before != model:
-        reading.add(kinds.Lifecycle("model", model=model), native_id=reading.below("model"))
-    reading.set(model=model)
-
-
-def _read_usage(reading: Reading[S], message: dict[str, Any], model: str, *, message_id: str) -> None:
-    """Emit a response's tokens, under the response's own id: the lines of one response repeat them."""
-    usage = reading.mapping(message, "usage")
-    names = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
-    key = message_id or text(reading.value.get("uuid"))
-    reading.spend(model, reading.counts(usage, names), key, "assistant", native_id=reading.below("usage"))
-    reading.extra(usage, _USAGE_FIELDS, "usage")

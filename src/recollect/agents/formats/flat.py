@@ -11,10 +11,10 @@ import msgspec
 
 from recollect.agents.base import Adapter
 from recollect.agents.formats.configured import described, facts_of
-from recollect.agents.formats.language import at_path
 from recollect.agents.kit.adapter import MAX_NAME_CHARS, KitAdapter, Reading, first_line_name, read_odd
 from recollect.agents.kit.calls import TurnState, arrived, edits_asked, expect, file_edits
 from recollect.agents.kit.content import chat_content, without_opaque
+from recollect.agents.kit.language import at_path
 from recollect.agents.kit.names import MAX_PATH_CHARS, Marks, content_name, count_name, is_storable, numbered, short
 from recollect.agents.kit.values import Json, decoded_json, group_in, text
 from recollect.config import FormatConfig
@@ -154,8 +154,6 @@ class FlatState(TurnState, frozen=True):
 class FlatAdapter(KitAdapter[FlatState]):
     """The adapter of an agent that a configuration describes. Its files are known by their place only."""
 
-    state_type = FlatState
-
     def __init__(self, slug: str, format_: FormatConfig) -> None:
         self.format = format_
         self.facts = facts_of(slug, format_)
@@ -168,7 +166,21 @@ class FlatAdapter(KitAdapter[FlatState]):
     def read(self, reading: Reading[FlatState]) -> None:
         value = reading.record.value
         if self.format.container == "text" and isinstance(value, str):
-            self._read_text(reading, value)
+            # Parse the turns of a text file; text before the first one is kept.
+            marks: Marks = ()
+            for speaker, word, said in turns_of(value, self.speakers):
+                name, marks = count_name(marks, content_name(word.lower(), said))
+                match speaker:
+                    case "user":
+                        reading.add(kinds.UserMessage(said), native_id=name)
+                    case "assistant":
+                        reading.add(kinds.AssistantMessage(said), native_id=name)
+                    case "system":
+                        reading.add(kinds.Instructions(said, source=word), native_id=name)
+                    case "tool":
+                        reading.add(kinds.ToolResult(name=word, text=said), native_id=name)
+                    case _:
+                        reading.kept("text", said, native_id=name)
         elif not isinstance(value, dict):
             read_odd(reading)
         elif self.format.split and reading.at not in self.format.split:
@@ -199,23 +211,6 @@ class FlatAdapter(KitAdapter[FlatState]):
             return ""
         key = re.escape(msgspec.json.encode(path.rpartition(".")[2]))
         return group_in(re.compile(rb"%s\s*:\s*\"([^\"\\]{1,%d})\"" % (key, MAX_NAME_CHARS)), head)
-
-    def _read_text(self, reading: Reading[FlatState], text: str) -> None:
-        """Parse the turns of a text file; text before the first one is kept."""
-        marks: Marks = ()
-        for speaker, word, said in turns_of(text, self.speakers):
-            name, marks = count_name(marks, content_name(word.lower(), said))
-            match speaker:
-                case "user":
-                    reading.add(kinds.UserMessage(said), native_id=name)
-                case "assistant":
-                    reading.add(kinds.AssistantMessage(said), native_id=name)
-                case "system":
-                    reading.add(kinds.Instructions(said, source=word), native_id=name)
-                case "tool":
-                    reading.add(kinds.ToolResult(name=word, text=said), native_id=name)
-                case _:
-                    reading.kept("text", said, native_id=name)
 
 
 class _Message:
@@ -343,7 +338,7 @@ def tell_session(reading: Reading[FlatState], adapter: FlatAdapter, fields: Fiel
         return
     own = reading.native_id
     if before is None:
-        reading.add(kinds.SessionStart(cwd=cwd, model=model), native_id="start")
+        reading.start(cwd=cwd, model=model)
     else:
         if now.cwd != before.cwd:
             reading.add(kinds.Lifecycle("cwd", cwd=cwd), native_id=f"{own}/cwd" if own else None)

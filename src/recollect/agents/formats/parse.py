@@ -8,9 +8,11 @@ import msgspec
 from recollect.agents.facts import facts_of, format_table
 from recollect.agents.formats.blocks import OwnBlocks, read_aisdk, read_item
 from recollect.agents.formats.claude_like import RelativeState, read_record
-from recollect.agents.formats.language import (
+from recollect.agents.kit import adapter as kit
+from recollect.agents.kit.adapter import KitAdapter, first_line_name, read_odd
+from recollect.agents.kit.content import Speaker, without_opaque
+from recollect.agents.kit.language import (
     Format,
-    HeadTest,
     NoteRule,
     Rule,
     UsageFields,
@@ -22,12 +24,9 @@ from recollect.agents.formats.language import (
     paths,
     shown,
 )
-from recollect.agents.kit import adapter as kit
-from recollect.agents.kit.adapter import KitAdapter, first_line_name, read_odd
-from recollect.agents.kit.content import Speaker, without_opaque
-from recollect.agents.kit.names import MAX_PATH_CHARS, Marks, name_of, short, short_name
+from recollect.agents.kit.names import Marks, name_of, short_name
 from recollect.agents.kit.values import decoded_json, instant, items, mapping, text, whole
-from recollect.model.payloads import Compaction, Instructions, Json, Lifecycle, SessionStart, TokenUsage
+from recollect.model.payloads import Compaction, Instructions, Json, Lifecycle, TokenUsage
 from recollect.model.records import SourceInfo
 
 
@@ -43,14 +42,9 @@ Reading = kit.Reading[FormatState]
 
 
 class FormatAdapter(KitAdapter[FormatState]):
-    state_type = FormatState
-
     def __init__(self, slug: str) -> None:
-        self.facts = facts_of(slug)
+        self.facts, self.slug = facts_of(slug), slug
         self._form = msgspec.convert(format_table(slug), Format)
-
-    def recognise(self, path: str, head: bytes) -> str | None:
-        return next((told.role for told in self._form.heads if _is_told(told, head)), None)
 
     def identify(self, info: SourceInfo, head: bytes) -> str:
         named = self._form.session
@@ -88,17 +82,6 @@ class FormatAdapter(KitAdapter[FormatState]):
             reading.unknown(text(message.get("type")) or "record")
         else:
             _Record(reading, message, rule, self._form, self.facts.slug).read()
-
-
-def _is_told(told: HeadTest, head: bytes) -> bool:
-    """Say whether the beginning of a file is as told."""
-    if not all(re.search(pattern.encode(), head) for pattern in told.matches):
-        return False
-    lines = head.lstrip().split(b"\n", told.lines)[: told.lines] if told.has else []
-    return not told.has or any(
-        has_all(line, told.has) and not has_any(line, told.lacks) and holds(line, told.when)
-        for line in map(_first_line, lines)
-    )
 
 
 def _first_line(head: bytes) -> dict[str, Any]:
@@ -207,20 +190,12 @@ class _Record:
         if rule.version:
             version = at_path(self._message, rule.version)
             told["tool_version"] = "" if version is None else str(version)
-        kept_cwd, kept_branch = short(told.get("cwd", ""), MAX_PATH_CHARS), short(told.get("git_branch", ""))
-        if not (rule.changes and reading.state.is_started):
-            if rule.always_start or rule.changes or any(told.values()):
-                reading.add(SessionStart(**told), native_id=rule.start_id)
-        else:
-            name = reading.native_id
-            if kept_cwd and kept_cwd != reading.now("cwd"):
-                reading.add(Lifecycle("cwd", cwd=told["cwd"]), native_id=f"{name}/cwd" if name else None)
-            if kept_branch and kept_branch != reading.now("branch"):
-                change = Lifecycle("branch", branch=told["git_branch"])
-                reading.add(change, native_id=f"{name}/branch" if name else None)
+        is_later = rule.changes and reading.state.is_started
+        if not is_later and (rule.always_start or rule.changes or any(told.values())):
+            reading.start(**told, native_id=rule.start_id)
         reading.set(is_started=True)
         if rule.changes:
-            reading.set(cwd=kept_cwd or reading.now("cwd"), branch=kept_branch or reading.now("branch"))
+            reading.see(is_first_told=is_later, cwd=told.get("cwd", ""), branch=told.get("git_branch", ""))
 
     def _usage(self, usage: UsageFields) -> None:
         """Emit what a request cost. The parts of the prompt do not overlap."""

@@ -5,12 +5,12 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from recollect.agents.facts import facts_of, known_fields
+from recollect.agents.facts import known_fields
 from recollect.agents.kit import google_chat
 from recollect.agents.kit.adapter import MAX_NAME_CHARS, KitAdapter, Reading, first_line_name, read_odd
 from recollect.agents.kit.names import content_sha256, short_name
 from recollect.agents.kit.values import decoded_json, head_objects, items, mapping, text
-from recollect.model.payloads import Compaction, Lifecycle, Rewind, SessionStart, UserMessage
+from recollect.model.payloads import Compaction, Lifecycle, Rewind, UserMessage
 from recollect.model.records import SourceInfo
 
 # Parses a recording: its header, its patches (`$set`, `$rewindTo`) and its messages.
@@ -231,7 +231,20 @@ def read_header(reading: Reading[GeminiState], value: dict[str, Any]) -> None:
         reading.set(project_hash=project_hash)
     half = "trailer" if reading.now("is_started") else "header"
     if not reading.now("is_started") and ("sessionId" in value or "startTime" in value):
-        _read_start(reading, value, project_hash)
+        state = reading.state
+        folder = find_folder(reading, (d for d in items(value.get("directories")) if isinstance(d, str)))
+        if not folder:
+            first = next((m for m in items(value.get("messages")) if isinstance(m, dict)), {})
+            folder = find_folder(reading, paths_in(first))
+        folder = folder[:_MAX_PATH_CHARS]
+        reading.set(is_started=True, cwd=folder)
+        named = text(value.get("sessionId"))
+        reading.start(cwd=folder, originator=text(value.get("activeExtensionName")), parent_session=state.parent)
+        detail = {"identifier": state.project, "project_hash": project_hash}
+        if named and named != state.session:
+            detail["session_id"] = named
+        if any(detail.values()):
+            reading.add(Lifecycle("project", detail={k: v for k, v in detail.items() if v}), native_id="project")
     _read_title(reading, value, native_id="title")
     _read_rest(reading, value, native_id=half)
     reading.odd_value("header.kind", value.get("kind"), _KINDS)
@@ -265,7 +278,9 @@ def read_one_message(reading: Reading[GeminiState], message: dict[str, Any], *, 
         if call_id:
             remember_name(reading, f"call:{call_id}")
     see_folder(reading, message)
-    _see_model(reading, message)
+    # Emit a change of the model, from its second on: the first is the session's own.
+    if text(message.get("type")) in google_chat.MODEL_TYPES:
+        reading.see(is_first_told=False, model=text(message.get("model")))
 
 
 def read_snapshot_record(reading: Reading[GeminiState]) -> None:
@@ -287,26 +302,6 @@ def _read_element(reading: Reading[GeminiState], message: Any) -> None:
     else:
         reading.wrong("messages")
         reading.kept("message", message)
-
-
-def _read_start(reading: Reading[GeminiState], value: dict[str, Any], project_hash: str) -> None:
-    state = reading.state
-    folder = find_folder(reading, (d for d in items(value.get("directories")) if isinstance(d, str)))
-    if not folder:
-        first = next((m for m in items(value.get("messages")) if isinstance(m, dict)), {})
-        folder = find_folder(reading, paths_in(first))
-    folder = folder[:_MAX_PATH_CHARS]
-    reading.set(is_started=True, cwd=folder)
-    named = text(value.get("sessionId"))
-    reading.add(
-        SessionStart(cwd=folder, originator=text(value.get("activeExtensionName")), parent_session=state.parent),
-        native_id="start",
-    )
-    detail = {"identifier": state.project, "project_hash": project_hash}
-    if named and named != state.session:
-        detail["session_id"] = named
-    if any(detail.values()):
-        reading.add(Lifecycle("project", detail={k: v for k, v in detail.items() if v}), native_id="project")
 
 
 def _read_title(reading: Reading[GeminiState], value: dict[str, Any], *, native_id: str | None) -> None:
@@ -405,18 +400,6 @@ def _summary_of(message: dict[str, Any]) -> str:
     return said if _SNAPSHOT_MARK in said[:MAX_NAME_CHARS] else ""
 
 
-def _see_model(reading: Reading[GeminiState], message: dict[str, Any]) -> None:
-    """Emit a change of the model, from its second on: the first is the session's own."""
-    model = text(message.get("model"))[:MAX_NAME_CHARS]
-    if not model or not model.isprintable() or text(message.get("type")) not in google_chat.MODEL_TYPES:
-        return
-    before = reading.now("model")
-    if before and before != model:
-        native_id = f"{short_name(message['id'])}/model" if text(message.get("id")) else None
-        reading.add(Lifecycle("model", model=model), native_id=native_id)
-    reading.set(model=model)
-
-
 # Whose a source is, and which session it belongs to.
 #
 # A file's name holds only eight characters of the session's id, so the id is taken from the first line.
@@ -444,10 +427,7 @@ def parent_of(info: SourceInfo) -> str:
     return steps[-2] if info.role == "subagent" and len(steps) > 2 and steps[-3] == "chats" else ""
 
 
-class GeminiAdapter(KitAdapter[GeminiState]):
-    facts = facts_of("gemini")
-    state_type = GeminiState
-
+class GeminiAdapter(KitAdapter[GeminiState], slug="gemini"):
     def recognise(self, path: str, head: bytes) -> str | None:
         """Return the role of a file told by its content, None for what Gemini CLI didn't write."""
         role: str | None = None

@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from recollect.agents.facts import facts_of, known_fields
+from recollect.agents.facts import known_fields
 from recollect.agents.goose.content import GooseState, Ledger, Reading, Visibility, clamped, name_of, read_content
 from recollect.agents.kit.adapter import KitAdapter, read_odd
-from recollect.agents.kit.values import decoded_json, mapping, text
-from recollect.model.payloads import Instructions, Lifecycle, SessionStart, TokenUsage
+from recollect.agents.kit.values import mapping, text
+from recollect.model.payloads import Instructions, Lifecycle, TokenUsage
 
 # The rows around goose's messages: a session's facts and lineage, and its usage.
 #
@@ -40,16 +40,13 @@ def read_session(reading: Reading) -> None:
     title = reading.text(row, "name") or reading.text(row, "description")
     model = text(mapping(row.get("model_config_json")).get("model_name"))
     is_subagent = kind == "sub_agent"
-    reading.add(
-        SessionStart(
-            cwd=reading.text(row, "working_dir"),
-            model=model,
-            originator=kind,
-            forked_from="" if is_subagent else parent,
-            parent_session=parent if is_subagent else "",
-            agent_name=title if is_subagent else "",
-        ),
-        native_id="start",
+    reading.start(
+        cwd=reading.text(row, "working_dir"),
+        model=model,
+        originator=kind,
+        forked_from="" if is_subagent else parent,
+        parent_session=parent if is_subagent else "",
+        agent_name=title if is_subagent else "",
     )
     if title and title not in _NO_TITLES:
         reading.add(Lifecycle("title", title=title), native_id="title")
@@ -143,19 +140,7 @@ _KNOWN = known_fields("goose")
 _ROLES = ("user", "assistant")
 
 
-class GooseAdapter(KitAdapter[GooseState]):
-    facts = facts_of("goose")
-    state_type = GooseState
-
-    def recognise(self, path: str, head: bytes) -> str | None:
-        """See `Adapter.recognise`: the first line of an older session, which has a folder and no role."""
-        line = head.lstrip().partition(b"\n")[0]
-        if not line.startswith(b"{") or b'"working_dir"' not in line:
-            return None
-        facts = mapping(decoded_json(line))
-        is_facts = isinstance(facts.get("working_dir"), str) and {"description", "message_count"} <= facts.keys()
-        return "lines" if is_facts and not {"role", "type"} & facts.keys() else None
-
+class GooseAdapter(KitAdapter[GooseState], slug="goose"):
     def read(self, reading: Reading) -> None:
         value = reading.record.value
         if not isinstance(value, dict):
@@ -174,7 +159,13 @@ class GooseAdapter(KitAdapter[GooseState]):
             else:
                 read_session(reading)
         elif "role" in value:
-            _read_line(reading)
+            # Emit a message of an older session file.
+            line = reading.value
+            reading.date(line.get("created"), "created")
+            content = line.get("content")
+            name = name_of(reading, line.get("id"), line.get("role"), line.get("created"), content)
+            _read_message(reading, content, mapping(line.get("metadata")), name)
+            reading.extra(line, _KNOWN["line"], "message", native_id=name)
         else:
             # Emit the first line of an older session file, which is written again whenever the session continues.
             facts = reading.value
@@ -183,20 +174,10 @@ class GooseAdapter(KitAdapter[GooseState]):
                 return
             reading.date(facts.get("created_at"), "created_at")
             parent = reading.text(facts, "parent_session_id")
-            reading.add(SessionStart(cwd=reading.text(facts, "working_dir"), forked_from=parent), native_id="start")
+            reading.start(cwd=reading.text(facts, "working_dir"), forked_from=parent)
             reading.entitle(reading.text(facts, "description"))
             add_totals(reading, facts, "")
             reading.extra(facts, SESSION_FIELDS, "session", native_id="start")
-
-
-def _read_line(reading: Reading) -> None:
-    """Emit a message of an older session file."""
-    line = reading.value
-    reading.date(line.get("created"), "created")
-    content = line.get("content")
-    name = name_of(reading, line.get("id"), line.get("role"), line.get("created"), content)
-    _read_message(reading, content, mapping(line.get("metadata")), name)
-    reading.extra(line, _KNOWN["line"], "message", native_id=name)
 
 
 def _read_message(reading: Reading, content: Any, metadata: dict[str, Any], name: str) -> None:

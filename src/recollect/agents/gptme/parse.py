@@ -6,12 +6,12 @@ from typing import Any, ClassVar, NamedTuple
 
 import msgspec
 
-from recollect.agents.facts import facts_of, known_fields
+from recollect.agents.facts import known_fields
 from recollect.agents.kit import adapter as kit
 from recollect.agents.kit.adapter import KitAdapter, first_line_name
 from recollect.agents.kit.calls import Waiting, arrived, expect, give_edits
 from recollect.agents.kit.names import NamingState, name_of, short
-from recollect.agents.kit.values import Json, decoded_json, instant, mapping, text
+from recollect.agents.kit.values import Json, instant, mapping, text
 from recollect.model import payloads as kinds
 from recollect.model.records import SourceInfo
 from recollect.model.tools import canonical_tool
@@ -260,9 +260,9 @@ def read_message(reading: Reading) -> None:
     if not reading.now("is_started"):
         reading.set(is_started=True)
         if reading.state.branch_of:
-            reading.add(kinds.SessionStart(forked_from=reading.state.branch_of), native_id="start")
+            reading.start(forked_from=reading.state.branch_of)
         else:
-            reading.add(kinds.SessionStart(), native_id="start")
+            reading.start()
     metadata = reading.mapping(value, "metadata")
     if role == "user":
         is_harness = any(k in metadata for k in ("compaction_checkpoint_view", "skill_invocation_id"))
@@ -318,7 +318,14 @@ def _read_assistant(reading: Reading, said: str, metadata: dict[str, Any]) -> No
             # Remember a block that may be run: its call is given when something answers it.
             kept: tuple[Waiting, ...] = reading.now("possible")
             reading.set(possible=(*kept, Waiting(_call_id(reading, call, number), call.tool))[-_MAX_POSSIBLE:])
-    _read_usage(reading, metadata, model)
+    # Emit a response's tokens; the oldest logs have them without a `usage` around.
+    nested = mapping(metadata.get("usage"))
+    usage = nested or metadata
+    *counts, thinking = reading.counts(usage, _COUNTS)
+    more = {"reasoning_tokens": min(thinking, counts[1]), "cost_usd": reading.money(metadata, "cost")}
+    key = f"gptme:{reading.state.branch_of or reading.state.session}:{reading.native_id}"
+    reading.spend(model, counts, key, "assistant", native_id=f"{reading.native_id}/usage", **more)
+    reading.extra(nested, _USAGE_FIELDS, "metadata.usage")
 
 
 def _call_id(reading: Reading, call: Call, number: int) -> str:
@@ -368,36 +375,11 @@ def _answered(reading: Reading, value: dict[str, Any], metadata: dict[str, Any])
     return Waiting("", tool) if is_result else None
 
 
-def _read_usage(reading: Reading, metadata: dict[str, Any], model: str) -> None:
-    """Emit a response's tokens; the oldest logs have them without a `usage` around."""
-    nested = mapping(metadata.get("usage"))
-    usage = nested or metadata
-    *counts, thought = reading.counts(usage, _COUNTS)
-    more = {"reasoning_tokens": min(thought, counts[1]), "cost_usd": reading.money(metadata, "cost")}
-    key = f"gptme:{reading.state.branch_of or reading.state.session}:{reading.native_id}"
-    reading.spend(model, counts, key, "assistant", native_id=f"{reading.native_id}/usage", **more)
-    reading.extra(nested, _USAGE_FIELDS, "metadata.usage")
-
-
 BRANCH = "branch"
-MAIN = "log"
-
-_NAME = "conversation.jsonl"
-_ROLES = ("system", "user", "assistant", "tool")
 
 
-class GptmeAdapter(KitAdapter[GptmeState]):
-    facts = facts_of("gptme")
-    state_type = GptmeState
+class GptmeAdapter(KitAdapter[GptmeState], slug="gptme"):
     readers: ClassVar = {"": read_message}
-
-    def recognise(self, path: str, head: bytes) -> str | None:
-        """See `Adapter.recognise`. Its messages have no mark of their own: only under gptme's own file name."""
-        if path.rsplit("/", 1)[-1] != _NAME:
-            return None
-        value = mapping(decoded_json(head.partition(b"\n")[0]))
-        is_message = value.get("role") in _ROLES and isinstance(value.get("content"), str)
-        return MAIN if is_message and isinstance(value.get("timestamp"), str) else None
 
     def identify(self, info: SourceInfo, head: bytes) -> str:
         """See `Adapter.identify`: the folder's name; a branch is a session of its own, below it."""

@@ -9,12 +9,10 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import unquote
 
-from recollect.agents.facts import facts_of
 from recollect.agents.grok.sidecars import READERS, give_instructions
 from recollect.agents.grok.turns import GrokState, Reading
 from recollect.agents.kit.adapter import KitAdapter, first_line_name, read_odd
 from recollect.agents.kit.values import HEAD_SESSION, decoded_json, group_in, mapping, text
-from recollect.model.payloads import SessionStart
 from recollect.model.records import SourceInfo
 
 # Whose a source is, by its content first and its path second; the names of its sessions.
@@ -99,10 +97,7 @@ def _values(head: bytes) -> Iterator[dict[str, Any]]:
             yield value
 
 
-class GrokAdapter(KitAdapter[GrokState]):
-    facts = facts_of("grok")
-    state_type = GrokState
-
+class GrokAdapter(KitAdapter[GrokState], slug="grok"):
     def recognise(self, path: str, head: bytes) -> str | None:
         """Return the role of a source that lies in no known layout, None for what Grok Build did not write."""
         for value in _values(head):
@@ -150,6 +145,5 @@ class GrokAdapter(KitAdapter[GrokState]):
         read(reading)
         if state.role == "updates" and not state.is_started:
             reading.set(is_started=True)
-            start = SessionStart(cwd=state.cwd, model=reading.now("model"), parent_session=state.document)
-            reading.add(start, native_id="start")
+            reading.start(cwd=state.cwd, model=reading.now("model"), parent_session=state.document)
             reading.events.insert(0, reading.events.pop())

@@ -220,18 +220,19 @@ def _read_summary(reading: Reading) -> None:
     parent = reading.text(value, "parent_session_id")
     is_subagent = kind.startswith("subagent")
     remotes = [r for r in reading.items(value, "git_remotes") if isinstance(r, str)]
-    reading.add(
-        kinds.SessionStart(
-            cwd=text(info.get("cwd")),
-            repo_root=reading.text(value, "git_root_dir"),
-            git_branch=reading.text(value, "head_branch"),
-            git_commit=reading.text(value, "head_commit"),
-            git_remote=remotes[0] if remotes else "",
-            model=text(value.get("current_model_id")) or text(value.get("modelId")),
-            parent_session=parent if is_subagent else "",
-            forked_from="" if is_subagent else parent,
-            agent_name=reading.text(value, "agent_name") if is_subagent else "",
+    reading.start(
+        **reading.told(
+            value,
+            repo_root="git_root_dir",
+            git_branch="head_branch",
+            git_commit="head_commit",
+            model="current_model_id modelId",
         ),
+        cwd=text(info.get("cwd")),
+        git_remote=remotes[0] if remotes else "",
+        parent_session=parent if is_subagent else "",
+        forked_from="" if is_subagent else parent,
+        agent_name=reading.text(value, "agent_name") if is_subagent else "",
         native_id="summary/start",
     )
     first = text(value.get("firstPrompt"))
@@ -275,7 +276,7 @@ def _see_model(reading: Reading, model: str) -> None:
     if not model or len(model) > MAX_NAME_CHARS or model == reading.now("model"):
         return
     if not reading.now("model"):
-        reading.add(kinds.SessionStart(cwd=reading.state.cwd, model=model), native_id="events/start")
+        reading.start(cwd=reading.state.cwd, model=model, native_id="events/start")
     else:
         reading.add(kinds.Lifecycle("model", model=model))
     reading.set(model=short(model))

@@ -212,7 +212,19 @@ def hear(reading: Reading, kind: str, update: dict[str, Any], meta: dict[str, An
     speech = reading.now("speech")
     if speech is None or not _goes_on(speech, kind, prompt, index) or command:
         settle(reading)
-        speech = _begin(reading, kind, prompt, index, is_command=bool(command))
+        is_command = bool(command)
+        origin: kinds.Origin = "command" if is_command else "injected" if kind == "host" else "human"
+        if kind == "user" and not _begin_turn(reading, index, is_command=is_command) and not is_command:
+            origin = "queued"
+        speech = Speech(
+            kind,
+            origin=origin,
+            prompt=short(prompt),
+            index=index,
+            ts=reading.ts,
+            ts_quality=reading.ts_quality,
+            name=name_message(reading, kind),
+        )
     parts = (*speech.parts, part) if part is not None and len(speech.parts) < MAX_PARTS else speech.parts
     speech = msgspec.structs.replace(
         speech, text=speech.text + said, parts=parts, prompt=speech.prompt or short(prompt)
@@ -266,21 +278,6 @@ def _link(kind: str, block: dict[str, Any]) -> kinds.Part:
 def _goes_on(speech: Speech, kind: str, prompt: str, index: int | None) -> bool:
     is_other_prompt = bool(prompt) and bool(speech.prompt) and short(prompt) != speech.prompt
     return speech.kind == kind and not is_other_prompt and (index is None or index == speech.index)
-
-
-def _begin(reading: Reading, kind: str, prompt: str, index: int | None, *, is_command: bool) -> Speech:
-    origin: kinds.Origin = "command" if is_command else "injected" if kind == "host" else "human"
-    if kind == "user" and not _begin_turn(reading, index, is_command=is_command) and not is_command:
-        origin = "queued"
-    return Speech(
-        kind,
-        origin=origin,
-        prompt=short(prompt),
-        index=index,
-        ts=reading.ts,
-        ts_quality=reading.ts_quality,
-        name=name_message(reading, kind),
-    )
 
 
 def _begin_turn(reading: Reading, index: int | None, *, is_command: bool) -> bool:
@@ -479,10 +476,12 @@ def read_subagent_start(reading: Reading, update: dict[str, Any]) -> None:
         native_id=f"subagent:{child}" if child else None,
     )
     if child and child != parent:
-        start = kinds.SessionStart(
-            model=text(update.get("model")), parent_session=parent, agent_name=reading.text(update, "subagent_type")
+        reading.start(
+            **reading.told(update, model="model", agent_name="subagent_type"),
+            parent_session=parent,
+            native_id="start/spawn",
+            session=child,
         )
-        reading.add(start, native_id="start/spawn", session=child)
 
 
 def read_subagent_end(reading: Reading, update: dict[str, Any]) -> None:

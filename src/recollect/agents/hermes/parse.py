@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from recollect.agents.facts import facts_of, known_fields
+from recollect.agents.facts import known_fields
 from recollect.agents.hermes.messages import HermesState, Reading, identity_of, name_of, read_message
 from recollect.agents.kit.adapter import KitAdapter, first_line_name, read_odd
 from recollect.agents.kit.names import content_name, content_sha256, numbered
@@ -46,31 +46,25 @@ def read_document(reading: Reading) -> None:
     if "role" in value and "messages" not in value and "session_id" not in value:
         read_file_message(reading, value)
         return
-    _read_header(reading, value)
-    for message in reading.items(value, "messages"):
-        if isinstance(message, dict):
-            read_file_message(reading, message)
-        else:
-            reading.unknown("message", message)
-    reading.extra(value, _KNOWN["header"], "session", native_id="start")
-
-
-def _read_header(reading: Reading, value: dict[str, Any]) -> None:
     if value.get("session_start"):
         take_local_time(reading, value.get("session_start"))
     model = reading.text(value, "model")
     cwd = reading.text(value, "cwd") or text(mapping(value.get("model_config")).get("cwd"))
     if not reading.now("is_started"):
         reading.set(is_started=True)
-        reading.add(
-            kinds.SessionStart(cwd=cwd, model=model, originator=reading.text(value, "platform")), native_id="start"
-        )
+        reading.start(cwd=cwd, model=model, originator=reading.text(value, "platform"))
     elif cwd:
         reading.add(kinds.Lifecycle("cwd", cwd=cwd), native_id="cwd")
     reading.entitle(reading.text(value, "title"))
     prompt = reading.text(value, "system_prompt")
     reading.say(kinds.Instructions(prompt, "system_prompt"), native_id="system-prompt")
     reading.note("tag", detail=value.get("conversation_tags"), native_id="tags")
+    for message in reading.items(value, "messages"):
+        if isinstance(message, dict):
+            read_file_message(reading, message)
+        else:
+            reading.unknown("message", message)
+    reading.extra(value, _KNOWN["header"], "session", native_id="start")
 
 
 def read_line(reading: Reading) -> None:
@@ -84,7 +78,7 @@ def read_line(reading: Reading) -> None:
     if not reading.now("is_started"):
         reading.set(is_started=True)
         model, platform = reading.text(value, "model"), reading.text(value, "platform")
-        reading.add(kinds.SessionStart(cwd=text(value.get("cwd")), model=model, originator=platform), native_id="start")
+        reading.start(cwd=text(value.get("cwd")), model=model, originator=platform)
     elif value.get("model"):
         reading.add(kinds.Lifecycle("model", model=reading.text(value, "model")), native_id=f"model/{reading.index}")
     prompt = reading.text(value, "system_prompt")
@@ -228,18 +222,13 @@ def read_session(reading: Reading) -> None:
     config = mapping(row.get("model_config"))
     kind = _kind_of_child(config, parent, text(row.get("source")))
     take_time(reading, row.get("started_at"), "started_at")
-    reading.add(
-        kinds.SessionStart(
-            cwd=reading.text(row, "cwd"),
-            repo_root=reading.text(row, "git_repo_root"),
-            git_branch=reading.text(row, "git_branch"),
-            model=reading.text(row, "model"),
-            originator=reading.text(row, "source"),
-            resumed_from=parent if kind == "continuation" else "",
-            forked_from=parent if kind == "branch" else "",
-            parent_session=parent if kind == "delegate" else "",
+    reading.start(
+        **reading.told(
+            row, cwd="cwd", repo_root="git_repo_root", git_branch="git_branch", model="model", originator="source"
         ),
-        native_id="start",
+        resumed_from=parent if kind == "continuation" else "",
+        forked_from=parent if kind == "branch" else "",
+        parent_session=parent if kind == "delegate" else "",
     )
     if kind == "reset":
         reading.add(kinds.Lifecycle("reset", detail={"previous_session": parent}), native_id="reset")
@@ -328,25 +317,10 @@ _MAX_NAME_CHARS = 200
 
 _MANY_TURNS = 1_000_000
 _SESSION_ID = re.compile(rb'"session_id"\s*:\s*"([^"\\]{1,200})"')
-_DOCUMENT = re.compile(rb'\s*\{\s*"session_id"\s*:\s*"')
 _OF_THE_DOCUMENT = (b'"session_start"', b'"platform"', b'"messages"')
 
 
-class HermesAdapter(KitAdapter[HermesState]):
-    facts = facts_of("hermes")
-    state_type = HermesState
-
-    def recognise(self, path: str, head: bytes) -> str | None:
-        """See `Adapter.recognise`: a session document, an older session's first line, a trajectory."""
-        if _DOCUMENT.match(head) and all(name in head for name in _OF_THE_DOCUMENT[:2]):
-            return "file"
-        line = head.lstrip().partition(b"\n")[0]
-        if line.startswith(b"{") and b'"session_meta"' in line and b'"role"' in line:
-            meta = mapping(decoded_json(line))
-            return "lines" if meta.get("role") == "session_meta" and "platform" in meta else None
-        is_trajectory = b'"conversations"' in line and b'"from"' in line and b'"api_calls"' in line
-        return "trajectories" if is_trajectory else None
-
+class HermesAdapter(KitAdapter[HermesState], slug="hermes"):
     def identify(self, info: SourceInfo, head: bytes) -> str:
         """See `Adapter.identify`: the document, the id in a session file, else the file's name."""
         if info.document:

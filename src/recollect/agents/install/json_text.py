@@ -13,17 +13,14 @@ from typing import Any, NamedTuple
 from recollect.agents.install.values import AppendItem, Edit, SetKey, Undo, index_of_item, is_still_ours, nested
 from recollect.errors import SettingsInvalid
 
-# A scanner of JSON with places: where every key, value, comma and comment of a document stands.
+# Where every key, value and comma of a document stands.
 #
-# The standard decoder gives values without places. Comments and trailing commas are told and may be refused (`json`) or
-# taken (`jsonc`). A key that stands twice is refused: agents differ in which one counts.
+# Comments and commas before an end are blanked, so that the standard decoder reads the rest, each token in its place.
 
-MAX_DEPTH = 200
-_SPACE = re.compile(r"[ \t\r\n]*")
-_STRING = re.compile(r'"(?:[^"\\\x00-\x1f]|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4})*"')
-_NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?")
-_COMMENT = re.compile(r"//[^\r\n]*|/\*.*?\*/", re.DOTALL)
-_WORDS = {"true": True, "false": False, "null": None}
+_SPACE = re.compile(r"\s*")
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|//[^\r\n]*|/\*.*?\*/', re.DOTALL)
+_LAST_COMMA = re.compile(r'"(?:[^"\\]|\\.)*"|(?<![\s\[{:,])\s*,(?=\s*[}\]])')
+_decode = json.JSONDecoder().raw_decode
 BOM = "\ufeff"
 
 
@@ -46,18 +43,14 @@ class Member(NamedTuple):
 
 def scan(text: str, *, comments: bool) -> Node:
     """Return the document's value with places. Raises SettingsInvalid with the line of what is wrong."""
-    scanner = _Scanner(text, comments)
-    start = scanner.skip(len(BOM) if text.startswith(BOM) else 0)
-    node = scanner.value(start, 0)
-    rest = scanner.skip(node.end)
-    if rest != len(text):
-        scanner.fail(rest, "something stands after the end of the document")
-    return node
+    load(text, comments=comments)
+    plain = _plain(text) if comments else text.replace(BOM, " ", 1)
+    return _node(plain, _skipped(plain, 0))
 
 
 def skip_trivia(text: str, at: int) -> int:
     """Return the place after white space and comments."""
-    return _Scanner(text, True).skip(at)
+    return _skipped(_without_comments(text), at)
 
 
 def comments_in(text: str, start: int, end: int) -> bool:
@@ -65,83 +58,42 @@ def comments_in(text: str, start: int, end: int) -> bool:
     return "/" in text[start:end]
 
 
-class _Scanner:
-    def __init__(self, text: str, comments: bool) -> None:
-        self._text = text
-        self._comments = comments
+def _node(plain: str, at: int) -> Node:
+    """Return the value at a place of a valid document."""
+    if plain[at] not in "{[":
+        return Node(at, *reversed(_decode(plain, at)))
+    members: list[Member] = []
+    here = _skipped(plain, at + 1)
+    while plain[here] not in "}]":
+        start, key = here, None
+        if plain[at] == "{":
+            key, here = _decode(plain, here)
+            here = _skipped(plain, _skipped(plain, here) + 1)
+            if any(member.key == key for member in members):
+                raise _invalid(plain, start, f"the key {key!r} stands twice")
+        members.append(Member(start, key, _node(plain, here)))
+        here = _skipped(plain, members[-1].node.end)
+        here = _skipped(plain, here + 1) if plain[here] == "," else here
+    values = [member.node.value for member in members]
+    value = dict(zip((m.key for m in members), values, strict=True)) if plain[at] == "{" else values
+    return Node(at, here + 1, value, tuple(members))
 
-    def fail(self, at: int, why: str) -> SettingsInvalid:
-        """Raise with the line of a place."""
-        raise SettingsInvalid(f"not valid JSON: {why}", line=self._text.count("\n", 0, at) + 1)
 
-    def skip(self, at: int) -> int:
-        while True:
-            found = _SPACE.match(self._text, at)
-            at = found.end() if found else at
-            if not self._text.startswith(("//", "/*"), at):
-                return at
-            if not self._comments:
-                self.fail(at, "it has a comment")
-            comment = _COMMENT.match(self._text, at)
-            if comment is None:
-                self.fail(at, "a comment has no end")
-            else:
-                at = comment.end()
+def _skipped(plain: str, at: int) -> int:
+    found = _SPACE.match(plain, at)
+    return found.end() if found else at
 
-    def value(self, at: int, depth: int) -> Node:
-        if depth > MAX_DEPTH:
-            self.fail(at, f"it is deeper than {MAX_DEPTH} levels")
-        first = self._text[at : at + 1]
-        if first in "{[" and first:
-            return self._container(at, depth, "}" if first == "{" else "]")
-        if first == '"':
-            end = self._string_end(at)
-            return Node(at, end, json.loads(self._text[at:end]))
-        for word, value in _WORDS.items():
-            if self._text.startswith(word, at):
-                return Node(at, at + len(word), value)
-        number = _NUMBER.match(self._text, at)
-        if number is None:
-            self.fail(at, "a value is missing" if at < len(self._text) else "it ends too early")
-            raise AssertionError
-        return Node(at, number.end(), json.loads(number[0]))
 
-    def _string_end(self, at: int) -> int:
-        string = _STRING.match(self._text, at)
-        if string is None:
-            self.fail(at, "a string is wrong or missing")
-            raise AssertionError
-        return string.end()
+def _plain(text: str) -> str:
+    return _LAST_COMMA.sub(lambda token: _blank(token) if token[0].endswith(",") else token[0], _without_comments(text))
 
-    def _container(self, at: int, depth: int, closing: str) -> Node:
-        members: list[Member] = []
-        here = self.skip(at + 1)
-        while not self._text.startswith(closing, here):
-            member = self._member(here, depth, closing)
-            if member.key is not None and any(m.key == member.key for m in members):
-                self.fail(here, f"the key {member.key!r} stands twice")
-            members.append(member)
-            here = self.skip(member.node.end)
-            if self._text.startswith(",", here):
-                comma, here = here, self.skip(here + 1)
-                if self._text.startswith(closing, here) and not self._comments:
-                    self.fail(comma, "a comma stands before the end")
-            elif not self._text.startswith(closing, here):
-                self.fail(here, f"a comma or `{closing}` is missing" if here < len(self._text) else "it ends too early")
-        if closing == "}":
-            value: Any = {str(m.key): m.node.value for m in members}
-        else:
-            value = [m.node.value for m in members]
-        return Node(at, here + 1, value, tuple(members))
 
-    def _member(self, at: int, depth: int, closing: str) -> Member:
-        if closing == "]":
-            return Member(at, None, self.value(at, depth + 1))
-        end = self._string_end(at)
-        colon = self.skip(end)
-        if not self._text.startswith(":", colon):
-            self.fail(colon, "a colon is missing")
-        return Member(at, json.loads(self._text[at:end]), self.value(self.skip(colon + 1), depth + 1))
+def _without_comments(text: str) -> str:
+    return _TOKEN.sub(lambda token: _blank(token) if token[0][0] == "/" else token[0], text.replace(BOM, " ", 1))
+
+
+def _blank(token: re.Match[str]) -> str:
+    return re.sub(r"[^\r\n]", " ", token[0])
 
 
 _SAME_LINE = re.compile(r"[ \t]*(?://[^\r\n]*|/\*.*?\*/)", re.DOTALL)
@@ -153,26 +105,35 @@ _INLINE_CHARACTERS = 100
 def load(text: str, *, comments: bool) -> Any:
     """Return a document's value; an empty one is an empty object. Raises SettingsInvalid.
 
-    Most documents are plain JSON, which the standard decoder reads many times faster; what it does not take, the
-    scanner reads, or says what is wrong with it.
+    A key that stands twice is refused: agents differ in which one counts.
     """
     if is_blank(text):
         return {}
+    plain = _plain(text) if comments else text.removeprefix(BOM)
     try:
-        return json.loads(text.removeprefix(BOM), object_pairs_hook=_unique, parse_constant=_refuse)
-    except (ValueError, RecursionError):
-        return scan(text, comments=comments).value
+        return json.loads(plain, object_pairs_hook=_unique, parse_constant=_refuse)
+    except json.JSONDecodeError as error:
+        is_end = plain[error.pos : error.pos + 1] in ("}", "]")  # wrong is then what stands before it
+        raise _invalid(plain, len(plain[: error.pos].rstrip()) if is_end else error.pos, error.msg) from error
+    except KeyError:
+        return _node(plain, _skipped(plain, 0)).value  # finds the place of the second one, and raises
+    except (ValueError, RecursionError) as error:
+        raise SettingsInvalid(f"not valid JSON: {error}") from error
+
+
+def _invalid(plain: str, at: int, why: str) -> SettingsInvalid:
+    return SettingsInvalid(f"not valid JSON: {why}", line=plain.count("\n", 0, at) + 1)
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     value = dict(pairs)
     if len(value) != len(pairs):
-        raise ValueError
+        raise KeyError
     return value
 
 
 def _refuse(word: str) -> Any:
-    raise ValueError(word)
+    raise ValueError(f"{word} is no number")
 
 
 def is_blank(text: str) -> bool:
@@ -236,13 +197,19 @@ def _find(node: Node, key: str) -> Member | None:
 
 def _with_member(text: str, node: Node, value: Any, *, key: str | None = None) -> str:
     if not node.members:
-        return _with_first(text, node, value, key)
+        newline, unit = _newline(text), _unit(text)
+        base = _line_indent(text, node.start)
+        indent = base + unit
+        made = newline + indent + _member_text(value, key, indent=indent, newline=newline, unit=unit)
+        inside = text[node.start + 1 : node.end - 1]
+        kept = inside.rstrip() if comments_in(text, node.start + 1, node.end - 1) else ""
+        return text[: node.start + 1] + kept + made + newline + base + text[node.end - 1 :]
     last = node.members[-1]
     comma = skip_trivia(text, last.node.end)
     has_comma = text.startswith(",", comma)
     at = comma + 1 if has_comma else last.node.end
     indent = text[_line_start(text, last.start) : last.start]
-    if not _starts_line(text, last.start):
+    if not (not text[_line_start(text, last.start) : last.start].strip(" \t") and _line_start(text, last.start) > 0):
         made = _member_text(value, key, indent="", newline="")
         if len(made) <= _INLINE_CHARACTERS:
             return text[:at] + (f" {made}," if has_comma else f", {made}") + text[at:]
@@ -253,16 +220,6 @@ def _with_member(text: str, node: Node, value: Any, *, key: str | None = None) -
     if has_comma:
         return text[:behind] + made + "," + text[behind:]
     return text[: last.node.end] + "," + text[last.node.end : behind] + made + text[behind:]
-
-
-def _with_first(text: str, node: Node, value: Any, key: str | None) -> str:
-    newline, unit = _newline(text), _unit(text)
-    base = _line_indent(text, node.start)
-    indent = base + unit
-    made = newline + indent + _member_text(value, key, indent=indent, newline=newline, unit=unit)
-    inside = text[node.start + 1 : node.end - 1]
-    kept = inside.rstrip() if comments_in(text, node.start + 1, node.end - 1) else ""
-    return text[: node.start + 1] + kept + made + newline + base + text[node.end - 1 :]
 
 
 def _without_member(text: str, node: Node, member: Member) -> str:
@@ -315,10 +272,6 @@ def _unit(text: str) -> str:
         if stripped.startswith(('"', "{", "[")) and stripped != line:
             return line[: len(line) - len(stripped)]
     return _DEFAULT_INDENT
-
-
-def _starts_line(text: str, at: int) -> bool:
-    return not text[_line_start(text, at) : at].strip(" \t") and _line_start(text, at) > 0
 
 
 def _line_indent(text: str, at: int) -> str:

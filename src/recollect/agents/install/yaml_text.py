@@ -167,12 +167,9 @@ def _line_after(text: str, node: Any) -> int:
         node = node.value[-1][1] if isinstance(node.value[-1], tuple) else node.value[-1]
     end: int = node.end_mark.index
     if getattr(node, "style", None) in ("|", ">"):
-        return len(text[:end].rstrip()) + _newline_length(text, len(text[:end].rstrip()))
+        at = len(text[:end].rstrip())
+        return len(text[:end].rstrip()) + (_next_line(text, at) - at)
     return _next_line(text, end)
-
-
-def _newline_length(text: str, at: int) -> int:
-    return _next_line(text, at) - at
 
 
 def _next_line(text: str, at: int) -> int:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from recollect.agents.facts import facts_of, known_fields
+from recollect.agents.facts import known_fields
 from recollect.agents.kimi.wire import (
     MAX_PENDING,
     KimiReading,
@@ -90,8 +90,9 @@ def _config(reading: KimiReading) -> None:
         reading.add(kinds.Lifecycle("mode", text=f"thinking {effort}"))
     profile = text(value.get("profileName"))
     if profile and state.parent_session:
-        about = kinds.SessionStart(parent_session=state.parent_session, agent_name=profile)
-        reading.add(about, native_id=f"start:{content_sha256(profile)}")
+        reading.start(
+            parent_session=state.parent_session, agent_name=profile, native_id=f"start:{content_sha256(profile)}"
+        )
     names = ("subagentNames", "subagents", "agentsMdPaths", "activeToolNames", "disallowedTools")
     reading.note("configuration", detail={k: value[k] for k in names if value.get(k)})
     reading.extra(value, _KNOWN["config"], "config.update")
@@ -296,7 +297,7 @@ def read_context(reading: KimiReading) -> None:
     role = text(value.get("role"))
     if state.role == "old_context" and not state.is_started:
         reading.set(is_started=True)
-        reading.add(kinds.SessionStart(parent_session=state.parent_session, agent_name=state.agent), native_id="start")
+        reading.start(parent_session=state.parent_session, agent_name=state.agent)
     if role == "_checkpoint":
         number = reading.whole(value, "id")
         reading.add(kinds.Lifecycle("checkpoint", detail={"id": number}), native_id=f"checkpoint:{number}")
@@ -392,10 +393,7 @@ _RECORDS = word_set("""
 _MAX_LINES = 8
 
 
-class KimiAdapter(KitAdapter[KimiState]):
-    facts = facts_of("kimi")
-    state_type = KimiState
-
+class KimiAdapter(KitAdapter[KimiState], slug="kimi"):
     def recognise(self, path: str, head: bytes) -> str | None:
         """See `Adapter.recognise`: the first records of a wire or of a context."""
         found = [decoded_json(line) for line in head.split(b"\n", _MAX_LINES)[:_MAX_LINES] if line.strip()]

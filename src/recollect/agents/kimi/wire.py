@@ -252,12 +252,11 @@ def start(reading: KimiReading) -> None:
     state = reading.state
     reading.set(is_started=True)
     version = text(reading.value.get("protocol_version"))
-    begun = kinds.SessionStart(
+    reading.start(
         tool_version=f"wire {version}" if version else "",
         parent_session=state.parent_session,
         agent_name=state.agent if state.parent_session else "",
     )
-    reading.add(begun, native_id="start")
 
 
 def read_wire(reading: KimiReading) -> None:

@@ -124,7 +124,7 @@ def read_row(reading: KiroReading) -> None:
     model = text(mapping(value.get("model_info")).get("model_id")) or text(value.get("model"))
     reading.set(cwd=cwd if is_storable(cwd) else "")
     reading.date(row.get("created_at"), "created_at")
-    reading.add(kinds.SessionStart(cwd=cwd, model=model), native_id="start")
+    reading.start(cwd=cwd, model=model)
     _read_history(reading, value)
     next_message = mapping(value.get("next_message"))
     if next_message:
@@ -247,7 +247,7 @@ def read_line(reading: KiroReading) -> None:
     if not reading.state.is_started:
         reading.set(is_started=True)
         _date(reading, data)
-        reading.add(kinds.SessionStart(), native_id="start")
+        reading.start()
     message_id = text(data.get("message_id"))
     reading.native_id = message_id or None
     _date(reading, data)
@@ -372,10 +372,13 @@ def read_sidecar(reading: KiroReading) -> None:
     parent = reading.text(value, "parent_session_id")
     agent = text(state.get("agent_name"))
     reading.date(value.get("created_at"), "created_at")
-    start = kinds.SessionStart(
-        cwd=reading.text(value, "cwd"), model=model, parent_session=parent, agent_name=agent if parent else ""
+    reading.start(
+        cwd=reading.text(value, "cwd"),
+        model=model,
+        parent_session=parent,
+        agent_name=agent if parent else "",
+        native_id="sidecar/start",
     )
-    reading.add(start, native_id="sidecar/start")
     reading.entitle(reading.text(value, "title"), "sidecar/title")
     detail = {"agent": agent, "reason": text(value.get("session_created_reason"))}
     if any(detail.values()):

@@ -4,12 +4,13 @@ import binascii
 import re
 from typing import Any, ClassVar
 
-from recollect.agents.facts import facts_of, known_fields
+from recollect.agents.facts import known_fields
 from recollect.agents.kiro.lines import KiroReading, KiroState, read_line, read_row, read_sidecar
 from recollect.agents.kit.adapter import KitAdapter, first_line_name, read_odd
 from recollect.agents.kit.content import base64_part, content_text, without_opaque
+from recollect.agents.kit.history import give_title, message_of, read_entry
 from recollect.agents.kit.names import content_name, name_of, numbered
-from recollect.agents.kit.values import HEAD_SESSION, Json, group_in, mapping, text, whole
+from recollect.agents.kit.values import HEAD_SESSION, Json, group_in, mapping, text
 from recollect.model import payloads as kinds
 from recollect.model.records import SourceInfo
 from recollect.model.text import flatten
@@ -22,21 +23,15 @@ _KNOWN = known_fields("kiro")
 _SYSTEM = ("# System Prompt", "# Identity", "<identity>", "## Included Rules", "You are operating in a workspace")
 _ACKNOWLEDGED = "I will follow these instructions."
 _WRAP = ("<kiro-ide-message>", "</kiro-ide-message>")
-_NO_TITLES = frozenset(("New Session", "Untitled Session"))
 
 
 def read_item(reading: KiroReading) -> None:
     """Emit one item of a session's history."""
     item = reading.value
-    message = mapping(item.get("message"))
-    role = message.get("role")
+    message = message_of(reading)
     if not message:
-        if item:
-            reading.native_id = name_of(reading, "item", item)
-            reading.unknown("history")
-        else:
-            read_odd(reading)
         return
+    role = message.get("role")
     own_id = text(message.get("id"))
     base = numbered(reading, own_id[:4096]) if own_id else name_of(reading, "item", role, message.get("content"))
     reading.native_id = base
@@ -122,40 +117,13 @@ def read_session(reading: KiroReading) -> None:
         return
     cwd = reading.text(value, "workspaceDirectory")
     if cwd or "sessionId" in value:
-        reading.add(kinds.SessionStart(cwd=cwd or folder_in(reading.state.folder)), native_id="start")
-    _give_title(reading, value, None)
+        reading.start(cwd=cwd or folder_in(reading.state.folder))
+    give_title(reading, value)
     model = text(value.get("selectedModel")) or text(value.get("defaultModelTitle"))
     if model:
         reading.set(model=model[:200])
         reading.add(kinds.Lifecycle("model", model=model), native_id="model")
     reading.extra(value, _KNOWN["session"], "session", native_id="session")
-
-
-def read_index(reading: KiroReading) -> None:
-    """Emit an entry of a workspace's list of sessions: the only place that says when one began."""
-    entry = reading.value
-    session = text(entry.get("sessionId"))
-    if not session:
-        if entry:
-            reading.kept("sessions", native_id=name_of(reading, "entry", entry))
-        else:
-            read_odd(reading)
-        return
-    written = entry.get("dateCreated")
-    created = whole(written)
-    reading.date(written if created is None else created, "dateCreated")
-    reading.add(
-        kinds.SessionStart(cwd=reading.text(entry, "workspaceDirectory")), native_id="index/start", session=session
-    )
-    _give_title(reading, entry, session)
-    reading.extra(entry, _KNOWN["index"], "sessions", native_id=f"entry:{session}")
-
-
-def _give_title(reading: KiroReading, value: dict[str, Any], session: str | None) -> None:
-    title = reading.text(value, "title")
-    if title and title not in _NO_TITLES:
-        name = "index/title" if session else "title"
-        reading.add(kinds.Lifecycle("title", title=title), native_id=name, session=session)
 
 
 def read_execution(reading: KiroReading) -> None:
@@ -169,7 +137,7 @@ def read_execution(reading: KiroReading) -> None:
         reading.date(metadata.get("startTime"), "startTime")
         model = text(metadata.get("modelId"))
         reading.set(model=model[:200])
-        reading.add(kinds.SessionStart(model=model), native_id="start")
+        reading.start(model=model)
         reading.date(metadata.get("endTime"), "endTime")
         detail = {key: metadata[key] for key in ("workflow", "workflowId") if metadata.get(key)}
         reading.add(kinds.Lifecycle("turn_ended", detail=detail or None), native_id="ended")
@@ -191,33 +159,19 @@ def folder_in(name: str) -> str:
         return ""
 
 
-_LINE = re.compile(
-    rb'\s*\{\s*(?:"version":\s*"?[^",]{0,20}"?,\s*)?"kind":\s*"(?:Prompt|AssistantMessage|ToolResults|Compaction)"'
-)
-_IS_CHAT = re.compile(rb'"chat" ?: ?\[\s*\{\s*"role" ?: ?"(?:human|bot)"')
 _CONVERSATION = re.compile(rb'conversation_id\\*" ?: ?\\*"([0-9A-Za-z-]{1,100})')
 _UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
 
-class KiroAdapter(KitAdapter[KiroState]):
-    facts = facts_of("kiro")
-    state_type = KiroState
+class KiroAdapter(KitAdapter[KiroState], slug="kiro"):
     readers: ClassVar = {
         "cli": read_line,
         "sidecar": read_sidecar,
         "conversation": read_row,
         "ide": lambda reading: (read_item if reading.at == "history" else read_session)(reading),
-        "ide_index": read_index,
+        "ide_index": lambda reading: read_entry(reading, _KNOWN["index"]),
         "chat": lambda reading: (read_chat if reading.at == "chat" else read_execution)(reading),
     }
-
-    def recognise(self, path: str, head: bytes) -> str | None:
-        if _LINE.match(head):
-            return "cli"
-        if _IS_CHAT.search(head) and b'"executionId"' in head:
-            return "chat"
-        is_ide = head.lstrip().startswith(b"{") and b'"workspaceDirectory"' in head and b'"executionId"' in head
-        return "ide" if is_ide and b'"history"' in head else None
 
     def identify(self, info: SourceInfo, head: bytes) -> str:
         folder = info.folder

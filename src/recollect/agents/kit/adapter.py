@@ -2,10 +2,12 @@
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Set
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar, get_args
 
 import msgspec
 
+from recollect.agents.facts import facts_of
+from recollect.agents.kit.language import heads_of, is_told, shown
 from recollect.agents.kit.values import instant, number, whole
 from recollect.model import payloads as kinds
 from recollect.model.capabilities import AgentFacts
@@ -19,6 +21,7 @@ from recollect.model.text import flatten
 # Every reader is tolerant: a missing field reads as empty, one of a wrong type as empty with a counted defect.
 
 MAX_NAME_CHARS = 200
+_MAX_FACT_CHARS = 1000
 _EMPTY: dict[str, Any] = {}
 
 
@@ -208,6 +211,31 @@ class Reading(FieldReader, Generic[S]):
         if text or any(value for field, value in more.items() if field != "call_id"):
             self.add(kinds.Lifecycle(name, text, **more), native_id=native_id, session=session)
 
+    def start(self, *, native_id: str = "start", session: str | None = None, **facts: str) -> None:
+        """Emit the session's start. facts: fields of `SessionStart`."""
+        self.add(kinds.SessionStart(**facts), native_id=native_id, session=session)
+
+    def told(self, source: Mapping[str, Any], **paths: str) -> dict[str, str]:
+        """Return texts of an object under other names, each from the first of its paths (`git.branch branch`)."""
+        found = {name: shown(source, written) for name, written in paths.items()}
+        for _, odd in found.values():
+            if odd:
+                self.wrong(odd.rpartition(".")[2])
+        return {name: said for name, (said, _) in found.items()}
+
+    def see(self, *, is_first_told: bool = True, session: str | None = None, **facts: str) -> None:
+        """Remember the session's `cwd`, `branch` or `model` in the state, and emit each that is another than before.
+
+        is_first_told: also the first one, which is else the session's own.
+        """
+        for fact, value in facts.items():
+            kept = value[:_MAX_FACT_CHARS].encode("utf-8", "replace").decode("utf-8")
+            before = self.now(fact)
+            if kept and kept != before:
+                self.set(**{fact: kept})
+                if before or is_first_told:
+                    self.note(fact, native_id=self.below(fact), session=session, **{fact: value})
+
     def counts(self, source: dict[str, Any], names: Iterable[str]) -> list[int]:
         """Return several numbers of things."""
         return [self.count(source, name) for name in names]
@@ -341,16 +369,28 @@ _DIGITS = 16
 
 
 class KitAdapter(Generic[S]):
-    """An adapter whose parser works on a `Reading`. Subclasses set `facts` and `state_type` and define `read`."""
+    """An adapter whose parser works on a `Reading`. A subclass names its `slug` or sets `facts`, and defines `read`."""
 
     facts: AgentFacts
+    slug: str = ""
+    """The agent whose file in `formats` describes it, "" for one that has none."""
     state_type: type[S]
     readers: ClassVar[Mapping[str, Callable[[Any], None]]] = {}
     """What gives the events of a record, by the role of its source; "": of any other."""
 
+    def __init_subclass__(cls, slug: str = "", **more: Any) -> None:
+        """Take the state's type from the brackets behind the base. slug: whose file in `formats` has the facts."""
+        super().__init_subclass__(**more)
+        for base in cls.__dict__.get("__orig_bases__", ()):
+            if isinstance(state_type := get_args(base)[0], type):
+                cls.state_type = state_type
+        if slug:
+            cls.facts, cls.slug = facts_of(slug), slug
+
     def recognise(self, path: str, head: bytes) -> str | None:
-        """See `Adapter.recognise`. Without a fingerprint of its own, an agent's files are known by their place only."""
-        return None
+        """See `Adapter.recognise`: by `heads` of the agent's file; where it has none, only the place tells."""
+        heads = heads_of(self.slug) if self.slug else ()
+        return next((told.role for told in heads if is_told(told, path, head)), None)
 
     def source_key(self, info: SourceInfo) -> str:
         """See `Adapter.source_key`: the path below the root, and the document in it."""

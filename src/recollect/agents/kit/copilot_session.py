@@ -237,13 +237,7 @@ def read_model_change(reading: Reading[S], data: dict[str, Any], session: str | 
 def read_context(reading: Reading[S], data: dict[str, Any], session: str | None) -> None:
     """Emit a change of folder or branch."""
     found = mapping(data.get("context")) or data
-    cwd, branch = reading.text(found, "cwd"), reading.text(found, "branch")
-    if cwd and cwd != reading.now("cwd"):
-        reading.set(cwd=storable(cwd))
-        reading.add(kinds.Lifecycle("cwd", cwd=cwd), native_id=reading.below("cwd"), session=session)
-    if branch and branch != reading.now("branch"):
-        reading.set(branch=storable(branch))
-        reading.add(kinds.Lifecycle("branch", branch=branch), native_id=reading.below("branch"), session=session)
+    reading.see(cwd=reading.text(found, "cwd"), branch=reading.text(found, "branch"), session=session)
     if not reading.events:
         reading.add(kinds.Lifecycle("context", detail=data or None), session=session)
 
@@ -355,14 +349,14 @@ def read_subagent_start(reading: Reading[S], data: dict[str, Any], session: str 
     if agent and call_id:
         known = reading.now("agents")
         reading.set(agents=(*known, (storable(agent), storable(call_id)))[-MAX_AGENTS:])
-    started = kinds.SessionStart(
+    reading.start(
         cwd=reading.now("cwd"),
         git_branch=reading.now("branch"),
         model=text(data.get("model")) or reading.now("model"),
         parent_session=session or reading.state.session,
         agent_name=name,
+        session=child,
     )
-    reading.add(started, native_id="start", session=child)
     call = call_named(reading.now("calls"), call_id)
     if call is not None and call.prompt:
         reading.add(kinds.UserMessage(call.prompt), native_id="task", session=child)

@@ -267,8 +267,6 @@ def read_tree(
 class ExportAdapter(KitAdapter[BaseState]):
     """An adapter of exports whose records are whole conversations."""
 
-    state_type = BaseState
-
     def source_key(self, info: SourceInfo) -> str:
         """See `Adapter.source_key`: the conversation, in whichever file of an export it is."""
         return f"{info.role}/{info.document}" if info.document else info.place

@@ -389,7 +389,7 @@ def read_saved_turn(reading: Reading[N], turn: dict[str, Any]) -> None:
     """
     if not reading.now("is_started"):
         reading.set(is_started=True)
-        reading.add(kinds.SessionStart(originator="saved conversation"), native_id="start")
+        reading.start(originator="saved conversation")
     role = reading.text(turn, "role")
     content = {"role": role, "parts": turn.get("parts")}
     name, counted = count_name(reading.now("counted"), content_sha256(content))

@@ -9,14 +9,14 @@ from typing import Any, Literal
 
 import msgspec
 
-from recollect.agents.kit.adapter import Reading, first_line_name, read_odd
+from recollect.agents.kit.adapter import KitAdapter, Reading, first_line_name, read_odd
 from recollect.agents.kit.content import content_text, without_opaque
 from recollect.agents.kit.names import NamingState, content_sha256, numbered, short_name
 from recollect.agents.kit.values import Json, decoded_json, mapping, text, whole
 from recollect.model import payloads as kinds
 from recollect.model.capabilities import AgentFacts, HookFacts
 from recollect.model.ids import OWN_CALL_ID
-from recollect.model.records import Parsed, Record, SourceInfo
+from recollect.model.records import SourceInfo
 from recollect.model.text import flatten
 from recollect.model.tools import canonical_tool
 
@@ -187,9 +187,7 @@ class HookState(NamingState, frozen=True, gc=False, omit_defaults=True):
 Step = Reading[HookState]
 
 
-class HookReader:
-    state_type = HookState
-
+class HookReader(KitAdapter[HookState]):
     def __init__(self, facts: AgentFacts, hooks: HookFacts) -> None:
         self.facts = facts
         self._hooks = hooks
@@ -199,26 +197,15 @@ class HookReader:
             "compacted": self._compacted, "notice": self._notice,
         }  # fmt: skip
 
-    def recognise(self, path: str, head: bytes) -> str | None:
-        """See `Adapter.recognise`. These files are known by their place."""
-        return None
-
-    def source_key(self, info: SourceInfo) -> str:
-        return info.place
-
     def identify(self, info: SourceInfo, head: bytes) -> str:
         """See `Adapter.identify`: the session that the records name."""
         return text(mapping(decoded_json(head.partition(b"\n")[0])).get("session")) or first_line_name(head)
 
-    def begin(self, info: SourceInfo) -> HookState:
-        return HookState(session=info.session, role=info.role, name=info.name)
-
-    def parse(self, record: Record, state: HookState) -> Parsed[HookState]:
-        step: Step = Reading(record, state)
+    def read(self, step: Step) -> None:
         payload = payload_of(step.value.get("payload"))
         if not payload:
             read_odd(step)
-            return step.finish()
+            return
         drop = text(step.value.get("drop")) or content_sha256(step.value)
         at = whole(step.value.get("at_us"))
         step.infer(at)
@@ -231,7 +218,6 @@ class HookReader:
         else:
             self._readers[kind](step, payload, drop)
         self._place(step, payload)
-        return step.finish()
 
     def _place(self, step: Step, payload: dict[str, Any]) -> None:
         """Put what a subagent did into its own session, where it has one."""
@@ -252,10 +238,9 @@ class HookReader:
         if step.now("is_started"):
             return
         step.set(is_started=True)
-        begun = kinds.SessionStart(
+        step.start(
             cwd=cwd_of(payload), model=first_text(payload, MODEL), parent_session=text(payload.get("parent_session_id"))
         )
-        step.add(begun, native_id="start")
 
     @staticmethod
     def _start(step: Step, payload: dict[str, Any], drop: str) -> None:

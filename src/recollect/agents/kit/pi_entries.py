@@ -10,7 +10,7 @@ from recollect.agents.kit import pi_messages
 from recollect.agents.kit.adapter import KitAdapter, first_line_name, read_odd
 from recollect.agents.kit.content import without_opaque
 from recollect.agents.kit.values import decoded_json, group_in, mapping, text, word_set
-from recollect.model.payloads import Compaction, Lifecycle, Rewind, SessionStart
+from recollect.model.payloads import Compaction, Lifecycle, Rewind
 from recollect.model.records import Parsed, Record, SourceInfo
 from recollect.model.text import flatten
 
@@ -36,7 +36,13 @@ def read_entry(reading: pi_messages.PiReading) -> None:
         _header(reading)
         return
     if kind == "message":
-        _message(reading)
+        message = reading.mapping(reading.value, "message")
+        pi_messages.follow(reading, pi_messages.TURN if message.get("role") == "user" else pi_messages.MESSAGE)
+        if message:
+            pi_messages.read_message(reading, message)
+        else:
+            reading.unknown("message")
+        reading.extra(reading.value, _KNOWN["entry"] | {"message"}, "message")
         return
     pi_messages.follow(reading, pi_messages.ASIDE)
     reader = _READERS.get(kind)
@@ -63,26 +69,15 @@ def _header(reading: pi_messages.PiReading) -> None:
     model = reading.text(value, "modelId")
     # Only a header that a first version wrote names a model; with a version it was migrated.
     reading.set(is_migrated=value.get("version") in (2, 3) and bool(model), is_started=True)
-    start = SessionStart(
+    reading.start(
         cwd=reading.text(value, "cwd"),
         model=model,
         forked_from="" if is_child else other,
         parent_session=(state.parent_session or other) if is_child else "",
         agent_name=text(value.get("agentName")) or (state.name.removesuffix(".jsonl") if is_child else ""),
     )
-    reading.add(start, native_id="start")
     reading.entitle(reading.text(value, "title"), "start/title")
     reading.extra(value, _KNOWN["header"], "session", native_id="start")
-
-
-def _message(reading: pi_messages.PiReading) -> None:
-    message = reading.mapping(reading.value, "message")
-    pi_messages.follow(reading, pi_messages.TURN if message.get("role") == "user" else pi_messages.MESSAGE)
-    if message:
-        pi_messages.read_message(reading, message)
-    else:
-        reading.unknown("message")
-    reading.extra(reading.value, _KNOWN["entry"] | {"message"}, "message")
 
 
 def _model(reading: pi_messages.PiReading) -> None:
@@ -217,8 +212,6 @@ class PiMember(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 class PiFamilyAdapter(KitAdapter[pi_messages.PiState]):
     """Reads the session files of pi and its relatives."""
-
-    state_type = pi_messages.PiState
 
     def __init__(self, slug: str) -> None:
         entry = entries()[slug]

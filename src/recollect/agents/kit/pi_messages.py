@@ -207,7 +207,15 @@ def _assistant(reading: PiReading, message: dict[str, Any]) -> None:
             reading.give(kinds.Thinking(thought, response_id, is_sealed), "assistant", f"/thinking{nth}")
             reading.extra(block, _KNOWN["thinking"], "thinking")
         elif kind == "toolCall":
-            _call(reading, block, response_id, nth)
+            call_id = reading.text(block, "id")
+            name = reading.text(block, "name")
+            arguments = block.get("arguments")
+            if not arguments and text(block.get("partialJson")):
+                arguments = block["partialJson"]
+            expect(reading, call_id, name, edits_asked(name, arguments))
+            call = kinds.ToolCall(call_id, name, canonical_tool(name), arguments, response_id)
+            reading.give(call, "assistant", f"/call:{call_id or nth}")
+            reading.extra(block, _KNOWN["call"], "toolCall")
         elif kind == "image":
             said = kinds.AssistantMessage("", model, stop_reason, response_id, (_image(reading, block),))
             reading.give(said, "assistant", f"/image{nth}")
@@ -223,18 +231,6 @@ def _assistant(reading: PiReading, message: dict[str, Any]) -> None:
     if usage:
         _usage(reading, usage, model, message)
     reading.extra(message, _KNOWN["assistant"], "assistant")
-
-
-def _call(reading: PiReading, block: dict[str, Any], response_id: str, nth: str) -> None:
-    call_id = reading.text(block, "id")
-    name = reading.text(block, "name")
-    arguments = block.get("arguments")
-    if not arguments and text(block.get("partialJson")):
-        arguments = block["partialJson"]
-    expect(reading, call_id, name, edits_asked(name, arguments))
-    call = kinds.ToolCall(call_id, name, canonical_tool(name), arguments, response_id)
-    reading.give(call, "assistant", f"/call:{call_id or nth}")
-    reading.extra(block, _KNOWN["call"], "toolCall")
 
 
 def _usage(reading: PiReading, usage: dict[str, Any], model: str, message: dict[str, Any]) -> None:

@@ -154,7 +154,16 @@ def _read_text(reading: Reading, data: dict[str, Any], name: str) -> None:
     if said:
         note(reading, "rows", said_marks(speaker, said, reading.ts)[0])
     if speaker == "user":
-        _read_prompt(reading, data, said, name)
+        # A person's text bears the message's own id, which an undo names; further texts and the harness's their
+        # parts'. Text that never goes to the model (`ignored`) is a notice that a plugin put there.
+        if data.get("synthetic") is True or data.get("ignored") is True:
+            reading.say(kinds.UserMessage(said, "injected"))
+        elif not said:
+            reading.set(was_blank=True)
+        else:
+            is_first = not reading.now("has_spoken")
+            reading.add(kinds.UserMessage(said), native_id=reading.now("message") if is_first else name)
+            reading.set(has_spoken=True)
     elif not said:
         pass
     elif speaker != "assistant":
@@ -168,21 +177,6 @@ def _read_text(reading: Reading, data: dict[str, Any], name: str) -> None:
     else:
         reading.add(kinds.AssistantMessage(said, reading.now("model"), reading.now("finish"), reading.now("message")))
     read_metadata(reading, data, name)
-
-
-def _read_prompt(reading: Reading, data: dict[str, Any], said: str, name: str) -> None:
-    """A person's text bears the message's own id, which an undo names; further texts and the harness's their parts'.
-
-    Text that never goes to the model (`ignored`) is a notice that a plugin put there.
-    """
-    if data.get("synthetic") is True or data.get("ignored") is True:
-        reading.say(kinds.UserMessage(said, "injected"))
-    elif not said:
-        reading.set(was_blank=True)
-    else:
-        is_first = not reading.now("has_spoken")
-        reading.add(kinds.UserMessage(said), native_id=reading.now("message") if is_first else name)
-        reading.set(has_spoken=True)
 
 
 def _read_reasoning(reading: Reading, data: dict[str, Any], name: str) -> None:
@@ -313,7 +307,12 @@ def read_message(reading: Reading) -> None:
     if speaker == "user":
         system = reading.text(data, "system")
         reading.say(kinds.Instructions(system, source="system"), native_id=f"{name}/system")
-        _see_agent(reading, data, name)
+        # Emit a change of the agent ("build", "plan") that the person talks to.
+        agent = short(reading.text(data, "agent"))
+        if agent and agent != reading.now("agent"):
+            if reading.now("agent"):
+                reading.add(kinds.Lifecycle("mode", agent), native_id=f"{name}/mode")
+            reading.set(agent=agent)
         summary = data.get("summary")
         if isinstance(summary, dict):
             _read_summary(reading, summary, name)
@@ -384,15 +383,6 @@ def _read_summary(reading: Reading, summary: dict[str, Any], name: str) -> None:
         detail = {"changes": changes} if changes else None
         reading.add(kinds.Lifecycle("turn_summary", said, detail), native_id=f"{name}/summary")
     reading.extra(summary, _FIELDS["summary"], "message.summary", native_id=name)
-
-
-def _see_agent(reading: Reading, data: dict[str, Any], name: str) -> None:
-    """Emit a change of the agent ("build", "plan") that the person talks to."""
-    agent = short(reading.text(data, "agent"))
-    if agent and agent != reading.now("agent"):
-        if reading.now("agent"):
-            reading.add(kinds.Lifecycle("mode", agent), native_id=f"{name}/mode")
-        reading.set(agent=agent)
 
 
 def _read_assistant(reading: Reading, data: dict[str, Any], name: str) -> None:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from recollect.agents.facts import facts_of, known_by_type, known_fields
+from recollect.agents.facts import known_by_type, known_fields
 from recollect.agents.kit.adapter import KitAdapter, read_row
 from recollect.agents.kit.names import short
 from recollect.agents.kit.values import items, mapping, text, word_set
@@ -317,16 +317,11 @@ def read_session(reading: Reading) -> None:
     parent = reading.text(row, "parent_id")
     agent = reading.text(row, "agent")
     model = row.get("model")
-    reading.add(
-        kinds.SessionStart(
-            cwd=reading.text(row, "directory"),
-            model=model if isinstance(model, str) else text(mapping(model).get("id")),
-            tool_version=reading.text(row, "version"),
-            forked_from=reading.text(row, "fork_session_id"),
-            parent_session=parent,
-            agent_name=_agent_of(agent, reading.text(row, "title")) if parent else "",
-        ),
-        native_id="start",
+    reading.start(
+        **reading.told(row, cwd="directory", tool_version="version", forked_from="fork_session_id"),
+        model=model if isinstance(model, str) else text(mapping(model).get("id")),
+        parent_session=parent,
+        agent_name=_agent_of(agent, reading.text(row, "title")) if parent else "",
     )
     title = reading.text(row, "title")
     if title.startswith(_PLACEHOLDERS):
@@ -445,10 +440,7 @@ _TABLES: dict[str, Callable[[Reading], None]] = {
 _SESSIONS = ("session", "session_v2")
 
 
-class OpencodeAdapter(KitAdapter[OpencodeState]):
-    facts = facts_of("opencode")
-    state_type = OpencodeState
-
+class OpencodeAdapter(KitAdapter[OpencodeState], slug="opencode"):
     def read(self, reading: Reading) -> None:
         if reading.state.role != TRANSCRIPT:
             read_row(reading, _TABLES)

@@ -228,18 +228,14 @@ def _action(reading: OpenHandsReading) -> None:
     payload = kinds.ToolCall(call_id, name, canonical, without_opaque(arguments), response_id)
     reading.add(payload, native_id=reading.below("call"))
     if action.get("kind") == "FinishAction" or name == "finish":
-        _finish(reading, action, arguments, response_id)
+        # Emit the last message and the end: the model says its answer through a tool.
+        said = text(action.get("message")) or text(mapping(arguments).get("message"))
+        if said:
+            answer = kinds.AssistantMessage(said, stop_reason="finish", message_id=response_id)
+            reading.add(answer, native_id=reading.below("answer"))
+        reading.add(kinds.SessionEnd("finished"), native_id="end")
     _critic(reading)
     reading.extra(value, _KNOWN["action"], "ActionEvent")
-
-
-def _finish(reading: OpenHandsReading, action: dict[str, Any], arguments: Any, response_id: str) -> None:
-    """Emit the last message and the end: the model says its answer through a tool."""
-    said = text(action.get("message")) or text(mapping(arguments).get("message"))
-    if said:
-        answer = kinds.AssistantMessage(said, stop_reason="finish", message_id=response_id)
-        reading.add(answer, native_id=reading.below("answer"))
-    reading.add(kinds.SessionEnd("finished"), native_id="end")
 
 
 def _observation(reading: OpenHandsReading) -> None:

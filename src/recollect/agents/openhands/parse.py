@@ -4,7 +4,7 @@ import json
 import re
 from typing import Any
 
-from recollect.agents.facts import facts_of, known_fields
+from recollect.agents.facts import known_fields
 from recollect.agents.kit.adapter import KitAdapter, first_line_name, read_odd
 from recollect.agents.kit.calls import canonical_editor
 from recollect.agents.kit.content import arguments_of, without_opaque
@@ -109,7 +109,7 @@ def _response(reading: OpenHandsReading) -> None:
     reading.extra(value, _KNOWN["response"], "llm_log", native_id=f"request:{content_sha256(response)}")
     if not response:
         return
-    reading.add(kinds.SessionStart(model=text(response.get("model"))), native_id="start")
+    reading.start(model=text(response.get("model")))
     for choice in reading.items(response, "choices"):
         _message(reading, mapping(mapping(choice).get("message")))
     usage = mapping(response.get("usage"))
@@ -283,7 +283,7 @@ def read_state(reading: OpenHandsReading) -> None:
     workspace = reading.mapping(value, "workspace")
     model = text(mapping(agent.get("llm")).get("model"))
     cwd = text(workspace.get("working_dir"))
-    reading.add(kinds.SessionStart(cwd=cwd, model=model, originator=text(workspace.get("kind"))), native_id="start")
+    reading.start(cwd=cwd, model=model, originator=text(workspace.get("kind")))
     status = reading.text(value, "execution_status")
     reading.odd_value("base_state.execution_status", status, _STATUSES)
     reading.note("status", status, native_id="status")
@@ -339,13 +339,15 @@ def read_metadata(reading: OpenHandsReading) -> None:
     """Emit what the old generation's `metadata.json` says: title, model, repository."""
     value = reading.value
     reading.date(value.get("created_at"), "created_at")
-    start = kinds.SessionStart(
-        git_remote=text(value.get("selected_repository")),
-        git_branch=text(value.get("selected_branch")),
-        model=text(value.get("llm_model")),
-        originator=text(value.get("trigger")),
+    reading.start(
+        **reading.told(
+            value,
+            git_remote="selected_repository",
+            git_branch="selected_branch",
+            model="llm_model",
+            originator="trigger",
+        )
     )
-    reading.add(start, native_id="start")
     reading.entitle(reading.text(value, "title"))
     reading.extra(value, _KNOWN["metadata"], "metadata", native_id="metadata")
 
@@ -360,10 +362,7 @@ _READERS = {
 }
 
 
-class OpenHandsAdapter(KitAdapter[OpenHandsState]):
-    facts = facts_of("openhands")
-    state_type = OpenHandsState
-
+class OpenHandsAdapter(KitAdapter[OpenHandsState], slug="openhands"):
     def recognise(self, path: str, head: bytes) -> str | None:
         """See `Adapter.recognise`: the state of a conversation, or the log of a request of the agent."""
         start = head.lstrip()

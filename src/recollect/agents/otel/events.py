@@ -5,7 +5,7 @@ Only calls of a model count tokens; what agents and tools above them state is a 
 
 import hashlib
 from collections import Counter
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -180,29 +180,19 @@ def is_cancelled(*said: str) -> bool:
     return any(word in text.lower() for text in said for word in _CANCELLED)
 
 
-class _Turn:
+class _Turn(NamedTuple):
     """The messages of one list while they are given."""
 
-    def __init__(
-        self,
-        telling: Telling,
-        counts: Counter[str],
-        *,
-        at: int | None,
-        is_exact: bool,
-        is_leaf: bool,
-        has_history: bool,
-    ) -> None:
-        self._telling = telling
-        self._counts = counts
-        self._at = at
-        self._is_exact = is_exact
-        self._is_leaf = is_leaf
-        self._has_history = has_history
+    telling: Telling
+    counts: Counter[str]
+    at: int | None
+    is_exact: bool
+    is_leaf: bool
+    has_history: bool
 
     def tell(self, message: Message) -> None:
         """Emit a message, without the results in it."""
-        telling, role = self._telling, message.role
+        telling, role = self.telling, message.role
         if not message.are_media_readable:
             telling.reading.wrong("parts", "bad_base64")
         if message.thinking:
@@ -225,7 +215,7 @@ class _Turn:
         for call in message.calls:
             call_id = call.call_id or self.numbered(f"call-{content_sha256([call.name, _plain(call.arguments)])}")
             named = msgspec.structs.replace(call, call_id=call_id)
-            tell_call(telling, named, self._at, is_exact=self._is_exact)
+            tell_call(telling, named, self.at, is_exact=self.is_exact)
         for kind, part in message.odd:
             telling.drifted("type", f"part.{kind}")
             self._say(kinds.Unknown(kind, result_text(part)), "part", part)
@@ -236,26 +226,26 @@ class _Turn:
 
     def _say(self, payload: kinds.Payload, kind: str, content: Json, role: Role | None = None) -> None:
         """Emit a text under its name, unless it was given. What nobody says (instructions) has no number."""
-        telling = self._telling
+        telling = self.telling
         base = f"{kind}-{content_sha256(_plain(content))}"
         name = self.numbered(base) if kind in _SPOKEN else base
         if name and telling.memory.see(telling.scope, name):
-            telling.add(payload, name, self._at, role=role, is_exact=self._is_exact)
+            telling.add(payload, name, self.at, role=role, is_exact=self.is_exact)
 
     def numbered(self, base: str) -> str:
         """Return a name with its number among equal ones, "" for a log record that came before."""
-        telling = self._telling
+        telling = self.telling
         if not telling.item.is_span:
             number = _number_in_logs(telling, base)
             return "" if not number else base if number == 1 else f"{base}/{number}"
-        self._counts[base] += 1
+        self.counts[base] += 1
         number = telling.memory.number(
             (telling.scope, base),
-            (telling.span if self._is_leaf else "", telling.item.trace),
+            (telling.span if self.is_leaf else "", telling.item.trace),
             start=telling.item.start or 0,
-            at_least=self._counts[base] if self._has_history or self._counts[base] > 1 else 0,
+            at_least=self.counts[base] if self.has_history or self.counts[base] > 1 else 0,
         )
-        self._counts[base] = max(number, self._counts[base])
+        self.counts[base] = max(number, self.counts[base])
         return base if number == 1 else f"{base}/{number}"
 
 

@@ -7,7 +7,6 @@ which things were said. What each kind of item becomes is in `spans` and here; t
 import re
 from typing import Any, NamedTuple
 
-from recollect.agents.facts import facts_of
 from recollect.agents.kit.adapter import KitAdapter, read_odd
 from recollect.agents.kit.values import decoded_json, items, mapping, number, text, word_set
 from recollect.agents.otel import wire as dialects
@@ -157,10 +156,7 @@ _FIRST_TAG = 0x0A
 _MAX_POINTS = 200
 
 
-class OtelAdapter(KitAdapter[OtelState]):
-    facts = facts_of("otel")
-    state_type = OtelState
-
+class OtelAdapter(KitAdapter[OtelState], slug="otel"):
     def recognise(self, path: str, head: bytes) -> str | None:
         """See `Adapter.recognise`: requests of OTLP in either encoding, flat spans with attributes of GenAI."""
         if _is_protobuf(path, head):

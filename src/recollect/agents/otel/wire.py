@@ -407,7 +407,12 @@ def canonical(item: Item) -> dict[str, Json]:
         for name, olds in _INSIDE_TOOLS.items():
             _rename(found, name, olds)
     elif operation in INFERENCE:
-        _plain_values(found)
+        # OpenInference gives what went in and out as plain values where it gives no messages.
+        for name, plain in ((INPUT, "input.value"), (OUTPUT, "output.value")):
+            if name not in found and text(found.get(plain)):
+                found[name] = found.pop(plain)
+            elif plain in found:
+                del found[plain]
     return found
 
 
@@ -435,15 +440,6 @@ def _operation(item: Item, found: dict[str, Json]) -> str:
     # Before 1.27 a call of a model had no operation.
     has_tokens = "gen_ai.usage.output_tokens" in found or "gen_ai.usage.input_tokens" in found
     return "chat" if item.is_span and has_tokens and "gen_ai.request.model" in found else ""
-
-
-def _plain_values(found: dict[str, Json]) -> None:
-    """OpenInference gives what went in and out as plain values where it gives no messages."""
-    for name, plain in ((INPUT, "input.value"), (OUTPUT, "output.value")):
-        if name not in found and text(found.get(plain)):
-            found[name] = found.pop(plain)
-        elif plain in found:
-            del found[plain]
 
 
 def _take_numbered(found: dict[str, Json], prefix: str) -> list[Json]:

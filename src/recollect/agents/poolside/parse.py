@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from recollect.agents.facts import facts_of, known_by_type
+from recollect.agents.facts import known_by_type
 from recollect.agents.kit import adapter as kit
 from recollect.agents.kit.adapter import KitAdapter, first_line_name
 from recollect.agents.kit.calls import Waiting, arrived, edits_of, expect, give_edits
@@ -159,7 +159,7 @@ def _read_start(reading: Reading, payload: dict[str, Any]) -> None:
     prompt = reading.text(payload, "prompt")
     if not reading.now("is_started"):
         reading.set(is_started=True, cwd=short(cwd, MAX_PATH_CHARS))
-        reading.add(kinds.SessionStart(cwd=cwd), native_id="start")
+        reading.start(cwd=cwd)
     elif cwd and short(cwd, MAX_PATH_CHARS) != reading.now("cwd"):
         reading.set(cwd=short(cwd, MAX_PATH_CHARS))
         reading.add(kinds.Lifecycle("cwd", cwd=cwd), native_id=reading.below("cwd"))
@@ -180,11 +180,7 @@ def _read_inference(reading: Reading, payload: dict[str, Any]) -> None:
     steps: tuple[Step, ...] = reading.now("steps")
     name = short(text(reading.value.get("step_id")))
     reading.set(steps=(*steps, Step(name, short(model)))[-MAX_STEPS:])
-    before = reading.now("model")
-    if model and short(model) != before:
-        reading.set(model=short(model))
-        if before:
-            reading.add(kinds.Lifecycle("model", model=model), native_id=reading.below("model"))
+    reading.see(is_first_told=False, model=model)
     said = [
         content_text(mapping(m).get("content"))
         for m in items(request.get("messages"))
@@ -242,9 +238,7 @@ _PREFIX = "trajectory-"
 _MAX_LINES = 10
 
 
-class PoolsideAdapter(KitAdapter[PoolsideState]):
-    facts = facts_of("poolside")
-    state_type = PoolsideState
+class PoolsideAdapter(KitAdapter[PoolsideState], slug="poolside"):
     readers: ClassVar = {"": read_event}
 
     def recognise(self, path: str, head: bytes) -> str | None:

@@ -93,7 +93,7 @@ def read_assistant(reading: Reading[QwenState]) -> None:
     for response in pieces.responses:
         google_chat.read_response(reading, response)
     google_chat.read_others(reading, pieces)
-    _see_model(reading, model)
+    reading.see(is_first_told=False, model=model)
     _read_usage(reading, model)
 
 
@@ -179,7 +179,18 @@ def _read_recorded(reading: Reading[QwenState], response: dict[str, Any], record
         native_id=f"result:{short}"
     )  # fmt: skip
     if ok:
-        _read_edit(reading, call, display, call_id=call_id)
+        # Emit the edits that were applied: as shown, else as the call asked for them. The agent shortens what it
+        # shows of a large file; then the call's own text is the better one.
+        asked = file_edits(call) if call is not None else []
+        edits = asked
+        if google_chat.is_edit_display(display):
+            applied = google_chat.edit_of("", {"file_path": asked[0].path} if asked else None, display, call_id)
+            is_cut = mapping(display).get("truncatedForSession") is True and applied is not None and not applied.diff
+            if applied is not None and not (is_cut and any(e.before or e.after for e in asked)):
+                edits = [applied]
+        short = short_name(call_id)
+        for i, edit in enumerate(edits, 1):
+            reading.add(edit, native_id=f"edit:{short}" if i == 1 else f"edit:{short}/{i}")
 
 
 def _ok(reading: Reading[QwenState], response: dict[str, Any], recorded: dict[str, Any]) -> bool:
@@ -188,23 +199,6 @@ def _ok(reading: Reading[QwenState], response: dict[str, Any], recorded: dict[st
     if status:
         return status not in _FAILED
     return not recorded.get("error") and not google_chat.response_failed(response)
-
-
-def _read_edit(reading: Reading[QwenState], call: Waiting | None, display: Json, *, call_id: str) -> None:
-    """Emit the edits that were applied: as shown, else as the call asked for them.
-
-    The agent shortens what it shows of a large file; then the call's own text is the better one.
-    """
-    asked = file_edits(call) if call is not None else []
-    edits = asked
-    if google_chat.is_edit_display(display):
-        shown = google_chat.edit_of("", {"file_path": asked[0].path} if asked else None, display, call_id)
-        is_cut = mapping(display).get("truncatedForSession") is True and shown is not None and not shown.diff
-        if shown is not None and not (is_cut and any(e.before or e.after for e in asked)):
-            edits = [shown]
-    short = short_name(call_id)
-    for i, edit in enumerate(edits, 1):
-        reading.add(edit, native_id=f"edit:{short}" if i == 1 else f"edit:{short}/{i}")
 
 
 def _read_usage(reading: Reading[QwenState], model: str) -> None:
@@ -220,15 +214,6 @@ def _read_usage(reading: Reading[QwenState], model: str) -> None:
     if usage is not None:
         reading.add(usage, "assistant", native_id=reading.below("usage"))
     reading.extra(tokens, _KNOWN["usage"], "usageMetadata")
-
-
-def _see_model(reading: Reading[QwenState], model: str) -> None:
-    before = reading.now("model")
-    if not model or not is_storable(model):
-        return
-    if before and before != model:
-        reading.add(kinds.Lifecycle("model", model=model), native_id=reading.below("model"))
-    reading.set(model=model)
 
 
 # Records of type `system`, by subtype: what happened around the conversation.

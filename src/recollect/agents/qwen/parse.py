@@ -9,13 +9,13 @@ from typing import Any
 
 import msgspec
 
-from recollect.agents.facts import facts_of, known_fields
+from recollect.agents.facts import known_fields
 from recollect.agents.kit.adapter import MAX_NAME_CHARS, KitAdapter, Reading, first_line_name, read_odd
 from recollect.agents.kit.google_chat import read_logged_prompt, read_message
 from recollect.agents.kit.names import short_name
 from recollect.agents.kit.values import decoded_json, items, mapping, text
 from recollect.agents.qwen.messages import QwenState, read_assistant, read_result, read_system, read_user
-from recollect.model.payloads import Lifecycle, SessionStart
+from recollect.model.payloads import Lifecycle
 from recollect.model.records import SourceInfo
 
 # Whose a source is, and which session it belongs to.
@@ -60,11 +60,6 @@ def _is_record(value: dict[str, Any]) -> bool:
     return bool(parts) and all(isinstance(part, dict) for part in parts)
 
 
-def _role(path: str, line: bytes) -> str:
-    is_subagent = b'"agentId"' in line and b'"isSidechain":true' in line.replace(b" ", b"")
-    return "subagent" if is_subagent or _is_subagent_name(path) else "transcript"
-
-
 def _is_subagent_name(path: str) -> bool:
     return path.rsplit("/", 1)[-1].startswith("agent-")
 
@@ -78,13 +73,9 @@ def _found(pattern: re.Pattern[bytes], data: bytes) -> str:
 
 _KNOWN = known_fields("qwen")
 _PROVENANCES = frozenset(("real_user", "assistant_output", "tool_result", "goal_control", "goal_runtime", "system"))
-_MAX_PATH_CHARS = 4096
 
 
-class QwenAdapter(KitAdapter[QwenState]):
-    facts = facts_of("qwen")
-    state_type = QwenState
-
+class QwenAdapter(KitAdapter[QwenState], slug="qwen"):
     def recognise(self, path: str, head: bytes) -> str | None:
         """Return the role of a file told by its content, None for what Qwen Code didn't write."""
         for line in head.split(b"\n", _MAX_LINES)[:_MAX_LINES]:
@@ -94,7 +85,8 @@ class QwenAdapter(KitAdapter[QwenState]):
                 value = _first_value(line)
             except (ValueError, RecursionError):
                 if len(line) == len(head) and all(key in line for key in _ENVELOPE) and any(k in line for k in _PARTS):
-                    return _role(path, line)
+                    is_subagent = b'"agentId"' in line and b'"isSidechain":true' in line.replace(b" ", b"")
+                    return "subagent" if is_subagent or _is_subagent_name(path) else "transcript"
                 continue
             if isinstance(value, dict) and _is_record(value):
                 is_subagent = value.get("isSidechain") is True and bool(value.get("agentId"))
@@ -166,38 +158,21 @@ def _read_record(reading: Reading[QwenState]) -> None:
 def _see_place(reading: Reading[QwenState]) -> None:
     """Emit the session's start at the first record, later each change of folder or branch."""
     value = reading.value
-    cwd = reading.text(value, "cwd")[:_MAX_PATH_CHARS]
-    branch = reading.text(value, "gitBranch")[:MAX_NAME_CHARS]
-    if not reading.now("is_started"):
+    cwd, branch = reading.text(value, "cwd"), reading.text(value, "gitBranch")
+    is_first, state = not reading.now("is_started"), reading.state
+    if is_first:
         reading.set(is_started=True)
-        _read_start(reading, cwd, branch)
-    else:
-        if cwd and cwd != reading.now("cwd"):
-            reading.add(Lifecycle("cwd", cwd=cwd), native_id=reading.below("cwd"))
-        if branch and branch != reading.now("branch"):
-            reading.add(Lifecycle("branch", branch=branch), native_id=reading.below("branch"))
-    reading.set(
-        cwd=cwd if cwd and cwd.isprintable() else reading.now("cwd"),
-        branch=branch if branch and branch.isprintable() else reading.now("branch"),
-    )
-
-
-def _read_start(reading: Reading[QwenState], cwd: str, branch: str) -> None:
-    value, state = reading.value, reading.state
-    forked = reading.mapping(value, "forkedFrom")
-    is_subagent = state.role == "subagent"
-    reading.add(
-        SessionStart(
+        forked = reading.mapping(value, "forkedFrom")
+        is_subagent = state.role == "subagent"
+        reading.start(
+            **reading.told(value, model="model", tool_version="version"),
             cwd=cwd,
             git_branch=branch,
-            model=text(value.get("model")),
-            tool_version=reading.text(value, "version"),
             forked_from=text(forked.get("sessionId")),
             parent_session=(state.parent or text(value.get("sessionId"))) if is_subagent else "",
             agent_name=text(value.get("agentName")) or (text(value.get("agentId")) if is_subagent else ""),
-        ),
-        native_id="start",
-    )
+        )
+    reading.see(is_first_told=not is_first, cwd=cwd, branch=branch)
 
 
 def _read_meta(reading: Reading[QwenState]) -> None:
@@ -206,12 +181,9 @@ def _read_meta(reading: Reading[QwenState]) -> None:
     reading.date(value.get("createdAt"), "createdAt")
     parent = reading.text(value, "parentSessionId")
     above = reading.text(value, "parentAgentId")
-    reading.add(
-        SessionStart(
-            model=reading.text(value, "model"),
-            parent_session=f"{parent}/agent-{above}" if parent and above else parent,
-            agent_name=reading.text(value, "subagentName") or reading.text(value, "agentType"),
-        ),
+    reading.start(
+        **reading.told(value, model="model", agent_name="subagentName agentType"),
+        parent_session=f"{parent}/agent-{above}" if parent and above else parent,
         native_id="meta",
     )
     title = reading.text(value, "description")
@@ -235,7 +207,7 @@ def _read_snapshot(reading: Reading[QwenState], value: dict[str, Any]) -> None:
     half = "trailer" if reading.now("is_started") else "start"
     if not reading.now("is_started"):
         reading.set(is_started=True)
-        reading.add(SessionStart(), native_id="start")
+        reading.start()
         if value.get("projectHash"):
             detail = {"project_hash": reading.text(value, "projectHash")}
             reading.add(Lifecycle("project", detail=detail), native_id="project")

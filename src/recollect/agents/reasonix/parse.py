@@ -3,7 +3,7 @@
 from collections import Counter
 from typing import Any, ClassVar
 
-from recollect.agents.facts import facts_of, known_fields
+from recollect.agents.facts import known_fields
 from recollect.agents.kit import adapter as kit
 from recollect.agents.kit.adapter import KitAdapter, first_line_name, remember
 from recollect.agents.kit.calls import TurnState, decoded_arguments, edits_of, give_call, give_result, path_of
@@ -82,7 +82,13 @@ def read_message(reading: Reading, message: dict[str, Any], *, is_known: bool = 
         _read_assistant(reading, message, name)
     else:
         _read_tool(reading, message, name)
-    _read_notes(reading, message, name)
+    # Give decisions of the user, and what the agent found on the web or in its memory.
+    receipts = [mapping(message.get("decision_receipt")), *map(mapping, items(message.get("decision_receipts")))]
+    for number, receipt in enumerate((r for r in receipts if r), 1):
+        words = text(receipt.get("outcome"))
+        reading.add(kinds.Lifecycle("permission", text=words, detail=receipt), native_id=f"{name}/decision/{number}")
+    for field, kind in (("memoryCitations", "memory"), ("server_search", "web_search"), ("mcp_app", "mcp_app")):
+        reading.note(kind, detail=message.get(field), native_id=f"{name}/{kind}")
     reading.extra(message, _KNOWN["record"], "message", native_id=name)
 
 
@@ -146,16 +152,6 @@ def _read_tool(reading: Reading, message: dict[str, Any], name: str) -> None:
     if never_came:
         reading.add(kinds.Lifecycle("interrupted", text=said, call_id=call_id), native_id=f"{name}/interrupted")
     reading.extra(execution, _KNOWN["execution"], "tool_execution", native_id=name)
-
-
-def _read_notes(reading: Reading, message: dict[str, Any], name: str) -> None:
-    """Give decisions of the user, and what the agent found on the web or in its memory."""
-    receipts = [mapping(message.get("decision_receipt")), *map(mapping, items(message.get("decision_receipts")))]
-    for number, receipt in enumerate((r for r in receipts if r), 1):
-        words = text(receipt.get("outcome"))
-        reading.add(kinds.Lifecycle("permission", text=words, detail=receipt), native_id=f"{name}/decision/{number}")
-    for field, kind in (("memoryCitations", "memory"), ("server_search", "web_search"), ("mcp_app", "mcp_app")):
-        reading.note(kind, detail=message.get(field), native_id=f"{name}/{kind}")
 
 
 _SUFFIXES = (".jsonl.meta", ".events.jsonl", ".meta.json")
@@ -222,13 +218,9 @@ def _read_meta(reading: Reading) -> None:
     """Emit what stands beside a session: where it runs, its title and what it was branched from."""
     meta = reading.value
     reading.date(meta.get("created_at"), "created_at")
-    start = kinds.SessionStart(
-        cwd=reading.text(meta, "workspace_root"),
-        model=reading.text(meta, "model"),
-        originator=reading.text(meta, "scope"),
-        forked_from=reading.text(meta, "parent_id"),
+    reading.start(
+        **reading.told(meta, cwd="workspace_root", model="model", originator="scope", forked_from="parent_id")
     )
-    reading.add(start, native_id="start")
     reading.entitle(reading.text(meta, "name") or reading.text(meta, "topic_title"))
     names = ("fork_turn", "fork_message_index", "persona_name", "topic_id")
     facts = {k: meta[k] for k in names if meta.get(k)}
@@ -240,15 +232,17 @@ def _read_subagent(reading: Reading) -> None:
     """Give whose subagent a session is and how it ended."""
     meta = reading.value
     reading.date(meta.get("createdAt"), "createdAt")
-    start = kinds.SessionStart(
-        cwd=reading.text(meta, "workspaceRoot"),
-        model=reading.text(meta, "model"),
-        parent_session=reading.text(meta, "parentSession"),
-        forked_from=reading.text(meta, "forkedFrom"),
-        agent_name=reading.text(meta, "name"),
-        originator=reading.text(meta, "kind"),
+    reading.start(
+        **reading.told(
+            meta,
+            cwd="workspaceRoot",
+            model="model",
+            parent_session="parentSession",
+            forked_from="forkedFrom",
+            agent_name="name",
+            originator="kind",
+        )
     )
-    reading.add(start, native_id="start")
     status = reading.text(meta, "status")
     reading.odd_value("subagent.status", status, _STATUSES)
     detail = {k: meta[k] for k in ("terminalReason", "effort", "toolScope") if meta.get(k)}
@@ -257,21 +251,13 @@ def _read_subagent(reading: Reading) -> None:
     reading.extra(meta, _KNOWN["subagent"], "subagent", native_id="start")
 
 
-class ReasonixAdapter(KitAdapter[ReasonixState]):
-    facts = facts_of("reasonix")
-    state_type = ReasonixState
+class ReasonixAdapter(KitAdapter[ReasonixState], slug="reasonix"):
     readers: ClassVar = {
         "events": _read_event,
         "meta": _read_meta,
         "subagent_meta": _read_subagent,
         "": lambda reading: read_message(reading, reading.value),
     }
-
-    def recognise(self, path: str, head: bytes) -> str | None:
-        """See `Adapter.recognise`: the first event of a log. Checkpoints have nothing of their own."""
-        line = head.lstrip().partition(b"\n")[0]
-        is_event = line.startswith(b'{"schema_version":') and b'"type":"' in line[:60] and b'"messages":[' in line
-        return "events" if is_event else None
 
     def identify(self, info: SourceInfo, head: bytes) -> str:
         """See `Adapter.identify`: all files of a session begin with its name."""

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple
 
-from recollect.agents.facts import facts_of, known_fields
+from recollect.agents.facts import known_fields
 from recollect.agents.kit import adapter as kit
 from recollect.agents.kit.adapter import KitAdapter
 from recollect.agents.kit.calls import TurnState, decoded_arguments, edits_of, give_call, give_result
@@ -185,14 +185,12 @@ def _read_conversation(reading: Reading) -> None:
     parent = reading.text(row, "parent_conversation_id")
     is_subagent = bool(parent) and row.get("user_initiated") in (0, False)
     slug = reading.text(row, "slug")
-    start = kinds.SessionStart(
-        cwd=reading.text(row, "cwd"),
-        model=reading.text(row, "model"),
+    reading.start(
+        **reading.told(row, cwd="cwd", model="model"),
         resumed_from="" if is_subagent else parent,
         parent_session=parent if is_subagent else "",
         agent_name=slug if is_subagent else "",
     )
-    reading.add(start, native_id="start")
     reading.note("title", title=slug, native_id="title")
     tags = [t for t in items(row.get("tags")) if isinstance(t, str)]
     if tags:
@@ -249,7 +247,17 @@ def _say(reading: Reading, kind: str, message: _Message) -> None:
     elif kind in ("user", "tool"):
         _add_user(reading, message)
     elif kind == "agent":
-        _add_agent(reading, message)
+        row, llm, _, name, said, parts = message
+        error = text(llm.get("ErrorType"))
+        if said == _STOPPED:
+            reading.add(kinds.Lifecycle("interrupted", text=said), native_id=name)
+        elif error:
+            reading.odd_value("llm_data.ErrorType", error, _ERRORS)
+            reading.add(kinds.Lifecycle("api_error", text=said, detail={"type": error}), native_id=name)
+        elif said or parts:
+            model = text(row.get("model_name")) or text(mapping(row.get("usage_data")).get("model"))
+            stop = "end_turn" if llm.get("EndOfTurn") is True else ""
+            reading.add(kinds.AssistantMessage(said, model, stop, name, parts), native_id=name)
     elif kind == "system":
         reading.add(kinds.Instructions(said, "system"), native_id=name)
     elif kind == "gitinfo":
@@ -281,20 +289,6 @@ def _add_user(reading: Reading, message: _Message) -> None:
     reading.say(kinds.UserMessage(words, "queued" if is_waiting else "human", message.parts), native_id=message.name)
 
 
-def _add_agent(reading: Reading, message: _Message) -> None:
-    row, llm, _, name, said, parts = message
-    error = text(llm.get("ErrorType"))
-    if said == _STOPPED:
-        reading.add(kinds.Lifecycle("interrupted", text=said), native_id=name)
-    elif error:
-        reading.odd_value("llm_data.ErrorType", error, _ERRORS)
-        reading.add(kinds.Lifecycle("api_error", text=said, detail={"type": error}), native_id=name)
-    elif said or parts:
-        model = text(row.get("model_name")) or text(mapping(row.get("usage_data")).get("model"))
-        stop = "end_turn" if llm.get("EndOfTurn") is True else ""
-        reading.add(kinds.AssistantMessage(said, model, stop, name, parts), native_id=name)
-
-
 def _add_git(reading: Reading, about: dict[str, Any], said: str, name: str) -> None:
     """Emit a change of branch or commit, as the agent saw it."""
     detail = {k: about[k] for k in ("worktree", "commit", "subject") if about.get(k)}
@@ -315,7 +309,5 @@ def _add_usage(reading: Reading, row: dict[str, Any], name: str) -> None:
     reading.extra(usage, _KNOWN["usage"], "usage_data", native_id=name)
 
 
-class ShelleyAdapter(KitAdapter[ShelleyState]):
-    facts = facts_of("shelley")
-    state_type = ShelleyState
+class ShelleyAdapter(KitAdapter[ShelleyState], slug="shelley"):
     readers: ClassVar = {"session": _read_conversation, "": _read_message}

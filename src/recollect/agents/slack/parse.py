@@ -3,12 +3,12 @@
 import re
 from typing import Any
 
-from recollect.agents.facts import facts_of, known_fields
+from recollect.agents.facts import known_fields
 from recollect.agents.kit.adapter import BaseState, KitAdapter, Reading, read_odd
 from recollect.agents.kit.exports import first_element
 from recollect.agents.kit.names import content_sha256
 from recollect.agents.kit.values import items, mapping, text, whole, word_set
-from recollect.model.payloads import Lifecycle, Origin, Part, SessionStart, UserMessage
+from recollect.model.payloads import Lifecycle, Origin, Part, UserMessage
 from recollect.model.records import SourceInfo
 
 CHANNEL = "channel"
@@ -151,10 +151,7 @@ _HEAD_BYTES = 60_000
 _WRITERS = frozenset(("user", "bot_id", "subtype", "username"))
 
 
-class SlackAdapter(KitAdapter[BaseState]):
-    facts = facts_of("slack")
-    state_type = BaseState
-
+class SlackAdapter(KitAdapter[BaseState], slug="slack"):
     def recognise(self, path: str, head: bytes) -> str | None:
         """See `Adapter.recognise`: a list of messages, each with its time as Slack writes it, and who wrote it.
 
@@ -197,7 +194,7 @@ class SlackAdapter(KitAdapter[BaseState]):
                     reading.ts_quality = "missing"
             if not reading.now("is_started"):
                 reading.set(is_started=True)
-                reading.add(SessionStart(originator="slack"), native_id="start")
+                reading.start(originator="slack")
                 channel = reading.state.document
                 if channel:
                     reading.add(Lifecycle("title", title=f"#{channel}"), native_id="title")

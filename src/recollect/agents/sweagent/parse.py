@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from recollect.agents.facts import facts_of, known_fields
+from recollect.agents.facts import known_fields
 from recollect.agents.kit.adapter import KitAdapter, Reading, first_line_name, read_odd
 from recollect.agents.kit.calls import canonical_editor, edits_asked
 from recollect.agents.kit.content import arguments_of, without_opaque
@@ -287,14 +287,11 @@ def _assistant(reading: SweAgentReading, said: str) -> None:
         _think(reading, name)
         # The answer as written holds the action too, in a block of its own.
         spoken = thought if thought.strip() and thought.strip() in said else said or thought
-        if spoken.strip() and not _is_action(spoken, action):
+        if spoken.strip() and not (
+            bool(action.strip()) and not spoken.replace(action.strip(), "", 1).strip("` \t\r\n")
+        ):
             reading.add(kinds.AssistantMessage(spoken), native_id=name)
     _calls(reading, name, action, step, is_given=is_given)
-
-
-def _is_action(said: str, action: str) -> bool:
-    """Say whether an answer is nothing but its action, in a block of code."""
-    return bool(action.strip()) and not said.replace(action.strip(), "", 1).strip("` \t\r\n")
 
 
 def _think(reading: SweAgentReading, name: str) -> None:
@@ -371,7 +368,7 @@ def read_around(reading: SweAgentReading) -> None:
     version = text(info.get("swe_agent_version"))
     if environment or not reading.state.is_started:
         reading.set(is_started=True)
-        reading.add(kinds.SessionStart(originator=environment, tool_version=version), native_id="start")
+        reading.start(originator=environment, tool_version=version)
     _configured(reading, config, version if not environment else "")
     _info(reading, info, text(mapping(mapping(config.get("agent")).get("model")).get("name")))
     reading.extra(value, _KNOWN["top"], "trajectory", native_id="around")
@@ -384,8 +381,7 @@ def _configured(reading: SweAgentReading, config: dict[str, Any], version: str) 
     repo = mapping(environment.get("repo"))
     remote, commit = text(repo.get("github_url")), text(repo.get("base_commit"))
     if model or remote or version:
-        facts = kinds.SessionStart(model=model, git_remote=remote, git_commit=commit, tool_version=version)
-        reading.add(facts, native_id="facts")
+        reading.start(model=model, git_remote=remote, git_commit=commit, tool_version=version, native_id="facts")
     problem = mapping(config.get("problem_statement"))
     detail = {
         "task": text(problem.get("id")),
@@ -425,23 +421,10 @@ def _info(reading: SweAgentReading, info: dict[str, Any], model: str) -> None:
     reading.extra(info, _KNOWN["info"], "info", native_id="info")
 
 
-_LIST = re.compile(rb'"(?:trajectory|history)"\s*:\s*\[')
 _SUFFIX = ".traj"
 
 
-class SweAgentAdapter(KitAdapter[SweAgentState]):
-    facts = facts_of("sweagent")
-    state_type = SweAgentState
-
-    def recognise(self, path: str, head: bytes) -> str | None:
-        """See `Adapter.recognise`: an object with one of the two lists, whose elements are steps or messages."""
-        if not head.lstrip().startswith(b"{") or not _LIST.search(head):
-            return None
-        is_steps = b'"observation"' in head and b'"action"' in head
-        is_history = b'"role"' in head and b'"agent"' in head
-        is_own = path.endswith(_SUFFIX) or b'"thought"' in head
-        return "trajectory" if is_own and (is_steps or is_history) else None
-
+class SweAgentAdapter(KitAdapter[SweAgentState], slug="sweagent"):
     def identify(self, info: SourceInfo, head: bytes) -> str:
         """See `Adapter.identify`: the run's folder and the task: every run has a file for each task."""
         task = info.name.removesuffix(_SUFFIX)
@@ -454,7 +437,7 @@ class SweAgentAdapter(KitAdapter[SweAgentState]):
             return
         if reading.at in ("trajectory", "history") and not reading.state.is_started:
             reading.set(is_started=True)
-            reading.add(kinds.SessionStart(), native_id="start")
+            reading.start()
         if reading.at == "trajectory":
             read_step(reading)
         elif reading.at == "history":

@@ -3,7 +3,7 @@
 import re
 from typing import Any, ClassVar
 
-from recollect.agents.facts import facts_of, known_fields
+from recollect.agents.facts import known_fields
 from recollect.agents.kit import adapter as kit
 from recollect.agents.kit.adapter import KitAdapter, first_line_name
 from recollect.agents.kit.calls import Waiting, arrived, edits_of, expect, give_edits
@@ -47,17 +47,14 @@ def read_meta(reading: Reading) -> None:
     reading.date(value.get("start_time"), "start_time")
     model = text(value.get("model")) or text(mapping(value.get("config")).get("active_model"))
     before = text(value.get("parent_session_id"))[:_SHORT]
-    reading.add(
-        kinds.SessionStart(
-            cwd=text(mapping(value.get("environment")).get("working_directory")) or text(value.get("working_dir")),
-            git_branch=text(value.get("git_branch")),
-            git_commit=text(value.get("git_commit")),
-            model=model,
-            forked_from="" if state.parent or before == state.session else before,
-            parent_session=state.parent,
-            agent_name=state.agent,
+    reading.start(
+        **reading.told(
+            value, cwd="environment.working_directory working_dir", git_branch="git_branch", git_commit="git_commit"
         ),
-        native_id="start",
+        model=model,
+        forked_from="" if state.parent or before == state.session else before,
+        parent_session=state.parent,
+        agent_name=state.agent,
     )
     reading.entitle(reading.text(value, "title"))
     profile = text(mapping(value.get("agent_profile")).get("name"))
@@ -66,16 +63,10 @@ def read_meta(reading: Reading) -> None:
     reading.say(kinds.Instructions(prompt, "system"), native_id="system")
     reading.note("loops", detail=value.get("loops"), native_id="loops")
     reading.date(value.get("end_time"), "end_time")
-    _read_stats(reading, reading.mapping(value, "stats"), model)
-    reading.extra(value, _KNOWN["record"], "meta", native_id="meta")
-
-
-def _read_stats(reading: Reading, stats: dict[str, Any], model: str) -> None:
-    """Emit the running total. Cached tokens are part of the prompt's.
-
-    A compaction or rewind goes on in a new session whose total includes the old one's. Such sessions share the end of
-    their ids, so one key names them all, and one of them counts.
-    """
+    # Emit the running total. Cached tokens are part of the prompt's. A compaction or rewind goes on in a new session
+    # whose total includes the old one's. Such sessions share the end of their ids, so one key names them all, and one
+    # of them counts.
+    stats = reading.mapping(value, "stats")
     put, got = reading.count(stats, "session_prompt_tokens"), reading.count(stats, "session_completion_tokens")
     cached = min(reading.count(stats, "session_cached_tokens"), put)
     if put or got:
@@ -86,6 +77,7 @@ def _read_stats(reading: Reading, stats: dict[str, Any], model: str) -> None:
     counts = {k: v for k, v in stats.items() if k.startswith(("steps", "tool_calls_", "context_tokens")) and v}
     reading.note("stats", detail=counts, native_id="stats")
     reading.extra(stats, _KNOWN["stats"], "meta.stats", native_id="stats")
+    reading.extra(value, _KNOWN["record"], "meta", native_id="meta")
 
 
 # The rows of a conversation: OpenAI's roles, with reasoning beside the text and tool results as tagged text.
@@ -203,9 +195,7 @@ _AGENTS = "agents"
 _MAX_LINES = 20
 
 
-class VibeAdapter(KitAdapter[VibeState]):
-    facts = facts_of("vibe")
-    state_type = VibeState
+class VibeAdapter(KitAdapter[VibeState], slug="vibe"):
     readers: ClassVar = {META: read_meta, "": read_message}
 
     def recognise(self, path: str, head: bytes) -> str | None:

@@ -81,7 +81,17 @@ def calls_of(asked: OpenRequest, metadata: dict[str, Any]) -> list[Call]:
             call.invocation = next((i for i in free if i.name == call.name), None)
             if call.invocation is not None:
                 free.remove(call.invocation)
-    _name_edits(asked, told)
+    # Name each edit after the group of the answer that shows it, else after its call.
+    groups = list(asked.groups)
+    for call in told:
+        name = call.invocation.call_id if call.invocation is not None else call.call_id
+        for n, edit in enumerate(edits_of_call(call.name, call.arguments, name)):
+            group = next((g for g in groups if _same_file(g.path, edit.path)), None)
+            if group is not None:
+                groups.remove(group)
+                call.edits.append((group_name(asked, group.place), edit))
+            else:
+                call.edits.append((f"edit:{name}:{n}", edit))
     return told + _results_alone(asked, told, results)
 
 
@@ -97,20 +107,6 @@ def _results_alone(asked: OpenRequest, told: list[Call], results: dict[str, Any]
         if call.invocation is not None:
             free.remove(call.invocation)
     return alone
-
-
-def _name_edits(asked: OpenRequest, calls: list[Call]) -> None:
-    """Name each edit after the group of the answer that shows it, else after its call."""
-    groups = list(asked.groups)
-    for call in calls:
-        name = call.invocation.call_id if call.invocation is not None else call.call_id
-        for n, edit in enumerate(edits_of_call(call.name, call.arguments, name)):
-            group = next((g for g in groups if _same_file(g.path, edit.path)), None)
-            if group is not None:
-                groups.remove(group)
-                call.edits.append((group_name(asked, group.place), edit))
-            else:
-                call.edits.append((f"edit:{name}:{n}", edit))
 
 
 def claimed(asked: OpenRequest, calls: list[Call]) -> set[int]:

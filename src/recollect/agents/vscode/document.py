@@ -65,7 +65,14 @@ def _read_rest(
         at = text(mapping(found).get("toolCallRoundId"))
         reading.add(kinds.Compaction("summary", said, continues_at=at), native_id=name)
     asked.at_answer(reading, whole(mapping(result.get("timings")).get("totalElapsed")))
-    _read_usage(reading, asked, result, metadata)
+    # Emit the tokens of a request: the prompt of its last call, cached tokens not told apart. The same numbers may
+    # stand in `metadata` and in `usage`.
+    usage = reading.mapping(result, "usage")
+    put, got = reading.count(metadata, "promptTokens"), reading.count(metadata, "outputTokens")
+    if not put and not got:
+        put, got = reading.count(usage, "promptTokens"), reading.count(usage, "completionTokens")
+    reading.spend(asked.model, (put, got), asked.request, "assistant", native_id=f"{asked.request}/usage")
+    reading.note("prompt_shares", detail=usage.get("promptTokenDetails"), native_id=f"{asked.request}/usage/shares")
     _read_error(reading, asked, result)
     other = text(metadata.get("sessionId"))
     if other and storable(other) != reading.now("alias") and other != reading.state.session:
@@ -100,21 +107,6 @@ def _read_round(reading: Reading[VSCodeState], asked: OpenRequest, n: int, one: 
     reading.extra(one, _KNOWN["round"], "toolCallRound", native_id=name)
     for m, call in enumerate(items(one.get("toolCalls"))):
         reading.extra(mapping(call), _KNOWN["call"], "toolCall", native_id=f"{name}/call/{m}")
-
-
-def _read_usage(
-    reading: Reading[VSCodeState], asked: OpenRequest, result: dict[str, Any], metadata: dict[str, Any]
-) -> None:
-    """Emit the tokens of a request: the prompt of its last call, cached tokens not told apart.
-
-    The same numbers may stand in `metadata` and in `usage`.
-    """
-    usage = reading.mapping(result, "usage")
-    sent, took = reading.count(metadata, "promptTokens"), reading.count(metadata, "outputTokens")
-    if not sent and not took:
-        sent, took = reading.count(usage, "promptTokens"), reading.count(usage, "completionTokens")
-    reading.spend(asked.model, (sent, took), asked.request, "assistant", native_id=f"{asked.request}/usage")
-    reading.note("prompt_shares", detail=usage.get("promptTokenDetails"), native_id=f"{asked.request}/usage/shares")
 
 
 def _read_error(reading: Reading[VSCodeState], asked: OpenRequest, result: dict[str, Any]) -> None:
@@ -186,7 +178,7 @@ def read_members(reading: Reading[VSCodeState], value: dict[str, Any]) -> None:
         reading.set(is_started=True)
         reading.date(value.get("creationDate"), "creationDate")
         originator = text(value.get("responderUsername")) or "GitHub Copilot"
-        reading.add(kinds.SessionStart(originator=originator), native_id="start")
+        reading.start(originator=originator)
     title = value.get("customTitle")
     if isinstance(title, str) and title:
         reading.add(kinds.Lifecycle("title", title=title), native_id="title")
@@ -194,10 +186,14 @@ def read_members(reading: Reading[VSCodeState], value: dict[str, Any]) -> None:
     if repository:
         branch, remote = text(repository.get("localBranch")), text(repository.get("remoteUrl"))
         commit, folder = text(repository.get("localHeadCommit")), text(repository.get("workspacePath"))
-        start = kinds.SessionStart(
-            cwd=path_of_uri(folder), git_branch=branch, git_commit=commit, git_remote=remote, originator="repository"
+        reading.start(
+            cwd=path_of_uri(folder),
+            git_branch=branch,
+            git_commit=commit,
+            git_remote=remote,
+            originator="repository",
+            native_id="start/repository",
         )
-        reading.add(start, native_id="start/repository")
     for name in ("pendingRequests", "welcomeMessage"):
         if value.get(name):
             detail = without_opaque(value[name])

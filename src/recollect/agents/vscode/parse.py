@@ -7,7 +7,6 @@ own transcripts are the event stream of `kit.copilot_events`.
 import re
 from typing import Any
 
-from recollect.agents.facts import facts_of
 from recollect.agents.kit.adapter import KitAdapter, Reading, first_line_name, read_odd
 from recollect.agents.kit.copilot_events import read_event, starts_stream
 from recollect.agents.kit.copilot_session import storable
@@ -39,11 +38,8 @@ _NOT_HERE = frozenset(("session.shutdown",))
 _KINDS = (0, 1, 2, 3)
 
 
-class VSCodeAdapter(KitAdapter[VSCodeState]):
+class VSCodeAdapter(KitAdapter[VSCodeState], slug="vscode"):
     """Reads the chat sessions of VS Code and the hosts made of it."""
-
-    facts = facts_of("vscode")
-    state_type = VSCodeState
 
     def recognise(self, path: str, head: bytes) -> str | None:
         """Return the role of a source by its content; a session cut by the end of the head by its first members."""

@@ -13,7 +13,7 @@ from recollect.agents.kit.adapter import Reading
 from recollect.agents.kit.content import base64_part, data_url_part, without_opaque
 from recollect.agents.kit.copilot_session import CopilotState, storable
 from recollect.agents.kit.values import instant, items, mapping, text
-from recollect.model.payloads import Json, Lifecycle, Origin, Part, SessionStart, UserMessage
+from recollect.model.payloads import Json, Lifecycle, Origin, Part, UserMessage
 from recollect.model.text import flatten
 
 # Values as VS Code serialises them: URIs, Markdown strings, rendered prompts, and what tools gave back.
@@ -283,8 +283,7 @@ class OpenRequest:
         version = text(mapping(value.get("agent")).get("extensionVersion"))
         if version and version != reading.now("version"):
             reading.set(version=storable(version))
-            start = SessionStart(tool_version=version, originator="GitHub Copilot Chat")
-            reading.add(start, native_id=f"start/{version}")
+            reading.start(tool_version=version, originator="GitHub Copilot Chat", native_id=f"start/{version}")
 
     def at_question(self, reading: Reading[VSCodeState]) -> None:
         """Take the request's own time for the next events."""

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import msgspec
 
-from recollect.agents.facts import facts_of, known_fields
+from recollect.agents.facts import known_fields
 from recollect.agents.kit.adapter import MAX_NAME_CHARS, KitAdapter, Reading, first_line_name, read_odd, remember
 from recollect.agents.kit.content import content_text, without_opaque
 from recollect.agents.kit.names import NamingState, content_sha256, numbered, times_counted
@@ -130,7 +130,7 @@ def _read_conversation(step: Step, conversation: dict[str, Any]) -> None:
     step.ts, step.ts_quality = None, "missing"
     own = next((t for n in ("tabId", "sessionId", "id") if (t := text(conversation.get(n)))), "")
     session = own[:MAX_NAME_CHARS] or f"chat-{content_sha256((bubbles or requests)[0])}"
-    step.add(kinds.SessionStart(), native_id="start")
+    step.start()
     step.entitle(next((t for n in ("chatTitle", "customTitle", "title") if (t := text(conversation.get(n)))), ""))
     for bubble in bubbles:
         _read_bubble(step, session, bubble)
@@ -215,7 +215,7 @@ def read_payload(step: Step) -> None:
     model = step.text(step.value, "model_name")
     cwd = text(info.get("cwd")) or (text(info.get("worktree_path")) if is_start else "")
     if begins(step, session):
-        step.add(kinds.SessionStart(cwd=cwd, model=model), native_id="start")
+        step.start(cwd=cwd, model=model)
         step.set(of=session[:200], model=model, cwd=cwd)
     elif step.now("of") == session[:200]:
         if model and model != step.now("model"):
@@ -340,7 +340,7 @@ _SHAPES = {
 
 def read_step(step: Step) -> None:
     if begins(step, step.state.session):
-        step.add(kinds.SessionStart(), native_id="start")
+        step.start()
     kind, status = step.text(step.value, "type"), step.text(step.value, "status")
     step.odd_value("step.status", status, _STATUSES)
     body = step.value.get(kind)
@@ -416,9 +416,7 @@ def _plain(value: Json) -> Json:
     return path_of_address(value) if isinstance(value, str) else value
 
 
-class WindsurfAdapter(KitAdapter[WindsurfState]):
-    facts = facts_of("windsurf")
-    state_type = WindsurfState
+class WindsurfAdapter(KitAdapter[WindsurfState], slug="windsurf"):
     readers: ClassVar = {TRANSCRIPT: read_step, HOOKS: read_payload, WORKSPACE: read_chat_row}
 
     def recognise(self, path: str, head: bytes) -> str | None:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from recollect.agents.facts import facts_of, known_fields
+from recollect.agents.facts import known_fields
 from recollect.agents.kit.adapter import BaseState, KitAdapter, Reading
 from recollect.agents.kit.calls import edits_of
 from recollect.agents.kit.content import base64_part, without_opaque
@@ -387,7 +387,17 @@ def _read_thread(reading: Reading[BaseState], row: dict[str, Any], data: dict[st
     reading.spend(_model(data), reading.counts(usage, _COUNTS), key, "assistant", native_id="usage")
     reading.extra(usage, _KNOWN["usage"], "cumulative_token_usage", native_id="usage")
     _read_title(reading, row, data)
-    _read_settings(reading, data)
+    # Emit the thread's model and the settings that it has now; drafts and places on the screen are left out.
+    model = _model(data)
+    if model:
+        provider = text(mapping(data.get("model")).get("provider"))
+        detail = {"provider": provider} if provider else None
+        reading.add(kinds.Lifecycle("model", model=model, detail=detail), native_id="model")
+    told = {name: data[name] for name in _SETTINGS if data.get(name) not in (None, False, "", [], {})}
+    depth = mapping(data.get("subagent_context")).get("depth")
+    if depth is not None:
+        told["subagent_depth"] = depth
+    reading.note("settings", detail=told, native_id="settings")
     reading.extra(data, _KNOWN["thread"], "thread", native_id="thread")
 
 
@@ -408,16 +418,11 @@ def _read_start(reading: Reading[BaseState], row: dict[str, Any], data: dict[str
     tree = mapping(next(iter(items(snapshot.get("worktree_snapshots"))), None))
     git = mapping(tree.get("git_state"))
     parent = text(row.get("parent_id")) or text(mapping(data.get("subagent_context")).get("parent_thread_id"))
-    reading.add(
-        kinds.SessionStart(
-            cwd=next(iter(_folders(row)), "") or text(tree.get("worktree_path")),
-            git_branch=text(git.get("current_branch")),
-            git_commit=text(git.get("head_sha")),
-            git_remote=text(git.get("remote_url")),
-            originator="zed",
-            parent_session=parent if parent != reading.state.session else "",
-        ),
-        native_id="start",
+    reading.start(
+        **reading.told(git, git_branch="current_branch", git_commit="head_sha", git_remote="remote_url"),
+        cwd=next(iter(_folders(row)), "") or text(tree.get("worktree_path")),
+        originator="zed",
+        parent_session=parent if parent != reading.state.session else "",
     )
     reading.note("project", detail=snapshot, native_id="project")
 
@@ -453,21 +458,5 @@ def _read_title(reading: Reading[BaseState], row: dict[str, Any], data: dict[str
     reading.entitle(text(data.get("title")) or text(data.get("summary")) or text(row.get("summary")))
 
 
-def _read_settings(reading: Reading[BaseState], data: dict[str, Any]) -> None:
-    """Emit the thread's model and the settings that it has now; drafts and places on the screen are left out."""
-    model = _model(data)
-    if model:
-        provider = text(mapping(data.get("model")).get("provider"))
-        detail = {"provider": provider} if provider else None
-        reading.add(kinds.Lifecycle("model", model=model, detail=detail), native_id="model")
-    told = {name: data[name] for name in _SETTINGS if data.get(name) not in (None, False, "", [], {})}
-    depth = mapping(data.get("subagent_context")).get("depth")
-    if depth is not None:
-        told["subagent_depth"] = depth
-    reading.note("settings", detail=told, native_id="settings")
-
-
-class ZedAdapter(KitAdapter[BaseState]):
-    facts = facts_of("zed")
-    state_type = BaseState
+class ZedAdapter(KitAdapter[BaseState], slug="zed"):
     readers: ClassVar = {"": read_row}

@@ -239,7 +239,8 @@ class _Readable:
         """The values bound in `keys_sql`."""
         if not self.table.keys:
             return ()
-        return (*self._exact, *(v for p in self._prefixes for v in (p, _after(p))))
+        # Return the first text after all texts with a prefix.
+        return (*self._exact, *(v for p in self._prefixes for v in (p, (p[:-1] + chr(ord(p[-1]) + 1)))))
 
     @property
     def familiar(self) -> int:
@@ -409,8 +410,3 @@ def _sortable(value: Any) -> tuple[int, Any]:
     if isinstance(value, int | float):
         return (1, value)
     return (2, value) if isinstance(value, str) else (3, value)
-
-
-def _after(prefix: str) -> str:
-    """Return the first text after all texts with a prefix."""
-    return prefix[:-1] + chr(ord(prefix[-1]) + 1)

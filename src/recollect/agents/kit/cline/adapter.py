@@ -42,13 +42,17 @@ def read_item(reading: ClineReading) -> None:
     session = task if reading.state.role == "index" and task != reading.state.session else None
     reading.date(item.get("ts"), "ts")
     reading.native_id = "item"
-    start = kinds.SessionStart(
-        cwd=reading.text(item, "cwdOnTaskInitialization") or reading.text(item, "workspace"),
-        model=reading.text(item, "modelId"),
-        parent_session=reading.text(item, "parentTaskId"),
-        agent_name=reading.text(item, "mode"),
+    reading.start(
+        **reading.told(
+            item,
+            cwd="cwdOnTaskInitialization workspace",
+            model="modelId",
+            parent_session="parentTaskId",
+            agent_name="mode",
+        ),
+        native_id="item/start",
+        session=session,
     )
-    reading.add(start, native_id="item/start", session=session)
     reading.entitle(reading.text(item, "title"), "item/title", session)
     said = reading.text(item, "task").strip()
     if said and reading.state.role == "index":
@@ -83,7 +87,7 @@ def read_metadata(reading: ClineReading) -> None:
         name = f"metadata/environment:{whole(entry.get('ts'))}"
         host = " ".join(filter(None, (text(entry.get("host_name")), text(entry.get("host_version")))))
         version = text(entry.get("cline_version"))
-        reading.add(kinds.SessionStart(tool_version=version, originator=host), native_id=name)
+        reading.start(tool_version=version, originator=host, native_id=name)
     for entry in map(mapping, reading.items(value, "files_in_context")):
         reading.date(entry.get("cline_read_date"), "cline_read_date")
         path = text(entry.get("path"))
@@ -113,13 +117,11 @@ def read_envelope(reading: ClineReading) -> None:
     if state.role == "sdk" and ("sessionId" in value or "agent" in value or "version" in value):
         agent = text(origin.get("subagent")) or text(value.get("agent"))
         parent = text(origin.get("parentThreadId")) or state.parent
-        start = kinds.SessionStart(
-            originator=text(origin.get("source")),
-            tool_version=text(origin.get("version")),
+        reading.start(
+            **reading.told(origin, originator="source", tool_version="version"),
             parent_session=parent if parent != state.session else "",
             agent_name=agent if agent != "lead" else "",
         )
-        reading.add(start, native_id="start")
     reading.extra(value, _KNOWN["envelope"], "messages", native_id="envelope")
 
 
@@ -133,18 +135,14 @@ def read_session(reading: ClineReading) -> None:
     git = mapping(metadata.get("git"))
     parent = reading.text(value, "parent_session_id")
     reading.date(value.get("started_at") or value.get("created_at"), "started_at")
-    start = kinds.SessionStart(
-        cwd=reading.text(value, "cwd"),
-        repo_root=reading.text(value, "workspace_root"),
-        git_branch=text(git.get("branch")),
-        git_remote=text(git.get("url")),
-        model=reading.text(value, "model"),
-        originator=reading.text(value, "source"),
+    reading.start(
+        **reading.told(value, cwd="cwd", repo_root="workspace_root", model="model", originator="source"),
+        **reading.told(git, git_branch="branch", git_remote="url"),
         forked_from=text(mapping(metadata.get("fork")).get("forkedFromSessionId")),
         parent_session=parent,
         agent_name=reading.text(value, "agent_id") if parent else "",
+        native_id="session/start",
     )
-    reading.add(start, native_id="session/start")
     reading.entitle(text(metadata.get("title")), "session/title")
     for piece in pieces(reading.text(value, "prompt")):
         prompt = kinds.UserMessage(piece.text, "human" if piece.is_human else "injected")
@@ -186,8 +184,6 @@ class ClineMember(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 class ClineFamily(KitAdapter[ClineState]):
     """Reads the tasks of an extension of the family, and the SDK's sessions where it has them."""
-
-    state_type = ClineState
 
     def __init__(self, slug: str) -> None:
         entry = entries()[slug]
@@ -257,26 +253,22 @@ def _read_log(reading: ClineReading) -> None:
     elif reading.state.role == "api" and value.get("type") in ("ask", "say"):
         read_row(reading)
     elif reading.state.role == "api":
-        _read_api(reading)
+        # Read a message, or all messages of a document that holds them (Roo's version 2).
+        messages = reading.value.get("messages")
+        if not isinstance(messages, list) or "version" not in reading.value:
+            read_message(reading)
+            return
+        document = reading.value
+        for message in messages:
+            reading.value = message if isinstance(message, dict) else {}
+            if reading.value:
+                read_message(reading)
+            else:
+                reading.wrong("messages")
+        reading.value = document
+        reading.extra(document, frozenset(("version", "messages")), "api_document", native_id="document")
     else:
         read_row(reading)
-
-
-def _read_api(reading: ClineReading) -> None:
-    """Read a message, or all messages of a document that holds them (Roo's version 2)."""
-    messages = reading.value.get("messages")
-    if not isinstance(messages, list) or "version" not in reading.value:
-        read_message(reading)
-        return
-    document = reading.value
-    for message in messages:
-        reading.value = message if isinstance(message, dict) else {}
-        if reading.value:
-            read_message(reading)
-        else:
-            reading.wrong("messages")
-    reading.value = document
-    reading.extra(document, frozenset(("version", "messages")), "api_document", native_id="document")
 
 
 def _read_sdk(reading: ClineReading) -> None:

@@ -207,7 +207,7 @@ def read_message(reading: ClineReading) -> None:
         _infer_time(reading, message)
     if reading.state.role == "api" and not reading.now("is_started"):
         reading.set(is_started=True)
-        reading.add(kinds.SessionStart(), native_id="start")
+        reading.start()
     own_id = record_id(message)
     name = own_id or name_of(reading, "message", message.get("role"), message.get("content"))
     reading.native_id = name

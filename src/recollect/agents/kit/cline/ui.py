@@ -85,7 +85,7 @@ def _see_frame(reading: ClineReading, row: dict[str, Any], row_id: str) -> None:
     is_new = see_model(reading, name)
     if not reading.state.is_started:
         reading.set(is_started=True)
-        reading.add(kinds.SessionStart(model=name), native_id="start")
+        reading.start(model=name)
     elif is_new:
         detail = {k: v for k, v in model.items() if k != "modelId"}
         reading.add(kinds.Lifecycle("model", detail=detail or None, model=name), native_id=f"{row_id}/model")

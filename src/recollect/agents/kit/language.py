@@ -8,11 +8,12 @@ stand there, a text is a regular expression that is searched in the text.
 import re
 from collections.abc import Mapping
 from functools import cache
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
-from recollect.agents.kit.values import mapping, text
+from recollect.agents.facts import heads_table
+from recollect.agents.kit.values import head_objects, mapping, text
 from recollect.model.payloads import Json
 from recollect.model.text import flatten
 
@@ -42,8 +43,11 @@ class HeadTest(_Table, frozen=True, kw_only=True):
     """How the beginning of a file identifies this agent and the role. All conditions must hold."""
 
     role: str
+    path: str = ""
+    """A regular expression that is searched in the file's path."""
     matches: tuple[str, ...] = ()
-    """Regular expressions that are searched in it."""
+    """Regular expressions that are searched in it; none of those of `unless` may be found."""
+    unless: tuple[str, ...] = ()
     lines: int = 1
     """The rest must hold of one of so many first lines, decoded."""
     has: str = ""
@@ -209,7 +213,6 @@ class Format(_Table, frozen=True, kw_only=True):
     """How the records of one agent are read."""
 
     rules: tuple[Rule, ...]
-    heads: tuple[HeadTest, ...] = ()
     session: SessionName = SessionName()
     blocks: Mapping[str, BlockType] = {}
     """Own types of blocks."""
@@ -226,6 +229,26 @@ class Format(_Table, frozen=True, kw_only=True):
     pieces: ResultPieces | None = None
     summary: str = ""
     """A regular expression for a note in the model's answer that is not part of it."""
+
+
+@cache
+def heads_of(slug: str) -> tuple[HeadTest, ...]:
+    """Return how files of an agent begin, as its own file says."""
+    return msgspec.convert(heads_table(slug), tuple[HeadTest, ...])
+
+
+def is_told(told: HeadTest, path: str, head: bytes) -> bool:
+    """Say whether a file begins as told."""
+    if told.path and not re.search(told.path, path):
+        return False
+    if not all(re.search(pattern.encode(), head) for pattern in told.matches):
+        return False
+    if any(re.search(pattern.encode(), head) for pattern in told.unless):
+        return False
+    return not told.has or any(
+        has_all(line, told.has) and not has_any(line, told.lacks) and holds(line, told.when)
+        for line in head_objects(head.lstrip(), told.lines)
+    )
 
 
 def at_path(value: Json, path: str) -> Json:
@@ -276,7 +299,7 @@ def _fits(found: Json, wanted: tuple[Json, ...] | str) -> bool:
     return any(type(found) is type(one) and found == one for one in wanted)
 
 
-def shown(value: Json, said: Text) -> tuple[str, str]:
+def shown(value: Any, said: Text) -> tuple[str, str]:
     """Return a text of a record, and the path of a value there that is no text."""
     asked = said if isinstance(said, TextValue) else TextValue(path=said)
     if not holds(value, asked.when):
