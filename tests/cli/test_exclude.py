@@ -53,6 +53,22 @@ def test_what_came_before_is_counted_and_its_end_is_named(
     assert "forget --repo payroll" in recollect("doctor").out
 
 
+def test_what_several_patterns_left_is_erased_with_each_of_them(
+    recollect: Callable[..., Outcome], claude_home: Path, config: Path
+) -> None:
+    folder = str(Path("~/work/tools").expanduser())
+    ClaudeTranscript(claude_home, "one", cwd="/w/payroll").user("zone")
+    ClaudeTranscript(claude_home, "two", cwd=folder).user("ztwo")
+    assert recollect("sync").code == 0
+    assert "`recollect forget --repo '~/work/t*'`" in recollect("exclude", "~/work/t*").out
+    several = "`recollect forget --repo PATTERN`, once for each that is excluded"
+    assert several in recollect("exclude", "payroll").out
+    assert several in recollect("doctor").out
+    for pattern in ("payroll", "~/work/t*"):
+        assert recollect("forget", "--repo", pattern, "--yes").code == 0
+    assert "already stored" not in recollect("exclude").out
+
+
 def test_a_name_that_no_repository_has_may_be_a_slip(
     recollect: Callable[..., Outcome], claude_home: Path, config: Path
 ) -> None:

@@ -115,6 +115,17 @@ def test_the_help_loads_neither_the_engine_nor_the_renderer() -> None:
     assert subprocess.run([sys.executable, "-c", code], stdout=subprocess.DEVNULL, check=False).returncode == 0
 
 
+def test_without_the_extras_every_command_has_its_help_and_schema() -> None:
+    extras = ("distributed", "psycopg", "psycopg_pool", "onnx", "onnxruntime", "tokenizers", "model2vec")
+    code = (
+        f"import sys; sys.modules.update(dict.fromkeys({extras}))\n"
+        "from recollect.cli.commands.config import result_types, schema_of\n"
+        "from recollect.cli.reference import cli_reference\n"
+        "assert all(schema_of(kind) for kind in result_types().values()) and cli_reference()"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
 def test_the_package_itself_loads_the_standard_library_only() -> None:
     code = (
         "import sys; import recollect, recollect.paths; sys.exit(any(m in sys.modules for m in ('msgspec', 'click')))"

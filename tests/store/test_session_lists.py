@@ -36,6 +36,12 @@ def test_every_order_lists_every_session_and_its_reverse(writer: Writer, reader:
     assert uids(reader, SessionQuestion(title="ZEB")) == ["claude:a"]
 
 
+def test_a_name_that_many_sessions_have_is_listed_once(writer: Writer, reader: Reader) -> None:
+    for name in ("a", "b", "c"):
+        write(writer, name, "one", cwd="/w/shop" if name < "c" else "/w/api")
+    assert reader.names("repo") == ("api", "shop")
+
+
 def test_a_family_is_a_tree_from_its_origin(writer: Writer, reader: Reader) -> None:
     write(writer, "root", "x")
     write(writer, "fork", "x", forked_from="root")

@@ -109,7 +109,8 @@ def cluster(tmp_path: Path) -> Iterator[Callable[..., Cluster]]:
 
 def run_import(ada: Machine, team: Team, folder: Path, **how: Any) -> Any:
     """Import a folder, as the command does."""
-    from recollect.team.bulk_import import BulkLoader, BulkReport, import_archives
+    from recollect.team.bulk_import import BulkLoader, import_archives
+    from recollect.team.reports import BulkReport
 
     level = how.pop("level", "full")
     progress = how.pop("progress", lambda _done, _total: None)

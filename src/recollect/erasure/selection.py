@@ -7,6 +7,7 @@ go; else single records do, wherever the archive has them.
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
@@ -33,7 +34,19 @@ from recollect.store.rows import LedgerRow, SourceRow
 
 def excluded_repos(config: Config, env: Mapping[str, str]) -> tuple[str, ...]:
     """Return the repositories that a configuration excludes, `~` as the user's home."""
-    return tuple(str(expand(p, env)) if p.startswith("~") else p for p in config.privacy.exclude_repos)
+    return tuple(with_home(pattern, env) for pattern in config.privacy.exclude_repos)
+
+
+def with_home(pattern: str, env: Mapping[str, str]) -> str:
+    """Return a pattern with the user's home in place of a `~` at its beginning."""
+    return str(expand(pattern, env)) if pattern.startswith("~") else pattern
+
+
+def erasing(patterns: Sequence[str]) -> str:
+    """Return the command that erases what is stored of repositories."""
+    if len(patterns) == 1:
+        return f"`recollect forget --repo {shlex.quote(patterns[0])}`"
+    return "`recollect forget --repo PATTERN`, once for each that is excluded"
 
 
 def is_of(patterns: Sequence[str], *, repo: str, repo_root: str, cwd: str) -> bool:

@@ -11,7 +11,7 @@ import msgspec
 from recollect.archive.archive import Archive
 from recollect.archive.keys import load_keys
 from recollect.erasure.schedule import doubt
-from recollect.erasure.selection import excluded_repos, is_of
+from recollect.erasure.selection import erasing, excluded_repos, is_of
 from recollect.errors import IndexUnavailable, RecollectError, StoreError
 from recollect.index.text.engine import shard_names
 from recollect.index.vectors.files import kept_models
@@ -282,9 +282,10 @@ def excluded(context: DoctorContext, reader: Reader) -> Check:
     stored = [s for s in sessions if is_of(patterns, repo=s.repo, repo_root=s.repo_root, cwd=s.cwd)]
     if not stored:
         return Check("excluded repositories", "ok", "nothing of them is stored", id="excluded")
-    repos = sorted({s.repo for s in stored})
-    text = f"{plural(len(stored), 'session')} of them were stored before: {', '.join(repos[:5])}"
-    hint = f"`recollect forget --repo {repos[0] or 'PATTERN'}` erases them"
+    repos = sorted({s.repo for s in stored} - {""})
+    more = [f"{len(repos) - 5:,} more"] if len(repos) > 5 else []
+    text = f"{plural(len(stored), 'session')} of them were stored before: {', '.join((*repos[:5], *more))}"
+    hint = f"to erase them, run {erasing(context.config.privacy.exclude_repos)}"
     return Check("excluded repositories", "warn", text, hint, id="excluded")
 
 

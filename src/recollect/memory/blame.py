@@ -97,9 +97,9 @@ def attempts_query(question: BlameQuestion) -> str:
 
 
 def with_attempt(home: OpenHome, question: BlameQuestion, answer: BlameAnswer, calls: Iterable[str]) -> BlameAnswer:
-    """Return the answer without proof, with a note about calls that edit the file and their results.
+    """Return the answer without proof, saying which call edits the file and what became of it, or which file is meant.
 
-    attempts: citations of possible calls, newest first.
+    calls: citations of possible calls, newest first.
     """
     for cited in calls:
         uid, _, seq = cited.rpartition("#")
@@ -120,7 +120,8 @@ def with_attempt(home: OpenHome, question: BlameQuestion, answer: BlameAnswer, c
             answer.blame, reason=f"no proof: {cited} calls an edit of this file, but {became}"
         )
         return msgspec.structs.replace(answer, blame=told)
-    return answer
+    near = [] if Path(question.root, question.path).exists() else FilesFacet(home).nearest(question)
+    return msgspec.structs.replace(answer, notes=(*answer.notes, *(f"did you mean {path}?" for path in near)))
 
 
 def repository_of(path: Path, env: Mapping[str, str] | None = None) -> tuple[Path | None, tuple[str, ...]]:
@@ -212,6 +213,14 @@ class FilesFacet(HomeFacet):
         named = [one for one in found.values() if all(word in one.path.casefold() for word in wanted)]
         named.sort(key=lambda one: (-one.episodes, -one.last_at, one.path))
         return FilesAnswer(tuple(named[:limit]), len(named))
+
+    def nearest(self, question: BlameQuestion) -> list[str]:
+        """Return the edited file whose path is most like one that is not there, if any is like it."""
+        from difflib import get_close_matches
+
+        names = {name.casefold() for name in question.repos}
+        paths = [one.path for one in self.edited().files if not names or one.repo.casefold() in names]
+        return get_close_matches(question.path, paths, 1)
 
     def blame(self, repo: str, path: str) -> FileBlame:
         """Return what led to each line of a file as it is on this machine now.

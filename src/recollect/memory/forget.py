@@ -18,7 +18,7 @@ from recollect.erasure.reports import (
     ForgottenList,
     TombstoneGroup,
 )
-from recollect.erasure.selection import Selector, compiled
+from recollect.erasure.selection import Selector, compiled, with_home
 from recollect.errors import RecollectError, StoreLocked, UsageError
 from recollect.ingest.distill import DistillingFacet
 from recollect.ingest.learnings.keep import overruled
@@ -41,12 +41,12 @@ class ForgettingFacet(HomeFacet):
     def plan(self, selection: ForgetSelection, *, progress: StageProgress | None = None) -> ForgetReport:
         """Return what would be forgotten. Ingests changes first, as any read does, and changes nothing else.
 
-        Raises UsageError for an empty selection, an invalid pattern or one that says nothing, UnknownName for a session
-        or a repository, KeyUnavailable, StoreError, ArchiveError.
+        Raises UnknownName for a session or a repository, KeyUnavailable, StoreError, ArchiveError; also as `check`.
         """
         started = time.perf_counter()
+        self.check(selection)
         notes = self._fresh()
-        selection = self._checked(selection)
+        selection = self._named(selection)
         if self._is_empty():
             return ForgetReport("nothing", notes=notes)
         report = self._look(selection, progress)
@@ -71,8 +71,9 @@ class ForgettingFacet(HomeFacet):
         and IndexUnavailable, and then it is unfinished.
         """
         started = time.perf_counter()
+        self.check(selection)
         notes = self._fresh()
-        selection = self._checked(selection)
+        selection = self._named(selection)
         if self._is_empty():
             return ForgetReport("nothing", notes=notes)
         try:
@@ -118,7 +119,8 @@ class ForgettingFacet(HomeFacet):
         reader = self._home.reader()
         return next(reader.ledgers(), None) is None and not reader.entries.counts()
 
-    def _checked(self, selection: ForgetSelection) -> ForgetSelection:
+    def check(self, selection: ForgetSelection) -> None:
+        """Raise UsageError for an empty selection, an invalid pattern, or one that says nothing."""
         if selection.is_empty:
             raise UsageError("no option says what to forget", hint="name a session, a repository, a time …")
         if selection.pattern and _says_nothing(selection.pattern):
@@ -128,9 +130,10 @@ class ForgettingFacet(HomeFacet):
             if is_alone:
                 hint += f"or name a repository with --repo; to erase the whole memory, delete {self._home.home}"
             raise UsageError(f"{selection.pattern!r} matches any text, so {what}", hint=hint)
-        if selection.session:
-            selection = msgspec.structs.replace(selection, session=self._home.session(selection.session).session_uid)
-        return selection
+
+    def _named(self, selection: ForgetSelection) -> ForgetSelection:
+        uid = self._home.session(selection.session).session_uid if selection.session else ""
+        return msgspec.structs.replace(selection, session=uid, repo=with_home(selection.repo, self._home.env))
 
     def _why_nothing(self, selection: ForgetSelection, report: ForgetReport) -> list[str]:
         """Say why nothing was meant: the case of letters. Raises UnknownName where no repository has the name."""

@@ -20,6 +20,7 @@ from recollect.archive.keys import load_keys
 from recollect.archive.packs import ChunkPlace
 from recollect.clock import now_us
 from recollect.config import ConfigEntry
+from recollect.erasure.selection import erasing, excluded_repos, is_of
 from recollect.errors import KeyUnavailable, StoreError, UnknownName, UsageError
 from recollect.ingest.report import SyncReport
 from recollect.maintenance.export import Stored, export, raw_bytes, raw_files, render
@@ -58,6 +59,11 @@ class ExcludedView(msgspec.Struct, frozen=True):
     exclude_repos: tuple[str, ...]
     stored_sessions: int = 0
     stored_repos: tuple[str, ...] = ()
+
+    @property
+    def erasing(self) -> str:
+        """The command that erases what is stored of them."""
+        return erasing(self.exclude_repos)
 
 
 class SettingsView(msgspec.Struct, frozen=True):
@@ -113,7 +119,6 @@ class MaintenanceFacet(HomeFacet):
     def excluded(self) -> ExcludedView:
         """Return the excluded repositories and how many of their sessions are stored."""
         from recollect.config import load_config
-        from recollect.erasure.selection import excluded_repos, is_of
 
         config = load_config(self._config_path())
         patterns = excluded_repos(config, self._home.env)
@@ -262,16 +267,18 @@ class MaintenanceFacet(HomeFacet):
         return Stored(self._home.reader(), self._home.distilled)
 
     def backup(
-        self, target: Path, *, with_key: bool = True, progress: Callable[[str, int, int], None] | None = None
-    ) -> BackupReport:
+        self, target: Path, *, with_key: bool = True, force: bool = False,
+        progress: Callable[[str, int, int], None] | None = None,
+    ) -> BackupReport:  # fmt: skip
         """Copy the memory as it is now to a folder or a file `….tar.zst`, and read the copy back.
 
-        with_key False: leave the wrapping key out. progress: called with (stage, bytes done, total bytes). Raises
-        UsageError, BackupUnusable, DiskFull, StoreError; the target is then no backup, or still the previous one.
+        with_key False: leave the wrapping key out. force: also replace the backup of another memory. progress: called
+        with (stage, bytes done, total bytes). Raises UsageError, BackupUnusable, DiskFull, StoreError; the target is
+        then no backup, or still the previous one.
         """
         from recollect.maintenance.backup.restore import backup
 
-        return backup(self._home, target, with_key=with_key, progress=progress)
+        return backup(self._home, target, with_key=with_key, force=force, progress=progress)
 
     def restore(
         self, source: Path, *, force: bool = False, keep: bool = False,

@@ -386,7 +386,7 @@ class SessionReader(PooledReader):
 
     def names(self, of: str) -> tuple[str, ...]:
         """Return names of sessions ("agent", "repo", "branch", "tag", "tool"), "noted_repo" or "collection"."""
-        columns = " UNION ".join(f"SELECT {column} FROM {table}" for table, column in _NAMES[of])
+        columns = " UNION ".join(f"SELECT DISTINCT {column} FROM {table}" for table, column in _NAMES[of])
         return tuple(name for name in column(self._db, f"{columns} ORDER BY 1") if name and isinstance(name, str))
 
 

@@ -21,6 +21,7 @@ from recollect.errors import TeamRefused, TeamUnavailable, UsageError
 from recollect.memory import ArchivePart, PartBatches, redacted_batches
 from recollect.team.accept import ADD_SHARE, EVENT_COLUMNS, WITHDRAW, apply, unpacked
 from recollect.team.database import AdministratorDatabase, Connection, credential, enter, new_token
+from recollect.team.reports import BulkReport
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -48,23 +49,6 @@ _COPY = sql.SQL("COPY recollect.event (team_id, month, session_id, machine_id, m
     sql.SQL(", ").join(map(sql.Identifier, EVENT_COLUMNS))
 )
 _PRESENT = "SELECT recollect.present_team(), recollect.present_machine(), recollect.present_member()"
-
-
-class BulkReport(msgspec.Struct):
-    """What an import came to. machine: that owns the sessions. unnamed: sessions of no repository, which cannot be
-    shared. left_out: sources that only repeat others. failed: parts that could not be read, and why."""
-
-    machine: str
-    level: str
-    parts: int
-    bytes: int = 0
-    sessions: int = 0
-    events: int = 0
-    unnamed: int = 0
-    left_out: int = 0
-    seconds: float = 0.0
-    skipped: list[str] = []
-    failed: list[str] = []
 
 
 class BulkLoader:

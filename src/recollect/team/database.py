@@ -24,6 +24,7 @@ from psycopg_pool import ConnectionPool, PoolTimeout
 from recollect.errors import TeamForbidden, TeamRefused, TeamUnavailable, UnknownName, UsageError
 from recollect.model.team_citation import TeamCitation, read_citation
 from recollect.model.team_messages import AuditLine, AuditPage, MemberView, TeamRole
+from recollect.team.reports import DatabaseView, Invitation, TeamMade
 
 Connection = psycopg.Connection[tuple[object, ...]]
 
@@ -377,36 +378,6 @@ _COUNTS = (
     "(SELECT count(*) FROM recollect.event e WHERE e.team_id = t.team_id) "
     "FROM recollect.team t WHERE t.team_id = %s"
 )
-
-
-class TeamMade(msgspec.Struct, frozen=True):
-    """A new team. server_url: what `team serve` takes, with a password where it is a new one. code: the first owner's
-    invitation."""
-
-    team: str
-    person: str
-    code: str
-    server_url: str
-
-
-class Invitation(msgspec.Struct, frozen=True):
-    """A code that lets one machine of a person join, once. days: how long."""
-
-    person: str
-    role: TeamRole
-    code: str
-    days: int
-
-
-class DatabaseView(msgspec.Struct, frozen=True):
-    """What a team's database holds."""
-
-    team: str
-    schema_version: int
-    members: int
-    machines: int
-    sessions: int
-    events: int
 
 
 class Administration:

@@ -72,6 +72,10 @@ def test_what_cannot_be_meant_is_a_usage_error_and_changes_nothing(
     assert recollect("sessions", "--json").data["total"] == 1
 
 
+def test_a_wrong_pattern_is_named_before_it_asks_for_a_yes(recollect: Recollect) -> None:
+    assert "'[' is not a regular expression" in recollect("forget", "--pattern", "[").err
+
+
 def test_an_empty_memory_has_nothing_to_forget(recollect: Recollect) -> None:
     nothing = recollect("forget", "--repo", "x", "--yes", "--json")
     assert (nothing.code, nothing.data["state"]) == (1, "nothing")

@@ -80,15 +80,38 @@ def test_a_second_backup_copies_what_is_new(machine: World, tmp_path: Path) -> N
 
 
 def test_a_pack_that_became_another_one_is_copied_anew(machine: World, tmp_path: Path) -> None:
-    """As after the archive was made smaller, or another memory is backed up to the same place."""
+    """As after the archive was made smaller, or another memory is backed up to the same place on purpose."""
     with machine.memory() as memory:
         memory.maintenance.backup(tmp_path / "copy")
     other = tmp_path / "other"
     with machine.memory(other) as memory:
         memory.sync()
-        memory.maintenance.backup(tmp_path / "copy")
+        memory.maintenance.backup(tmp_path / "copy", force=True)
     assert checked(tmp_path / "copy", other) > 0
     assert len(list((tmp_path / "copy" / "packs").iterdir())) == 1
+
+
+@pytest.mark.parametrize("name", ["copy", "copy.tar.zst"])
+def test_the_backup_of_another_memory_is_replaced_only_on_purpose(machine: World, tmp_path: Path, name: str) -> None:
+    with machine.memory() as memory:
+        memory.maintenance.backup(tmp_path / name)
+        memory.maintenance.rebuild()
+        kept = memory.maintenance.backup(tmp_path / name)
+    with machine.memory(tmp_path / "other") as memory:
+        memory.sync()
+        with pytest.raises(UsageError, match=r"the backup of another memory \(2 sessions\)") as refused:
+            memory.maintenance.backup(tmp_path / name)
+        assert "--force" in refused.value.hint
+        with machine.memory(tmp_path / "restored") as restored:
+            assert restored.maintenance.restore(tmp_path / name).made_at == kept.made_at
+        assert memory.maintenance.backup(tmp_path / name, force=True).sessions == 2
+
+
+def test_a_file_that_is_no_backup_is_not_replaced(machine: World, tmp_path: Path) -> None:
+    (tmp_path / "mine.tar.zst").write_bytes(b"letters")
+    with machine.memory() as memory, pytest.raises(BackupUnusable, match="not a whole backup"):
+        memory.maintenance.backup(tmp_path / "mine.tar.zst")
+    assert (tmp_path / "mine.tar.zst").read_bytes() == b"letters"
 
 
 def test_a_backup_goes_on_while_something_is_taken_in(machine: World, tmp_path: Path) -> None:

@@ -86,6 +86,12 @@ def test_a_file_that_was_deleted_or_written_anew_ends_the_search(later: FileEdit
     assert reason in ask(story, "total = 0").reason
 
 
+def test_an_edit_is_called_later_only_where_an_older_one_is_recorded() -> None:
+    story = Story()
+    story.happens(FileEdit("src/sum.py", "create", after="other = 1"))
+    assert "later recorded edit" not in ask(story, "total = 0").reason
+
+
 def test_nothing_recorded_is_no_proof() -> None:
     story = Story()
     story.edits("src/other.py", "total = 0")

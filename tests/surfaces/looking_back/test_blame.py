@@ -70,6 +70,21 @@ def test_a_line_that_no_edit_shows_has_no_proof(desk: Desk) -> None:
     assert (answer.code, answer.data["blame"]["found"], answer.data["citation"]) == (1, None, "")
 
 
+@pytest.mark.parametrize("place", ["shop-api/src/ap.py", "shop-api/src/app.py#1", "shop-api/app.py:x"])
+def test_the_edited_file_that_is_most_like_a_misspelt_one_is_named(desk: Desk, place: str) -> None:
+    a_fixed_error(desk)
+    done = desk.run("blame", place)
+    assert (done.code, "did you mean src/app.py?" in done.out) == (1, True), done
+
+
+@pytest.mark.parametrize("line", ["1-2", "abc"])
+def test_what_is_not_the_number_of_a_line_is_refused(desk: Desk, line: str) -> None:
+    (desk.repo / "src" / "app.py").write_text("import json\n", "utf-8")
+    done = desk.run("blame", f"shop-api/src/app.py:{line}")
+    assert done.code == 2
+    assert f"'{line}' is not the number of a line" in done.err
+
+
 def test_the_newest_edit_that_wrote_the_line_is_told(desk: Desk) -> None:
     path = desk.repo / "src" / "app.py"
     first = desk.claude("first")

@@ -44,20 +44,22 @@ _AT_ONCE = 500
 @click.command()
 @click.argument("target", type=NamedPath(path_type=Path))
 @flag("--without-key", "Leave out the wrapping key. Without that key, nobody can open the backup's archive.")
+@flag("--force", "Replace the backup even if it is of another memory.")
 @prints
 @examples("backup /media/disk/memory", "backup memory.tar.zst --without-key")
-def backup(target: Path, without_key: bool) -> CommandResult:
+def backup(target: Path, without_key: bool, force: bool) -> CommandResult:
     """Make a consistent copy of the memory.
 
     TARGET is a folder, or a file whose name ends in .tar.zst. You can ingest and search meanwhile. The backup is read
     back and every chunk is opened before it counts as done. If you interrupt it, an earlier backup in the same place
-    stays as it was. A second backup to the same folder copies only what is new. A backup leaves out the index and the
-    vectors: `recollect restore` rebuilds the index, and `recollect embed` rebuilds the vectors.
+    stays as it was. A second backup to the same folder copies only what is new. The backup of another memory stays,
+    unless you use --force. A backup leaves out the index and the vectors: `recollect restore` rebuilds the index, and
+    `recollect embed` rebuilds the vectors.
     """
     from recollect.cli.render.progress import ProgressLine
 
     with open_memory() as memory, ProgressLine("copying") as progress:
-        report = memory.maintenance.backup(target, with_key=not without_key, progress=progress.stage_done)
+        report = memory.maintenance.backup(target, with_key=not without_key, force=force, progress=progress.stage_done)
     return BACKUP(report)
 
 

@@ -117,8 +117,9 @@ def _forget(memory: Memory, selection: ForgetSelection, *, dry_run: bool, yes: b
 
     from recollect.cli.render.progress import ProgressLine
 
+    memory.maintenance.forgetting.check(selection)
     is_asking = not dry_run and not yes
-    if is_asking and not selection.is_empty and (as_json or not sys.stdin.isatty()):
+    if is_asking and (as_json or not sys.stdin.isatty()):
         raise UsageError(
             "this erases data for good, and this is not a terminal, so it cannot ask you",
             hint="add --yes, or --dry-run to see what would be erased",

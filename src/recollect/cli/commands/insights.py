@@ -182,11 +182,15 @@ def blame(place: str, no_sync: bool) -> CommandResult:
 
 
 def _parts(place: str) -> tuple[Path, int | None]:
-    """Return (path, line or None) of `PATH[:LINE]`; a file whose name ends so is that file."""
+    """Return (path, line or None) of `PATH[:LINE]`; a file whose name ends so is that file. Raises UsageError."""
     path, mark, line = place.rpartition(":")
-    if not mark or not path or not (line.isascii() and line.isdecimal()) or Path(place).exists():
+    if not mark or not path or Path(place).exists():
         return Path(place), None
-    return Path(path), int(line)
+    if line.isascii() and line.isdecimal():
+        return Path(path), int(line)
+    if Path(path).is_file():
+        raise UsageError(f"{line!r} is not the number of a line", hint=f"ask for one line: {path}:42")
+    return Path(place), None
 
 
 def _question(path: Path, number: int | None) -> BlameQuestion:

@@ -35,10 +35,10 @@ if TYPE_CHECKING:
     from recollect.team.database import Administration, AdministratorDatabase
 
 MEMBERS = ResultKind("team-members", "recollect.model.team_messages:MemberView", "team:print_members", listed="members")
-MADE = ResultKind("team-init", "recollect.team.database:TeamMade", "team:print_made")
-INVITED = ResultKind("team-invite", "recollect.team.database:Invitation", "team:print_invitation")
-IMPORTED = ResultKind("team-import", "recollect.team.bulk_import:BulkReport", "team:print_bulk")
-DATABASE = ResultKind("team-database", "recollect.team.database:DatabaseView", "team:print_database")
+MADE = ResultKind("team-init", "recollect.team.reports:TeamMade", "team:print_made")
+INVITED = ResultKind("team-invite", "recollect.team.reports:Invitation", "team:print_invitation")
+IMPORTED = ResultKind("team-import", "recollect.team.reports:BulkReport", "team:print_bulk")
+DATABASE = ResultKind("team-database", "recollect.team.reports:DatabaseView", "team:print_database")
 PUSHED = ResultKind("team-push", "PushReport", "team:print_push")
 AUDIT = ResultKind("team-audit", "recollect.model.team_messages:AuditPage", "team:print_audit")
 STATUS = ResultKind("team-status", "TeamStatus", "team:print_status")
@@ -312,7 +312,8 @@ def import_(
     from recollect.cli.render.progress import ProgressLine
 
     _needs_psycopg()
-    from recollect.team.bulk_import import BulkLoader, BulkReport, import_archives
+    from recollect.team.bulk_import import BulkLoader, import_archives
+    from recollect.team.reports import BulkReport
 
     with open_memory() as memory, _database(database) as opened, ProgressLine("importing") as progress:
         token = memory.team.membership().token

@@ -379,8 +379,6 @@ def print_excluded(out: Console, view: ExcludedView, *, notes: Sequence[str] = (
     if not view.exclude_repos:
         out.print("no repository is excluded")
     if view.stored_sessions:
-        name = view.stored_repos[0] or "PATTERN"
-        many = plural(view.stored_sessions, "session")
-        text = f"already stored: {many}; to erase, run `recollect forget --repo {name}`"
+        text = f"already stored: {plural(view.stored_sessions, 'session')}; to erase, run {view.erasing}"
         put(out, (safe_line(text), "yellow"))
     print_notes(out, notes)

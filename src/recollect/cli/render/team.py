@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from recollect.memory import FolderReport, PushReport, TeamSessionView, TeamStatus
     from recollect.model.team_citation import TeamCitation
     from recollect.model.team_messages import AuditPage, MemberView, SharedEvent
-    from recollect.team.bulk_import import BulkReport
-    from recollect.team.database import DatabaseView, Invitation, TeamMade
+    from recollect.team.reports import BulkReport, DatabaseView, Invitation, TeamMade
 
 
 def print_made(out: Console | Plain, made: TeamMade) -> None:

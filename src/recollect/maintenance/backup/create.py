@@ -44,8 +44,11 @@ from recollect.maintenance.backup.manifest import BackupManifest, BackupReport
 from recollect.paths import DATABASE_NAME
 from recollect.store.connection import is_lost, lost
 from recollect.store.lock import IngestLock
+from recollect.store.snapshots import take_snapshot
+from recollect.units import plural
 
 _LEVEL = 3
+_ELSEWHERE = "name another place, or replace it with --force"
 _FOREIGN = (tarfile.TarError, zstandard.ZstdError, EOFError)
 TRIES = 3
 """Packs may be replaced by smaller ones while they are copied; then the moment is gone and the next one is taken."""
@@ -127,15 +130,17 @@ class _Backup(NamedTuple):
 
 
 def back_up(
-    home: Path, target: Path, sealer: Sealer | None, *, with_key: bool = True, progress: Progress | None = None
-) -> BackupReport:
+    home: Path, target: Path, sealer: Sealer | None, *, with_key: bool = True, force: bool = False,
+    progress: Progress | None = None,
+) -> BackupReport:  # fmt: skip
     """Copy one moment of a home to a folder, or to one file if `target` ends in `.tar.zst`; then read the copy back.
 
     sealer: of the home; None without its key: the copy is then checked only by hashes. with_key: include the wrapping
-    key. Readers and the ingester continue meanwhile. A second backup to the same folder copies only what is new.
+    key. force: also replace the backup of another memory. Readers and the ingester continue meanwhile. A second backup
+    to the same folder copies only what is new.
 
     Raises:
-        UsageError: the target is inside of the home, or holds something else.
+        UsageError: the target is inside of the home, or holds something else or the backup of another memory.
         BackupUnusable: the copy differs from the original.
         DiskFull, StoreError, ArchiveError: as named. The target is then no backup, or still the previous one.
     """
@@ -147,9 +152,29 @@ def back_up(
     target, home = target.resolve(), home.resolve()
     if target == home or home in target.parents:
         raise UsageError(f"{target} is inside the memory itself", hint="name a folder outside it")
+    if not force:
+        _check_owner(home, target)
     backup = _Backup(home, target, sealer, with_key, progress)
     report = backup.to_file() if target.name.endswith(m.SUFFIX) else backup.to_folder()
     return msgspec.structs.replace(report, seconds=time.perf_counter() - started)
+
+
+def _check_owner(home: Path, target: Path) -> None:
+    """Refuse to replace what another memory was saved to. Raises UsageError, BackupUnusable, StoreError."""
+    is_file = target.name.endswith(m.SUFFIX) and target.is_file()
+    before = _manifest_in(target) if is_file else m.read_manifest(target)
+    with take_snapshot(home) as snapshot:
+        if before is not None and before.home_id != snapshot.counts().home_id:
+            many = plural(before.sessions, "session")
+            raise UsageError(f"{target} is the backup of another memory ({many})", hint=_ELSEWHERE)
+
+
+def _manifest_in(path: Path) -> BackupManifest:
+    with open_members(path) as members:
+        for name, stream in members:
+            if name == m.MANIFEST:
+                return m.decode_manifest(stream.read(), where=str(path))
+    raise BackupUnusable(f"{path} is not a whole backup: it has no {m.MANIFEST}")
 
 
 def _tried(make: Callable[[], BackupReport], target: Path) -> BackupReport:

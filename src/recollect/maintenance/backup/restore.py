@@ -244,14 +244,16 @@ EXCLUDED = "excluded"
 """The kind of tombstone that hangs on the configuration: kept in the database alone."""
 
 
-def backup(memory: OpenHome, target: Path, *, with_key: bool = True, progress: Progress | None = None) -> BackupReport:
+def backup(
+    memory: OpenHome, target: Path, *, with_key: bool = True, force: bool = False, progress: Progress | None = None
+) -> BackupReport:
     """Back up the memory as of one moment; see `recollect.maintenance.backup.create.back_up`."""
     folders = Home(memory.home)
     try:
         sealer = Sealer(load_keys(folders.keys))
     except KeyUnavailable:
         sealer = None
-    report = back_up(memory.home, target, sealer, with_key=with_key, progress=progress)
+    report = back_up(memory.home, target, sealer, with_key=with_key, force=force, progress=progress)
     try:
         remember(memory.home, LastBackup(report.target, report.made_at))
     except (ArchiveError, StoreError) as error:

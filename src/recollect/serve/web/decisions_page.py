@@ -153,7 +153,7 @@ def blame_page(memory: Memory, request: Request) -> tuple[str, dict[str, Any]]:
     asked = request.query_params
     repo, path, words = asked.get("repo", "").strip(), asked.get("path", ""), asked.get("q", "").strip()
     memory.refresh()
-    repos = sorted(name for name in memory.reader().names("repo") if name)
+    repos = memory.reader().names("repo")
     if not path:
         found = memory.files.edited(repo=repo, words=words.split(), limit=LISTED)
         return "blame_files.html", {

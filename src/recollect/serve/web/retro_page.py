@@ -86,7 +86,7 @@ def _head(
     return {
         "span": span,
         "repo": asked.get("repo", "").strip(),
-        "repos": sorted(name for name in memory.reader().names("repo") if name),
+        "repos": memory.reader().names("repo"),
         "query": asked.get("q", ""),
         "periods": periods(path, given, span),
         "hidden": given,
