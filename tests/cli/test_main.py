@@ -160,6 +160,11 @@ def test_a_misspelt_option_is_no_word_of_the_query(capsys: pytest.CaptureFixture
     assert "--no-snyc" in capsys.readouterr().err
 
 
+def test_an_argument_that_is_written_as_an_option_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["export", "--session", "claude:5f0c"]) == 2
+    assert "no such option '--session'; write recollect export SESSION\n" in capsys.readouterr().err
+
+
 def test_with_json_an_error_is_one_object_on_stdout(capsys: pytest.CaptureFixture[str], fail_with: Any) -> None:
     fail_with(StoreLocked("another process is writing", hint="try again"))
     assert run(["config", "--json"]) == 3

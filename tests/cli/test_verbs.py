@@ -409,6 +409,34 @@ def test_filters_alone_list_what_they_allow_newest_first(filled: Path, recollect
     assert recollect("search", "before:2001").code == 1
 
 
+def test_an_edit_that_is_found_shows_its_file(filled: Path, recollect: Recollect) -> None:
+    query = ("search", "kind:file_edit", "repo:shop-api", "--limit", "50")
+    hits = recollect(*query, "--json").data["hits"]
+    files = {hit["passage"].split()[1].rpartition("/")[2] for hit in hits}
+    assert files >= {"webhooks.py", "models.py", "conftest.py", "test_checkout.py", "orders.py"}
+    assert all(hit["snippet"].startswith(hit["summary"]) for hit in hits)
+    assert "    modify /home/dev/shop-api/shop/webhooks.py\n" in recollect(*query).out
+    found = recollect("search", "shop/webhooks.py", "kind:file_edit", "--json").data["hits"][0]
+    assert found["passage"] == "modify /home/dev/shop-api/shop/webhooks.py"
+    shown = recollect("show", f"{found['session_uid']}#{found['seq']}").out
+    assert "path: /home/dev/shop-api/shop/webhooks.py" in shown
+
+
+def test_a_digest_says_what_failed_and_what_fixed_it(filled: Path, recollect: Recollect) -> None:
+    uid = "claude:2aaeb4f4-04af-429c-b814-51289bf70d40"
+    said = recollect("digest", uid).out
+    assert "error, 1 time: shell: E IntegrityError: duplicate key value" in said
+    assert f"\n    fixed by an edit of shop/models.py ({uid}#29)\n" in said
+    assert "rules:" not in said
+    assert recollect("digest", uid, "--json").data["markers"]
+
+
+def test_a_retrospective_says_what_infrastructure_is_without_escapes(filled: Path, recollect: Recollect) -> None:
+    said = recollect("retro", "--since", "2026-09-01", "--until", "2026-10-01").out.partition("## Infrastructure")[2]
+    assert "calls to MCP servers" in said.partition("\n## ")[0]
+    assert "\\" not in said.partition("\n## ")[0]
+
+
 def test_a_day_in_words_bounds_a_timeline(filled: Path, recollect: Recollect) -> None:
     assert recollect("timeline", "yesterday", "--json").data == recollect("timeline", "on:yesterday", "--json").data
 

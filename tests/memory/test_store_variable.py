@@ -28,3 +28,12 @@ def test_what_names_no_memory_is_an_error_and_not_an_empty_memory(named: str, tm
     assert raised.value.key == "HELIX_STORE_DB"
     with Memory.open(env={**env, "RECOLLECT_HOME": str(tmp_path / "own")}) as memory:
         assert memory.home == tmp_path / "own"
+
+
+def test_the_settings_say_which_variable_names_the_memory(tmp_path: Path) -> None:
+    env = {"HOME": str(tmp_path)}
+    (tmp_path / "memory.db").touch()
+    named = ({}, {"HELIX_STORE_DB": str(tmp_path / "memory.db")}, {"RECOLLECT_HOME": str(tmp_path / "own")})
+    for variable in named:
+        with Memory.open(env={**env, **variable}) as memory:
+            assert memory.maintenance.settings().home_from == "".join(variable)

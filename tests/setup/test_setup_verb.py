@@ -313,6 +313,15 @@ def test_where_nothing_is_set_up_there_is_nothing_to_take_out(recollect: Callabl
     assert (said.code, said.out) == (1, "nothing is set up; `recollect setup --help` says more\n")
 
 
+def test_a_removal_asks_only_if_there_is_something_to_remove(home: Path, recollect: Callable[..., Outcome]) -> None:
+    nothing = recollect("claude", "--remove")
+    assert (nothing.code, "nothing to do" in nothing.out) == (0, True)
+    recollect("claude", "--yes")
+    before = contents(home)
+    refused = recollect("claude", "--remove")
+    assert (refused.code, "--yes" in refused.err, contents(home)) == (2, True, before)
+
+
 def test_the_tools_that_write_are_turned_on_and_off_and_the_skill_tells_of_them(
     home: Path, recollect: Callable[..., Outcome]
 ) -> None:

@@ -52,6 +52,12 @@ def test_the_repository_follows_one_rule(facts: Mapping[str, str], repo: str) ->
     assert repo_of(SessionFacts(**facts)) == repo
 
 
+def test_a_name_that_many_sessions_share_is_listed_once(writer: Writer, reader: Reader) -> None:
+    for native in ("one", "two", "three"):
+        write_session(writer, native, cwd=f"/{native}/shop", git_branch="main")
+    assert (reader.names("repo"), reader.names("branch"), reader.names("agent")) == (("shop",), ("main",), ("claude",))
+
+
 def test_the_newest_title_and_the_first_lineage_win(writer: Writer, reader: Reader) -> None:
     lines = [Line("a"), Line("b")]
     first = Source(patch={"title": "old", "cwd": "/work/alpha", "tool_version": "1", "models": ["m1"]})

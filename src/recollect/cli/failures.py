@@ -70,8 +70,12 @@ def describe_usage(error: click.ClickException) -> tuple[str, str]:
     path = ctx.command_path if ctx is not None else "recollect"
     line = error.format_message().rstrip(".")
     if isinstance(error, click.NoSuchOption):
-        names = [name for param in error.ctx.command.params for name in param.opts] if error.ctx is not None else []
-        line = f"no such option {error.option_name!r}{_near(error.option_name, names)}"
+        params = error.ctx.command.params if error.ctx is not None else []
+        argument = next((param.name for param in params if param.param_type_name == "argument"), "")
+        named = error.option_name.lstrip("-")
+        names = [name for param in params if param.param_type_name == "option" for name in param.opts]
+        meant = f"; write {path} {named.upper()}" if argument in (named, f"{named}s") else ""
+        line = f"no such option {error.option_name!r}{meant or _near(error.option_name, names)}"
     elif wrong := re.match(r"No such command '(\S+)'", line):
         line = f"no such command {wrong[1]!r}{_near(wrong[1], [verb.name for verb in VERBS])}"
     return line[:1].lower() + line[1:], _option_meant(ctx, line) or f"`{path} --help` shows the options"

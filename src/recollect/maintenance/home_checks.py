@@ -167,7 +167,11 @@ def daemon(context: DoctorContext) -> Check:
     """Say whether a daemon is at work, whether it is of this version, and whether it serves what it should."""
     seen = context.daemon()
     if not seen.pid:
-        return Check("daemon", "ok", "not running; hooks and searches keep the memory up to date")
+        return Check(
+            "daemon",
+            "ok",
+            "not running; searches, and the hooks that `recollect setup` installs, keep the memory up to date",
+        )
     if seen.version != PROGRAM:
         text = f"one of version {seen.version} is running (pid {seen.pid}), this is {PROGRAM}"
         return Check("daemon", "warn", text, "`recollect up --stop`, then `recollect up --detach`")

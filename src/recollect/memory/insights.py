@@ -14,7 +14,8 @@ from recollect.errors import ArchiveError, StoreError, UsageError
 from recollect.ingest.home import OpenHome
 from recollect.insights.retro.builder import Retrospective, SessionFacts, Span, Used
 from recollect.insights.retro.decided import DecisionFacts
-from recollect.insights.retro.report import PreviousPeriod, Retro
+from recollect.insights.retro.report import ErrorLine, PreviousPeriod, Retro
+from recollect.insights.retro.tally import Listing
 from recollect.memory.facets import HomeFacet
 from recollect.memory.recall import RecallFacet
 from recollect.model.events import Event, SourceLocation
@@ -211,6 +212,14 @@ def make_retro(home: OpenHome, span: Span, *, notes: Sequence[str] = ()) -> Retr
         notes=notes,
     )
     return msgspec.structs.replace(retro, corrections=_corrections(home, span))
+
+
+def errors_of(home: OpenHome, session: Session) -> tuple[ErrorLine, ...]:
+    """Return the errors of one session with what fixed them, as a retrospective tells them."""
+    told = Retrospective(Span(0, 1 << 62), infra=())
+    for facts in _facts(home.distilled(), (session,)):
+        told.take(facts)
+    return told.error_lines(Listing(), _Between(home.reader()))
 
 
 def _corrections(home: OpenHome, span: Span) -> int:

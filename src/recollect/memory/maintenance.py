@@ -29,7 +29,7 @@ from recollect.maintenance.verify import verify
 from recollect.memory.facets import HomeFacet, facet
 from recollect.model.events import Event, SourceLocation
 from recollect.model.sessions import Session
-from recollect.paths import HOME_VARIABLE, STORE_VARIABLE
+from recollect.paths import HOME_VARIABLE, STORE_VARIABLE, home_dir
 from recollect.store.audit import AuditEntry, add_audit, read_audit
 from recollect.store.home import Home
 from recollect.store.insights import NodeFilter
@@ -163,11 +163,16 @@ class MaintenanceFacet(HomeFacet):
         from recollect.config import listed_config
         from recollect.memory.redaction import without_secrets
 
-        home, path, env = self._home.home, self._home.config_path, self._home.env
+        home, path = self._home.home, self._home.config_path
+        unnamed = {**self._home.env, HOME_VARIABLE: ""}  # the environment of an open home always names it
+        named_by = (
+            "" if home == home_dir({**unnamed, STORE_VARIABLE: ""}).absolute()
+            else STORE_VARIABLE if home == home_dir(unnamed).absolute() else HOME_VARIABLE
+        )  # fmt: skip
         entries = listed_config(self._home.config, path)
         return SettingsView(
             str(home),
-            next((name for name in (HOME_VARIABLE, STORE_VARIABLE) if env.get(name)), ""),
+            named_by,
             str(path) if path is not None else "",
             path is not None and path.exists(),
             tuple(

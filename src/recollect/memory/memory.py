@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from recollect.ingest.learnings.run import LearnFacet
     from recollect.ingest.report import ProgressCallback, SyncReport
     from recollect.ingest.spool import SpoolFacet
-    from recollect.insights.retro.report import Retro
+    from recollect.insights.retro.report import ErrorLine, Retro
     from recollect.memory.blame import BlameAnswer, BlameQuestion, FilesFacet
     from recollect.memory.browse import BrowseFacet
     from recollect.memory.documents import DocumentsFacet
@@ -259,6 +259,12 @@ class Memory(OpenHome):
         with suppress(UnknownName):
             uid = self.session(uid.partition("#")[0]).session_uid
         return self.distilled().digest(uid)
+
+    def errors_of(self, digest: Digest) -> dict[str, ErrorLine]:
+        """Return the errors of a session and what fixed them, by fingerprint."""
+        from recollect.memory.insights import errors_of
+
+        return {line.fingerprint: line for line in errors_of(self, self.session(digest.session_uid))}
 
     def nodes(
         self, *, kinds: Sequence[str] = (), repo: str = "", session: str = "", after: int | None = None,

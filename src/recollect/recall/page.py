@@ -20,9 +20,10 @@ from recollect.index.query.query_units import Unit
 from recollect.index.query.ranking import Masses, Ranked
 from recollect.index.vectors.texts import Passage
 from recollect.model.sessions import gone_among
+from recollect.model.text import one_line
 from recollect.recall.answers import Hit, MatchLevel, SearchAnswer
 from recollect.recall.coverage import NOTHING
-from recollect.recall.passages import Passages, finished, joined, snippet
+from recollect.recall.passages import SNIPPET_CHARS, Passages, finished, joined, snippet
 from recollect.recall.related_events import RelatedEvent
 from recollect.recall.sought import sought_in
 from recollect.store.keys import SEQ_BITS
@@ -197,7 +198,7 @@ class ResultPage:
             self._hidden += 1
             return
         session = self._found.sessions[item.candidate.session]
-        same = _sameness(text, session)
+        same = _sameness(text, session, by_file="file_edit" in self._question.kinds)
         place = next((self._seen[mark] for mark in same if mark in self._seen), None)
         if place is not None:
             known = self._shown[place]
@@ -221,7 +222,7 @@ class ResultPage:
             ts=text.ts,
             kind=text.kind,
             score=round(self._found.confidence * item.ranked.score / best, 4),
-            snippet=snippet(whole, self._forms, self._patterns),
+            snippet=one_line(_with_file(text, snippet(whole, self._forms, self._patterns)), SNIPPET_CHARS),
             match_level=self._level(candidate),
             root_session_uid=session.root_uid,
             part=text.part,
@@ -233,7 +234,7 @@ class ResultPage:
             status=text.status,
             state=text.state,
             is_undone=text.is_undone,
-            passage=joined(whole, chosen or [self._passages.shown(whole)]),
+            passage=_with_file(text, joined(whole, chosen or [self._passages.shown(whole)])),
         )
 
     def _level(self, candidate: Candidate) -> MatchLevel:
@@ -277,7 +278,8 @@ class ResultPage:
 
     def _told(self, label: str, text: HitText, size: int) -> RelatedEvent:
         words = text.text or text.summary
-        return RelatedEvent(label, text.seq, joined(words, [self._passages.shown(words, size=size, most=size)]))
+        shown = _with_file(text, joined(words, [self._passages.shown(words, size=size, most=size)]))
+        return RelatedEvent(label, text.seq, shown)
 
     def _settling(self, key: int, said: Collection[int]) -> int | None:
         """Return the best rated reply after an event in its session that is not said yet."""
@@ -323,15 +325,25 @@ def _living_first(shown: Sequence[_Shown]) -> list[_Shown]:
     return [item for _, tie in ties for item in sorted(tie, key=lambda item: item.text.is_undone)]
 
 
-def _sameness(text: HitText, session: SessionKey) -> set[object]:
+def _sameness(text: HitText, session: SessionKey, *, by_file: bool) -> set[object]:
     """Return what two events share that are one hit: the id that a replay in a fork keeps, or the text.
 
     The same few words said in unrelated sessions are hits of their own. The same file read in them is not, nor is a
-    long message: nobody says that twice, it is a copy (a fork of Claude Code names no origin).
+    long message: nobody says that twice, it is a copy (a fork of Claude Code names no origin). by_file: an edit is that
+    of its file; where edits were not asked for, those that match a word like "create" would fill the page.
     """
     is_own = text.kind in _SAID and len(text.text) < COPIED_CHARS
     where = session.origin_uid or session.session_uid if is_own else ""
-    return {(text.event_id, text.part), (where, text.kind, text.text or text.event_id)}
+    said = _with_file(text, text.text) if by_file else text.text
+    return {(text.event_id, text.part), (where, text.kind, said or text.event_id)}
+
+
+def _with_file(text: HitText, shown: str) -> str:
+    """Return what is shown of an event; of an edit, whose text has its operation alone, also the file."""
+    if text.kind != "file_edit":
+        return shown
+    operation = text.summary.partition(" ")[0]
+    return f"{text.summary}\n{shown.removeprefix(operation).strip()}".strip()
 
 
 def _passes(wanted: QueryPlan, candidate: Candidate, text: HitText) -> bool:

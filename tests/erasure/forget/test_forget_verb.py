@@ -43,6 +43,17 @@ def test_from_looking_to_the_list(one: ClaudeTranscript, recollect: Recollect) -
     assert (nothing.code, "nothing in the memory" in nothing.out) == (1, True)
 
 
+def test_the_sum_counts_all_that_is_listed(one: ClaudeTranscript, recollect: Recollect) -> None:
+    one.user("No, never use zanzibarquux here. We decided to use plovers instead.")
+    one.assistant("We use plovers.")
+    assert recollect("sync").code == 0
+    assert recollect("learnings", "add", "Say wombat before zanzibarquux.").code == 0
+    asked = ("forget", "--pattern", "zanzibarquux", "--dry-run")
+    listed = recollect(*asked, "--json").data["learned"]
+    assert f", {len(listed)} learnings, decisions and notes; " in recollect(*asked).out.partition("would go: ")[2]
+    assert "would go: 1 learning, decision or note; 0 B" in recollect("forget", "--pattern", "wombat", "--dry-run").out
+
+
 @pytest.mark.parametrize(
     "arguments",
     [

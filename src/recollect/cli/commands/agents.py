@@ -119,7 +119,12 @@ def _check_asking(chosen: tuple[str, ...], flags: SetupFlags, *, is_named: bool,
         if flags["shows_lines"]:  # who wants to see changes is not told how to make them
             hint = f"recollect setup{removal} --dry-run --diff"
         raise UsageError(f"name the agents; found here: {', '.join(chosen)}", hint=hint)
-    if asks and not can_ask:
+    if asks and not flags["is_removal"]:  # a removal may find nothing to remove, and then asks nothing
+        _check_can_ask(as_json=as_json)
+
+
+def _check_can_ask(*, as_json: bool) -> None:
+    if as_json or not sys.stdin.isatty():
         raise UsageError(
             "cannot ask you: this is not a terminal", hint="add --yes, or --dry-run to see what would be done"
         )
@@ -149,8 +154,10 @@ def _one(prepared: PreparedSetup, flags: SetupFlags, *, asks: bool, as_json: boo
         print_agent(out, planned, shows_lines=flags["shows_lines"])
     if flags["is_dry_run"] or planned.state == "not_found":
         return planned
-    if asks and planned.state == "planned" and not click.confirm(f"Do this for {planned.name}?", default=False):
-        return planned
+    if asks and planned.state == "planned":
+        _check_can_ask(as_json=as_json)
+        if not click.confirm(f"Do this for {planned.name}?", default=False):
+            return planned
     report = prepared.do()
     if not as_json:
         print_outcome(out, report)

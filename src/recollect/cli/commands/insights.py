@@ -239,8 +239,8 @@ def _lines(path: Path, shown: Path) -> list[str]:
 def digest(session: str, schema: Literal[1, 2], as_json: bool) -> CommandResult | int:
     """Summarise one session: outcome, cost, errors.
 
-    The summary gives the outcome and its reasons, cost, tools, errors, and the first and last words. SESSION is a
-    session's uid or a unique prefix of it. This command ingests and analyses nothing. A session that is still running,
+    The summary gives the outcome and its reasons, cost, tools, errors and what fixed them, and the first and last
+    words. SESSION is a session's uid or a unique prefix of it. This command ingests and analyses nothing. A session that is still running,
     or was never ingested, has no digest; the exit code is then 1.
     """
     from recollect.model.insights.digests import as_schema_1
@@ -248,14 +248,16 @@ def digest(session: str, schema: Literal[1, 2], as_json: bool) -> CommandResult 
     with open_memory() as memory:
         found = memory.digest(session)
         gone = _gone(memory, found.session_uid) if found is not None else _why_none(memory, session)
-        published = None
-        if found is not None:
+        published, errors = None, {}
+        if found is not None and not as_json:
+            errors = memory.errors_of(found)
+        elif found is not None:
             published = memory.published(found) if schema == 2 else as_schema_1(found)
     if found is None:
         click.echo(f"no digest: {gone}", err=True)
         if not as_json:
             return 1
-    return DIGEST(published if as_json else found, found=found, notes=[gone] if gone else [])
+    return DIGEST(published if as_json else found, found=found, errors=errors, notes=[gone] if gone else [])
 
 
 def _why_none(memory: Memory, named: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -10,10 +10,11 @@ from rich.text import Text
 
 from recollect.cli.render.layout import print_block, print_later, print_notes, stamp, when
 from recollect.cli.terminal import put, safe, safe_line
+from recollect.memory import FIXED_BY
 from recollect.units import count, duration, plural
 
 if TYPE_CHECKING:
-    from recollect.memory import BlameAnswer, DecisionsAnswer, DecisionView, TeamDecisionsAnswer
+    from recollect.memory import BlameAnswer, DecisionsAnswer, DecisionView, ErrorLine, TeamDecisionsAnswer
     from recollect.model.insights.digests import Digest
 
 
@@ -81,11 +82,12 @@ def print_decision(out: Console, view: DecisionView) -> None:
 
 _OUTCOME_STYLES = {"success": "green", "fail": "red", "abandoned": "yellow"}
 NAMED = 8
-"""Tools, rules and errors that are named; the rest is counted, and `--json` has all."""
+"""Tools and errors that are named; the rest is counted, and `--json` has all."""
 
 
-def print_digest(out: Console, digest: Digest, *, notes: Sequence[str] = ()) -> None:
-    """Print a session's digest: what it was, how it ended and why, what it took, what went wrong."""
+def print_digest(out: Console, digest: Digest, *, errors: Mapping[str, ErrorLine], notes: Sequence[str] = ()) -> None:
+    """Print a session's digest: what it was, how it ended and why, what it took, what went wrong. errors: by
+    fingerprint."""
     put(out, (safe_line(digest.session_uid), "cyan"))
     where = [digest.flavor, digest.repo, digest.domain, digest.model]
     facts = [*where, f"{stamp(digest.started_at)} to {stamp(digest.ended_at)}"]
@@ -97,17 +99,26 @@ def print_digest(out: Console, digest: Digest, *, notes: Sequence[str] = ()) -> 
     for reason in digest.outcome_reasons:
         print_block(out, Text(f"- {safe_line(reason)}"))
     put(out, _cost(digest))
-    for name, counts in (("tools", digest.tool_histogram), ("signals", digest.signals), ("rules", digest.markers)):
-        if counts:
-            put(out, f"{name}: {_counts(counts)}")
+    if digest.tool_histogram:
+        put(out, f"tools: {_counts(digest.tool_histogram)}")
     for error in digest.error_snippets[:NAMED]:
         tool = f"{safe_line(error.tool)}: " if error.tool else ""
         put(out, f"error, {plural(error.count, 'time')}: {tool}{safe_line(error.sample)}")
+        if error.fingerprint in errors:
+            print_block(out, Text(safe_line(_fixed(errors[error.fingerprint]))))
     for name, text in (("first prompt", digest.first_prompt), ("last words", digest.last_assistant)):
         if text:
             out.print(Text(f"{name}:"))
             print_block(out, Text(safe(text).strip()))
     print_notes(out, notes)
+
+
+def _fixed(error: ErrorLine) -> str:
+    if not error.fixed:
+        return "not fixed in this session, as far as recorded"
+    by = "; ".join(f"{FIXED_BY[fix.how]} {fix.what} ({fix.evidence})" for fix in error.fixes)
+    often = "" if error.fixed == error.count else f"{error.fixed:,} of {plural(error.count, 'time')} "
+    return f"{often}fixed by {by}" if by else f"{often}fixed: the same call worked later"
 
 
 def _cost(digest: Digest) -> str:

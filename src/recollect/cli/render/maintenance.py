@@ -193,11 +193,11 @@ def _sum_line(report: ForgetReport) -> str:
     from_sessions = [plural(report.whole_sessions, "whole session")] if report.whole_sessions else []
     if report.partial_sessions:
         from_sessions.append(f"parts of {plural(report.partial_sessions, 'session')}")
-    what = f"{plural(report.events, 'event')} ({' and '.join(from_sessions) or 'of no session'})"
-    if report.written:
-        what += f", {count(report.written)} learned, noted or documented"
+    what = [f"{plural(report.events, 'event')} ({' and '.join(from_sessions)})"] if from_sessions else []
+    if report.learned:
+        what.append(plural(len(report.learned), "learning, decision or note", "learnings, decisions and notes"))
     done = {"planned": "would go", "done": "forgotten"}[report.state]
-    line = f"{done}: {what}; {size(report.bytes)} of transcripts"
+    line = f"{done}: {', '.join(what) or 'notes of the memory itself'}; {size(report.bytes)} of transcripts"
     return line if report.state == "planned" else f"{line}, {size(max(0, report.freed_bytes))} of disk freed"
 
 

@@ -350,7 +350,7 @@ def _overhead(retro: Retro) -> Section:
         "tool:code, calls, sessions", of.tools, lambda line: (line.tool, count(line.calls), count(line.sessions)),
         left_out=_left_out(retro, "tools"),
     )  # fmt: skip
-    what = "calls that only reach other tools count, which `tools` of [infra] in the configuration names"
+    what = "infrastructure means calls to MCP servers, and to the other tools that the setting infra.tools lists"
     return Section("Infrastructure", (lead, what), tables=tables)
 
 

@@ -89,7 +89,7 @@ def _body(event: Event, *, in_full: bool) -> str:
     if isinstance(payload, Compaction):
         return payload.summary
     text = searchable(payload)[1].strip()
-    if text or not in_full:
+    if (text and event.kind != "file_edit") or not in_full:
         return text
     import msgspec
 

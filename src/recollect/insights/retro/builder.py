@@ -203,7 +203,7 @@ class Retrospective:
         """Return the retrospective. decisions: of all times; between: for what fixed the errors that are listed."""
         span, listing = self._span, Listing()
         decided = decided_in(decisions, span.since, span.until, listing)
-        errors = self._error_lines(listing, between)
+        errors = self.error_lines(listing, between)
         return Retro(
             since=span.since,
             until=span.until,
@@ -373,7 +373,7 @@ class Retrospective:
             listing.unlisted["sessions"] = Unlisted(self._more_sessions, self._more_sessions)
         return tuple(lines)
 
-    def _error_lines(self, listing: Listing, between: EventsBetween) -> tuple[ErrorLine, ...]:
+    def error_lines(self, listing: Listing, between: EventsBetween) -> tuple[ErrorLine, ...]:
         """Return the kinds of errors, those of most sessions first: what comes again is what a report is for."""
         ranked = sorted(self._errors.lines.items(), key=lambda item: (-len(item[1].sessions), -item[1].count, item[0]))
         chosen = listing.cut("errors", (((key, tally), tally.count) for key, tally in ranked), MAX_LINES)
