@@ -120,8 +120,8 @@ def with_attempt(home: OpenHome, question: BlameQuestion, answer: BlameAnswer, c
             answer.blame, reason=f"no proof: {cited} calls an edit of this file, but {became}"
         )
         return msgspec.structs.replace(answer, blame=told)
-    near = [] if Path(question.root, question.path).exists() else FilesFacet(home).nearest(question)
-    return msgspec.structs.replace(answer, notes=(*answer.notes, *(f"did you mean {path}?" for path in near)))
+    like = [] if Path(question.root, question.path).exists() else FilesFacet(home).nearest(question)
+    return msgspec.structs.replace(answer, notes=(*answer.notes, *(f"did you mean {path}?" for path in like)))
 
 
 def repository_of(path: Path, env: Mapping[str, str] | None = None) -> tuple[Path | None, tuple[str, ...]]:

@@ -21,7 +21,7 @@ from recollect.model.usage import ActivityReport, UsageReport, UsageTrend
 from recollect.recall.answers import EntryView, SessionView, entry_view
 from recollect.recall.coverage import Coverage, lagging
 from recollect.recall.overview import Overview, overview
-from recollect.recall.related_events import EarlierStatement, LearningView
+from recollect.recall.related_events import EarlierStatement, LearningView, RelatedEvent, is_named_in
 from recollect.store.rows import DriftRow, EventFilter, UsageBy
 from recollect.store.timeline import ActivityQuestion
 from recollect.units import plural
@@ -42,6 +42,11 @@ def _said(learning: Learning) -> tuple[str, EarlierStatement]:
     newest = max(learning.evidence, key=lambda e: e.ts or 0)
     names = (learning.path,) if learning.path else ()
     return learning.repo, EarlierStatement(learning.text, names, newest.ts, f"{newest.session_uid}#{newest.seq}")
+
+
+def _as_said(learning: Learning) -> RelatedEvent:
+    newest = max((e for e in learning.evidence if e.author == "user"), key=lambda e: e.ts or 0)
+    return RelatedEvent("said", newest.seq, learning.text, newest.session_uid, newest.ts)
 
 
 class RecallFacet(HomeFacet):
@@ -141,18 +146,20 @@ class RecallFacet(HomeFacet):
         )
 
     def told(self, learnings: Sequence[Learning]) -> list[LearningView]:
-        """Return learnings with what was said later about those that a person said. Raises StoreError."""
-        from recollect.recall.said_later import later_of
+        """Return learnings with what was said later about those that a person said, and with those of a person that
+        name the command of an observed one. Raises StoreError.
+        """
+        from recollect.recall.said_later import MOST, later_of
 
         of_person = [one for one in learnings if any(e.author == "user" for e in one.evidence)]
-        later = dict(
-            zip(
-                (one.id for one in of_person),
-                later_of(self._home.home, self._home.text_index(), [*map(_said, of_person)]),
-                strict=True,
-            )
-        )
-        return [LearningView(**msgspec.structs.asdict(one), later=later.get(one.id, ())) for one in learnings]
+        found = later_of(self._home.home, self._home.text_index(), [*map(_said, of_person)])
+        later = dict(zip((one.id for one in of_person), found, strict=True))
+        for one in learnings:
+            if one.id not in later:
+                said = (x for x in of_person if x.repo in ("", one.repo) and is_named_in(one.text, x.text))
+                began = min((e.ts or 0 for e in one.evidence), default=0)
+                later[one.id] = tuple(event for event in map(_as_said, said) if (event.ts or 0) >= began)[:MOST]
+        return [LearningView(**msgspec.structs.asdict(one), later=later[one.id]) for one in learnings]
 
     def unanalysed(self, repos: Sequence[str] = ()) -> tuple[str, ...]:
         """Return a note if sessions of some repositories (without any: of all) are not analysed yet.

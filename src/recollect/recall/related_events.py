@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 import msgspec
@@ -53,7 +54,26 @@ class EarlierStatement(NamedTuple):
     citation: str
 
 
+def is_named_in(observed: str, said: str) -> bool:
+    """Return whether a person's words name the command that an observed learning tells in backticks: its program, or
+    where that is an ordinary word ("make"), the whole command.
+    """
+    command = observed.partition("`")[2].partition("`")[0].casefold().split()
+    words = f" {' '.join(re.findall(_WORD, said.casefold()))} "
+    if not command or f" {command[0]} " not in words:
+        return False
+    from recollect.index.text.mentions import ordinary_words
+
+    return command[0] not in ordinary_words() or f" {' '.join(command)} " in words
+
+
+_WORD = r"[\w@+/-]+(?:[.:][\w@+/-]+)*"
+
+
 class LearningView(Learning, frozen=True):
-    """A learning as an answer tells it. later: of what a person said, what was said later about the same thing."""
+    """A learning as an answer tells it.
+
+    later: what a person said later about the same thing that a person said, or about the same observed command.
+    """
 
     later: tuple[RelatedEvent, ...] = ()

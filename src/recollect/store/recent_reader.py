@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import apsw
 import msgspec
 
 from recollect.errors import StoreCorrupt
@@ -147,6 +148,16 @@ class RecentReader(DatabaseHolder):
         the newest, see `store.recent`. In no order.
         """
         return given_learnings(self._db, folder, lambda uid: not self._is_elsewhere(uid, folder), now_us=now_us)
+
+    def retired_evidence(self, uids: Sequence[str]) -> frozenset[str]:
+        """Return the citations in some sessions of what patterns rest on that were retired or corrected."""
+        found = self._db.execute(
+            "SELECT e.session_uid || '#' || (e.json ->> 'seq') FROM learning_evidence e JOIN learning l ON "
+            "l.id = e.learning WHERE e.session_uid IN (SELECT value FROM carray(?)) AND l.kind = 'pattern' "
+            "AND l.state IN ('retired', 'superseded')",
+            (apsw.carray(tuple(uids)),),
+        )
+        return frozenset(row[0] for row in found)
 
     def diary_in(self, folder: Folder | None, *, agent: str, limit: int) -> tuple[list[DiaryEntry], int]:
         """Return the newest entries of an agent's diary about a folder or nothing in particular, oldest first, and how

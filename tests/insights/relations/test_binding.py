@@ -154,8 +154,8 @@ def test_an_edit_whose_text_has_nothing_of_the_decision_counts_against_it() -> N
 def test_the_only_file_that_its_turn_edits_carries_a_decision_out_with_low_confidence() -> None:
     story = Story()
     decision = decided(story.human("sort the list by name before you print it"), chosen=("sort the list by name",))
-    edit = story.edits("report.py", "rows.sort(key=title)\nprint(rows)", "print(rows)")
-    assert bound(story, [decision]) == []  # the edit has a text, and nothing of the decision in it
+    story.edits("report.py", "rows.sort(key=title)\nprint(rows)", "print(rows)")
+    assert [b.confidence for b in bound(story, [decision])] == [0.60]  # though its text has nothing of the decision
     story = Story()
     decision = decided(story.human("sort the list by name before you print it"), chosen=("sort the list by name",))
     edit = story.edits("report.py", "", "")  # its text is not known
@@ -164,6 +164,20 @@ def test_the_only_file_that_its_turn_edits_carries_a_decision_out_with_low_confi
     assert binding.evidence[0].event_id == edit.event_id
     story.edits("other.py", "", "")
     assert bound(story, [decision]) == []
+
+
+def test_what_a_person_alone_decides_is_carried_out_by_the_edit_behind_it_in_other_words() -> None:
+    def confidences(*said: str) -> list[float]:
+        story = Story()
+        message = story.human("\n".join(said))
+        decisions = [decided(message, chosen=(one,), statement=one) for one in said]
+        story.edits("courier/retry.py", "pause = min(60, 2**attempt) * random()", "pause = 1")
+        story.edits("tests/test_retry.py", "assert pause(3) > pause(1)", "")
+        return [binding.confidence for binding in bound(story, decisions)]
+
+    assert confidences("exponential backoff with jitter") == [0.60]
+    assert confidences("exponential backoff", "a dead-letter queue") == []  # it may be of the other one
+    assert confidences("exponential backoff in `wait_for`") == []  # what it names is not there
 
 
 def test_what_the_assistant_says_right_before_it_edits_is_what_it_edits() -> None:

@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from recollect.memory import ContextBlock
+from recollect.model.learnings.learnings import LearningEvidence
 from recollect.model.own import BLOCK_TAG
 from recollect.recall.context.learnings import HEADINGS
 from recollect.recall.context.person_files import MAX_CHARS, USER_TEXT
@@ -99,6 +100,44 @@ def test_what_does_not_hold_any_more_is_not_told(shop: Shop, told: Session, stat
     for kind in ("fact", "action"):
         change(shop.memory.home, learned(f"an old {kind}", kind=kind), state=state)
     assert "an old" not in shop.context().text
+
+
+@pytest.mark.parametrize(
+    ("command", "words", "is_named"),
+    [
+        ("pip install", "don't install packages with pip, it breaks the lock file", True),
+        ("npm test", "we use pnpm here, not npm.", True),
+        ("python -m pytest", "Tests run with uv run pytest, never with python -m pytest", True),
+        ("python -m pytest", "The service needs Python 3.12", False),
+        ("make test", "make sure that the tests pass", False),
+        ("make test", "make test takes an hour: run make quick", True),
+        ("poetry add", "uv replaced poetry add in August", True),
+        ("npm test", "we use pnpm everywhere", False),
+    ],
+)
+def test_an_observed_command_is_not_told_beside_what_a_person_said_of_it(
+    shop: Shop, told: Session, command: str, words: str, is_named: bool
+) -> None:
+    observed = learned(f"Tests run with `{command}`.", kind="pattern", author="tool", session="claude:one")
+    spoken = learned(words, kind="preference", day=2)
+    keep(shop.memory.home, observed, spoken)
+    assert said(shop.context()) == [*(() if is_named else (observed.text,)), words, *said(shop.context())[-1:]]
+    observed_view, _ = shop.memory.recall.told([observed, spoken])
+    assert [event.text for event in observed_view.later] == [words] * is_named
+
+
+@pytest.mark.parametrize(("state", "is_told"), [("retired", False), ("superseded", False), ("undone", True)])
+def test_what_made_a_command_pass_is_not_told_once_a_person_retired_it(shop: Shop, state: str, is_told: bool) -> None:
+    session = shop.session("one")
+    session.user("run the tests")
+    test = "pytest tests/cart"
+    for command, fails in ((test, True), (test, True), ("pip install freezegun", False), (test, False)):
+        session.shell(command, "ModuleNotFoundError: No module named 'freezegun'" if fails else "3 passed", fails=fails)
+    shop.memory.sync()
+    failed = [event for event in shop.memory.events(session.uid) if event.kind == "tool_result"][1]
+    evidence = LearningEvidence(session.uid, failed.event_id, failed.part, "tool", failed.seq, failed.ts)
+    keep(shop.memory.home, learned("It passed after a wait.", kind="pattern", evidence=(evidence,), state=state))
+    assert ("Failed here before" in shop.context().text) is is_told
 
 
 def test_what_does_not_hold_yet_or_no_longer_is_not_told(shop: Shop, told: Session) -> None:

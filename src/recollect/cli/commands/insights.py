@@ -240,8 +240,8 @@ def digest(session: str, schema: Literal[1, 2], as_json: bool) -> CommandResult 
     """Summarise one session: outcome, cost, errors.
 
     The summary gives the outcome and its reasons, cost, tools, errors and what fixed them, and the first and last
-    words. SESSION is a session's uid or a unique prefix of it. This command ingests and analyses nothing. A session that is still running,
-    or was never ingested, has no digest; the exit code is then 1.
+    words. SESSION is a session's uid or a unique prefix of it. This command ingests and analyses nothing. A session
+    that is still running, or was never ingested, has no digest; the exit code is then 1.
     """
     from recollect.model.insights.digests import as_schema_1
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Collection, Hashable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -63,6 +64,7 @@ MAX_EDITS = 60
 
 
 _FAR_OFF = frozenset(("later_turn", "far"))
+_AT_ONCE = ("same_turn", "nearest", "unrelated")
 
 
 class _Source(NamedTuple):
@@ -100,9 +102,10 @@ class PathAndTimeBinder:
         """
         if not (episodes and (decisions or conversations)):
             return []
-        looked = _Looking(session, episodes)
+        sources = _sources(session, conversations, decisions)
+        looked = _Looking(session, episodes, Counter(source.position for source in sources))
         found: list[tuple[int, int, Binding]] = []
-        for order, source in enumerate(_sources(session, conversations, decisions)):
+        for order, source in enumerate(sources):
             for number, binding in looked.bound(source):
                 found.append((number, order, binding))
         return [binding for _, _, binding in sorted(found, key=lambda item: item[:2])]
@@ -164,8 +167,9 @@ def _is_confirmed(decision: Decision) -> bool:
 class _Looking:
     """Looks at the edits of a session; what an edit wrote is read once."""
 
-    def __init__(self, session: SessionEvents, episodes: Sequence[Episode]) -> None:
+    def __init__(self, session: SessionEvents, episodes: Sequence[Episode], said_at: Mapping[int, int]) -> None:
         self._session = session
+        self._said_at = said_at
         self._episodes = [(episode, _edits(session, episode)) for episode in episodes]
         self._lasts = [edits[-1].position if edits else -1 for _, edits in self._episodes]
         self._written: dict[tuple[int, str], Written] = {}
@@ -211,7 +215,24 @@ class _Looking:
                 best, most = (edit, features), confidence
         if best is None:
             return None
+        if most < THRESHOLD and self._is_asked(source, best[1]):
+            return best[0], [*_AT_ONCE, "asked"]
         return best if most >= (THRESHOLD if "same_turn" in best[1] else THRESHOLD_OF_OTHER_TURNS) else None
+
+    def _is_asked(self, source: _Source, found: Collection[str]) -> bool:
+        """Say whether a person decided this alone right before an edit. It may say it in other words: code that backs
+        off need not say "backoff".
+        """
+        node, at = source.node, source.position
+        return (
+            set(_AT_ONCE) <= set(found)
+            and {"other_path", "deleted", "compacted", "confirmed"}.isdisjoint(found)
+            and isinstance(node, Decision)
+            and node.polarity in ("adopt", "prefer")
+            and self._session.events[at].kind == "user_message"
+            and self._said_at[at] == 1
+            and not source.subject.has_code()
+        )
 
     def _is_other_file(self, source: _Source, path: str) -> bool:
         """Say whether a path only has a name that the deciding words say, and their own turn edited the file of it."""

@@ -22,7 +22,7 @@ HUNDREDTHS: Final[Mapping[str, int]] = {
     "path_said": 50, "path_in_talk": 25, "option_written": 35, "option_scattered": 25, "option_in_path": 30,
     "name_written": 25, "name_in_talk": 10, "rejected_removed": 25, "same_turn": 25, "next_turn": 5, "nearest": 10,
     "confirmed": 25, "sole": 25, "announced": 25, "unrelated": -20, "deleted": -15, "other_path": -10, "compacted": -10,
-    "later_turn": -10, "far": -20, "subagent": 15, "soon": 10,
+    "later_turn": -10, "far": -20, "asked": 45, "subagent": 15, "soon": 10,
     "same_option": 45, "same_question": 60, "same_rejected": 25, "same_place": 45, "change": 30, "named": 20,
     "swapped": 20, "explicit": 15, "reversal": 20, "shared_path": 15, "shared_question": 15, "same_session": 10,
 }  # fmt: skip

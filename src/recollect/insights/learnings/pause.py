@@ -13,7 +13,7 @@ import msgspec
 from recollect.store.recent import TOLD_NOTE
 
 if TYPE_CHECKING:
-    from recollect.store.learning_writer import LearningStore
+    from recollect.store.learnings import LearningStore
 
 FIRST_S = 1.0
 LONGEST_S = 60.0

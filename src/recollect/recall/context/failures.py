@@ -226,7 +226,7 @@ class FailedCall(msgspec.Struct):
 class FailuresHere:
     """What failed in the folder's newest root sessions, but the present one; looked for once for a block.
 
-    What the learnings tell of the same command is not told again, nor told otherwise.
+    What the learnings tell of the same command is not told again, nor told otherwise; nor what a person retired.
     """
 
     def __init__(self, learned: LearnedHere) -> None:
@@ -242,7 +242,9 @@ class FailuresHere:
             walk = FailureWalk(asked.folder.path if asked.folder is not None else "")
             for uid in uids[first:]:  # what failed in one session may pass in a later one
                 walk.take(uid, asked.reader.events(uid, _KINDS, limit=EVENTS))
-            self._found = [f for f in walk.failures() if f.is_worth_telling and not self._is_learned(f, asked)]
+            worth = [f for f in walk.failures() if f.is_worth_telling and not self._is_learned(f, asked)]
+            retired = asked.reader.retired_evidence(uids) if worth else ()
+            self._found = [f for f in worth if f.citation not in retired]
         return self._found
 
     def _is_learned(self, failure: FailedCall, asked: ContextRequest) -> bool:

@@ -14,7 +14,7 @@ from recollect.model.text import one_line
 from recollect.model.time import day_of
 from recollect.recall.context.lines import MISSED, ContextLine, ContextRequest, SourceLines
 from recollect.recall.context.person_files import said_as
-from recollect.recall.related_events import EarlierStatement
+from recollect.recall.related_events import EarlierStatement, is_named_in
 from recollect.store.recent import RecentLearning
 
 TEXT_CHARS = 300
@@ -92,7 +92,8 @@ class LearnedHere:
                 for x in given.learnings
                 if may_be_given(x, asked.agent) and not (asked.said and said_as(x.text) in asked.said)
             ]
-            telling = [x for x in fit if x.kind in TELLING_KINDS]
+            spoken = [x for x in fit if x.kind in TELLING_KINDS and _is_said(x)]
+            telling = [x for x in fit if x.kind in TELLING_KINDS and not _is_spoken_of(x, spoken)]
             self._scores = scores(telling, asked)
             self._found = telling, [x for x in fit if x.kind == "action"]
         return self._found
@@ -124,6 +125,21 @@ def may_be_given(learning: RecentLearning, agent: str) -> bool:
     if learning.kind in _OF_THE_PERSON:
         return "user" in learning.authors
     return learning.kind != "action" or bool(learning.authors & _OWN_WORDS)
+
+
+def _is_said(learning: RecentLearning) -> bool:
+    """Return whether a person said it, to an agent or to the memory."""
+    return not learning.authors or "user" in learning.authors
+
+
+def _is_spoken_of(learning: RecentLearning, spoken: Iterable[RecentLearning]) -> bool:
+    """Return whether a person said something about a command that was only observed: the person's words stand alone."""
+    return (
+        not _is_said(learning)
+        and learning.state != "confirmed"
+        and _FAILED not in learning.text
+        and any(x.path in ("", learning.path) and is_named_in(learning.text, x.text) for x in spoken)
+    )
 
 
 def line_of(learning: RecentLearning, worth: float, *, before: str = "") -> ContextLine:
