@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
+import re
+import sys
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from recollect.cli.main import run
 from recollect.config import Config, config_reference, parse_config
+from tests.cli.conftest import Outcome
 
 
 def test_the_configuration_in_force_is_shown_as_toml(capsys: pytest.CaptureFixture[str], isolated_home: Path) -> None:
@@ -51,3 +56,26 @@ def test_a_wrong_configuration_is_a_usage_error(capsys: pytest.CaptureFixture[st
     (isolated_home / "recollect" / "config.toml").write_text("[search]\nlimti = 25\n")
     assert run(["config"]) == 2
     assert "search.limti" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["config", "sessions", "doctor"])
+def test_a_home_that_cannot_be_entered_is_told_in_one_line(
+    recollect: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    monkeypatch.setenv("RECOLLECT_HOME", "/" + "x" * 300)  # who runs the tests as root can enter all others
+    done = recollect(command)
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith("recollect: cannot read ")
+
+
+def test_a_memory_that_cannot_be_entered_is_told_in_one_line(
+    recollect: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("RECOLLECT_HOME")
+    for variable in ("XDG_DATA_HOME", "LOCALAPPDATA"):
+        monkeypatch.setenv(variable, os.sep + "x" * 300)
+    if sys.platform == "darwin":
+        pytest.skip("its data lie beside its configuration")
+    done = recollect("sessions")
+    assert (done.code, done.out) == (3, "")
+    assert re.search(r"the memory in .* cannot be opened: ", done.err)

@@ -175,7 +175,7 @@ def test_a_decision_that_another_one_follows_holds_no_more_for_the_team(
 def test_members_are_listed_and_owners_see_what_machines_share(
     ada: Machine, grace: Machine, machine: Callable[[str], Machine], team: Team, server: Server
 ) -> None:
-    team.database.grant("grace", "lead", "compilers")
+    team.administration.grant("grace", "lead", "compilers")
     olga = machine("office")
     olga.join(server, team.owner_code)
     seen = {one.person: one for one in olga.memory.team.members().members}

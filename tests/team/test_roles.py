@@ -408,7 +408,7 @@ def test_what_one_response_used_is_read_by_nobody_else(ada: Person, other: Perso
 
 
 def test_who_is_revoked_is_nobody(ada: Person, team: Team, database: Database) -> None:
-    team.database.revoke("ada")
+    team.administration.revoke("ada")
     with psycopg.connect(database.server_url) as db:
         found = db.execute("SELECT 1 FROM recollect.enter(%s, %s)", (ada.shown.team_id, ada.hashed))
         assert found.fetchall() == []

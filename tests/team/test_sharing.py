@@ -242,7 +242,7 @@ def test_an_invitation_holds_once(machine: Callable[[str], Machine], team: Team,
 def test_a_revoked_token_ends_at_once(ada: Machine, team: Team) -> None:
     ada.share("full")
     ada.memory.team.push()
-    team.database.revoke("ada", "analytical")
+    team.administration.revoke("ada", "analytical")
     for ask in (ada.memory.team.push, ada.memory.team.audit, lambda: ada.memory.team.search("leak")):
         with pytest.raises(TeamForbidden, match="does not know this token"):
             ask()
@@ -336,10 +336,10 @@ def test_what_a_team_keeps_no_longer_is_removed_and_not_sent_again(ada: Machine,
     ada.memory.sync()
     ada.memory.team.push()
     assert grace.memory.team.search("xylophone").hits
-    assert team.database.keep(30) == 3
+    assert team.administration.keep(30) == 3
     assert team.rows(SESSIONS) == [(now.uid,)]
     assert team.rows("SELECT count(*) FROM recollect.audit WHERE {mine} AND detail = 'xylophone'") == [(1,)]
     assert ada.memory.team.push().sessions == 0
-    team.database.keep(None)
+    team.administration.keep(None)
     ada.memory.team.push()
     assert len(team.rows(SESSIONS)) == 4

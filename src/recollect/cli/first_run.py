@@ -77,7 +77,11 @@ def run_once() -> UpReport:
         and not report.stats.sessions
         and not any(a.found for a in report.sync.agents.values())
     ):
-        report = _load_demo(agents)
+        from recollect.memory import Memory
+
+        home = demo_home()  # the user's own stays empty
+        with Memory.open(home, config=lay_out(home, agents)) as memory:
+            report = _take_in(memory, demo_home=str(home))
     return report
 
 
@@ -90,15 +94,6 @@ def _take_in(memory: Memory, *, demo_home: str = "") -> UpReport:
         if sync.state == "done":
             memory.embedding.begin(max_seconds=FIRST_VECTORS_S)
     return UpReport(sync=sync, stats=memory.stats(), example=_example(memory), demo_home=demo_home)
-
-
-def _load_demo(agents: Iterable[str]) -> UpReport:
-    """Take the bundled sample into the demo home; the user's own stays empty."""
-    from recollect.memory import Memory
-
-    home = demo_home()
-    with Memory.open(home, config=lay_out(home, agents)) as memory:
-        return _take_in(memory, demo_home=str(home))
 
 
 def open_to_look() -> Memory:

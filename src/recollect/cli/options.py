@@ -124,6 +124,18 @@ def range_options(command: Command) -> Command:
     return click.option("--after", "--since", metavar="WHEN", callback=_when, help=text)(command)
 
 
+class SessionScope(TimeRange):
+    """What `scope_options` gives: which sessions are meant."""
+
+    agents: tuple[str, ...]
+    repos: tuple[str, ...]
+
+
+def scope_options(command: Command) -> Command:
+    """Add `--agent`, `--repo` and those of `range_options`."""
+    return agent_option(repo_option(range_options(command)))
+
+
 def span_options(default: str) -> Callable[[Command], Command]:
     """Return what adds `--since` (`--after`), `--until` and `--before` of a report."""
 

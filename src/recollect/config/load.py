@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 import msgspec
 
-from recollect.config.settings import Config, PrivacyConfig, RetentionConfig
+from recollect.config.settings import Config, PrivacyConfig
 from recollect.errors import ConfigError, StoreError
 from recollect.files import write_file
 from recollect.paths import config_file
@@ -54,7 +54,9 @@ def parse_config(table: dict[str, Any], *, where: str = "the configuration") -> 
 
         config = checked(table, where)
     _check_privacy(config.privacy, where)
-    _check_retention(config.retention, where)
+    soft, hard = config.retention.raw_soft_cap_bytes, config.retention.raw_hard_cap_bytes
+    if hard < soft:
+        _refuse(where, "retention.raw_hard_cap_bytes", f"at least `retention.raw_soft_cap_bytes` ({soft})", hard)
     return config
 
 
@@ -76,12 +78,6 @@ def _check_privacy(privacy: PrivacyConfig, where: str) -> None:
         _check_expression(entry.pattern, where, f"{key}.pattern")
     for number, expression in enumerate(privacy.allow, 1):
         _check_expression(expression, where, f"privacy.allow.{number}")
-
-
-def _check_retention(retention: RetentionConfig, where: str) -> None:
-    soft, hard = retention.raw_soft_cap_bytes, retention.raw_hard_cap_bytes
-    if hard < soft:
-        _refuse(where, "retention.raw_hard_cap_bytes", f"at least `retention.raw_soft_cap_bytes` ({soft})", hard)
 
 
 def _check_expression(expression: str, where: str, key: str) -> None:

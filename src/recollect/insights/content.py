@@ -60,7 +60,8 @@ def lines_of(edit: FileEdit) -> Lines:
     if (before, after) != (edit.before, edit.after):
         return NOTHING_KNOWN
     if before is not None and after is not None:
-        return _difference(before.splitlines(), after.splitlines())
+        old, new = before.splitlines(), after.splitlines()
+        return Lines(_beyond(new, Counter(old)), _beyond(old, Counter(new)))
     if edit.operation == "create" and after is not None:
         return Lines(tuple(after.splitlines()), ())
     if edit.diff:
@@ -76,10 +77,6 @@ def lines_of(edit: FileEdit) -> Lines:
 def is_gone(text: str | None) -> bool:
     """Return whether a text only replaces one that can no longer be read."""
     return bool(text) and _GONE.match(text or "") is not None
-
-
-def _difference(before: Sequence[str], after: Sequence[str]) -> Lines:
-    return Lines(_beyond(after, Counter(before)), _beyond(before, Counter(after)))
 
 
 def _beyond(lines: Sequence[str], there: Counter[str]) -> tuple[str, ...]:

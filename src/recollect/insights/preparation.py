@@ -11,12 +11,11 @@ from recollect.config import GateRuleConfig
 from recollect.insights.digests import digest_of
 from recollect.insights.sessions import session_of
 from recollect.insights.stages import Gated, Lineage, Relations, Stages
-from recollect.insights.stream import Load, SessionEvents, by_session
+from recollect.insights.stream import Load, SessionEvents, by_session, speaker_of, words_of_talk
 from recollect.model.events import Event
 from recollect.model.insights.digests import Digest
-from recollect.model.insights.nodes import Binding, Conversation, Decision, Episode, Node, Speaker
+from recollect.model.insights.nodes import Binding, Conversation, Decision, Episode, Node
 from recollect.model.insights.signals import Signal
-from recollect.model.payloads import UserMessage
 from recollect.model.sessions import Session
 
 _NodeType = TypeVar("_NodeType", Conversation, Decision, Episode)
@@ -132,9 +131,7 @@ def gate(stream: SessionEvents, stages: Stages) -> list[Gated]:
     """Return the messages of a session in which the gate found something."""
     found = []
     for event in stream.talk():
-        payload = event.payload
-        speaker: Speaker = "human" if isinstance(payload, UserMessage) else "assistant"
-        text: str = getattr(payload, "text", "")
+        text, speaker = words_of_talk(event), speaker_of(event)
         markers = stages.gate.markers(text, speaker)
         if markers:
             found.append(Gated(event, text, speaker, markers))

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 
 from recollect.model.events import Event
-from recollect.model.insights.nodes import Evidence, EvidenceRole
+from recollect.model.insights.nodes import Evidence, EvidenceRole, Speaker
 from recollect.model.payloads import AssistantMessage, Json, Lifecycle, ToolCall, ToolResult, UserMessage
 from recollect.model.undone import marked
 
@@ -153,6 +153,17 @@ class SessionEvents:
                     yield event
             elif isinstance(payload, AssistantMessage) and payload.text:
                 yield event
+
+
+def speaker_of(event: Event) -> Speaker:
+    """Return who says a message."""
+    return "human" if isinstance(event.payload, UserMessage) else "assistant"
+
+
+def words_of_talk(event: Event | None) -> str:
+    """Return the words of a message, "" for none."""
+    payload = event.payload if event is not None else None
+    return payload.text if isinstance(payload, UserMessage | AssistantMessage) else ""
 
 
 def _detail(event: Event) -> Json:

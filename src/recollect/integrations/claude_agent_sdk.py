@@ -114,13 +114,9 @@ def _take(event: dict[str, Any], tool_use_id: str | None, home: str, seconds: fl
         return {}
     call = HookCall(_AGENT, "start", payload, home=home, program=own_command(), is_alone=False)
     said = answer(call, seconds=seconds * 0.9)
-    return _with_first_prompt(said)
-
-
-def _with_first_prompt(said: bytes) -> dict[str, Any]:
-    """Return the context for a session's start in the answer to a prompt."""
     if not said:
         return {}
+    # The context for a session's start is given in the answer to its first prompt.
     text = json.loads(said)["hookSpecificOutput"]["additionalContext"]
     return {"hookSpecificOutput": {"hookEventName": "UserPromptSubmit", "additionalContext": text}}
 

@@ -168,9 +168,7 @@ def daemon(context: DoctorContext) -> Check:
     seen = context.daemon()
     if not seen.pid:
         return Check(
-            "daemon",
-            "ok",
-            "not running; searches, and the hooks that `recollect setup` installs, keep the memory up to date",
+            "daemon", "ok", "not running; searches, and hooks that `recollect setup` installs, ingest what is new"
         )
     if seen.version != PROGRAM:
         text = f"one of version {seen.version} is running (pid {seen.pid}), this is {PROGRAM}"

@@ -21,7 +21,7 @@ from recollect.model.insights.nodes import DecisionState
 from recollect.model.learnings.learnings import GIVEN_STATES, Learning
 from recollect.model.sessions import Session, gone_note
 from recollect.model.time import minute_of
-from recollect.recall.context.builder import ContextBlock, room_of
+from recollect.recall.context.builder import room_of
 from recollect.recall.context.handoff import handoff_block
 from recollect.recall.context.lines import ContextRequest, folder_of
 from recollect.recall.decisions import DecisionQuestion, DecisionView, ask_decisions
@@ -109,10 +109,11 @@ class HandoffFacet(HomeFacet):
         command = tuple(word.replace("{session}", native) for word in commands.resume)
         folder = self._home.reader().first_folder(session.session_uid)
         is_there = os.path.isabs(folder) and os.path.isdir(folder)
-        return ResumeCommand(
-            session.session_uid, session.agent, command, folder, is_there, commands.source,
-            tuple(note for note in (_missing(folder, is_there=is_there),) if note),
-        )  # fmt: skip
+        missing = f"its folder is not on this machine: {folder}"
+        if not folder:
+            missing = "the session does not say in which folder it worked"
+        notes = () if is_there else (missing,)
+        return ResumeCommand(session.session_uid, session.agent, command, folder, is_there, commands.source, notes)
 
     def analyse(self, uid: str) -> tuple[str, ...]:
         """Analyse a session up to its present end, if necessary; return notes about problems.
@@ -153,7 +154,13 @@ class HandoffFacet(HomeFacet):
         finally:
             reader.close()
         text = block.text if block.lines else ""  # the head alone says nothing
-        notes = (gone_note(session.evicted_at), _not_analysed(session), _too_small(block, budget))
+        notes = [gone_note(session.evicted_at)]
+        if session.analyzed_at is None:
+            missing = "its decisions and actions are missing; `recollect sync` analyses it"
+            notes.append(f"the session is not analysed yet: {missing}")
+        if not block.lines:
+            no_room = f"{budget:,} tokens have no room for a brief"
+            notes.append(no_room if block.left_out else "nothing that could be told is stored of it")
         prompt = f"Read {file}, a brief of earlier work on this, and go on with it." if file else text
         start = commands.start if commands is not None and text else ()
         return Handoff(
@@ -188,25 +195,3 @@ class HandoffFacet(HomeFacet):
         where = LearningFilter(kinds=("action",), states=GIVEN_STATES, session=session.session_uid)
         found = LearnFacet(self._home, self._now_us).learnings(where)
         return [one for one in found if one.expires_at is None or one.expires_at > self._now_us()]
-
-
-def _missing(folder: str, *, is_there: bool) -> str:
-    if not folder:
-        return "the session does not say in which folder it worked"
-    return "" if is_there else f"its folder is not on this machine: {folder}"
-
-
-def _not_analysed(session: Session) -> str:
-    if session.analyzed_at is not None:
-        return ""
-    return "the session is not analysed yet: its decisions and actions are missing; `recollect sync` analyses it"
-
-
-def _too_small(block: ContextBlock, budget: int) -> str:
-    if block.lines:
-        return ""
-    return (
-        f"{budget:,} tokens have no room for a brief"
-        if block.left_out
-        else "nothing that could be told is stored of it"
-    )

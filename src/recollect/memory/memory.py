@@ -15,7 +15,7 @@ import msgspec
 from recollect.agent_names import OWN
 from recollect.clock import now_us
 from recollect.config import Config, load_config
-from recollect.errors import ConfigError, IndexUnavailable, UnknownName
+from recollect.errors import ConfigError, IndexUnavailable, StoreError, UnknownName
 from recollect.ingest.home import OpenHome
 from recollect.ingest.operations import Refresher, is_behind, remake_shards
 from recollect.memory.facets import facet
@@ -77,7 +77,8 @@ class Memory(OpenHome):
         """Open the memory of a home folder; without one, that of `RECOLLECT_HOME` or the platform's default.
 
         Reads and writes nothing until needed. env replaces the process environment (agents' own variables, the user's
-        home). zone: the time zone for days in queries and notes. Raises ConfigError for an unusable configuration.
+        home). zone: the time zone for days in queries and notes. Raises ConfigError for an unusable configuration,
+        StoreError for a folder that cannot be entered.
         """
         values = os.environ if env is None else env
         if home is None:
@@ -94,6 +95,12 @@ class Memory(OpenHome):
 
             define(config.formats())
             config = with_slugs(config)
+        try:
+            os.stat(folder / DATABASE_NAME)
+        except (FileNotFoundError, NotADirectoryError):
+            pass  # nothing is stored yet
+        except OSError as error:
+            raise StoreError(f"the memory in {folder} cannot be opened: {error.strerror or error}") from error
         return cls(folder.absolute(), config, values, config_path=read_from, zone=zone)
 
     def __enter__(self) -> Self:

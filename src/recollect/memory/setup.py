@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import NamedTuple
 
 from recollect.agents.install.contract import ConfigFile, FilePlace, Folder
 from recollect.agents.install.described import installs
@@ -65,7 +66,7 @@ class SetupFacet:
         """Plan one agent's set-up. mode None: remove everything of ours."""
         wish = SetupOptions(mode, turns_native_memory_off)
         work = AgentSetup(self._home, self._machine, installs()[slug], adapters()[slug].facts.name, wish)
-        return PreparedSetup(work, self._make_home)
+        return PreparedSetup(work.planned, partial(work.do, self._make_home))
 
 
 class PreparedWriting:
@@ -84,14 +85,9 @@ class PreparedWriting:
             replace_settings(self._change.before, self._change.after)
 
 
-class PreparedSetup:
-    """The planned set-up of one agent (`planned`)."""
+class PreparedSetup(NamedTuple):
+    """The planned set-up of one agent. do: carries it out, tests it, and returns the result; it leaves a file alone
+    that changed since the plan."""
 
-    def __init__(self, work: AgentSetup, make_home: Callable[[], None]) -> None:
-        self._work = work
-        self._make_home = make_home
-        self.planned: AgentReport = work.planned
-
-    def do(self) -> AgentReport:
-        """Carry it out, test it, and return the result. Leaves a file alone that changed since the plan."""
-        return self._work.do(self._make_home)
+    planned: AgentReport
+    do: Callable[[], AgentReport]

@@ -72,7 +72,7 @@ _NEWEST = ("cwd", "repo_root", "git_commit", "git_remote")
 _FIRST = ("tool_version", "originator", "parent_session", "forked_from", "resumed_from", "agent_name")
 
 
-class ToldOfSession(msgspec.Struct, omit_defaults=True):
+class SessionBasics(msgspec.Struct, omit_defaults=True):
     """What is told of a session that no question filters on. Empty means "not stated". Native ids are as the agent
     wrote them. `first_human` fills the title if the agent gives none: see `named_after`."""
 
@@ -104,7 +104,7 @@ class ToldOfSession(msgspec.Struct, omit_defaults=True):
             setattr(self, name, getattr(self, name) or getattr(told, name))
 
 
-class SessionPatch(ToldOfSession, omit_defaults=True):
+class SessionPatch(SessionBasics, omit_defaults=True):
     """What a slice of events says about its session. Patches merge in order of arrival."""
 
     git_branch: str = ""

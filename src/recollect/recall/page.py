@@ -340,7 +340,7 @@ def _sameness(text: HitText, session: SessionKey, *, by_file: bool) -> set[objec
 
 def _with_file(text: HitText, shown: str) -> str:
     """Return what is shown of an event; of an edit, whose text has its operation alone, also the file."""
-    if text.kind != "file_edit":
+    if text.kind != "file_edit" or not text.text:
         return shown
     operation = text.summary.partition(" ")[0]
     return f"{text.summary}\n{shown.removeprefix(operation).strip()}".strip()

@@ -114,7 +114,10 @@ class Answerers:
             answer = one.ask(msgspec.json.encode(notes) + b"\n" + line)
         except OSError as error:
             self._log(f"a process that answers has ended: {type(error).__name__}")
-            self._lose(one)
+            one.end()
+            with self._lock:  # where none is left, the next requests start some
+                if one in self._started:
+                    self._started.remove(one)
             return None
         self._idle.put(one)
         return answer
@@ -124,13 +127,6 @@ class Answerers:
             with suppress(queue.Empty):
                 return self._idle.get(timeout=LOOK_S)
         return None
-
-    def _lose(self, one: _Answerer) -> None:
-        """Take note that a process has ended; where none is left, the next requests start some."""
-        one.end()
-        with self._lock:
-            if one in self._started:
-                self._started.remove(one)
 
 
 class _Answerer:

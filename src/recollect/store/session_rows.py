@@ -19,7 +19,7 @@ from recollect.errors import BrokenInvariant
 from recollect.model.ids import session_uid
 from recollect.model.own import INTERNAL_ORIGINATOR
 from recollect.model.payloads import KINDS
-from recollect.model.sessions import SessionPatch, ToldOfSession, named_after, repo_name
+from recollect.model.sessions import SessionBasics, SessionPatch, named_after, repo_name
 from recollect.model.time import month_of
 from recollect.paths import DATABASE_NAME
 from recollect.store.connection import of_db, open_to_read
@@ -28,7 +28,7 @@ from recollect.store.rows import SessionPart
 from recollect.store.sources import log_changes
 
 
-class SessionFacts(ToldOfSession, omit_defaults=True):
+class SessionFacts(SessionBasics, omit_defaults=True):
     """What of a session no question filters on, stored as one value."""
 
     is_internal: bool = False

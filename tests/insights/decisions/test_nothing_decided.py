@@ -49,6 +49,12 @@ NOTHING: dict[str, list[tuple[Speaker, str]]] = {
         ("assistant", "Let me look at the file directly instead of grepping."),
     ],
     "progress": [("assistant", "Implementing the cache now."), ("assistant", "Now I'll update the import.")],
+    "left to do": [
+        ("assistant", "Left for tomorrow: the dead-letter queue and its alert."),
+        ("human", "Left for tomorrow: use a dead-letter queue for what failed six times."),
+        ("human", "Still open: we need to move the retry limit into the settings."),
+        ("human", "To do next: switch the worker to the new queue."),
+    ],
     "undecided": [
         ("human", "I haven't decided whether to use Rust or Go"),
         ("human", "I'm not saying we should drop Windows support"),

@@ -80,6 +80,16 @@ def test_a_memory_that_is_there_is_replaced_only_when_told(machine: World, folde
         assert kept.maintenance.verify().ok
 
 
+def test_an_empty_memory_is_replaced_without_a_word(machine: World, folder: Path, tmp_path: Path) -> None:
+    with machine.memory(tmp_path / "other") as memory:
+        assert memory.sessions(sync=False).total == 0
+        assert memory.maintenance.restore(folder).sessions == 2
+    with machine.memory(tmp_path / "noted") as memory:
+        memory.notes.diary.write(NewEntry(agent="claude", text="A day on the queue."))
+        with pytest.raises(UsageError, match="already holds a memory"):
+            memory.maintenance.restore(folder)
+
+
 def test_what_is_not_kept_is_deleted(machine: World, folder: Path) -> None:
     machine.grow("a question of after the backup")
     with machine.memory() as memory:

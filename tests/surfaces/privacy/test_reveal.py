@@ -192,5 +192,5 @@ def test_no_server_offers_it() -> None:
     folder = Path(__file__).resolve().parents[3] / "src" / "recollect" / "serve"
     texts = [path.read_text("utf-8") for path in folder.rglob("*.py")]
     assert texts
-    logged = "maintenance.export.log("  # who revealed something, never what
+    logged = "maintenance.reveal.log("  # who revealed something, never what
     assert not [text for text in texts if "reveal" in text.replace(logged, "").lower()]

@@ -190,9 +190,13 @@ def conformance(module: str, fixtures: Path) -> CommandResult:
     slug of an agent that is installed or described in your configuration. FIXTURES is a folder with files in
     `<slug>/<version>/<scenario>/...` (`recollect help add-an-agent`). The exit code is 3 if a rule is broken.
     """
+    from recollect.agents.registry import define
+    from recollect.config import load_config
     from recollect.testing.suite import run_all
 
-    adapter = _loaded(module) if ":" in module else _described(module)
+    adapter = _loaded(module) if ":" in module else module
+    if adapter is module:  # an agent that the user's configuration describes, perhaps
+        define(load_config().formats())
     with tempfile.TemporaryDirectory(prefix="recollect-conformance-") as work:
         results = run_all(adapter, fixtures, Path(work))
     if not results:
@@ -210,12 +214,3 @@ def _loaded(module: str) -> Adapter:
         return usable(getattr(importlib.import_module(name), attribute))
     except Exception as error:
         raise UsageError(f"cannot load {module}: {error}") from error
-
-
-def _described(slug: str) -> str:
-    """Make the agents known that the user's configuration describes."""
-    from recollect.agents.registry import define
-    from recollect.config import load_config
-
-    define(load_config().formats())
-    return slug

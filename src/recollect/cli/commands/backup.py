@@ -11,16 +11,14 @@ import msgspec
 
 from recollect.cli.options import (
     NamedPath,
-    TimeRange,
-    agent_option,
+    SessionScope,
     as_option,
     choice_option,
     flag,
     number_option,
     open_memory,
     path_option,
-    range_options,
-    repo_option,
+    scope_options,
     text_option,
 )
 from recollect.cli.results import CommandResult, ResultKind, examples, prints
@@ -28,7 +26,7 @@ from recollect.cli.terminal import console, write_bytes
 from recollect.errors import UsageError
 
 if TYPE_CHECKING:
-    from recollect.memory import EventFilter, Exported, ExportFormat, Fix, Memory
+    from recollect.memory import Exported, ExportFormat, Fix, Memory
 
 BACKUP = ResultKind("backup", "BackupReport", "maintenance:print_backup")
 RESTORED = ResultKind("restore", "RestoreReport", "maintenance:print_restored")
@@ -102,9 +100,7 @@ def _vectors_note(memory: Memory) -> tuple[str, ...]:
 
 @click.command()
 @click.argument("sessions", metavar="[SESSION]...", nargs=-1)
-@agent_option
-@repo_option
-@range_options
+@scope_options
 @choice_option("--format", FORMATS, "What to write. Default: events.", key="form")
 @flag("--raw", "The exact bytes, secrets included; needs --out.")
 @text_option(
@@ -122,16 +118,9 @@ def _vectors_note(memory: Memory) -> tuple[str, ...]:
     "export codex:0197 --raw --out - | wc -c",
 )
 def export(
-    sessions: tuple[str, ...],
-    agents: tuple[str, ...],
-    repos: tuple[str, ...],
-    form: ExportFormat | None,
-    raw: bool,
-    out: str | None,
-    revision: int | None,
-    as_json: bool,
-    **within: Unpack[TimeRange],
-) -> CommandResult | int:
+    sessions: tuple[str, ...], form: ExportFormat | None, raw: bool, out: str | None, revision: int | None, *,
+    as_json: bool, **scope: Unpack[SessionScope],
+) -> CommandResult | int:  # fmt: skip
     """Write sessions to files, redacted or as exact bytes.
 
     Name sessions, or select them by agent, repository and time. Every format except `raw` replaces secrets with
@@ -140,19 +129,18 @@ def export(
     needs --out, and the audit log records it. Files are named AGENT_ID; their modification time is the end of the
     session.
     """
-    is_choice = bool(agents or repos or any(value is not None for value in within.values()))
+    is_choice = any(value not in ((), None) for value in scope.values())
     chosen = _format(form, out, is_raw=raw, is_json=as_json)
     if bool(sessions) == is_choice:
         message = "name sessions or select them, not both" if sessions else "no session named"
         raise UsageError(message, hint="name sessions, or select them with --repo, --agent, --after, --before")
     from recollect.cli.render.progress import ProgressLine
-    from recollect.memory import EventFilter
 
     with open_memory() as memory, ProgressLine("exporting", counted="session") as progress:
         if sessions:
             uids = list(dict.fromkeys(memory.session(name).session_uid for name in sessions))
         else:
-            uids = _chosen(memory, EventFilter(agents, repos), within)
+            uids = _chosen(memory, scope)
         if len(uids) > 1 and revision is not None:
             raise UsageError("--revision needs exactly one session", hint="name one session")
         if out == "-":
@@ -187,11 +175,16 @@ def _stream(memory: Memory, uids: Sequence[str], form: ExportFormat, revision: i
     return 0 if uids else 1
 
 
-def _chosen(memory: Memory, where: EventFilter, within: TimeRange) -> list[str]:
+def _chosen(memory: Memory, scope: SessionScope) -> list[str]:
     """Return the uids of all sessions that a choice gives, oldest first."""
+    from recollect.memory import EventFilter
+
+    where, after, before = EventFilter(scope["agents"], scope["repos"]), scope["after"], scope["before"]
     found: list[str] = []
     while True:
-        page = memory.sessions(where=where, limit=_AT_ONCE, offset=len(found), sync=not found, **within)
+        page = memory.sessions(
+            where=where, after=after, before=before, limit=_AT_ONCE, offset=len(found), sync=not found
+        )
         found += [session.session_uid for session in page.sessions]
         if len(page.sessions) < _AT_ONCE:
             return found[::-1]

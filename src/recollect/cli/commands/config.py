@@ -66,7 +66,8 @@ def config(reference: bool, only_path: bool, as_json: bool) -> CommandResult | i
     if only_path and not as_json:
         click.echo(safe(str(path)))
         return 0
-    return CONFIG(ConfigView(home=str(home_dir()), path=str(path), exists=path.exists(), config=load_config(path)))
+    found = load_config(path)
+    return CONFIG(ConfigView(home=str(home_dir()), path=str(path), exists=path.exists(), config=found))
 
 
 def _print_config(_: object, view: ConfigView) -> None:

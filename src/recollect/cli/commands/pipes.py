@@ -45,15 +45,11 @@ class Meant(TypedDict):
     digests: bool
 
 
-class Piped(TypedDict):
-    """What `piped_options` gives. agent: of `--as`; sink: of `--sink`."""
+class MeantAndPiped(Meant):
+    """That, and what `piped_options` gives. agent: of `--as`; sink: of `--sink`."""
 
     agent: str | None
     sink: str | None
-
-
-class MeantAndPiped(Meant, Piped):
-    """Both."""
 
 
 ndjson_option = click.option("--json", is_flag=True, expose_value=False, help="Print JSON.")
@@ -219,7 +215,9 @@ def parse(
 @flag("--digest", "Also print digests.", key="digests")
 @ranked_option
 @examples("replay session.jsonl --steps 5", "replay session.jsonl --sink sqlite:nodes.db")
-def replay(file: str, steps: int, signals: bool, digests: bool, *, is_ranked: bool, **piped: Unpack[Piped]) -> int:
+def replay(
+    file: str, steps: int, signals: bool, digests: bool, *, is_ranked: bool, agent: str | None, sink: str | None
+) -> int:
     """Replay a transcript step by step.
 
     Prints, as NDJSON and in order, the nodes that `recollect watch` would have printed while the session ran. A node
@@ -230,10 +228,10 @@ def replay(file: str, steps: int, signals: bool, digests: bool, *, is_ranked: bo
 
     config = load_config()
     found = False
-    with input_path(file) as path, writing(piped["sink"]) as out:
-        reading = read_path(path, agent=piped["agent"], config=config, told=told_on_stderr)
+    with input_path(file) as path, writing(sink) as out:
+        reading = read_path(path, agent=agent, config=config, told=told_on_stderr)
         # Whoever is sent lines is sent each step as it comes; a sink gets all of it at once, and once.
-        name, is_sunk = _name(path, signals=signals, digests=digests), piped["sink"] is not None
+        name, is_sunk = _name(path, signals=signals, digests=digests), sink is not None
         if is_sunk and out.offsets().get(name) == reading.bytes:
             return 0
         kept: list[Item] = []

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Unpack
 import click
 
 from recollect.cli.options import (
+    SessionScope,
     TimeRange,
     agent_option,
     ask,
@@ -18,6 +19,7 @@ from recollect.cli.options import (
     open_memory,
     range_options,
     repo_option,
+    scope_options,
     text_option,
 )
 from recollect.cli.results import CommandResult, ResultKind, examples, prints
@@ -40,35 +42,27 @@ ResultKind("event", "recollect.model.events:Event")
 
 
 @click.command()
-@agent_option
-@repo_option
-@range_options
+@scope_options
 @limit_option(20, "sessions")
 @number_option("--offset", "Skip the first N.", least=0, default=0)
 @no_sync_option
 @asks_team_option
 @prints
 @examples("sessions --repo shop-api --after 2w")
-def sessions(
-    agents: tuple[str, ...],
-    repos: tuple[str, ...],
-    limit: int,
-    offset: int,
-    no_sync: bool,
-    is_team: bool,
-    **within: Unpack[TimeRange],
-) -> CommandResult:
+def sessions(limit: int, offset: int, no_sync: bool, is_team: bool, **scope: Unpack[SessionScope]) -> CommandResult:
     """List sessions, newest first."""
     if is_team:
         from recollect.memory import EventFilter
 
+        where = EventFilter(agents=scope["agents"], repos=scope["repos"])
         with open_memory() as memory:
-            found = memory.team.sessions(EventFilter(agents=agents, repos=repos), limit=limit, offset=offset, **within)
+            found = memory.team.sessions(
+                where, after=scope["after"], before=scope["before"], limit=limit, offset=offset
+            )
         return TEAM_SESSIONS(found, found=found.sessions, offset=offset)
     from recollect.memory import SessionPage
 
-    request = SessionsRequest(agents, repos, within["after"], within["before"], limit, offset, not no_sync)
-    page = ask(request, SessionPage)
+    page = ask(SessionsRequest(**scope, limit=limit, offset=offset, sync=not no_sync), SessionPage)
     return SESSIONS(page, found=page.sessions, offset=offset)
 
 
@@ -94,7 +88,11 @@ def show(session: str, limit: int, first: int, no_sync: bool) -> CommandResult:
     if is_entry_uid(session):
         return _show_entry(session, limit=limit, first=first, no_sync=no_sync)
     if session.startswith("team:"):
-        return _show_shared(session, limit=limit, first=first)
+        from recollect.model.team_citation import read_citation
+
+        with open_memory() as memory:
+            shared = memory.team.show(session, first=first, limit=limit)
+        return TEAM_SESSION(shared, now_us=now_us(), focus=read_citation(session))
     if session.startswith("decision:"):
         from recollect.cli.commands.insights import show_decision
 
@@ -118,15 +116,6 @@ def show(session: str, limit: int, first: int, no_sync: bool) -> CommandResult:
             raise EventMissing(f"{found.session_uid}#{focus}", why, hint=hint)
         raise UnknownName("event", session, hint=hint)
     return SESSION(view, now_us=now_us(), focus=focus)
-
-
-def _show_shared(cited: str, *, limit: int, first: int) -> CommandResult:
-    """Show what a team shares."""
-    from recollect.model.team_citation import read_citation
-
-    with open_memory() as memory:
-        shared = memory.team.show(cited, first=first, limit=limit)
-    return TEAM_SESSION(shared, now_us=now_us(), focus=read_citation(cited))
 
 
 def _show_entry(cited: str, *, limit: int, first: int, no_sync: bool) -> CommandResult:
@@ -189,11 +178,9 @@ SEARCH = ResultKind("search", "SearchAnswer", "search:print_answer", is_plain=Tr
 TEAM_SEARCH = ResultKind("search-team", "TeamAnswer", "search:print_answer", is_plain=True)
 
 
-class Filters(TimeRange):
+class Filters(SessionScope):
     """Options that stand for filters of the query language."""
 
-    agents: tuple[str, ...]
-    repos: tuple[str, ...]
     kinds: tuple[str, ...]
 
 

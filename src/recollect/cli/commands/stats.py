@@ -11,15 +11,14 @@ import click
 
 from recollect.cli.groups import noun, replaced_option
 from recollect.cli.options import (
-    TimeRange,
-    agent_option,
+    SessionScope,
     ask,
     asks_team_option,
     choice_option,
     no_sync_option,
     open_memory,
-    range_options,
     repo_option,
+    scope_options,
     span_options,
 )
 from recollect.cli.results import CommandResult, ResultKind, examples, prints
@@ -111,21 +110,13 @@ def session_stats(since: int, until: int | None, repos: tuple[str, ...], no_sync
     "How to group the figures. With --team, group and week are possible, but not day, session or domain.  "
     "[default: day; with --team: repo]",
 )
-@agent_option
-@repo_option
-@range_options
+@scope_options
 @no_sync_option
 @asks_team_option
 @prints
 @examples("usage --by repo --after 30d")
 def usage(
-    by: UsageBy | TeamUsageBy | None,
-    agents: tuple[str, ...],
-    repos: tuple[str, ...],
-    no_sync: bool,
-    is_team: bool,
-    as_json: bool,
-    **within: Unpack[TimeRange],
+    by: UsageBy | TeamUsageBy | None, no_sync: bool, is_team: bool, as_json: bool, **scope: Unpack[SessionScope]
 ) -> CommandResult:
     """Show tokens and cost.
 
@@ -133,17 +124,15 @@ def usage(
     days.
     """
     if is_team:
-        return _team_usage(by or "repo", agents, repos, within)
+        return _team_usage(by or "repo", scope)
     from recollect.memory import UsageReport
 
     grouping = _grouping(by or "day")
-
-    request = UsageRequest(grouping, agents, repos, within["after"], within["before"], not as_json, not no_sync)
-    report = ask(request, UsageReport)
+    report = ask(UsageRequest(grouping, **scope, is_local=not as_json, sync=not no_sync), UsageReport)
     return USAGE(report, found=report.rows)
 
 
-def _team_usage(by: str, agents: tuple[str, ...], repos: tuple[str, ...], within: TimeRange) -> CommandResult:
+def _team_usage(by: str, scope: SessionScope) -> CommandResult:
     from recollect.memory import EventFilter
     from recollect.model.team_messages import TEAM_USAGE_BY
 
@@ -151,7 +140,8 @@ def _team_usage(by: str, agents: tuple[str, ...], repos: tuple[str, ...], within
     if grouping is None:
         raise UsageError(f"a team has no figures by {by}", hint=f"--by {', '.join(TEAM_USAGE_BY)}")
     with open_memory() as memory:
-        report = memory.team.usage(grouping, EventFilter(agents=agents, repos=repos), **within)
+        where = EventFilter(agents=scope["agents"], repos=scope["repos"])
+        report = memory.team.usage(grouping, where, after=scope["after"], before=scope["before"])
     return USAGE(report, found=report.rows)
 
 

@@ -69,6 +69,10 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 def to_page(document: Document, plots: Mapping[PlotName, str]) -> str:
     """Return the page. plots: SVG by name, from `plots.draw`."""
     numbers = _Numbers()
+    values = {
+        name: " ".join(f"--{key}: {value};" for key, value in colours.items())
+        for name, colours in (("light", COLOURS), ("dark", _DARK))
+    }
     body = "\n".join(part for section in document.sections for part in _section(section, plots, numbers))
     places = "\n".join(numbers.listed())
     nav = "".join(f'<a href="#{_anchor(section.title)}">{escape(section.title)}</a>' for section in document.sections)
@@ -77,7 +81,7 @@ def to_page(document: Document, plots: Mapping[PlotName, str]) -> str:
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(document.title)}</title>\n<style>{_style()}</style>\n</head>\n<body>\n"
+        f"<title>{escape(document.title)}</title>\n<style>{_STYLE % values}</style>\n</head>\n<body>\n"
         f'<h1>{escape(document.title)}</h1>\n{notes}\n<nav>{nav}<a href="#evidence">Evidence</a></nav>\n{body}\n'
         '<h2 id="evidence">Evidence</h2>\n<p class="note">Each command shows the place.</p>\n'
         f'<ol class="evidence">\n{places}\n</ol>\n</body>\n</html>\n'
@@ -143,14 +147,6 @@ def _class(kind: Kind) -> str:
 
 def _anchor(title: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")
-
-
-def _style() -> str:
-    values = {
-        name: " ".join(f"--{key}: {value};" for key, value in colours.items())
-        for name, colours in (("light", COLOURS), ("dark", _DARK))
-    }
-    return _STYLE % values
 
 
 def write_last_week(

@@ -30,7 +30,10 @@ def print_answer(out: Console | Plain, answer: SearchAnswer | TeamAnswer, *, now
     if answer.learned:
         put(out, ("Learned and noted", "bold"))
         for hit in answer.learned:
-            _print_learned(out, hit, marks=marks, now_us=now_us)
+            facts = (hit.kind, hit.state, hit.status, hit.repo, when(hit.ts, now_us))
+            head = " · ".join(safe_line(fact) for fact in facts if fact)
+            put(out, f"  {head} · ", (safe_line(f"{hit.session_uid}#{hit.seq}"), "cyan"))
+            _print_said(out, hit.snippet, marks)
         out.print()
     if not answer.hits and not any(note.startswith(("nothing found", "nothing was searched")) for note in answer.notes):
         out.print("nothing found")
@@ -74,14 +77,6 @@ def print_hit(
 def citation(hit: Hit) -> str:
     """Return how a hit is cited: by its number, or, as that means nothing elsewhere, as a team does."""
     return hit.citation if isinstance(hit, TeamHit) else f"{hit.session_uid}#{hit.seq}"
-
-
-def _print_learned(out: Console | Plain, hit: Hit, *, marks: re.Pattern[str] | None, now_us: int) -> None:
-    """Print a learning or note on two lines: what it is with its citation, and what it says."""
-    facts = (hit.kind, hit.state, hit.status, hit.repo, when(hit.ts, now_us))
-    head = " · ".join(safe_line(fact) for fact in facts if fact)
-    put(out, f"  {head} · ", (safe_line(f"{hit.session_uid}#{hit.seq}"), "cyan"))
-    _print_said(out, hit.snippet, marks)
 
 
 def _print_said(out: Console | Plain, said: str, marks: re.Pattern[str] | None, *, label: str = "") -> None:

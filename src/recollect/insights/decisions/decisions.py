@@ -9,12 +9,13 @@ from typing import Final, Literal, NamedTuple
 from recollect.insights.decisions.segment import JOIN, moved
 from recollect.insights.language.answers import Answer, Kind, Proposal, alternatives_in, answers, proposal_of
 from recollect.insights.language.changed_next import is_changed_next
+from recollect.insights.language.left_open import SAYS_LEFT
 from recollect.insights.language.options import Range, is_named
 from recollect.insights.language.pack import POLARITY
 from recollect.insights.language.projection import CAP, lower, project
 from recollect.insights.language.reader import Reading, readings, words_of
 from recollect.insights.language.sentences import sentences
-from recollect.insights.stream import SessionEvents, evidence_of
+from recollect.insights.stream import SessionEvents, evidence_of, speaker_of, words_of_talk
 from recollect.late import late_pattern
 from recollect.model.events import Event
 from recollect.model.insights.nodes import (
@@ -27,7 +28,6 @@ from recollect.model.insights.nodes import (
     Speaker,
     node_id,
 )
-from recollect.model.payloads import UserMessage
 from recollect.privacy.sentences import tells_credential
 
 
@@ -176,7 +176,7 @@ def _statement(session: SessionEvents, conversation: Conversation) -> _Statement
     if position is None:
         return None
     event = session.events[position]
-    text = getattr(event.payload, "text", "")
+    text = words_of_talk(event)
     lead = sum(e.end - e.start + len(JOIN) for e in conversation.evidence[:-1])
     markers = tuple(moved(marker, last.start - lead) for marker in conversation.markers)
     reply = None
@@ -184,8 +184,7 @@ def _statement(session: SessionEvents, conversation: Conversation) -> _Statement
         first = conversation.evidence[0]
         at = session.positions.get((first.event_id, first.part))
         reply = session.events[at] if at is not None else None
-    speaker: Speaker = "human" if isinstance(event.payload, UserMessage) else "assistant"
-    return _Statement(event, text, speaker, markers, reply)
+    return _Statement(event, text, speaker_of(event), markers, reply)
 
 
 def _of_conversation(conversation: Conversation, statement: _Statement) -> list[Decision]:
@@ -193,13 +192,14 @@ def _of_conversation(conversation: Conversation, statement: _Statement) -> list[
     found: list[Found] = []
     for reading in readings(statement.text, statement.speaker):
         marker = fired.pop((reading.rule_id, reading.start, reading.end), None)
-        if marker is not None and not _is_changed_next(statement.text, reading):
+        said = statement.text[reading.sentence.start : reading.sentence.end]
+        if marker is not None and not (SAYS_LEFT.match(said) or _is_changed_next(statement.text, reading)):
             found.append(_by_reading(statement, reading, marker))
     answer = next((m for m in statement.markers if m.category == "confirmation" and m.language), None)
     if answer is not None and not found and statement.reply is not None:
-        said = confirmed(statement.text, answer, getattr(statement.reply.payload, "text", ""))
-        if said is not None:
-            found.append(said)
+        accepted = confirmed(statement.text, answer, words_of_talk(statement.reply))
+        if accepted is not None:
+            found.append(accepted)
     taken = {(m.start, m.end) for m in statement.markers if m.language}
     found += [_by_own_rule(statement, m) for m in fired.values() if not m.language and (m.start, m.end) not in taken]
     return [

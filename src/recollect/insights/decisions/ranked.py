@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from recollect.insights.language.changed_next import is_changed_next
-from recollect.insights.language.left_open import leaves_open
+from recollect.insights.language.left_open import SAYS_LEFT, leaves_open
 from recollect.insights.language.projection import lower
 from recollect.insights.language.reader import languages, words_of
 from recollect.insights.language.substance import names_something
@@ -118,6 +118,7 @@ def _decision(one: TurnOfEvent, sentence: TokenSentence, confidence: float) -> D
     if (
         tells_credential(statement)
         or leaves_open(lower(statement))
+        or SAYS_LEFT.match(statement)
         or is_changed_next(one.turn.text, start, end - 1)
         or names_something(statement, words_of(language)) < LEAST_NAMES
     ):

@@ -9,10 +9,10 @@ import msgspec
 
 from recollect.insights.language.answers import Proposal, proposal_of
 from recollect.insights.stages import Gated
-from recollect.insights.stream import SessionEvents, evidence_of
+from recollect.insights.stream import SessionEvents, evidence_of, words_of_talk
 from recollect.model.events import Event
 from recollect.model.insights.nodes import Conversation, Evidence, Marker, node_id
-from recollect.model.payloads import AssistantMessage, UserMessage
+from recollect.model.payloads import AssistantMessage
 
 WHOLE: Final = 1_200
 """Characters up to which a message is taken whole; of a longer one, the lines around what was found."""
@@ -64,7 +64,7 @@ def _conversation(one: Gated, replies: _Replies) -> Conversation | None:
     if one.speaker == "human" and len(one.text) <= _REPLY:
         code = next((m.language for m in one.markers if m.language), "en")
         for reply in replies.before(one.event):
-            proposal = proposal_of(_text(reply), code)
+            proposal = proposal_of(words_of_talk(reply), code)
             if proposal is not None:
                 break
     if is_answer and (proposal is None or reply is None or not _answers(one, proposal)):
@@ -96,7 +96,7 @@ def _of_one(one: Gated) -> Conversation:
 
 
 def _of_two(one: Gated, reply: Event, proposal: Proposal) -> Conversation:
-    said = _text(reply)
+    said = words_of_talk(reply)
     spans = [
         s for s in (proposal.asked, proposal.offered, proposal.suggested, *(o.span for o in proposal.listed)) if s[1]
     ]
@@ -148,8 +148,3 @@ def _range(text: str, spans: Sequence[tuple[int, int]]) -> tuple[int, int]:
 def moved(marker: Marker, by: int) -> Marker:
     """Return a marker so many characters further on."""
     return msgspec.structs.replace(marker, start=marker.start + by, end=marker.end + by)
-
-
-def _text(event: Event | None) -> str:
-    payload = event.payload if event is not None else None
-    return payload.text if isinstance(payload, AssistantMessage | UserMessage) else ""

@@ -24,6 +24,28 @@ _SUPPOSED: Final = late_pattern(
 )
 """Words of what only might be, or need not be."""
 
+LEFT: Final = (
+    r"(?:left to do|still to do|still left(?: to do)?|still (?:open|pending|missing|outstanding)"
+    r"|what(?:'?s| is) (?:still )?left(?: to do)?"
+    r"|remaining (?:work|tasks?|steps?|items?|todos?)"
+    r"|not (?:yet )?(?:done|finished|implemented|addressed)(?: yet)?|not done|outstanding(?: work| items| tasks)?"
+    r"|what(?:'?s| is) (?:still )?(?:open|missing)|what remains(?: to do| to be done)?|remaining|still to be done"
+    r"|left (?:to be done|undone)|(?:left )?for (?:later|tomorrow|next time)"
+    r"|open (?:items|points|tasks|todos)|pending(?: items| work| tasks)?"
+    r"|(?:what|things?) (?:i|we) (?:did not|didn['’]t|have not|haven['’]t|could not|couldn['’]t) (?:get to|do|finish)"
+    r"|(?:one |two |a few )?(?:loose|open) ends?|next steps?|not covered(?: yet)?"
+    r"|was (?:ich|wir) nicht geschafft habe\w*"
+    r"|deferred|follow-?ups?(?: work| items| tasks)?|to[- ]?dos?(?: next| for later| left)?|noch (?:zu tun|offen)"
+    r"|offen(?:e punkte)?|was noch fehlt|verbleibende? (?:aufgaben|schritte|punkte)"
+    r"|steht noch aus|ausstehend|übrig)"
+)
+"""Introduces what is left to do."""
+SAYS_LEFT: Final = late_pattern(
+    rf"(?:^[\s*_>-]{{0,6}}|^.{{0,400}}?[.!] ){LEFT}(?: (?:on|from|at) (?:my|our) \w{{2,8}})?"
+    r"\s*[*_]{0,3}\s*[:：]\s*[*_]{0,3}\s*(?P<said>\S.{6,260})$",
+    re.IGNORECASE,
+)
+"""A line that says so: "Left for tomorrow: the queue"."""
 
 DUTIES: Final = (
     "need", "have to", "has to", "must", "should", "to be", "todo", " list", "still ", "t forget", " wait", " yet",

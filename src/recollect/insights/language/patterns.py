@@ -99,7 +99,7 @@ class Pattern:
     @cached_property
     def groups(self) -> tuple[Group, ...]:
         """All that must occur wherever it matches, in their order."""
-        groups = tuple(_group(part) for part in self._parts if part.is_needed)
+        groups = tuple(_distinct(part.literals) for part in self._parts if part.is_needed)
         if not groups:
             raise BrokenInvariant(f"the pattern {self.written!r} of {self.rule.id} has no word that must occur")
         return groups
@@ -146,10 +146,6 @@ def _gaps(parts: Sequence[_Part]) -> Iterator[Gap]:
             gap.is_end or part.kind == "end",
         )
     yield gap
-
-
-def _group(part: _Part) -> Group:
-    return _distinct(part.literals)
 
 
 @lru_cache(maxsize=4096)

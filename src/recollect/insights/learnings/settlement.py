@@ -67,13 +67,9 @@ def settled(known: Known, rules: Rules) -> Learning | None:
     """
     learning = _said(known, rules.action_days)
     kept = known.kept
-    if learning is None and kept is None:
-        return None
     by_person = _by_person(known)
-    if learning is None and kept is not None:  # its evidence was revoked: what it said stays, as history
-        return msgspec.structs.replace(kept, state=by_person or "retired", evidence=())
-    if learning is None:
-        return None
+    if learning is None:  # its evidence was revoked: what it said stays, as history
+        return kept and msgspec.structs.replace(kept, state=by_person or "retired", evidence=())
     state: LearningState = "active"
     if _is_quarantined(known.sightings):
         state = "quarantined"
@@ -94,7 +90,8 @@ def settled(known: Known, rules: Rules) -> Learning | None:
         state, done_at = "done", closed_at
     elif _is_over(learning, rules.now_us) and state == "active":
         state = "expired"
-    return _with_state(learning, state, superseded_by=superseded_by, done_at=done_at, batch=kept.batch if kept else "")
+    batch = kept.batch if kept else ""
+    return msgspec.structs.replace(learning, state=state, superseded_by=superseded_by, done_at=done_at, batch=batch)
 
 
 def related(
@@ -179,12 +176,6 @@ def _closed_at(sightings: Sequence[Sighting], learning: Learning) -> int | None:
 
 def _is_over(learning: Learning, now_us: int) -> bool:
     return learning.kind == "action" and learning.expires_at is not None and learning.expires_at <= now_us
-
-
-def _with_state(
-    learning: Learning, state: LearningState, *, superseded_by: str, done_at: int | None, batch: str
-) -> Learning:
-    return msgspec.structs.replace(learning, state=state, superseded_by=superseded_by, done_at=done_at, batch=batch)
 
 
 def _is_pending(learning: Learning, now_us: int) -> bool:

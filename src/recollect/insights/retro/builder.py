@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, date, tzinfo
 from typing import Any, NamedTuple, TypeVar
@@ -40,7 +41,7 @@ from recollect.insights.retro.report import (
     Totals,
     Unlisted,
 )
-from recollect.insights.retro.tally import Listing, Tallies, Tally, merged
+from recollect.insights.retro.tally import Listing, Tallies, Tally
 from recollect.model.insights.digests import Digest
 from recollect.model.insights.signals import (
     ContextPressure,
@@ -97,11 +98,8 @@ class _Day:
     """One day while it grows."""
 
     def __init__(self) -> None:
-        self.sessions: dict[Standing, int] = {}
-        self.counts: dict[str, int] = {}
-
-    def add(self, name: str) -> None:
-        self.counts[name] = self.counts.get(name, 0) + 1
+        self.sessions: Counter[Standing] = Counter()
+        self.counts: Counter[str] = Counter()
 
 
 class _Group:
@@ -109,18 +107,18 @@ class _Group:
 
     def __init__(self) -> None:
         self.standings: Tallies[Standing] = Tallies()
-        self.counts: dict[str, int] = {}
+        self.counts: Counter[str] = Counter()
 
     def add(self, uid: str, standing: Standing, counts: Mapping[str, int]) -> None:
         self.standings[standing].add(uid, uid)
-        self.counts = merged((self.counts, counts))
+        self.counts.update(counts)
 
     def fields(self, row: UsageRow | None) -> dict[str, Any]:
         """Return what a line of `GroupLine` holds. row: its usage, None for none."""
         lines = self.standings.lines
         return {
             "sessions": _in_order({name: tally.count for name, tally in lines.items()}),
-            **{name: self.counts.get(name, 0) for name in ("errors", "retries", "interventions", "edits")},
+            **{name: self.counts[name] for name in ("errors", "retries", "interventions", "edits")},
             "totals": row.totals if row is not None else UsageTotals(),
             "unpriced_models": row.unpriced_models if row is not None else (),
             "evidence": tuple(uid for _, tally in self.standings.ranked() for uid in tally.evidence())[:EVIDENCE],
@@ -164,23 +162,19 @@ class Retrospective:
         self._subagents += bool(session.parent_session)
         if session.ended_at is not None:
             last = max(self._span.since, min(session.ended_at, self._span.until - 1))
-            of_day = self._day(last).sessions
-            of_day[standing] = of_day.get(standing, 0) + 1
+            self._day(last).sessions[standing] += 1
         if digest is not None:
             self._turns += digest.cost.turns
             self._wall_clock_s += digest.cost.wall_clock_s
             self._take_tools(digest)
         within = [signal for signal in facts.signals if self._is_within(signal, session)]
-        counts: dict[str, int] = {}
-        for signal in within:
-            name = self._take_signal(signal, session)
-            counts[name] = counts.get(name, 0) + 1
+        counts = Counter(self._take_signal(signal, session) for signal in within)
         for name, groups in self._groups.items():
             groups.setdefault(getattr(session, name), _Group()).add(uid, standing, counts)
         for repair in repairs_of(facts.signals):
             if self._is_within(repair.error, session):
                 fingerprint = repair.error.fingerprint
-                self._errors[fingerprint].tags["fixed"] = self._errors[fingerprint].tags.get("fixed", 0) + 1
+                self._errors[fingerprint].tags["fixed"] += 1
                 kept = self._repairs.setdefault(fingerprint, [])
                 # The shortest way from the failure to the success tells most, and is read soonest.
                 kept.append((repair, session.repo_root or session.cwd))
@@ -279,11 +273,12 @@ class Retrospective:
             name = "test_runs"
             self._take_run(signal, uid, place)
         elif isinstance(signal, Loop):
-            self._loops.append(LoopLine(signal.tool, below(signal.target, root), signal.count, _places(signal)))
+            places = tuple(map(cite, signal.evidence[:EVIDENCE]))
+            self._loops.append(LoopLine(signal.tool, below(signal.target, root), signal.count, places))
         elif isinstance(signal, ContextPressure):
             self._compactions += 1
         if name and at is not None:
-            self._day(at).add(name)
+            self._day(at).counts[name] += 1
         return name
 
     def _take_run(self, run: TestRun, uid: str, place: str) -> None:
@@ -308,7 +303,7 @@ class Retrospective:
             turns=self._turns,
             wall_clock_s=round(self._wall_clock_s, 3),
             errors=self._errors.total(),
-            errors_fixed=sum(line.tags.get("fixed", 0) for line in self._errors.lines.values()),
+            errors_fixed=sum(line.tags["fixed"] for line in self._errors.lines.values()),
             retries=self._retries.total(),
             loops=len(self._loops),
             interventions=self._interventions.total(),
@@ -329,7 +324,7 @@ class Retrospective:
                 DayLine(
                     day,
                     _in_order(grown.sessions),
-                    **{name: grown.counts.get(name, 0) for name in ("errors", "retries", "interventions", "edits")},
+                    **{name: grown.counts[name] for name in ("errors", "retries", "interventions", "edits")},
                     input_tokens=took.input_tokens,
                     output_tokens=took.output_tokens,
                     cache_tokens=took.cached_tokens,
@@ -388,7 +383,7 @@ class Retrospective:
             if fix is not None:
                 fixes.setdefault((fix.how, fix.what), fix)
         return ErrorLine(
-            fingerprint, seen.sample, seen.tool, tally.count, len(tally.sessions), tally.tags.get("fixed", 0),
+            fingerprint, seen.sample, seen.tool, tally.count, len(tally.sessions), tally.tags["fixed"],
             first, last, tuple(fixes.values()), tally.evidence(),
         )  # fmt: skip
 
@@ -396,7 +391,7 @@ class Retrospective:
         lines = (
             (
                 RetryLine(
-                    tool, target, tally.count, tally.tags.get("worked", 0), tally.tags.get("failed", 0),
+                    tool, target, tally.count, tally.tags["worked"], tally.tags["failed"],
                     len(tally.sessions), tally.evidence(),
                 ),
                 tally.count,
@@ -421,11 +416,11 @@ class Retrospective:
     def _test_lines(self) -> tuple[RunsLine, ...]:
         found = []
         for framework, tally in self._tests.ranked():
-            ended = {name: tally.tags.get(name, 0) for name in ("passing", "failing", "unsaid")}
+            tags = tally.tags
             places = dict.fromkeys((*self._failing.get(framework, [])[:EVIDENCE], *tally.evidence()))
             found.append(
                 RunsLine(
-                    framework, tally.count, ended["passing"], ended["failing"], ended["unsaid"], len(tally.sessions),
+                    framework, tally.count, tags["passing"], tags["failing"], tags["unsaid"], len(tally.sessions),
                     tuple(places)[:EVIDENCE],
                 )
             )  # fmt: skip
@@ -447,7 +442,7 @@ def _standing(facts: SessionFacts) -> Standing:
     return "unknown" if facts.session.analyzed_at is not None else "not analysed"
 
 
-def _session_line(facts: SessionFacts, standing: Standing, counts: dict[str, int]) -> SessionLine:
+def _session_line(facts: SessionFacts, standing: Standing, counts: Mapping[str, int]) -> SessionLine:
     session, digest = facts.session, facts.digest
     reasons = digest.outcome_reasons if digest is not None else (session.outcome_reason,)
     last = next((s.evidence[0] for s in reversed(facts.signals) if s.evidence), None)
@@ -475,10 +470,6 @@ def _session_line(facts: SessionFacts, standing: Standing, counts: dict[str, int
         task_ref=digest.task_ref.ref if digest is not None and digest.task_ref is not None else "",
         evidence=(cite(last) if last is not None else session.session_uid,),
     )
-
-
-def _places(loop: Loop) -> tuple[str, ...]:
-    return tuple(cite(evidence) for evidence in loop.evidence[:EVIDENCE])
 
 
 def _in_order(sessions: Mapping[Standing, int]) -> dict[str, int]:

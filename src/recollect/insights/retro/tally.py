@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections import Counter
+from collections.abc import Hashable, Iterable
 from typing import Generic, TypeVar
 
 from recollect.insights.retro.report import EVIDENCE, Unlisted
@@ -19,7 +20,7 @@ class Tally:
     def __init__(self) -> None:
         self.count = 0
         self.sessions: set[str] = set()
-        self.tags: dict[str, int] = {}
+        self.tags: Counter[str] = Counter()
         """Occurrences by what they are besides ("worked", "failed" …)."""
         self._first: list[str] = []
         self._more: list[str] = []
@@ -30,7 +31,7 @@ class Tally:
         self.count += count
         self.sessions.add(session_uid)
         if tag:
-            self.tags[tag] = self.tags.get(tag, 0) + count
+            self.tags[tag] += count
         kept = self._first if is_new else self._more
         if len(kept) < EVIDENCE:
             kept.append(citation)
@@ -73,12 +74,3 @@ class Listing:
         if rest:
             self.unlisted[name] = Unlisted(len(rest), sum(count for _, count in rest))
         return [line for line, _ in given[:limit]]
-
-
-def merged(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
-    """Return counts added up, by key in order."""
-    found: dict[str, int] = {}
-    for one in counts:
-        for key, count in one.items():
-            found[key] = found.get(key, 0) + count
-    return dict(sorted(found.items()))

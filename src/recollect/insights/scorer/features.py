@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, get_args
 from zlib import crc32
 
 from recollect.insights.language.projection import OPAQUE, folded, project
-from recollect.insights.stream import SessionEvents
+from recollect.insights.stream import SessionEvents, speaker_of, words_of_talk
 from recollect.late import late_pattern
 from recollect.model.events import Event
 from recollect.model.insights.nodes import Speaker
@@ -337,9 +337,9 @@ def turns_of(session: SessionEvents) -> Iterator[TurnOfEvent]:
     edited = _edited(session)
     said: dict[Speaker, str] = {"human": "", "assistant": ""}
     for at, event in enumerate(talk):
-        speaker = _speaker(event)
-        text = _text(event)
-        after = _text(talk[at + 1]) if at + 1 < len(talk) else ""
+        speaker = speaker_of(event)
+        text = words_of_talk(event)
+        after = words_of_talk(talk[at + 1]) if at + 1 < len(talk) else ""
         before = said["assistant" if speaker == "human" else "human"]
         yield TurnOfEvent(event, Turn(text, speaker, before, after, (event.event_id, event.part) in edited))
         said[speaker] = text
@@ -358,12 +358,3 @@ def _edited(session: SessionEvents) -> set[tuple[str, int]]:
         if isinstance(event.payload, UserMessage):
             is_edited = False
     return found
-
-
-def _speaker(event: Event) -> Speaker:
-    return "human" if isinstance(event.payload, UserMessage) else "assistant"
-
-
-def _text(event: Event) -> str:
-    payload = event.payload
-    return payload.text if isinstance(payload, UserMessage | AssistantMessage) else ""

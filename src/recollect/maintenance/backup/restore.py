@@ -48,13 +48,15 @@ from recollect.maintenance.backup.manifest import (
 from recollect.model.time import minute_of
 from recollect.paths import DATABASE_NAME
 from recollect.store.audit import add_audit
+from recollect.store.connection import has_archive, has_database
 from recollect.store.documents import path_mark
 from recollect.store.erasure.note_rows import Keeping
 from recollect.store.event_names import begin_above
 from recollect.store.home import Home, Store, make_home
 from recollect.store.lock import IngestLock
 from recollect.store.migrations import SCHEMA_VERSION
-from recollect.store.snapshots import copy_authored, open_copy, take_snapshot
+from recollect.store.reader import open_reader
+from recollect.store.snapshots import copy_authored, has_authored, open_copy, take_snapshot
 from recollect.store.writer import open_writer
 from recollect.units import plural
 from recollect.wire import RUN_FOLDER
@@ -357,7 +359,7 @@ def _lost(home: Path, new: Path, notes: list[str]) -> Loss:
 
 def _may_replace(memory: OpenHome, staged: Staged, lost: Loss, unknown: Sequence[str], *, force: bool) -> None:
     home = memory.home
-    if force or not ((home / DATABASE_NAME).exists() or (home / "archive").exists()):
+    if force or not (has_archive(home) or _has_own(home)):
         return
     moment = minute_of(staged.manifest.made_at, memory.zone)
     what = next(iter(unknown), f"all its sessions are in the backup of {moment}")
@@ -367,6 +369,17 @@ def _may_replace(memory: OpenHome, staged: Staged, lost: Loss, unknown: Sequence
     raise UsageError(
         f"{home} already holds a memory; {what}", hint="--force replaces it; --keep also keeps the old one"
     )
+
+
+def _has_own(home: Path) -> bool:
+    """Return whether a memory whose archive is empty has notes, collections and the like, or may have some."""
+    try:
+        if not has_database(home):
+            return False
+        with open_reader(home, None, None) as reader:
+            return bool(reader.names("collection")) or has_authored(home)
+    except StoreError:
+        return True
 
 
 def _make_index(memory: OpenHome, staged: Staged) -> None:

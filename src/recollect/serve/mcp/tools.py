@@ -98,7 +98,11 @@ def read_arguments(kind: type[_Arguments], given: dict[str, Any] | None) -> _Arg
     Raises UsageError that names the argument and what it may be.
     """
     said = {name: value for name, value in (given or {}).items() if value is not None}
-    if _size(said) > MAX_ARGUMENT_BYTES:
+    try:
+        size = len(msgspec.json.encode(said))
+    except (UnicodeEncodeError, RecursionError) as error:
+        raise UsageError("the arguments are not text that can be read") from error
+    if size > MAX_ARGUMENT_BYTES:
         raise UsageError(f"the arguments are larger than {MAX_ARGUMENT_BYTES:,} bytes")
     required = {field.name for field in msgspec.structs.fields(kind) if field.required}
     said = {name: value for name, value in said.items() if value != "" or name in required}
@@ -109,13 +113,6 @@ def read_arguments(kind: type[_Arguments], given: dict[str, Any] | None) -> _Arg
         told = str(error).replace("Object missing", "the call is missing the")
         told = told.replace("Object contains", "the call has an").replace("`$.", "`").replace(" - at ", " for ")
         raise UsageError(f"{told}; the arguments are {known}") from error
-
-
-def _size(said: dict[str, Any]) -> int:
-    try:
-        return len(msgspec.json.encode(said))
-    except (UnicodeEncodeError, RecursionError) as error:
-        raise UsageError("the arguments are not text that can be read") from error
 
 
 INSTRUCTIONS = (

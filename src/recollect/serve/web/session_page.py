@@ -183,8 +183,11 @@ def sessions_page(memory: Memory, request: Request) -> tuple[str, dict[str, Any]
     values = {name: params.get(name, "").strip() for name in _FIELDS}
     order, is_descending = _order(params.get("sort", ""))
     offset = int(params["offset"][:9]) if params.get("offset", "").isdecimal() else 0
+    outcome: Any = values["outcome"]
+    if outcome not in ("", *get_args(Outcome)):
+        raise UsageError(f"no outcome is called {outcome!r}")
     question = SessionQuestion(
-        EventFilter(agents=_some(values["agent"]), repos=_some(values["repo"])), values["title"], _outcome(values),
+        EventFilter(agents=_some(values["agent"]), repos=_some(values["repo"])), values["title"], outcome,
         _instant(values["after"]), _instant(values["before"], is_end=True), order, is_descending,
     )  # fmt: skip
     notes = memory.refresh() if not offset else ()
@@ -229,13 +232,6 @@ def _address(filters: Mapping[str, str], wanted: SessionOrder, order: SessionOrd
     """Return the address of the list in another order, of the present one the other way round."""
     goes_down = not is_descending if wanted == order else wanted not in _WORDS
     return "/sessions?" + urlencode({**filters, "sort": f"-{wanted}" if goes_down else wanted})
-
-
-def _outcome(values: Mapping[str, str]) -> Any:
-    """Return the outcome that is asked for, "" for any. Raises UsageError."""
-    if values["outcome"] not in ("", *get_args(Outcome)):
-        raise UsageError(f"no outcome is called {values['outcome']!r}")
-    return values["outcome"]
 
 
 def _some(text: str) -> tuple[str, ...]:

@@ -137,6 +137,19 @@ def test_a_manifest_states_versions_for_its_file() -> None:
     assert texts(Step(read="vendor/x/go.mod", output="go 1.2")) == []
 
 
+@pytest.mark.parametrize(
+    "later",
+    [
+        [Step(assistant="Next steps: draw the delivery states.")],
+        [Step(user="Commit."), Step(assistant="Next steps: deploy the old service of the invoice.")],
+        [Step(user="Plan?"), Step(assistant="Next steps:\n" + "\n".join(f"- plan part {n}" for n in "123456"))],
+    ],
+)
+def test_what_is_left_to_do_is_not_lost_where_a_later_message_lists_next_steps(later: list[Step]) -> None:
+    left = Step(assistant="It retries. Still to do: the migration of old invoices, I left it for tomorrow.")
+    assert "the migration of old invoices" in texts(left, *later)
+
+
 def test_what_is_left_to_do_is_an_action_unless_the_session_takes_it_up() -> None:
     last = Step(assistant="It works.\n\n**Remaining work:**\n1. Rebuild the index (urgent)\n2. [x] Add tests\n\nBye.")
     (action,) = learned(last)

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from recollect.insights.commands import Simple
+from recollect.insights.language.left_open import LEFT, SAYS_LEFT
 from recollect.insights.language.substance import makes_sense
 from recollect.insights.learnings.action_words import worded
 from recollect.insights.learnings.extraction.attempts import Attempts
@@ -175,28 +176,12 @@ def _form(name: str) -> str:
 _MOST: Final = 6
 _TAIL: Final = 6_000
 """Characters at the end of the last message that are read."""
-_LEFT: Final = (
-    r"(?:left to do|still to do|still left(?: to do)?|still (?:open|pending|missing|outstanding)"
-    r"|what(?:'?s| is) (?:still )?left(?: to do)?"
-    r"|remaining (?:work|tasks?|steps?|items?|todos?)"
-    r"|not (?:yet )?(?:done|finished|implemented|addressed)(?: yet)?|not done|outstanding(?: work| items| tasks)?"
-    r"|what(?:'?s| is) (?:still )?(?:open|missing)|what remains(?: to do| to be done)?|remaining|still to be done"
-    r"|left (?:to be done|undone)|left for (?:later|tomorrow|next time)"
-    r"|open (?:items|points|tasks|todos)|pending(?: items| work| tasks)?"
-    r"|(?:what|things?) (?:i|we) (?:did not|didn['’]t|have not|haven['’]t|could not|couldn['’]t) (?:get to|do|finish)"
-    r"|(?:one |two |a few )?(?:loose|open) ends?|next steps?|not covered(?: yet)?"
-    r"|was (?:ich|wir) nicht geschafft habe\w*"
-    r"|deferred|for later|follow-?ups?(?: work| items| tasks)?|todos?(?: for later| left)?|noch (?:zu tun|offen)"
-    r"|offen(?:e punkte)?|was noch fehlt|verbleibende? (?:aufgaben|schritte|punkte)"
-    r"|steht noch aus|ausstehend|übrig)"
-)
+_ALIKE: Final = 6
+"""Letters in which a word and another form of it agree: "migration", "migrate"."""
+_LEAST: Final = 4
+"""Letters of a word's stem that tells what is spoken of: "of" and "old" are in much."""
 _HEADING: Final = late_pattern(
-    rf"^[\s#*_>-]{{0,8}}{_LEFT}\s*(?:\([^()\n]{{0,40}}\))?\s*[*_]{{0,3}}\s*[:：]?\s*[*_]{{0,3}}\s*$", re.IGNORECASE
-)
-_INLINE: Final = late_pattern(
-    rf"(?:^[\s*_>-]{{0,6}}|^.{{0,400}}?[.!] ){_LEFT}(?: (?:on|from|at) (?:my|our) \w{{2,8}})?"
-    r"\s*[*_]{0,3}\s*[:：]\s*[*_]{0,3}\s*(?P<said>\S.{6,260})$",
-    re.IGNORECASE,
+    rf"^[\s#*_>-]{{0,8}}{LEFT}\s*(?:\([^()\n]{{0,40}}\))?\s*[*_]{{0,3}}\s*[:：]?\s*[*_]{{0,3}}\s*$", re.IGNORECASE
 )
 _WHEN: Final = (
     r"(?:later|tomorrow|(?:(?:on|until|till) )?(?:mon|tues|wednes|thurs|fri|satur|sun)day|another (?:day|session|time)"
@@ -249,10 +234,10 @@ _GO_AHEAD: Final = late_pattern(
 
 
 def left_to_do(session: SessionEvents) -> list[Draft]:
-    """Return the work that the assistant's closing messages leave open, as actions; at most six, the last ones.
+    """Return the work that the assistant's closing messages leave open, as actions; at most twelve, the last ones.
 
-    A message closes a turn if a person speaks next, or nobody. What is spoken of again in the session, or answered with
-    a go-ahead, is no longer left by it.
+    A message closes a turn if no tool is called next. What is spoken of again in the session, or answered with a
+    go-ahead, is no longer left by it.
     """
     talk = [event for event in session.of(UserMessage, AssistantMessage, ToolCall) if _is_talk(event)]
     drafts: list[Draft] = []
@@ -261,7 +246,7 @@ def left_to_do(session: SessionEvents) -> list[Draft]:
         if not isinstance(payload, AssistantMessage):
             continue
         following = talk[at + 1].payload if at + 1 < len(talk) else None
-        if following is not None and not (isinstance(following, UserMessage) and not _GO_AHEAD.match(following.text)):
+        if isinstance(following, ToolCall) or (isinstance(following, UserMessage) and _GO_AHEAD.match(following.text)):
             continue
         text = without_own_blocks(payload.text)[-_TAIL:]
         for said in _unique((*_items(text), *(text[one.start : one.end] for one in left_open(text)))):
@@ -270,7 +255,7 @@ def left_to_do(session: SessionEvents) -> list[Draft]:
                 evidence = [evidence_of(event, "assistant", said)]
                 features = {"left to do at the end": 0.5}
                 drafts.append(Draft("action", said, Place("repo"), "assistant", evidence, features, priority))
-    return drafts[-_MOST:]
+    return drafts[-2 * _MOST :]
 
 
 def _is_talk(event: Event) -> bool:
@@ -293,12 +278,12 @@ def _unique(found: Iterable[str]) -> list[str]:
 
 def _is_taken_up(said: str, after: Sequence[Event]) -> bool:
     """Return whether what is said, or done, later has most words of what was left."""
-    stems = [stem[:-1].lower() for stem in worded(said).stems]
+    stems = [stem[:-1][:_ALIKE].lower() for stem in worded(said).stems if len(stem) >= _LEAST]
     for event in after:
         payload = event.payload
         text = str(payload.arguments) if isinstance(payload, ToolCall) else getattr(payload, "text", "")
         low = text[:_TAIL].lower()
-        if 2 * sum(stem in low for stem in stems) >= len(stems):
+        if 2 * sum(stem in low for stem in stems) > len(stems):
             return True
     return False
 
@@ -313,7 +298,7 @@ def _items(text: str) -> list[str]:
             continue
         elif _HEADING.match(line):
             is_listing = True
-        elif (":" in line or "：" in line) and (inline := _INLINE.match(line)):
+        elif (":" in line or "：" in line) and (inline := SAYS_LEFT.match(line)):
             is_listing = False
             found.append(inline["said"])
         elif any(map(line.lower().__contains__, _OF_PUTTING_OFF)) and (put_off := list(_LEFT_FOR.finditer(line))):
