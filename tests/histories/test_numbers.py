@@ -134,7 +134,7 @@ def test_a_deep_check_names_the_first_event_that_would_get_another_number(desk: 
         other.memory.sync()
         _sessions, events = compare_events(desk.memory.reader(), other.memory.reader())
         theirs = {(name, part): seq for seq, name, part in numbers(other)}
-    told = [one for one in events.part().differences if "would become" in one.detail]
+    told = [one for one in events.differences if "would become" in one.detail]
     (first, name, part), *_ = sorted(one for one in numbers(desk) if theirs.get(one[1:], one[0]) != one[0])
     assert told[0].what == f"{UID}#{first}"
     assert f"#{theirs[name, part]}" in told[0].detail

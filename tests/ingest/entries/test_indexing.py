@@ -172,7 +172,7 @@ def test_a_deep_check_holds_the_index_against_every_entry(memory: Memory) -> Non
     put(memory.home, LEARNING, DOCUMENT)
     memory.sync()
     (part,) = (part for part in verify_deep(memory) if part.name == "index")
-    assert (part.ok, part.differences) == (True, ())
+    assert (part.ok, part.differences) == (True, [])
     with IndexWriterSet.open(memory.home / "index" / "text") as index:
         number = memory.reader().entries.entry("learning:ab12")
         assert number is not None
