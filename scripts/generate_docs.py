@@ -372,7 +372,7 @@ recollect schema search                  # the JSON Schema of that value
 def cli_reference() -> str:
     """Return docs/reference/commands.md."""
     parts = [_CLI_HEAD.format(groups=", ".join(GROUPS))]
-    with click.Context(group, info_name="recollect") as ctx:
+    with click.Context(group, info_name="recollect", **group.context_settings) as ctx:
         for name in GROUPS:
             parts.append(f"## {name}\n")
             parts += [

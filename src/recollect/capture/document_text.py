@@ -268,9 +268,8 @@ def _rst(text: str) -> Iterator[Heading]:
     for line in _lines(text):
         if title is not None and _is_adornment(line.text, title.text):
             is_over = before is not None and before.text.rstrip() == line.text.rstrip()
-            if title.text.strip() and (
-                is_over or ((before is None or not before.text.strip()) and not title.text[:1].isspace())
-            ):
+            is_first = before is None or not before.text.strip()  # a paragraph ends before it
+            if title.text.strip() and (is_over or (is_first and not title.text[:1].isspace())):
                 style = (line.text[0], is_over)
                 if style not in styles:
                     styles.append(style)

@@ -12,6 +12,7 @@ from contextlib import ExitStack
 from functools import wraps
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from recollect.agent_names import OWN
 from recollect.cli.failures import hint_while_empty
 from recollect.cli.options import Command, json_option, open_memory
 from recollect.cli.terminal import Plain, console, put, results, safe_line, write_json
@@ -112,8 +113,11 @@ def prints(command: Callable[..., CommandResult | int]) -> Callable[..., int]:
 
 
 def examples(*lines: str) -> Callable[[Command], Command]:
-    """Add examples to the help that a command's docstring is. `recollect` stands before a line that lacks it."""
-    shown = [line if "recollect" in line else f"recollect {line}" for line in lines]
+    """Add examples to the help that a command's docstring is. `recollect` stands before a line that lacks it.
+
+    `{0}` and `{1}` stand for the first agents of `agent_names`.
+    """
+    shown = [line.format(*OWN) if "recollect" in line else f"recollect {line.format(*OWN)}" for line in lines]
     title = "Example:" if len(lines) == 1 else "Examples:"
 
     def add(command: Command) -> Command:

@@ -12,9 +12,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from recollect.agents.codex import declare, dialogue, tools
-from recollect.agents.codex import dialogue as threads
-from recollect.agents.codex import tools as usage
+from recollect.agents.codex import dialogue, tools
 from recollect.agents.codex.dialogue import compact, item_message, readable, readable_secret, unknown_text, without
 from recollect.agents.codex.step import State, Step, bounded, note_envelope, note_payload
 from recollect.agents.facts import facts_of
@@ -46,11 +44,6 @@ def item_without_type(step: Step, payload: dict[str, Json]) -> None:
 def item_compaction(step: Step, payload: dict[str, Json]) -> None:
     """A `compaction` item: the shortened context, usually as ciphertext."""
     compact(step, "compaction", readable_secret(payload.get("encrypted_content")))
-
-
-def ghost_snapshot(step: Step, payload: dict[str, Json]) -> None:
-    """The agent committed the working tree aside, to be able to undo."""
-    step.emit(Lifecycle(name="checkpoint", detail=without(payload)))
 
 
 def task_started(step: Step, payload: dict[str, Json]) -> None:
@@ -190,7 +183,7 @@ ITEMS: dict[str, Handler] = {
     "compaction": item_compaction,
     "compaction_summary": item_compaction,
     "context_compaction": item_compaction,
-    "ghost_snapshot": ghost_snapshot,
+    "ghost_snapshot": _noted("checkpoint"),  # the working tree, committed aside to be able to undo
 }
 """Handlers by the item's type; everything else is an unknown event."""
 
@@ -199,7 +192,7 @@ EVENTS: dict[str, Handler] = {
     "agent_message": dialogue.event_agent_message,
     "agent_reasoning": dialogue.event_reasoning,
     "agent_reasoning_raw_content": dialogue.event_reasoning,
-    "token_count": usage.token_count,
+    "token_count": tools.token_count,
     "task_started": task_started,
     "turn_started": task_started,
     "task_complete": task_complete,
@@ -236,6 +229,8 @@ EVENTS: dict[str, Handler] = {
 """Handlers by `payload.type` of an `event_msg`; everything else is an unknown event."""
 
 
+TRANSCRIPT, TRANSCRIPT_ZST, TRANSCRIPT_JSON = "transcript", "transcript_zst", "transcript_json"
+HISTORY, SESSION_INDEX = "history", "session_index"
 _UUID_AT_END = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$")
 _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 _CUT_HEADER = re.compile(
@@ -247,12 +242,12 @@ _CUT_DOCUMENT = re.compile(rb'\s*\{\s*"session"\s*:\s*\{[^{}]*"id"\s*:\s*"([^"\\
 """The oldest form, where the whole document is one record."""
 _HEAD_LINES = 32
 _WRAPPED: dict[str, Handler] = {
-    "session_meta": threads.session_meta,
-    "turn_context": threads.turn_context,
-    "compacted": threads.compacted,
-    "world_state": threads.world_state,
-    "inter_agent_communication": threads.inter_agent,
-    "inter_agent_communication_metadata": threads.inter_agent,
+    "session_meta": dialogue.session_meta,
+    "turn_context": dialogue.turn_context,
+    "compacted": dialogue.compacted,
+    "world_state": dialogue.world_state,
+    "inter_agent_communication": dialogue.inter_agent,
+    "inter_agent_communication_metadata": dialogue.inter_agent,
 }
 _DISPATCHED: dict[str, dict[str, Handler]] = {"response_item": ITEMS, "event_msg": EVENTS}
 _BARE_FIELDS = frozenset(("timestamp", "role", "content", "model"))
@@ -271,21 +266,21 @@ class CodexAdapter:
         """Return the role of a source by its content; the path only decides between plain and compressed."""
         if head.startswith(_ZSTD_MAGIC):
             name = path.rsplit("/", 1)[-1]
-            return declare.TRANSCRIPT_ZST if name.startswith("rollout-") and name.endswith(".jsonl.zst") else None
+            return TRANSCRIPT_ZST if name.startswith("rollout-") and name.endswith(".jsonl.zst") else None
         is_compressed = path.endswith(".zst")
         values = [value for value in _head_values(head) if isinstance(value, dict)]
         is_foreign = any(map(_is_foreign_message, values))
         for value in values:
             role = None if is_foreign and _is_bare_message(value) else _role_of(value)
             if role is not None:
-                return declare.TRANSCRIPT_ZST if role == declare.TRANSCRIPT and is_compressed else role
+                return TRANSCRIPT_ZST if role == TRANSCRIPT and is_compressed else role
         if _CUT_HEADER.match(head) is not None:
-            return declare.TRANSCRIPT_ZST if is_compressed else declare.TRANSCRIPT
-        return declare.TRANSCRIPT_JSON if _CUT_DOCUMENT.match(head) is not None else None
+            return TRANSCRIPT_ZST if is_compressed else TRANSCRIPT
+        return TRANSCRIPT_JSON if _CUT_DOCUMENT.match(head) is not None else None
 
     def source_key(self, info: SourceInfo) -> str:
         """Return `rollout/<thread id>`: the same in `sessions/`, in `archived_sessions/`, and as `.zst`."""
-        if info.role in (declare.HISTORY, declare.SESSION_INDEX):
+        if info.role in (HISTORY, SESSION_INDEX):
             return info.role
         thread = _UUID_AT_END.search(info.stem)
         if thread is not None:
@@ -300,7 +295,7 @@ class CodexAdapter:
         Lines of the history and the index name their own sessions; what can't be read of them belongs to a session
         named after the file.
         """
-        if info.role in (declare.HISTORY, declare.SESSION_INDEX):
+        if info.role in (HISTORY, SESSION_INDEX):
             return info.role
         thread = _UUID_AT_END.search(info.stem)
         if thread is not None:
@@ -324,8 +319,8 @@ class CodexAdapter:
         if type(value) is not dict:
             step.at(None)
             step.defect("wrong_type", f"record is {type(value).__name__}")
-            step.emit(Unknown(type=type(value).__name__, text=threads.unknown_text(value)))
-        elif state.role == declare.HISTORY:
+            step.emit(Unknown(type=type(value).__name__, text=dialogue.unknown_text(value)))
+        elif state.role == HISTORY:
             # A line of the prompt history, `{session_id, ts, text}`: `ts` is in seconds.
             step.at(value.get("ts"))
             session = step.text(value.get("session_id"), "session_id")
@@ -333,8 +328,8 @@ class CodexAdapter:
             if session and text:
                 step.emit(UserMessage(text=text), session=session)
             else:
-                step.emit(Unknown(type="history", text=threads.unknown_text(value)))
-        elif state.role == declare.SESSION_INDEX:
+                step.emit(Unknown(type="history", text=dialogue.unknown_text(value)))
+        elif state.role == SESSION_INDEX:
             # A line of the old title index, `{id, thread_name, updated_at}`.
             step.at(value.get("updated_at"))
             session = step.text(value.get("id"), "id")
@@ -342,7 +337,7 @@ class CodexAdapter:
             if session and title:
                 step.emit(Lifecycle(name="title", title=title), session=session)
             else:
-                step.emit(Unknown(type="session_index", text=threads.unknown_text(value)))
+                step.emit(Unknown(type="session_index", text=dialogue.unknown_text(value)))
         elif type(payload := value.get("payload")) is dict:
             step.at(value.get("timestamp"))
             note_envelope(step, value)
@@ -370,7 +365,7 @@ def _wrapped(step: Step, kind: Json, payload: dict[str, Json]) -> None:
         handler(step, payload)
     else:
         note_type(step.drift, tag or _NO_TYPE)
-        step.emit(Unknown(type=tag, text=threads.unknown_text(payload)))
+        step.emit(Unknown(type=tag, text=dialogue.unknown_text(payload)))
 
 
 def _flat(step: Step, value: dict[str, Json]) -> None:
@@ -380,7 +375,7 @@ def _flat(step: Step, value: dict[str, Json]) -> None:
     handler = ITEMS.get(kind) if isinstance(kind, str) and kind else None
     if isinstance(kind, str) and kind in _FINGERPRINT:
         step.defect("wrong_type", f"payload is {type(value.get('payload')).__name__}")
-        step.emit(Unknown(type=kind, text=threads.unknown_text(value)))
+        step.emit(Unknown(type=kind, text=dialogue.unknown_text(value)))
     elif handler is not None:
         note_payload(step, f"response_item/{kind}", value)
         handler(step, value)
@@ -388,26 +383,26 @@ def _flat(step: Step, value: dict[str, Json]) -> None:
         step.emit(Lifecycle(name="state", detail=without(value, "record_type")))
     elif _is_old_header(value):
         note_payload(step, "session_meta", value)
-        threads.session_meta(step, value)
+        dialogue.session_meta(step, value)
     elif _is_bare_message(value):
         item_message(step, value)
     else:
         name = step.text(kind, "type")
         note_type(step.drift, name or _NO_TYPE)
-        step.emit(Unknown(type=name or "record", text=threads.unknown_text(value)))
+        step.emit(Unknown(type=name or "record", text=dialogue.unknown_text(value)))
 
 
 def _document(step: Step, value: dict[str, Json]) -> None:
     """The oldest rollouts: one document `{session, items}`."""
     session = step.mapping(value.get("session"), "session")
     step.at(session.get("timestamp"))
-    threads.session_meta(step, session)
+    dialogue.session_meta(step, session)
     for item in value["items"]:
         if isinstance(item, dict):
             _flat(step, item)
         else:
             step.defect("wrong_type", f"item is {type(item).__name__}")
-            step.emit(Unknown(type=type(item).__name__, text=threads.unknown_text(item)))
+            step.emit(Unknown(type=type(item).__name__, text=dialogue.unknown_text(item)))
     # The document is rewritten as a whole: a name made of all of it would be another one with every save.
     seen: Counter[str] = Counter()
     for i, draft in enumerate(step.events):
@@ -437,17 +432,17 @@ def _thread_id_of(value: dict[str, Json]) -> str:
 def _role_of(value: dict[str, Json]) -> str | None:
     """Return the role of the source that a record comes from, None where it could be anybody's."""
     if text(value.get("type")) in _FINGERPRINT and isinstance(value.get("payload"), dict) and "timestamp" in value:
-        return declare.TRANSCRIPT
+        return TRANSCRIPT
     if _is_old_header(value) and isinstance(value.get("timestamp"), str):
-        return declare.TRANSCRIPT
+        return TRANSCRIPT
     if isinstance(value.get("session_id"), str) and isinstance(value.get("ts"), int) and "text" in value:
-        return declare.HISTORY
+        return HISTORY
     if isinstance(value.get("id"), str) and isinstance(value.get("thread_name"), str) and "updated_at" in value:
-        return declare.SESSION_INDEX
+        return SESSION_INDEX
     if isinstance(value.get("session"), dict) and isinstance(value.get("items"), list):
-        return declare.TRANSCRIPT_JSON
+        return TRANSCRIPT_JSON
     if _is_bare_message(value) and set(value) <= _BARE_FIELDS and isinstance(value.get("timestamp"), str):
-        return declare.TRANSCRIPT
+        return TRANSCRIPT
     return None
 
 

@@ -208,8 +208,9 @@ def _with_member(text: str, node: Node, value: Any, *, key: str | None = None) -
     comma = skip_trivia(text, last.node.end)
     has_comma = text.startswith(",", comma)
     at = comma + 1 if has_comma else last.node.end
-    indent = text[_line_start(text, last.start) : last.start]
-    if not (not text[_line_start(text, last.start) : last.start].strip(" \t") and _line_start(text, last.start) > 0):
+    line = _line_start(text, last.start)
+    indent = text[line : last.start]
+    if indent.strip(" \t") or not line:  # the last one stands behind something else
         made = _member_text(value, key, indent="", newline="")
         if len(made) <= _INLINE_CHARACTERS:
             return text[:at] + (f" {made}," if has_comma else f", {made}") + text[at:]

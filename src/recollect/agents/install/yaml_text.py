@@ -167,8 +167,7 @@ def _line_after(text: str, node: Any) -> int:
         node = node.value[-1][1] if isinstance(node.value[-1], tuple) else node.value[-1]
     end: int = node.end_mark.index
     if getattr(node, "style", None) in ("|", ">"):
-        at = len(text[:end].rstrip())
-        return len(text[:end].rstrip()) + (_next_line(text, at) - at)
+        return _next_line(text, len(text[:end].rstrip()))
     return _next_line(text, end)
 
 

@@ -287,9 +287,8 @@ def _assistant(reading: SweAgentReading, said: str) -> None:
         _think(reading, name)
         # The answer as written holds the action too, in a block of its own.
         spoken = thought if thought.strip() and thought.strip() in said else said or thought
-        if spoken.strip() and not (
-            bool(action.strip()) and not spoken.replace(action.strip(), "", 1).strip("` \t\r\n")
-        ):
+        is_action = action.strip() and not spoken.replace(action.strip(), "", 1).strip("` \t\r\n")
+        if spoken.strip() and not is_action:  # it is then nothing but its action, in a block of code
             reading.add(kinds.AssistantMessage(spoken), native_id=name)
     _calls(reading, name, action, step, is_given=is_given)
 

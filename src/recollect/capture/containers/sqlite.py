@@ -239,8 +239,8 @@ class _Readable:
         """The values bound in `keys_sql`."""
         if not self.table.keys:
             return ()
-        # Return the first text after all texts with a prefix.
-        return (*self._exact, *(v for p in self._prefixes for v in (p, (p[:-1] + chr(ord(p[-1]) + 1)))))
+        ends = (p[:-1] + chr(ord(p[-1]) + 1) for p in self._prefixes)  # the first text after all with a prefix
+        return (*self._exact, *(v for pair in zip(self._prefixes, ends, strict=True) for v in pair))
 
     @property
     def familiar(self) -> int:

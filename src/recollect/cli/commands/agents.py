@@ -78,9 +78,9 @@ class SetupFlags(TypedDict):
 @examples(
     "setup --dry-run",
     "setup --dry-run --diff",
-    "setup claude codex",
-    "setup claude --write",
-    "setup codex --remove --yes",
+    "setup {0} {1}",
+    "setup {0} --write",
+    "setup {1} --remove --yes",
 )
 def setup(
     memory: Memory, agents: tuple[str, ...], mode: Mode, as_json: bool, **flags: Unpack[SetupFlags]

@@ -112,10 +112,10 @@ def _vectors_note(memory: Memory) -> tuple[str, ...]:
 @number_option("--revision", "Export this revision.  [default: the newest]", least=1)
 @prints
 @examples(
-    "export claude:5f0c --format markdown --out notes",
+    "export {0}:5f0c --format markdown --out notes",
     "export --repo shop-api --after 2w --format markdown --out notes",
-    "export claude:5f0c --format prov --out -",
-    "export codex:0197 --raw --out - | wc -c",
+    "export {0}:5f0c --format prov --out -",
+    "export {1}:0197 --raw --out - | wc -c",
 )
 def export(
     sessions: tuple[str, ...], form: ExportFormat | None, raw: bool, out: str | None, revision: int | None, *,

@@ -191,7 +191,7 @@ DEFAULT_PORT = 4319
 @flag("--http", "Serve over HTTP at /mcp instead of standard input and output.", key="over_http")
 @port_option(f"Where to listen with --http (default {DEFAULT_PORT}); 0: any free port.")
 @prints
-@examples("claude mcp add recollect -- recollect mcp", "mcp --http --port 4319")
+@examples("{0} mcp add recollect -- recollect mcp", "mcp --http --port 4319")
 def mcp(over_http: bool, port: int | None, as_json: bool) -> int:
     """Serve the memory to agents (MCP).
 
@@ -295,7 +295,7 @@ def otlp(port: int, as_json: bool) -> int:
 @flag("--export-env", "session-end: print the session's variables as shell lines.")
 @text_option("--session", "UID", "session-end: this session, not the one that stdin names.")
 @prints
-@examples("hook claude spool < payload.json", 'eval "$(recollect hook session-end --export-env --session claude:5f0c)"')
+@examples("hook {0} spool < payload.json", 'eval "$(recollect hook session-end --export-env --session {0}:5f0c)"')
 def hook(agent: str, event: str | None, spool: str | None, program: str | None, as_json: bool, **options: Any) -> int:
     """Handle one event of an agent; the agent's hooks call this.
 

@@ -56,7 +56,7 @@ def evict(memory: Memory, dry_run: bool, force: bool) -> CommandResult:
 @click.argument("session", required=False)
 @flag("--remove", "Unpin the session.")
 @prints
-@examples("pin claude:6f0d", "pin claude:6f0d --remove", "pin --json")
+@examples("pin {0}:6f0d", "pin {0}:6f0d --remove", "pin --json")
 def pin(session: str | None, remove: bool) -> CommandResult:
     """Pin a session, so that it is never evicted.
 
@@ -90,7 +90,7 @@ FORGET_EXIT_CODES = {"planned": 0, "done": 0, "nothing": 1, "busy": 3}
 @flag("--yes", "Don't ask.")
 @flag("--list", "Show what was forgotten, how much, and when.", key="is_list")
 @prints
-@examples("forget --session claude:5f0c --dry-run", "forget --pattern 'hunter[0-9]+' --yes", "forget --list")
+@examples("forget --session {0}:5f0c --dry-run", "forget --pattern 'hunter[0-9]+' --yes", "forget --list")
 def forget(*, dry_run: bool, yes: bool, is_list: bool, as_json: bool, **meant: Any) -> CommandResult:
     """Erase sessions or records for good.
 
@@ -248,7 +248,7 @@ class RevealFlags(TypedDict):
 @flag("--log", "Show what was revealed, when and by whom, newest first.", key="is_log")
 @flag("--yes", "Don't ask.", key="is_agreed")
 @prints
-@examples("reveal claude:5f0c#12", "reveal claude:5f0c#12 --raw --yes", "reveal --log")
+@examples("reveal {0}:5f0c#12", "reveal {0}:5f0c#12 --raw --yes", "reveal --log")
 def reveal(
     session: str | None, limit: int, first: int, as_json: bool, **flags: Unpack[RevealFlags]
 ) -> CommandResult | int:

@@ -68,7 +68,7 @@ HANDOFF = ResultKind("handoff", "Handoff", _print_brief, is_plain=True)
 @flag("--run", "Run the command in the session's folder.", key="is_run")
 @no_sync_option
 @prints
-@examples("resume claude:5f0c", "resume claude:5f0c --run")
+@examples("resume {0}:5f0c", "resume {0}:5f0c --run")
 def resume(session: str, is_run: bool, no_sync: bool, as_json: bool) -> CommandResult | int:
     """Resume a session in its own agent.
 
@@ -119,7 +119,7 @@ def _run(found: ResumeCommand) -> int:
 )
 @no_sync_option
 @prints
-@examples("handoff claude:5f0c --to codex", "handoff claude:5f0c --to codex -o brief.md")
+@examples("handoff {0}:5f0c --to {1}", "handoff {0}:5f0c --to {1} -o brief.md")
 def handoff(session: str, to: str, budget: int | None, *, out: Path | None, no_sync: bool) -> CommandResult:
     """Write a brief about a session for another agent.
 
@@ -153,7 +153,7 @@ BEGUN = ResultKind("context-init", "Begun", "learnings:print_begun")
 
 
 @noun(default="show", replaced={"--shown": "log"})
-@examples("context", "context --event compact --session claude:5f0c", "context log --limit 5", "context init --dry-run")
+@examples("context", "context --event compact --session {0}:5f0c", "context log --limit 5", "context init --dry-run")
 def context() -> None:
     """Show the context that an agent gets when a session starts here."""
 

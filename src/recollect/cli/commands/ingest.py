@@ -55,7 +55,7 @@ EXIT_CODES = {"done": 0, "interrupted": 130, "busy": 3, "degraded": 3}
     help="Also write the retrospective of the last full week to this folder, once.",
 )
 @prints
-@examples("sync", "sync --agent codex --json", "sync --retro-out ~/retros")
+@examples("sync", "sync --agent {1} --json", "sync --retro-out ~/retros")
 def sync(agents: tuple[str, ...], force: bool, retro_out: Path | None, as_json: bool) -> CommandResult:
     """Ingest what is new or changed.
 
@@ -112,12 +112,6 @@ class ImportSelection(TypedDict):
 @flag("--dry-run", "Show which sessions are new, changed or skipped; write nothing.")
 @flag("--mempalace", "PATH is a MemPalace directory; import it.", key="is_palace")
 @prints
-@examples(
-    "import ~/Downloads/chatgpt-export.zip",
-    "import --as aider notes/.aider.chat.history.md",
-    "import --since 2026-06-01 --dry-run",
-    "import --mempalace ~/.mempalace",
-)
 def import_(
     paths: tuple[Path, ...], agent: str | None, *, dry_run: bool, is_palace: bool, **wanted: Unpack[ImportSelection]
 ) -> CommandResult:
@@ -132,6 +126,13 @@ def import_(
 
     With --min-messages, searches leave out shorter sessions. A session that later reaches that number is indexed whole,
     and so is a session that you name with --session. Run the command again at any time: it ingests only what changed.
+
+    \b
+    Examples:
+      recollect import ~/Downloads/chatgpt-export.zip
+      recollect import --as aider notes/.aider.chat.history.md
+      recollect import --since 2026-06-01 --dry-run
+      recollect import --mempalace ~/.mempalace
     """
     if is_palace:
         if agent is not None or any(wanted.values()):

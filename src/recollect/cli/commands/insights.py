@@ -235,7 +235,7 @@ def _lines(path: Path, shown: Path) -> list[str]:
     help="Version of the JSON. 1: times in microseconds, markers by rule, no active time.",
 )
 @prints
-@examples("digest claude:5f0c", "digest claude:5f0c --json", "digest claude:5f0c --json --schema 1")
+@examples("digest {0}:5f0c", "digest {0}:5f0c --json", "digest {0}:5f0c --json --schema 1")
 def digest(session: str, schema: Literal[1, 2], as_json: bool) -> CommandResult | int:
     """Summarise one session: outcome, cost, errors.
 

@@ -188,7 +188,7 @@ def add_learning(
 @flag("--older", "Also ask about sessions from before you configured a model, newest first.")
 @range_options
 @prints
-@examples("learnings ask", "learnings ask --older --after 3mo", "learnings ask claude:5f0c --dry-run")
+@examples("learnings ask", "learnings ask --older --after 3mo", "learnings ask {0}:5f0c --dry-run")
 def ask(
     memory: Memory, session: str | None, dry_run: bool, older: bool, as_json: bool, **period: Unpack[TimeRange]
 ) -> CommandResult:

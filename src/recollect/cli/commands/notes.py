@@ -255,7 +255,7 @@ PERSON = "person"
 @noun(default="read")
 @examples(
     "diary",
-    "diary read --agent claude --repo shop-api --limit 3",
+    "diary read --agent {0} --repo shop-api --limit 3",
     'diary write "Moved the queue to SQLite" --pending "measure it"',
 )
 def diary() -> None:
@@ -273,7 +273,7 @@ def diary() -> None:
 @range_options
 @limit_option(10, "entries")
 @prints
-@examples("diary read --agent claude --after 1w")
+@examples("diary read --agent {0} --after 1w")
 def read_diary(
     agent: str, repo: str, session: str, limit: int, *, is_history: bool, **within: Unpack[TimeRange]
 ) -> CommandResult:
@@ -339,7 +339,7 @@ def _standard_input() -> str:
 @flag("--remove", "Remove these tags; without NAME, all tags of the session.")
 @text_option("--list", "NAME", "List the sessions with this tag.", key="name")
 @prints
-@examples("tag claude:6f0d release migration", "tag claude:6f0d release --remove", "tag --list release")
+@examples("tag {0}:6f0d release migration", "tag {0}:6f0d release --remove", "tag --list release")
 def tag(session: str | None, names: tuple[str, ...], remove: bool, name: str) -> CommandResult:
     """Tag sessions, to find them again with tag:NAME.
 

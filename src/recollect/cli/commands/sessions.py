@@ -76,7 +76,7 @@ NEIGHBOURS = 5
 @number_option("--from", "Begin with this event.", key="first", least=0, metavar="SEQ", default=0)
 @no_sync_option
 @prints
-@examples("show claude:5f0c --limit 50", "show claude:5f0c#12", "show document:docs/README.md#3")
+@examples("show {0}:5f0c --limit 50", "show {0}:5f0c#12", "show document:docs/README.md#3")
 def show(session: str, limit: int, first: int, no_sync: bool) -> CommandResult:
     """Show a session, or one event and its neighbours.
 
