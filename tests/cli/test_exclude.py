@@ -36,6 +36,9 @@ def test_a_repository_is_kept_out_and_let_in_again(
     assert told == {"exclude_repos": ["payroll"], "stored_sessions": 0, "stored_repos": []}
     assert config.read_text("utf-8").startswith("# mine\n[privacy]\nallow = ['x']  # kept\n")
     ClaudeTranscript(claude_home, "hidden", cwd="/w/payroll").user("zhidden")
+    told = "note: not kept: 1 session of excluded repositories"
+    assert told in recollect("sync").out
+    assert told not in recollect("sync").out, "it was not read again"
     assert recollect("search", "zhidden").code == 1
     assert recollect("search", "zkept").code == 0
     assert recollect("exclude", "payroll", "--remove").code == 0

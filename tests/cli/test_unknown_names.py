@@ -46,6 +46,20 @@ def test_every_verb_names_the_repository_that_is_nearest(
     done = recollect(*command, *ARGUMENTS.get(command, ()), "--repo", "shp-api")
     assert (done.code, done.out) == (2, "")
     assert done.err.startswith("recollect: no repository called 'shp-api'; did you mean shop-api?\n")
+    assert "`recollect sync` ingests new ones" in done.err
+
+
+@pytest.mark.parametrize(
+    "command",
+    sorted(one for one in set(with_option("--repo")) - WRITES if one[0] not in ("forget", "diary", "facts")),
+    ids=" ".join,
+)
+def test_every_verb_takes_a_part_of_a_repository_s_name(
+    command: tuple[str, ...], filled: Path, recollect: Recollect, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    whole, part = (recollect(*command, *ARGUMENTS.get(command, ()), "--repo", name) for name in ("shop-api", "HOP-A"))
+    assert part.code == whole.code in (0, 1), part
 
 
 @pytest.mark.parametrize("command", sorted(set(with_option("--repo")) - WRITES - {("forget",)}), ids=" ".join)

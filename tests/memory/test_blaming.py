@@ -60,3 +60,16 @@ def test_an_edit_whose_result_is_not_recorded_is_named(tmp_path: Path) -> None:
         assert why("pay.py") == f"no proof: {session.uid}#2 calls an edit of this file, but no result of it is recorded"
         assert why("no.py").endswith("calls an edit of this file, but it failed")
         assert why("other.py") == "no proof: no recorded edit of this file"
+
+
+def test_what_a_question_analyses_is_learned_from_too(tmp_path: Path) -> None:
+    env = {"HOME": str(tmp_path), "CLAUDE_CONFIG_DIR": str(tmp_path / "claude"), "CODEX_HOME": str(tmp_path / "codex")}
+    session = ClaudeTranscript(tmp_path / "claude", "one")
+    session.user("Make it retry.")
+    with Memory.open(tmp_path / "memory", config=Config(), env=env) as memory:
+        memory.sync()
+        session.write("/w/demo/pay.py", "retries = 3")
+        session.user("Always run the linter before you commit.")
+        memory.blame(BlameQuestion("pay.py", repos=("demo",), root="/w/demo"))
+        assert memory.recall.unanalysed() == ()
+        assert [one.kind for one in memory.learn.learnings()] == ["preference"]

@@ -112,6 +112,11 @@ class KeepingOut:
             result = msgspec.structs.replace(result, sessions=parts, left_out=sorted(out))
         return result
 
+    def left_out(self) -> list[str]:
+        """Return a note if the pass read sessions of excluded repositories."""
+        found = sum(kind == "excluded" for kind in self._out.values())
+        return [f"not kept: {plural(found, 'session')} of excluded repositories"] if found else []
+
     def promise(self, result: SliceResult, *, at: int) -> None:
         """Promise to delete the bytes of what was left out. Inside the transaction that writes the slice."""
         source = result.source

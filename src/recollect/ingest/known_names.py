@@ -66,6 +66,12 @@ class KnownNames:
         """Return the stored name of exactly this repository, in any case. Raises UnknownName."""
         return self("repo", f"={self._spelled('repo', name)}")[1:]
 
+    def repositories(self, name: str) -> tuple[str, ...]:
+        """Return the stored names of the repositories that a name, or a part of one, means. Raises UnknownName."""
+        self("repo", name)
+        found = tuple(one for one in self._names("repo") if _matches(name, one))
+        return found or (name.removeprefix(_NO_NAME),)
+
     def _spelled(self, field: str, name: str) -> str:
         names = tuple(self._names(field))
         return name if name in names else next((one for one in names if one.casefold() == name.casefold()), name)

@@ -156,6 +156,7 @@ def sync(opened: Opened, request: SyncRequest) -> SyncReport:
         if request.scope is None:
             clear_spool(home, reader, request.chosen(), request.env, now_us=request.now_us())
     report.notes += keeping_out.finish(ingester.touched_sessions)
+    report.notes += keeping_out.left_out() if request.scope is None and not is_bounded else []
     archive.condition.remember(change=writer.last_change())
     if request.options is not None:
         tell_short(report, writer, reader, ingester.touched_sessions)

@@ -345,18 +345,24 @@ def _analysed(
     home: OpenHome, notes: tuple[str, ...], *, with_under_way: bool, repos: tuple[str, ...], tell: Telling
 ) -> tuple[str, ...]:
     from recollect.ingest.distill import DistillingFacet
+    from recollect.ingest.learnings.run import LearnFacet
 
     def show(done: int, total: int) -> None:
         tell(f"analysing sessions, {done:,} of {total:,}")
 
     report = DistillingFacet(home).run(max_seconds=MAX_SECONDS, progress=show)
+    analysed = report.sessions
     notes = (*notes, *report.notes)
     if report.state == "done" and with_under_way:
         page, _total = home.reader().sessions(EventFilter(repos=repos), limit=MAX_UNDER_WAY)
         stale = [s.session_uid for s in page if s.analyzed_at is None or (s.ingested_at or 0) > s.analyzed_at]
         if stale:
             report = DistillingFacet(home).run(sessions=stale, max_seconds=MAX_SECONDS, progress=show)
+            analysed += report.sessions
             notes = (*notes, *report.notes)
+    if analysed:  # what is analysed no longer counts as waiting, so it must be learned from too
+        tell("learning from sessions")
+        LearnFacet(home).run(max_seconds=MAX_SECONDS)
     if report.state == "interrupted":
         return (*notes, "not every session is analysed yet: `recollect sync` continues")
     return notes

@@ -46,6 +46,8 @@ _NAMED: Final = 1.3
 """What a name counts more than another word."""
 _ENOUGH: Final = 2
 """Ordinary words that must be shared, such as "server": one alone is often about something else, unlike "pip"."""
+_OFTEN, _EVERYWHERE = 4, 0.25
+"""A word of so many messages, and of that share of the repository's, is about anything there: its service, its name."""
 _LEAST: Final = 2.3
 _PART: Final = 0.25
 """What must be shared: the sum of the words' rareness, and as a part of the statement's own; of that less in a small
@@ -76,10 +78,12 @@ class LaterStatements:
         shared: dict[int, int] = {}
         times: dict[int, int] = {}
         for word, messages in found.items():
+            is_everywhere = len(messages) >= max(_OFTEN, _EVERYWHERE * self._where.messages)
+            telling = 0 if is_everywhere else 1 if word in ordinary else _ENOUGH
             for key, ts in messages.items():
                 if self._is_later(key, ts, earlier):
                     scores[key] = scores.get(key, 0.0) + weights[word]
-                    shared[key] = shared.get(key, 0) + (1 if word in ordinary else _ENOUGH)
+                    shared[key] = shared.get(key, 0) + telling
                     times[key] = ts
         likely = [key for key, score in scores.items() if score >= least and shared[key] >= _ENOUGH]
         likely.sort(key=lambda key: (-round(scores[key]), -times[key], key))

@@ -12,7 +12,7 @@ import pytest
 from recollect.cli.render.ingest import print_exported, print_verify
 from recollect.cli.render.maintenance import print_doctor
 from recollect.cli.render.stats import print_stats, print_usage
-from recollect.cli.render.sync import print_sync
+from recollect.cli.render.sync import print_sync, sync_line
 from recollect.cli.terminal import Plain
 from recollect.memory import (
     AgentStats,
@@ -88,6 +88,11 @@ def test_a_sync_shows_a_line_per_agent_and_why_sources_were_skipped() -> None:
     assert f"{few}skipped /y: cannot be read\n" in text
     assert "warning: codex: nothing new for ten days\n" in text
     assert text.endswith("5 new events, 2.0 MB in, 700 kB stored, 500 ms (4.0 MB/s)\n")
+
+
+def test_a_home_that_became_smaller_stored_nothing() -> None:
+    line = sync_line(SyncReport({}, 0.5, 0, -1, distilled_sessions=2))
+    assert line.endswith("0 B stored, 500 ms; 2 sessions analysed")
 
 
 def test_a_busy_home_is_said_and_not_taken_for_an_empty_one() -> None:

@@ -62,6 +62,18 @@ def test_a_message_about_something_else_is_not_told(shop: Shop) -> None:
     assert LATER not in shop.context().text
 
 
+def test_the_name_that_every_second_message_has_tells_nothing_of_what_one_is_about(shop: Shop) -> None:
+    said(
+        shop, "one", "Use Postgres instead of MySQL for kestrel-91.", "Deploy kestrel-91.", "Where does kestrel-91 log?"
+    )
+    said(shop, "two", "No, never restart kestrel-91 by hand, the queue loses jobs.")
+    shop.memory.sync()
+    assert later_of(shop.memory, "MySQL") == ()
+    said(shop, "three", "Postgres is gone from kestrel-91, it writes files now.")
+    shop.memory.sync()
+    assert [event.text[:8] for event in later_of(shop.memory, "MySQL")] == ["Postgres"]
+
+
 @pytest.mark.parametrize(
     ("first", "later"),
     [

@@ -284,7 +284,7 @@ def _read(leader: int) -> bytes:
 def test_a_sync_tells_how_many_sessions_it_analysed(world: World, one: ClaudeTranscript, tmp_path: Path) -> None:
     done = run(world, "sync")
     assert "searchable now; analysing (1 session)" in done.stderr
-    assert "1 session distilled" in done.stdout
+    assert "1 session analysed" in done.stdout
     report = json.loads(run(world, "sync", "--json").stdout)
     assert (report["distilled_sessions"], report["waiting_sessions"]) == (0, 0)
 

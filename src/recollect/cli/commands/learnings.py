@@ -77,7 +77,7 @@ def learnings() -> None:
 @learnings.command("list")
 @choice_option("--kind", LEARNING_KINDS, "Only this kind (repeatable).", key="kinds", many=True)
 @choice_option("--scope", SCOPES, "Only learnings of this scope.")
-@text_option("--repo", "NAME", "Only in this repository.")
+@text_option("--repo", "NAME", "Only in repositories whose name contains this.")
 @text_option("--path", "PATH", "Only about this file or folder of a repository.")
 @choice_option(
     "--state", [*STATES, ALL], "Only in this state (repeatable).", key="states", default=GIVEN_STATES, many=True
@@ -299,7 +299,7 @@ def actions() -> None:
 
 
 @actions.command("list")
-@text_option("--repo", "NAME", "Only in this repository.")
+@text_option("--repo", "NAME", "Only in repositories whose name contains this.")
 @choice_option(
     "--state", [*STATES, ALL], "Only in this state (repeatable).", key="states", default=GIVEN_STATES, many=True
 )

@@ -100,8 +100,9 @@ def sync_line(report: SyncReport) -> str:
     """Return the sum of a sync: `12 new events, 3.1 MB in, 900 kB stored, 400 ms (7.8 MB/s)`."""
     events = plural(report.events, "new event")
     fast = speed(report.bytes, report.seconds)
-    sums = f"{events}, {size(report.bytes)} in, {size(report.stored_bytes)} stored, {duration(report.seconds)}"
+    stored = size(max(0, report.stored_bytes))  # the home shrinks where what was deleted leaves it meanwhile
+    sums = f"{events}, {size(report.bytes)} in, {stored} stored, {duration(report.seconds)}"
     sums += f" ({fast})" if fast else ""
     if report.distilled_sessions:
-        sums += f"; {plural(report.distilled_sessions, 'session')} distilled"
+        sums += f"; {plural(report.distilled_sessions, 'session')} analysed"
     return sums

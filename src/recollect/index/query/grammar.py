@@ -47,7 +47,7 @@ class QueryFilter(NamedTuple):
 
 FILTERS = {
     "agent": QueryFilter("agents"),
-    "repo": QueryFilter("repos", "`recollect sessions` shows them"),
+    "repo": QueryFilter("repos", "`recollect sessions` shows them, and `recollect sync` ingests new ones"),
     "session": QueryFilter("sessions", "`recollect sessions` lists them"),
     "branch": QueryFilter("branches", "`recollect sessions` shows them"),
     "tag": QueryFilter("tags", "`recollect tag` lists them", tag_name),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
@@ -144,8 +145,8 @@ class LearnFacet:
         """Return learnings with their evidence, newest first. Ingests nothing. Raises UnknownName for a repository."""
         where = where or LearningFilter()
         if where.repos and self._home.is_there():
-            known = self._home.known_names()
-            where = msgspec.structs.replace(where, repos=tuple(map(known.repository, where.repos)))
+            meant = map(self._home.known_names().repositories, where.repos)
+            where = msgspec.structs.replace(where, repos=tuple(chain.from_iterable(meant)))
         return self._asked(lambda reader: reader.learnings(where), [])
 
     def learning(self, name: str) -> Learning:

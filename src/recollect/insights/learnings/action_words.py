@@ -139,6 +139,12 @@ def names_action(action: Worded, said: Worded) -> bool:
     return True
 
 
+def asks_same(one: str, other: str) -> bool:
+    """Return whether of two wordings from one talk one has all words of the other that tell what is to be done."""
+    fewer, more = sorted((set(worded(text).stems) - _JOINING for text in (one, other)), key=len)
+    return len(fewer) >= LEAST_WORDS and fewer <= more
+
+
 def is_bare(said: Worded) -> str:
     """Return the one verb of words that say nothing but that something was done ("rotated."), "" for others."""
     verb = said.stems[0] if len(said.stems) == 1 and said.past == {said.stems[0]} else ""

@@ -150,6 +150,23 @@ def test_what_is_left_to_do_is_not_lost_where_a_later_message_lists_next_steps(l
     assert "the migration of old invoices" in texts(left, *later)
 
 
+@pytest.mark.parametrize(
+    ("asked", "left", "count"),
+    [
+        ("Leave the dead-letter queue for tomorrow.", "the dead-letter queue for deliveries that failed", 1),
+        ("Remind me to rotate the staging key.", "rotate the staging key, which expires on Friday", 1),
+        ("Don't forget to migrate the old invoices later.", "migrate the old invoices", 1),
+        ("TODO: migrate the old invoices", "migrate all old invoices", 1),
+        ("We still have to document the retry limit.", "move the retry limit into the settings", 2),
+    ],
+)
+def test_what_the_person_and_the_agent_leave_to_do_is_one_action(asked: str, left: str, count: int) -> None:
+    steps = [Step(user=asked), Step(assistant=f"Fine. Left for tomorrow: {left}.")]
+    for order in (steps, steps[::-1])[: 3 - count]:
+        found = [one.text for one in learned(*order) if one.kind == "action"]
+        assert len(found) == count, found
+
+
 def test_what_is_left_to_do_is_an_action_unless_the_session_takes_it_up() -> None:
     last = Step(assistant="It works.\n\n**Remaining work:**\n1. Rebuild the index (urgent)\n2. [x] Add tests\n\nBye.")
     (action,) = learned(last)

@@ -40,9 +40,9 @@ _AUTHORS: Final[tuple[Author, Author]] = ("user", "assistant")
 def extract(observed: AnalysisInput, *, scorer: SentenceScorer | None = None) -> Extracted:
     """Return what a session teaches, without a model. Pure and deterministic: same events, same learnings.
 
-    scorer: finds what no rule understands, refuses
-    what rules misunderstand; None: rules alone. Events of subagents, injected messages and sessions of our own teach
-    nothing that somebody said. What only branches teach that rewinds left behind has the state "undone".
+    scorer: finds what no rule understands, refuses what rules misunderstand; None: rules alone. Events of subagents,
+    injected messages and sessions of our own teach nothing that somebody said. What only branches teach that rewinds
+    left behind has the state "undone".
     """
     if observed.session.originator == INTERNAL_ORIGINATOR:
         return Extracted([])
@@ -59,13 +59,15 @@ def _extracted(session: Session, events: SessionEvents, scorer: SentenceScorer |
     attempts = Attempts(events, root_of(session, events))
     # What "people" say to a subagent is the words of the agent that started it.
     is_of_person = not session.parent_session
+    spoken = list(_spoken(events, attempts.root, scorer)) if is_of_person else []
+    asked = [draft.text for draft in spoken if draft.kind == "action"]
     drafts = [
-        *(_spoken(events, attempts.root, scorer) if is_of_person else ()),
+        *spoken,
         *attempts.works(),
         *attempts.repairs(),
         *versions(attempts),
         *names_of_tests(attempts),
-        *(left_to_do(events) if is_of_person else ()),
+        *(left_to_do(events, asked) if is_of_person else ()),
     ]
     made = (learning_of(draft, session) for draft in drafts)
     return merged(one for one in made if one is not None)

@@ -10,7 +10,7 @@ from typing import Final
 from recollect.insights.commands import Simple
 from recollect.insights.language.left_open import LEFT, SAYS_LEFT
 from recollect.insights.language.substance import makes_sense
-from recollect.insights.learnings.action_words import worded
+from recollect.insights.learnings.action_words import asks_same, worded
 from recollect.insights.learnings.extraction.attempts import Attempts
 from recollect.insights.learnings.extraction.candidates import Draft, Place, evidence_of
 from recollect.insights.learnings.extraction.places import below
@@ -233,13 +233,14 @@ _GO_AHEAD: Final = late_pattern(
 """An answer that has the assistant do what it listed."""
 
 
-def left_to_do(session: SessionEvents) -> list[Draft]:
+def left_to_do(session: SessionEvents, asked: Sequence[str] = ()) -> list[Draft]:
     """Return the work that the assistant's closing messages leave open, as actions; at most twelve, the last ones.
 
     A message closes a turn if no tool is called next. What is spoken of again in the session, or answered with a
-    go-ahead, is no longer left by it.
+    go-ahead, is no longer left by it. asked: what the person's own words ask for, which isn't told twice.
     """
     talk = [event for event in session.of(UserMessage, AssistantMessage, ToolCall) if _is_talk(event)]
+    asked = [re.sub(rf"\b{_DEFER}\b", "", one, flags=re.IGNORECASE) for one in asked]
     drafts: list[Draft] = []
     for at, event in enumerate(talk):
         payload = event.payload
@@ -250,7 +251,7 @@ def left_to_do(session: SessionEvents) -> list[Draft]:
             continue
         text = without_own_blocks(payload.text)[-_TAIL:]
         for said in _unique((*_items(text), *(text[one.start : one.end] for one in left_open(text)))):
-            if not _is_taken_up(said, talk[at + 1 :]):
+            if not (_is_taken_up(said, talk[at + 1 :]) or any(asks_same(said, one) for one in asked)):
                 priority: Priority = "urgent" if _URGENT.search(said) else "high" if _IMPORTANT.search(said) else ""
                 evidence = [evidence_of(event, "assistant", said)]
                 features = {"left to do at the end": 0.5}
@@ -282,6 +283,8 @@ def _is_taken_up(said: str, after: Sequence[Event]) -> bool:
     for event in after:
         payload = event.payload
         text = str(payload.arguments) if isinstance(payload, ToolCall) else getattr(payload, "text", "")
+        if isinstance(payload, UserMessage) and SAYS_LEFT.match(text):
+            continue  # it is left still
         low = text[:_TAIL].lower()
         if 2 * sum(stem in low for stem in stems) > len(stems):
             return True
