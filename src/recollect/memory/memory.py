@@ -84,6 +84,12 @@ class Memory(OpenHome):
         if home is None:
             _check_store(values)
         folder = home_dir(values) if home is None else Path(home)
+        try:
+            os.stat(folder / DATABASE_NAME)
+        except (FileNotFoundError, NotADirectoryError):
+            pass  # nothing is stored yet
+        except OSError as error:
+            raise StoreError(f"the memory in {folder} cannot be opened: {error.strerror or error}") from error
         read_from = None
         if config is None:
             own = folder / "config.toml"
@@ -95,12 +101,6 @@ class Memory(OpenHome):
 
             define(config.formats())
             config = with_slugs(config)
-        try:
-            os.stat(folder / DATABASE_NAME)
-        except (FileNotFoundError, NotADirectoryError):
-            pass  # nothing is stored yet
-        except OSError as error:
-            raise StoreError(f"the memory in {folder} cannot be opened: {error.strerror or error}") from error
         return cls(folder.absolute(), config, values, config_path=read_from, zone=zone)
 
     def __enter__(self) -> Self:
