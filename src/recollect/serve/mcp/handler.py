@@ -228,7 +228,8 @@ class ToolHandler(Paging):
         where = f" in {confines.words}" if confines.words else ""
         how = f"{found.match_level}, {found.by_meaning:,} by meaning alone" if found.by_meaning else found.match_level
         hedge, remarks = _hedge(found)
-        many = plural(found.total, "event matches", "events match")
+        words = ("event has", "events have") if found.is_unsure else ("event matches", "events match")
+        many = plural(found.total, *words) + (" some of its words" if found.is_unsure else "")
         heading = f"{hedge}{empty}{many} ({how}){where}{_from(start.offset)}."
         is_end = len(cites) == MAX_HITS and start.offset + len(shown) == MAX_HITS
         capped = f"only the best {MAX_HITS} are shown: use more telling words" if is_end else ""
