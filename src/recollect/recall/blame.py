@@ -218,7 +218,7 @@ class _Wanted:
         if seen.operation == "delete":
             return "a recorded edit deleted this file, and no later one wrote this line"
         if seen.operation == "create" and added is not None:
-            return "a recorded edit wrote this file anew, without this line, and no later one added it"
+            return "a recorded edit rewrote this file without this line, and no later edit added it"
         return "a later recorded edit removed this line" if self._line in seen.removed else ""
 
     def _has_beside(self, places: Sequence[int], lines: Sequence[str]) -> bool:

@@ -76,7 +76,7 @@ def test_a_line_that_was_removed_later_is_not_proved_by_who_added_it() -> None:
     ("later", "reason"),
     [
         (FileEdit("src/sum.py", "delete"), "deleted this file"),
-        (FileEdit("src/sum.py", "create", after="other = 1"), "wrote this file anew, without this line"),
+        (FileEdit("src/sum.py", "create", after="other = 1"), "rewrote this file without this line"),
     ],
 )
 def test_a_file_that_was_deleted_or_written_anew_ends_the_search(later: FileEdit, reason: str) -> None:
