@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -62,7 +63,8 @@ def test_an_edit_whose_result_is_not_recorded_is_named(tmp_path: Path) -> None:
         assert why("other.py") == "no proof: no recorded edit of this file"
 
 
-def test_what_a_question_analyses_is_learned_from_too(tmp_path: Path) -> None:
+@pytest.mark.parametrize("question", ["blame", "handoff"])
+def test_what_a_question_analyses_is_learned_from_too(tmp_path: Path, question: str) -> None:
     env = {"HOME": str(tmp_path), "CLAUDE_CONFIG_DIR": str(tmp_path / "claude"), "CODEX_HOME": str(tmp_path / "codex")}
     session = ClaudeTranscript(tmp_path / "claude", "one")
     session.user("Make it retry.")
@@ -70,6 +72,10 @@ def test_what_a_question_analyses_is_learned_from_too(tmp_path: Path) -> None:
         memory.sync()
         session.write("/w/demo/pay.py", "retries = 3")
         session.user("Always run the linter before you commit.")
-        memory.blame(BlameQuestion("pay.py", repos=("demo",), root="/w/demo"))
+        if question == "blame":
+            memory.blame(BlameQuestion("pay.py", repos=("demo",), root="/w/demo"))
+        else:
+            memory.refresh()
+            memory.handoff.analyse(session.uid)
         assert memory.recall.unanalysed() == ()
         assert [one.kind for one in memory.learn.learnings()] == ["preference"]

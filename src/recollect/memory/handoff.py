@@ -127,9 +127,11 @@ class HandoffFacet(HomeFacet):
         from recollect.ingest.distill import DistillingFacet
 
         try:
-            return tuple(DistillingFacet(self._home).run(sessions=[session.session_uid], max_seconds=ANALYSIS_S).notes)
+            report = DistillingFacet(self._home).run(sessions=[session.session_uid], max_seconds=ANALYSIS_S)
+            LearnFacet(self._home).run(max_seconds=ANALYSIS_S)  # it no longer counts as waiting
         except ArchiveError as error:  # what is told of the events themselves needs no archive, and no key
             return (f"not analysed: {error}",)
+        return tuple(report.notes)
 
     def brief(self, uid: str, *, to: str, budget: int = BRIEF_TOKENS, file: str = "") -> Handoff:
         """Return a brief of a session. to: the other agent, by any of its names. budget: in LLM tokens.
