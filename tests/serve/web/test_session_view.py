@@ -222,7 +222,8 @@ def test_the_outline_leads_to_a_place_without_another_page_and_back(page: Page, 
     page.locator(".outline").get_by_text("request number 140", exact=True).click()
     page.locator(".unit.focus", has_text="request number 140").wait_for()
     assert page.evaluate("window.isSame")
-    assert page.locator(".outline [aria-current]").inner_text() == "request number 140"
+    page.locator(".outline [aria-current]").get_by_text("request number 140", exact=True).wait_for()
+    assert page.locator(".outline [aria-current]").count() == 1
     page.locator(".outline").get_by_text("request number 3", exact=True).click()
     page.locator(".unit.focus", has_text="request number 3").wait_for()
     page.go_back()
