@@ -23,10 +23,8 @@ def names() -> frozenset[str]:
 
 
 def spoken(tree: ast.AST) -> Iterator[tuple[int, str]]:
-    """Give the strings and names of a module, but not what explains it: docstrings and the examples of commands."""
+    """Give the strings and names of a module, but not what explains it."""
     explained = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call))
-    explained |= {id(one) for call in calls if getattr(call.func, "id", "") == "examples" for one in call.args}
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in explained:
             yield node.lineno, node.value
