@@ -189,7 +189,7 @@ class EmbeddingFacet:
     ) -> EmbedReport:  # fmt: skip
         """Make missing vectors. anew: make all of this model's again. gently: yield to other programs.
 
-        with_passages: also those of the contextual model, which take three hours of one core for 300 MB of transcripts.
+        with_passages: also those of the contextual model, which take half an hour or more of one core for 300 MB.
         May be called from any thread; `stop` ends it soon. If another process does the same, returns at once with state
         "busy". Raises EmbeddingUnavailable, IndexUnavailable, StoreError; what was made by then stays.
         """

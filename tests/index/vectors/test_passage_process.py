@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 
 from recollect.errors import EmbeddingUnavailable
+from recollect.index.vectors import onnx
 from recollect.index.vectors import passage_process as client
 from recollect.index.vectors.contextual import DIMENSIONS, ContextualModel, weights_path
-from recollect.index.vectors.onnx import open_session
 from recollect.index.vectors.passage_process import FILE_NAME, PassageReader, is_at_work
 
 
@@ -77,7 +77,7 @@ def test_bytes_multiplied_give_nearly_the_vectors_that_the_packages_own_graph_gi
     model = ContextualModel()
     path = weights_path()
     assert path is not None
-    own = open_session(path, threads=1)
+    own = onnx.open_session(path, threads=1)
     for text in (
         "The build broke because the disk was full.",
         "def cut(text: str) -> list[str]:\n    ...",
@@ -87,6 +87,14 @@ def test_bytes_multiplied_give_nearly_the_vectors_that_the_packages_own_graph_gi
         given = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
         mean = own.run(None, given)[0][0].mean(0)
         assert model.embed([text])[0] @ mean / np.linalg.norm(mean) > 0.98
+
+
+@pytest.mark.model
+def test_a_processor_that_cuts_off_large_sums_gives_the_same_vectors(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "The build broke because the disk was full."
+    chosen = ContextualModel().embed([text])[0]
+    monkeypatch.setattr(onnx, "_are_sums_cut_off", lambda _options: True)
+    assert chosen @ ContextualModel().embed([text])[0] > 0.999
 
 
 @pytest.mark.parametrize("content", [None, b"", b"not the weights"])

@@ -30,7 +30,7 @@ TOOLS = ("tool_call", "tool_result", "file_edit")
 STAGES: tuple[tuple[str, ...], ...] = (TALK, TOOLS)
 """Kinds of events, in the order in which all sessions get their vectors."""
 _BATCH = 16
-"""Texts between two looks at whether to stop: about a second of work."""
+"""Texts between two looks at whether to stop: at most half a second of work."""
 
 
 class PassageBuild:
