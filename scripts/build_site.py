@@ -1,8 +1,8 @@
 """Build the documentation as a site of plain files, without network: `make site` → `build/site/index.html`.
 
 The pages lie in `docs/` as people read them on a code host: `README.md` there is the list of all, and each folder is
-a kind of page. This copies them, adds the table of contents that Sphinx needs, and lets Sphinx check them: a broken
-link or a heading that is missing ends the build with the page's name.
+a kind of page. This copies them and each file that they link to, adds the table of contents that Sphinx needs, and lets
+Sphinx check them: a broken link or a heading that is missing ends the build with the page's name.
 """
 
 from __future__ import annotations
@@ -29,8 +29,11 @@ PARTS = {
     "Development": ("development",),
 }
 DECISIONS = "development/decisions"
-"""The records of decisions: listed below the page about them, and left out of the search, which is for users."""
-UNSEARCHED = (DECISIONS, "development/benchmarks-results", "development/changelog")
+"""The records of decisions are listed below the page about them."""
+FILES = "files"
+"""Files that pages link to and that are no pages, such as code."""
+UNSEARCHED = (DECISIONS, FILES, "development/benchmarks-results", "development/changelog")
+"""Left out of the search, which is for users."""
 CONF = """\
 import os
 
@@ -40,6 +43,7 @@ html_theme = "furo"
 html_title = "Recollect {version}"
 html_static_path = ["static"]
 html_css_files = ["site.css"]
+html_js_files = ["copy.js"]
 html_search_scorer = os.path.join(os.path.dirname(__file__), "scorer.js")
 html_copy_source = False
 html_show_copyright = False
@@ -53,8 +57,31 @@ STYLE = """\
 .content { width: min(68em, 100%); }
 div.highlight pre { font-size: 0.74rem; white-space: pre-wrap; overflow-wrap: anywhere; }
 td:first-child code { white-space: nowrap; }
+.gp, button.copy { user-select: none; }
+div.highlight { position: relative; }
+button.copy { position: absolute; top: 0.4em; right: 0.4em; font-size: 0.7rem; cursor: pointer; opacity: 0; }
+div.highlight:hover button.copy, button.copy:focus-visible { opacity: 1; }
 """
 """A line of 120 characters of code fits a wide window; elsewhere it goes on below. Options stay in one piece."""
+COPY = """\
+const copied = (block) => {
+  const text = block.querySelector("pre").cloneNode(true);
+  if (!block.closest(".highlight-console, .highlight-sh")) return text.textContent;
+  text.querySelectorAll(".c1").forEach((comment) => comment.remove());
+  const lines = text.textContent.split("\\n").map((line) => line.trimEnd()).filter(Boolean);
+  const typed = lines.filter((line) => line.startsWith("$ ")).map((line) => line.slice(2));
+  return (typed.length ? typed : lines).join("\\n");
+};
+document.querySelectorAll("div.highlight").forEach((block) => {
+  const button = document.createElement("button");
+  button.className = "copy";
+  button.textContent = "Copy";
+  button.onclick = () => navigator.clipboard.writeText(copied(block)).then(() => { button.textContent = "Copied"; });
+  block.onmouseleave = () => { button.textContent = "Copy"; };
+  block.append(button);
+});
+"""
+"""Commands are copied without prompt, output and comments: the shell of a Mac takes a comment for arguments."""
 SCORER = """\
 var Scorer = {
   score: ([docname, , , , score, , kind]) =>
@@ -65,6 +92,11 @@ var Scorer = {
 """
 """What a heading says in full comes first, then pages of tasks, and pages for developers last. The other numbers are
 Sphinx's own."""
+_SCHEMES = re.compile(r"^!\[([^\]\n]*)\]\((\S+)-light\.png\)$", re.M)
+"""A picture of which another, in dark colours, lies beside it."""
+SCHEMES = "".join(
+    f"```{{image}} \\2-{scheme}.png\n:alt: \\1\n:class: only-{scheme}\n```\n" for scheme in ("light", "dark")
+)
 _LINK = re.compile(r"\[([^\]\n]*)\]\((?!\w+:|#)([^)\s#]+)(#[^)\s]*)?\)")
 
 
@@ -84,11 +116,15 @@ def stage(repository: Path, folder: Path) -> None:
     staged[docs / "README.md"] = folder / "index.md"
     for name in filter(lambda name: (repository / name).exists(), BESIDE):
         staged[repository / name] = folder / "development" / name.lower().replace("/", "-")
-    for page, copy in staged.items():
+    pages = list(staged)
+    for page in pages:
+        copy = staged[page]
+        text = _with_links(page, repository, staged, folder)
+        pages += list(staged)[len(pages) :]  # what this one links to
         copy.parent.mkdir(parents=True, exist_ok=True)
-        place = copy.relative_to(folder).as_posix()
-        head = "---\nnosearch: true\n---\n\n" if place.startswith(UNSEARCHED) else ""
-        copy.write_text(head + _with_links(page, copy, staged), "utf-8")
+        head = "---\nnosearch: true\norphan: true\n---\n\n"
+        is_listed = not copy.relative_to(folder).as_posix().startswith(UNSEARCHED)
+        copy.write_text(text if is_listed else head + text, "utf-8")
     shutil.copytree(docs / "images", folder / "images")
     with (folder / "index.md").open("a", encoding="utf-8") as index:
         index.writelines(_contents(folder, title, folders) for title, folders in PARTS.items())
@@ -97,6 +133,7 @@ def stage(repository: Path, folder: Path) -> None:
             index.write(_toctree("", records))
     (folder / "static").mkdir()
     (folder / "static" / "site.css").write_text(STYLE, "utf-8")
+    (folder / "static" / "copy.js").write_text(COPY, "utf-8")
     (folder / "scorer.js").write_text(SCORER, "utf-8")
     (folder / "conf.py").write_text(CONF.format(version=version("recollect")), "utf-8")
 
@@ -105,20 +142,35 @@ def _is_page(path: Path) -> bool:
     return "template-agent" not in path.parts and path.name != "template.md"
 
 
-def _with_links(page: Path, copy: Path, staged: dict[Path, Path]) -> str:
-    """Return a page with links to where pages lie on the site.
+def _text(path: Path, name: str) -> str:
+    """Return a file as a page. A folder lists its files."""
+    if path.is_dir():
+        found = (file.relative_to(path.parent).as_posix() for file in path.rglob("*.*") if file.is_file())
+        files = sorted(file for file in found if "__" not in file)
+        return "\n".join((f"# {name}\n", *(f"- [{file}]({file})" for file in files), ""))
+    text = path.read_text("utf-8")
+    return text if path.suffix == ".md" else f"# {name}\n\n~~~~~~{path.suffix[1:] or 'text'}\n{text}~~~~~~\n"
 
-    A file that is no page is named without a link. A file that does not exist stays a link, which Sphinx refuses.
+
+def _with_links(page: Path, repository: Path, staged: dict[Path, Path], root: Path) -> str:
+    """Return a page with links to where files lie on the site, and stage those that are new.
+
+    A file that does not exist stays a link, which Sphinx refuses.
     """
 
     def led(match: re.Match[str]) -> str:
         words, place, heading = match[1], match[2], match[3] or ""
         target = (page.parent / place).resolve()
-        if target not in staged:
-            return match[0] if target.suffix == ".png" or not target.exists() else words
-        return f"[{words}]({Path(os.path.relpath(staged[target], copy.parent)).as_posix()}{heading})"
+        if target.suffix == ".png" or not target.exists():
+            return match[0]
+        name = target.relative_to(repository).as_posix()
+        there = staged.setdefault(target, root / FILES / f"{name.removesuffix('.md')}.md")
+        return f"[{words}]({Path(os.path.relpath(there, staged[page].parent)).as_posix()}{heading})"
 
-    return _LINK.sub(led, page.read_text("utf-8"))
+    text = _text(page, page.relative_to(repository).as_posix())
+    if page.suffix != ".md" and not page.is_dir():
+        return text
+    return _LINK.sub(led, _SCHEMES.sub(SCHEMES, text))
 
 
 def _contents(folder: Path, title: str, folders: tuple[str, ...]) -> str:

@@ -28,6 +28,7 @@ from recollect.agents.facts import (
 from recollect.agents.install.contract import FilePlace, Hooks, Install, Mcp, OwnFile, Platform, Unsupported
 from recollect.agents.install.described import installs
 from recollect.agents.registry import adapter, adapters
+from recollect.cli.commands.config import pages as help_pages
 from recollect.cli.groups import Noun
 from recollect.cli.main import group
 from recollect.config import config_reference
@@ -74,7 +75,7 @@ roots = ["~/.claude-work", "/mnt/laptop/.claude"]
 variables = {{ CODEX_HOME = "$HOME/work/.codex" }}
 ```
 
-Every key with its default:
+Each heading below names a key with its table: `search.limit` is the key `limit` in the table `[search]`.
 """
 
 SETUP_HEAD = f"""\
@@ -175,7 +176,8 @@ def section(facts: AgentFacts) -> list[str]:
 
 def setup_page() -> str:
     """Return docs/reference/setup.md."""
-    return "\n".join([SETUP_HEAD, *(line for install in installs().values() for line in setup_section(install))])
+    lines = (line for install in installs().values() for line in setup_section(install))
+    return with_links("\n".join([SETUP_HEAD, *lines]))
 
 
 def setup_section(install: Install) -> list[str]:
@@ -270,11 +272,36 @@ def code(words: Iterable[str]) -> str:
 
 def configuration_page() -> str:
     """Return docs/reference/configuration.md."""
-    return f"""{CONFIGURATION_HEAD}
-```toml
-{config_reference().strip()}
-```
-"""
+    return with_links(CONFIGURATION_HEAD + "".join(key_sections()))
+
+
+def key_sections() -> Iterator[str]:
+    """Yield a section for each table of the configuration and for each of its keys, as the reference tells them."""
+    table, told = "", []
+    for line in config_reference().partition("\n\n")[2].splitlines():
+        bare = line.removeprefix("# ")
+        if head := re.fullmatch(r"\[+([\w.]+)]+", bare):
+            table = head[1]
+            yield f"\n## {table}\n\n{' '.join(told)}\n"
+        elif key := re.fullmatch(r"(\w+) = (.*)", bare):
+            text, _, allowed = " ".join(told).partition(" Allowed: ")
+            text, _, example = text.partition(" Example: ")
+            is_required = key[2] == '""' and "not empty" in allowed
+            default = "none; the key is required" if is_required else f"`{key[2]}`"
+            yield f"\n### {table}.{key[1]}\n\n{text}\n\n- Default: {default}\n- Allowed: {allowed.removesuffix('.')}\n"
+            if example:
+                yield f"- Example: `{example.removesuffix('.')}`\n"
+        else:
+            told += [bare] if bare else []
+            continue
+        told = []
+
+
+def with_links(text: str) -> str:
+    """Return a page of the reference with links to the pages and the keys that it names."""
+    folders = {topic: kind for topic, (kind, _) in help_pages().items()}
+    text = re.sub(r"`recollect help ([\w-]+)`", lambda m: f"[{m[0]}](../{folders[m[1]]}/{m[1]}.md)", text)
+    return re.sub(r"(`(\w+)(?: = \w+)?`)(?= (?:of|in) `?\[(\w+)])", r"[\1](../reference/configuration.md#\3\2)", text)
 
 
 def agent_names() -> str:
@@ -378,7 +405,7 @@ def cli_reference() -> str:
             parts += [
                 _section(ctx, verb.name, group.get_command(ctx, verb.name)) for verb in VERBS if verb.group == name
             ]
-    return "\n".join(parts)
+    return with_links("\n".join(parts))
 
 
 def _section(parent: click.Context, name: str, command: click.Command | None, *, heading: str = "###") -> str:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parent.parent
 PICTURES = ROOT / "build" / "screenshots"
 IMAGES = ROOT / "docs" / "images"
-SHOWN = ("search-light", "session-light")
+SHOWN = ("search-light", "search-dark", "session-light", "session-dark")
 """Pictures that pages show."""
 VIEWS = {
     "search": "/?q=webhook retry",
@@ -78,7 +78,9 @@ def main() -> int:
             write_notes(memory)
         (home / ".claude").mkdir()  # an agent that could be set up
         env = {**os.environ, "RECOLLECT_HOME": str(home), "HOME": str(home)}
-        command = [sys.executable, "-m", "recollect", "ui", "--no-open", "--json"]
+        recollect = [sys.executable, "-m", "recollect"]
+        subprocess.run([*recollect, "embed", "--json"], env=env, check=True, stdout=subprocess.DEVNULL)
+        command = [*recollect, "ui", "--no-open", "--json"]
         with subprocess.Popen(command, env=env, stdout=subprocess.PIPE) as server, sync_playwright() as playwright:
             assert server.stdout is not None
             address = str(json.loads(server.stdout.readline())["url"])
@@ -101,7 +103,7 @@ def write_notes(memory: Memory) -> None:
     repo = "shop-api"
     for subject, predicate, object_ in (("shop-api", "runs on", "PostgreSQL 16"), ("shop-api", "deployed by", "CI")):
         memory.notes.facts.add(NewFact(subject=subject, predicate=predicate, object=object_, repo=repo))
-    text = "The webhook is **idempotent** now: the event's id is a unique key, and a second delivery changes nothing."
+    text = "The webhook is idempotent now: the event's id is a unique key, and a second delivery changes nothing."
     memory.notes.diary.write(NewEntry(agent="claude", text=text, repo=repo, left_pending=("measure the retries",)))
     memory.learn.add(NewLearning(kind="action", text="Measure how often the provider retries.", repo=repo))
     memory.documents.add(ROOT / "docs" / "development" / "decisions", collection="handbook")
@@ -109,6 +111,7 @@ def write_notes(memory: Memory) -> None:
 
 def take(page: Page, base: str, ending: str) -> None:
     """Write the picture of every view. The session is the one that the first hit leads to."""
+    page.goto(base + VIEWS["search"])  # the first search takes longer than any other
     for name, path in VIEWS.items():
         page.goto(base + path)
         page.wait_for_load_state("networkidle")

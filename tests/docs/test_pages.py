@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,7 @@ from tests.docs.pages import anchor, blocks, headings, links, pages
 REPOSITORY = Path(__file__).resolve().parents[2]
 PAGES = [p.relative_to(REPOSITORY).as_posix() for p in pages(REPOSITORY)]
 ARCHITECTURE_LINES = 150
+CONFIGURATION = "docs/reference/configuration.md"
 
 
 def read(page: str) -> str:
@@ -43,6 +46,12 @@ def test_every_toml_and_json_block_parses(page: str) -> None:
             json.loads(block.text)
 
 
+@pytest.mark.parametrize("page", PAGES)
+def test_no_empty_line_cuts_a_table(page: str) -> None:
+    text = read(page)
+    assert [text[m.start() + 3 : m.end()] for m in re.finditer(r"\|\n\n\|[^\n]*\n(?!\|[-:])", text)] == []
+
+
 def packages() -> list[str]:
     source = REPOSITORY / "src" / "recollect"
     folders = {p.parent.name for p in source.glob("*/__init__.py")}
@@ -58,6 +67,21 @@ def test_every_package_has_a_line_in_the_architecture(package: str) -> None:
 
 def test_the_architecture_stays_short() -> None:
     assert read("ARCHITECTURE.md").count("\n") < ARCHITECTURE_LINES
+
+
+def keys() -> dict[str, str]:
+    """Return the anchor of every key of the configuration whose name no other one has, and no word."""
+    found = [h for h in headings(read(CONFIGURATION)) if re.fullmatch(r"[a-z.]+\w*_\w+", h)]
+    names = Counter(key.rpartition(".")[2] for key in found)
+    return {name: anchor(key) for key in found if names[name := key.rpartition(".")[2]] == 1}
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page.startswith("docs/") and page.count("/") == 2])
+def test_a_page_that_names_a_key_links_to_it(page: str) -> None:
+    text = read(page)
+    named = {name for name in keys() if re.search(rf"`{name}\b[^`]*`", text)}
+    linked = {target.partition("#")[2] for target in links(text)}
+    assert page == CONFIGURATION or [name for name in sorted(named) if keys()[name] not in linked] == []
 
 
 def test_a_missing_file_is_seen() -> None:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from scripts.build_site import build
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 _LOADED = re.compile(r"<(?:script|img|link)\b[^>]*?\b(?:src|href)=\"((?:https?:)?//[^\"]*)\"")
 _TITLE = "# A page\n\nText.\n"
@@ -39,6 +43,28 @@ def test_options_can_be_copied(site: Path) -> None:
     page = (site / "reference" / "commands.html").read_text("utf-8")
     assert "--once" in page
     assert "–once" not in page
+
+
+def test_a_command_is_copied_without_its_prompt_its_output_and_its_comment(site: Path, browser: Browser) -> None:
+    page = browser.new_page()
+    page.goto((site / "tutorial" / "get-started.html").as_uri())
+    blocks = page.evaluate("[...document.querySelectorAll('div.highlight')].map(copied)")
+    page.close()
+    assert blocks[0] == "make up\n. .venv/bin/activate"
+    assert "recollect show claude:2aaeb4f4#7" in blocks
+
+
+def test_a_page_shows_its_pictures_in_the_colours_of_the_reader(site: Path) -> None:
+    page = (site / "how-to" / "use-the-web-page.html").read_text("utf-8")
+    for scheme in ("light", "dark"):
+        assert re.search(rf'class="only-{scheme}"[^>]*session-{scheme}\.png', page)
+        assert (site / "_images" / f"session-{scheme}.png").exists()
+
+
+@pytest.mark.parametrize("name", ["src/recollect/agents/base.py", "docs/how-to/template-agent/README"])
+def test_a_file_that_a_page_links_to_can_be_read(site: Path, name: str) -> None:
+    assert f'href="../files/{name}.html"' in (site / "how-to" / "add-an-agent.html").read_text("utf-8")
+    assert (site / "files" / f"{name}.html").exists()
 
 
 def test_records_of_decisions_are_listed_on_their_own_page_and_are_no_hits(site: Path) -> None:

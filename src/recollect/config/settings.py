@@ -47,7 +47,7 @@ class LearningConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The environment variable that contains the key. Do not write the key here. If empty, this is
     `ANTHROPIC_API_KEY` for anthropic and `OPENAI_API_KEY` for the address of OpenAI. Other servers then get no key."""
     timeout_s: Annotated[int, Meta(ge=1, le=600)] = 60
-    """How long one call may take in total (seconds)."""
+    """How long one whole call may take (seconds)."""
     session_budget_usd: Annotated[float, Meta(ge=0, le=100)] = 0.01
     """How much a model may cost for one session (US dollars)."""
     day_budget_usd: Annotated[float, Meta(ge=0, le=10_000)] = 0.25
@@ -243,7 +243,7 @@ class EmbeddingConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     dimensions: Annotated[int, Meta(ge=0, le=4096)] = 0
     """The length of the vectors to ask for (numbers). With 0, the model decides."""
     timeout_s: Annotated[int, Meta(ge=1, le=600)] = 30
-    """How long one call to the server may take in total (seconds)."""
+    """How long one whole call to the server may take (seconds)."""
     contextual: bool = True
     """Use a contextual model (all-MiniLM-L6-v2) to help order the best hits of a question. This needs the extra
     `models` and `model = "builtin"`."""

@@ -104,7 +104,7 @@ class ImportSelection(TypedDict):
 @number_option(
     "--min-messages",
     "Archive, but do not index, sessions with fewer messages from you and the model.  "
-    "[default: `min_messages` of the configuration; 0 if it is not set, and for exports and single files]",
+    "[default: `min_messages` of [ingest]; 0 if it is not set, and for exports and single files]",
     key="least",
     least=0,
 )
