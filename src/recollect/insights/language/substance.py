@@ -3,22 +3,51 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from itertools import pairwise
 from typing import Final
 
+from recollect.insights.language.pack import SCRIPTS
 from recollect.insights.language.projection import OPAQUE, lower
 from recollect.insights.language.reader import languages, words_of
-from recollect.insights.language.sentences import Words
+from recollect.insights.language.sentences import Clauses, Sentence, Words
 from recollect.late import late_pattern
 
 _WORD: Final = late_pattern(rf"`[^`\n]+`|{OPAQUE}+|[^\W_](?:[\w'./:@#+-]*\w)?")
+_AFTER: Final = " \t\r\n.,;:!?…)\"'。，、；：！"
 _LEAST_LETTERS: Final = 4
 """Letters that words of a script without blanks must have beside those of the fixed lists."""
 
 
 def makes_sense(text: str) -> bool:
     """Whether words make sense by themselves in the language that they are likeliest written in."""
-    code = next(iter(languages(lower(text))), "en")
-    return names_something(text, words_of(code)) > 0 and not points_outside(text, words_of(code))
+    words = _language_of(text)
+    return names_something(text, words) > 0 and not points_outside(text, words)
+
+
+def outlasts(text: str, words: Words | None = None) -> bool:
+    """Whether a sentence means something outside the moment in which it was said; words: its language.
+
+    It does if it says that it holds for longer. Else its first clause that names something has to stand alone: it
+    neither begins with what is of the moment ("this bug", "needs to be", "we lost", "see") nor ends with what points.
+    """
+    words = words or _language_of(text)
+    low = lower(text)
+    if words.has("lasting", low, 0, len(low)):
+        return True
+    clauses, head = Clauses(low, Sentence(0, len(low)), words), 0
+    for start, end in pairwise((*clauses.borders, len(low))):
+        if not low[:start].rstrip()[-1:].isalnum():  # a mark parts the clauses, and no mere "but"
+            head = start
+        if names_something(text[start:end], words):
+            heads = (at for at in clauses.starts if clauses.start_of(at) in (head, start))
+            begins = any(words.begins("momentary", low, at, end) for at in heads)
+            return not (begins or low[start:end].rstrip(_AFTER).endswith(_pointing_ends(words)))
+    return True
+
+
+def _language_of(text: str) -> Words:
+    codes = languages(lower(text))  # a script of its own tells more than the words of Latin script
+    return words_of(codes[-1] if SCRIPTS[codes[-1]] != "latin" else codes[0])
 
 
 def names_something(text: str, words: Words) -> int:
@@ -72,6 +101,11 @@ def _vague(words: Words) -> frozenset[str]:
     told = {word for name in ("vague", "negators", "pointers", "pointing_alone") for word in _listed(words, name)}
     told |= {word.strip() for listed in words.pack.lists.ordinals for word in listed.split(",")}
     return words.stop_words | told
+
+
+@lru_cache(maxsize=32)
+def _pointing_ends(words: Words) -> tuple[str, ...]:
+    return tuple(f" {word}" if words.pack.spaces else word for word in words.phrases("pointing_ends"))
 
 
 @lru_cache(maxsize=256)

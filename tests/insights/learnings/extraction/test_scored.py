@@ -30,6 +30,13 @@ def test_what_is_told_in_passing_is_kept_and_says_how_it_is_known(text: str) -> 
     assert learned(text, is_ranked=False) == []
 
 
+@pytest.mark.parametrize(
+    "text", ["this bug only appears on windows", "that yml hasn't been loaded since 2021, settings come out of consul."]
+)
+def test_what_is_told_of_its_own_moment_is_not_kept(text: str) -> None:
+    assert learned(text) == []
+
+
 def test_what_is_left_for_later_in_plain_words_is_an_action_and_says_how_it_is_known() -> None:
     (found,) = learned(LATER)
     assert (found.kind, found.text, found.status) == ("action", LATER, "ranked")

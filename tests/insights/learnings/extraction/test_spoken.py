@@ -102,6 +102,23 @@ def test_what_makes_no_sense_by_itself_is_not_learned(text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        "those additions are also good, but what I actually meant are the tests in e2e_test",
+        "dimGray should be that, not linkGray",
+        "No, that helper should move to utils/.",
+    ],
+)
+def test_a_correction_that_points_at_its_own_moment_is_not_learned(text: str) -> None:
+    assert said(text) == []
+
+
+def test_a_correction_that_points_takes_the_sentence_before_that_says_at_what() -> None:
+    text = "The footer holds the version number. This should be read from package.json, not hard-coded."
+    assert only(text).text == text
+
+
+@pytest.mark.parametrize(
     ("text", "kept"),
     [
         ("The staging database is on port 5544. Remember that please.", "The staging database is on port 5544."),

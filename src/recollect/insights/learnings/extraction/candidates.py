@@ -15,7 +15,7 @@ from recollect.model.learnings.learnings import Author, Learning, LearningEviden
 from recollect.model.sessions import Session
 from recollect.privacy.sentences import tells_credential
 
-EXTRACTOR = "rules@9"
+EXTRACTOR = "rules@10"
 """Name and version of these rules; raised whenever the same events would give other learnings."""
 
 

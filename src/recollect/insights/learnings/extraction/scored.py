@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from recollect.insights.language.changed_next import is_changed_next
 from recollect.insights.language.left_open import is_for_later
 from recollect.insights.language.projection import lower
-from recollect.insights.language.substance import is_for_all_in_any, makes_sense
+from recollect.insights.language.substance import is_for_all_in_any, makes_sense, outlasts
 from recollect.insights.learnings.extraction.spoken import Said, is_scripted, is_stated
 from recollect.insights.scorer import SentenceScorer, Turn
 from recollect.insights.scorer.scorer import ScoredSentence
@@ -74,8 +74,8 @@ class ScoredMessage:
                 continue
             if is_changed_next(self._text, start, end - 1):
                 continue
-            if kind == "action" and not is_for_later(lower(text)):
-                continue  # an order, which the session itself carries out
+            if not (is_for_later(lower(text)) if kind == "action" else outlasts(text)):
+                continue  # an order, which the session itself carries out, or what is over with it
             sure = min(MOST_CONFIDENCE, hundredths / 100)
             likely.append((hundredths, WorthKeeping(start, end, kind, sure, is_for_all_in_any(text))))
         best = sorted(likely, key=lambda scored: -scored[0])[:OF_A_MESSAGE]

@@ -22,7 +22,7 @@ from recollect.insights.language.pack import SCRIPTS, Meaning, SpokenRule
 from recollect.insights.language.projection import lower, project
 from recollect.insights.language.reader import languages, readings, words_of
 from recollect.insights.language.sentences import Words, sentences
-from recollect.insights.language.substance import is_for_all, makes_sense, names_something, points_outside
+from recollect.insights.language.substance import is_for_all, makes_sense, names_something, outlasts, points_outside
 from recollect.late import late_pattern
 from recollect.model.learnings.learnings import Priority
 from recollect.privacy.sentences import tells_credential
@@ -220,7 +220,7 @@ def _marked(text: str, ranges: Sequence[_Sentence], found: Sequence[Said], wante
         start = one.start + _after_lead_ins(one.low, language)
         rule = _RULES_OF_MARKERS[marker.rule.category]
         kept = text[start : one.end].strip(_AROUND)
-        if _says_enough(kept, rule.meaning, language):
+        if _says_enough(kept, rule.meaning, language) and outlasts(kept, language):
             yield Said(rule, start, one.end, kept, language, meaning == "rule", is_for_all(one.low, language))
 
 
@@ -308,12 +308,15 @@ def _said_by(
     before = ranges[place - 1] if place and _is_near(text, ranges[place - 1], one) else None
     if before is not None and not _may_stand_before(before.low, language):
         before = None
-    if rule.with_before and before is not None and rule.meaning != "explicit":
+    is_momentary = rule.meaning == "correction" and not outlasts(text[start:end].strip(_AROUND), language)
+    if before is not None and (is_momentary or (rule.with_before and rule.meaning != "explicit")):
         start = before.start + _after_lead_ins(before.low, language)
+        is_momentary = is_momentary and not outlasts(text[start:end], language)
     kept = text[start:end].strip(_AROUND)
     if rule.meaning == "explicit" and (rule.with_before or not _says_enough(kept, "explicit", language)):
         return _meant_before(text, before, one, (rule, language, words))
-    if len(kept) < _LEAST or not any(c.isalpha() for c in kept) or not _says_enough(kept, rule.meaning, language):
+    is_told = len(kept) >= _LEAST and any(c.isalpha() for c in kept) and _says_enough(kept, rule.meaning, language)
+    if is_momentary or not is_told:
         return None
     return _said(rule, (start, end), kept, language, text[one.start : one.end])
 
