@@ -20,9 +20,9 @@ from benchmarks.support.places import REPOSITORY, Places, parser, places
 from benchmarks.support.results import Section, publish
 from recollect.agents.base import Adapter
 from recollect.agents.registry import adapters
+from recollect.capture.detect_agents import sort_out
 from recollect.capture.discover import FoundSource, RootDir, discover
 from recollect.capture.expand import expand
-from recollect.capture.folders import sort_out
 from recollect.capture.replay import replay
 from recollect.capture.sources import open_found, read_head
 from recollect.errors import SourceError

@@ -34,9 +34,9 @@ from recollect.index.query.candidates import CandidateSearch
 from recollect.index.text.shards import TextIndex
 from recollect.recall import coverage, search
 from recollect.recall.answers import SearchAnswer
-from recollect.recall.meaning import VectorSearch
-from recollect.recall.page import ResultPage
+from recollect.recall.result_page import ResultPage
 from recollect.recall.search import Searcher
+from recollect.recall.vector_search import VectorSearch
 from recollect.store.reader import HitTexts
 
 RUNS = 3

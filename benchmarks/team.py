@@ -34,19 +34,13 @@ from benchmarks.support.places import Places, load_script, parser, places
 from benchmarks.support.results import Section, publish
 from recollect import Memory
 from recollect.endpoints.team_client import TeamClient
-from recollect.model.team_messages import (
-    LEVELS,
-    JoinRequest,
-    SharedEvent,
-    SharedSession,
-    TeamQuestion,
-)  # fmt: skip
+from recollect.model.team_messages import LEVELS, JoinRequest, SharedEvent, SharedSession, TeamQuestion  # fmt: skip
 from recollect.recall.answers import TeamAnswer
 from recollect.sharing.content import LocalSession, SharedMeaning, shared_events, shared_session
 from recollect.sharing.push import Outbox
-from recollect.store.feed import TextFeed
+from recollect.store.change_feed import TextFeed
 from recollect.store.home import Store
-from recollect.store.keys import ENTRY_BASE, SEQ_BITS
+from recollect.store.row_keys import ENTRY_BASE, SEQ_BITS
 from recollect.store.rows import EventFilter
 from recollect.team.database import Administration, AdministratorDatabase, make_team
 from scripts.local_postgres import LocalPostgres

@@ -22,8 +22,8 @@ from typing import Any, NamedTuple
 from benchmarks.support.places import REPOSITORY, Places, parser, places
 from benchmarks.support.results import Section, publish
 from recollect.insights.preparation import analyse, default_stages
+from recollect.insights.session_events import SessionEvents, by_session, evidence_of
 from recollect.insights.stages import Stages
-from recollect.insights.stream import SessionEvents, by_session, evidence_of
 from recollect.memory import parse_file
 from recollect.model.events import Event
 from recollect.model.insights.nodes import (

@@ -17,10 +17,9 @@ from typing import Any, NamedTuple
 
 from benchmarks.support.places import REPOSITORY, Places, parser, places
 from benchmarks.support.results import Section, publish
-from recollect.insights.digests import digest_of
-from recollect.insights.sessions import session_of
+from recollect.insights.digests import digest_of, session_of
+from recollect.insights.session_events import SessionEvents, by_session
 from recollect.insights.signals.observer import RuleObserver
-from recollect.insights.stream import SessionEvents, by_session
 from recollect.memory import parse_file
 from recollect.model.events import Event
 

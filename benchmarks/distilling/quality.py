@@ -19,8 +19,8 @@ from benchmarks.support.results import Section, publish
 from recollect.insights.decisions import ClauseDecider
 from recollect.insights.decisions.gate import RuleGate
 from recollect.insights.decisions.segment import TurnSegmenter
+from recollect.insights.session_events import SessionEvents
 from recollect.insights.stages import Gated
-from recollect.insights.stream import SessionEvents
 from recollect.memory import parse_file
 from recollect.model.events import Event, SourceLocation
 from recollect.model.insights.nodes import Decision, Speaker

@@ -15,11 +15,11 @@ from benchmarks.distilling import quality
 from benchmarks.learning.quality import of_written, score
 from benchmarks.support.places import Places, parser, places
 from benchmarks.support.results import Section, publish
-from recollect.ingest.learnings.readers import extract_session
+from recollect.ingest.learnings.rule_extractor import extract_session
 from recollect.insights.decisions.ranked import DecisionRanker
 from recollect.insights.scorer import SentenceScorer
 from recollect.insights.scorer.weights import weights
-from recollect.insights.stream import SessionEvents
+from recollect.insights.session_events import SessionEvents
 from recollect.model.insights.nodes import Decision
 from recollect.model.learnings.learnings import GIVEN_STATES
 from tests.quality.learned import session_saying

@@ -21,7 +21,7 @@ from benchmarks.distilling import quality
 from benchmarks.support.places import REPOSITORY, Places, parser, places
 from recollect.insights.scorer.features import PLACES, Turn, TurnFeatures, features_of, turns_of
 from recollect.insights.scorer.weights import ABOUT_FILE, KINDS, TABLES_FILE, Subject
-from recollect.insights.stream import SessionEvents
+from recollect.insights.session_events import SessionEvents
 from tests.quality.judged import read_written
 from tests.quality.learned import Wanted, read_messages, read_turns
 

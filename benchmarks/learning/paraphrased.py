@@ -20,8 +20,8 @@ from recollect import Memory
 from recollect.config import Config
 from recollect.index.text.shards import TextIndex
 from recollect.memory import SearchAnswer
-from recollect.recall.meaning import VectorSearch
 from recollect.recall.search import Searcher
+from recollect.recall.vector_search import VectorSearch
 
 QUESTIONS = Path(__file__).with_name("pages.ndjson")
 COLLECTION = "pages"

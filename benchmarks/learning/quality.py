@@ -20,10 +20,10 @@ from benchmarks.distilling.quality import overlap
 from benchmarks.support.places import Places, parser, places
 from benchmarks.support.results import Section, publish
 from recollect.errors import SourceError
-from recollect.ingest.learnings.readers import extract_session
+from recollect.ingest.learnings.rule_extractor import extract_session
+from recollect.insights.digests import session_of
 from recollect.insights.preparation import analyse, default_stages
-from recollect.insights.sessions import session_of
-from recollect.insights.stream import by_session
+from recollect.insights.session_events import by_session
 from recollect.memory import parse_file
 from recollect.model.events import Event
 from recollect.model.learnings.learnings import GIVEN_STATES, Learning

@@ -21,7 +21,7 @@ _STAGES = (
     ("finding", "recollect.recall.search", "Searcher.search"),
     ("printing", "recollect.cli.results", "show"),
     ("parsing and storing", "recollect.ingest.sync", "_run_all"),
-    ("writing the index", "recollect.ingest.ingester", "Ingester.commit_index"),
+    ("writing the index", "recollect.ingest.batch_writer", "BatchWriter.commit_index"),
     ("writing the index", "recollect.index.text.writer", "IndexWriterSet.close"),
     ("analysing and learning", "recollect.ingest.operations", "_analyse"),
 )

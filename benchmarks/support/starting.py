@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from benchmarks.support.measuring import as_installed, percentile
-from recollect.ingest.daemon import ask_status
+from recollect.ingest.daemon_status import ask_status
 from recollect.paths import BACKGROUND_VARIABLE, HOME_VARIABLE
 
 PYTHON = [sys.executable, "-c", "pass"]

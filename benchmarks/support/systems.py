@@ -12,9 +12,9 @@ from recollect import Memory
 from recollect.index.query.ranking import WEIGHTS, Weights
 from recollect.index.text.shards import TextIndex
 from recollect.recall.answers import SearchAnswer
-from recollect.recall.meaning import VectorSearch
 from recollect.recall.rerank import Contextual
 from recollect.recall.search import Searcher
+from recollect.recall.vector_search import VectorSearch
 
 TEXT_ONLY = replace(
     WEIGHTS, next_to=0.0, near=0.0, talk_next_to=0.0, talk_near=0.0, context=0.0, session_coverage=0.0, session_best=0.0

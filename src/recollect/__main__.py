@@ -25,11 +25,11 @@ def main() -> int:
 
         return hook(sys.argv[2:])
     if sys.argv[1:2] == ["context"] and "--hook" in sys.argv:
-        from recollect.cli import hooked
+        from recollect.cli import context_hook
 
-        options = hooked.options_of(sys.argv[2:])
+        options = context_hook.options_of(sys.argv[2:])
         if options is not None:
-            return hooked.answer_hook(options)
+            return context_hook.answer_hook(options)
     if sys.argv[1:] == ["mcp"]:
         return _serve()
     from recollect.late import load_lightly

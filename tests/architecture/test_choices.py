@@ -16,7 +16,7 @@ from recollect.insights.decisions import decisions
 from recollect.insights.language import answers
 from recollect.insights.learnings.pause import PauseReason
 from recollect.insights.retro.report import INTERVENTIONS
-from recollect.maintenance import doctor as learned
+from recollect.maintenance import memory_checks as learned
 from recollect.maintenance.service.service import live_of, plan_for
 from recollect.memory import (
     AgentReport,

@@ -13,10 +13,10 @@ SOURCE = Path(__file__).parents[2] / "src" / "recollect"
 
 IN_PLACE = {
     "archive/files.py": "packs and the journal grow",
-    "capture/unpack.py": "unpacks into a folder that goes with the command",
+    "capture/unzip.py": "unpacks into a folder that goes with the command",
     "index/vectors/writer.py": "columns and the log of commits grow; a new generation is no one's before its manifest",
     "memory/transcripts.py": "a copy of a pipe in a folder that goes with the command",
-    "ingest/embedding.py": "a log of lines",
+    "ingest/background_embedding.py": "a log of lines",
     "erasure/copies.py": "lines are blanked where they stand, and a receiver may append meanwhile",
     "ingest/spooled_events.py": "what hooks told, and requests, are appended",
     "serve/daemon_control.py": "the output of a process that starts",
@@ -32,19 +32,19 @@ MAY_BE_LOST = {
     "archive/packs.py": "how far a sample came is found out again; damage is durable",
     "cli/first_run.py": "the demo is laid out again",
     "cli/failures.py": "a log",
-    "hook/at_once.py": "an agent waits, and a log entry is no memory",
+    "hook/prepared_block.py": "an agent waits, and a log entry is no memory",
     "hook/event_file.py": "an agent waits, and its own transcript has what a crash of the machine loses",
     "index/text/engine.py": "a shard that is set aside again, a format that is written again",
     "index/vectors/passage_process.py": "says where the process listens now",
     "index/text/vocabulary.py": "made again from the shard",
     "recall/context/facet.py": "an agent waits, and a log entry is no memory",
-    "ingest/daemon.py": "says which process lives now",
+    "ingest/daemon_status.py": "says which process lives now",
     "erasure/copies.py": "a missing shard is made by the next sync",
     "ingest/spooled_events.py": "a drop that comes back is put aside again",
     "recall/context/prepare_blocks.py": "a cache of blocks",
     "serve/daemon_control.py": "a log",
     "sharing/automatic.py": "says how the last push went",
-    "ingest/swap.py": "every step can be repeated until the one sync at its end",
+    "ingest/restore_swap.py": "every step can be repeated until the one sync at its end",
 }
 """Modules with a write that is not synced, each with the reason. May only shrink."""
 

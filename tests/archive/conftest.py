@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from recollect.archive.archive import Archive
-from recollect.archive.keys import HomeKeys, Sealer, home_keys
+from recollect.archive.keys import HomeKeys, home_keys
+from recollect.archive.sealer import Sealer
 
 
 @pytest.fixture(scope="session")

@@ -21,8 +21,9 @@ from recollect.archive import files
 from recollect.archive.archive import Archive
 from recollect.archive.files import AppendFile
 from recollect.archive.journal import JournalEntry
-from recollect.archive.keys import HomeKeys, Sealer, load_or_create_keys
+from recollect.archive.keys import HomeKeys, load_or_create_keys
 from recollect.archive.packs import ChunkPlace, PackReader, SealedChunk, pack_path
+from recollect.archive.sealer import Sealer
 from recollect.archive.tail import OpenTail, cut_slice
 from recollect.errors import ArchiveCorrupt, ArchiveError, DiskFull
 
@@ -227,7 +228,7 @@ from pathlib import Path
 from recollect.archive.archive import Archive
 from recollect.archive.journal import JournalEntry
 from recollect.archive.keys import load_keys
-from recollect.archive.keys import Sealer
+from recollect.archive.sealer import Sealer
 keys = load_keys(Path(sys.argv[1]) / "keys")
 archive, sealer = Archive.open(Path(sys.argv[1]) / "archive", keys), Sealer(keys)
 for n in itertools.count():

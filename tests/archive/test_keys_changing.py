@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from recollect.archive.envelope import change_wrapping, finish_change, key_status
-from recollect.archive.keys import load_keys, load_or_create_keys
+from recollect.archive.keys import change_wrapping, finish_change, key_status, load_keys, load_or_create_keys
 from recollect.errors import DiskFull, KeyUnavailable
 from tests import program
 from tests.archive.keyrings import Keyrings
@@ -177,8 +176,8 @@ _KILLED = """
 import os, shutil, sys
 from pathlib import Path
 from recollect.archive.keys import load_keys
-from recollect.archive.envelope import change_wrapping, finish_change
-from recollect.archive.envelope import read_envelope
+from recollect.archive.keys import change_wrapping, finish_change
+from recollect.archive.keys import read_envelope
 
 start, kept, keyring = Path(sys.argv[1]), sys.argv[2], Path(sys.argv[3])
 made, before = load_keys(start), keyring.read_text()

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.archive.keys import HomeKeys, Sealer
+from recollect.archive.keys import HomeKeys
+from recollect.archive.sealer import Sealer
 from recollect.errors import ArchiveCorrupt
 
 

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recollect.archive.keys import Sealer
 from recollect.archive.packs import HARD_BYTES, MIN_BYTES, SealedChunk
+from recollect.archive.sealer import Sealer
 from recollect.archive.tail import MAX_DELTAS, CutSlice, OpenTail, cut_slice
 from recollect.errors import BrokenInvariant
 from tests.examples import tried

@@ -19,7 +19,7 @@ from recollect.memory import Memory
 from recollect.model.events import Event
 from recollect.model.own import is_own_tool
 from recollect.model.payloads import ToolCall, ToolResult
-from recollect.store.keys import HIDDEN, OWN
+from recollect.store.row_keys import HIDDEN, OWN
 from recollect.testing.fixtures import Fixture, fixtures_in, lay_out
 from tests.conformance.conftest import Together, each_of
 

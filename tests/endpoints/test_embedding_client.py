@@ -12,7 +12,7 @@ import pytest
 from recollect.config import Config, EmbeddingConfig
 from recollect.endpoints.embedding import BATCH_TEXTS, OLLAMA_URL, EmbeddingClient, checked_url
 from recollect.errors import ConfigError, EmbeddingUnavailable, EndpointRefused, EndpointUnusable
-from recollect.index.vectors.models import ServedEmbedder
+from recollect.index.vectors.embedders import ServedEmbedder
 from recollect.memory import Memory
 from recollect.testing.builders import ClaudeTranscript
 from tests.endpoints.served import DIMENSIONS, Answer, Asked, Behaviour, ollama, openai, serving, vector

@@ -15,14 +15,14 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from recollect.archive import envelope
+from recollect.archive import keys
 from recollect.archive.packs import ChunkPlace, Condition
 from recollect.errors import RecollectError
 from recollect.index.text.engine import note_making
 from recollect.index.vectors.files import EmbedderIdentity, Files, Generation
 from recollect.ingest.spooled_events import Rejects, _write_taking
 from recollect.maintenance.backup.manifest import BackupManifest, LastBackup, remember, write_manifest
-from recollect.maintenance.setup.settings import read_settings, replace_settings
+from recollect.maintenance.setup.agent_settings import read_settings, replace_settings
 from recollect.recall.context.person_files import PersonFile, begin
 from recollect.serve.token import home_token
 from recollect.store.sinks import LinesSink
@@ -57,8 +57,8 @@ def _write_lines(folder: Path) -> None:
 
 WRITERS: dict[str, Callable[[Path], object]] = {
     "archive/packs.py": lambda folder: Condition(folder).set_damaged(add=[ChunkPlace(b"x", 1, 0, 1, 1)]),
-    "archive/envelope.py": lambda folder: envelope.replace(folder / "data.key", _Value()),
-    "archive/envelope.py, new": lambda folder: envelope.publish_once(folder / "wrapping.key", _Value()),
+    "archive/keys.py": lambda folder: keys.replace(folder / "data.key", _Value()),
+    "archive/keys.py, new": lambda folder: keys.publish_once(folder / "wrapping.key", _Value()),
     "index/text/engine.py": lambda folder: note_making(folder, ["2026-01"]),
     "index/vectors/files.py": _enforce,
     "ingest/spooled_events.py": _put_aside,
@@ -70,7 +70,7 @@ WRITERS: dict[str, Callable[[Path], object]] = {
     "maintenance/backup/manifest.py": lambda folder: write_manifest(
         folder, BackupManifest(1, "1", 1, "h", 1, "included", True, 0, 0, 0, 0, ())
     ),
-    "maintenance/setup/settings.py": lambda folder: replace_settings(
+    "maintenance/setup/agent_settings.py": lambda folder: replace_settings(
         read_settings(str(folder / "settings.json")), b"new"
     ),
 }

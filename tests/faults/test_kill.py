@@ -23,9 +23,9 @@ CHILD = """
 import sys, time
 from recollect.config import Config, IngestConfig
 from recollect.memory import Memory
-import recollect.ingest.ingester as ingest
+import recollect.ingest.batch_writer as ingest
 import recollect.ingest.worker.pool as pool
-ingest.GROUP_BYTES = 60_000
+ingest.BATCH_BYTES = 60_000
 ingest.INDEX_COMMIT_BYTES = 200_000
 if sys.argv[2] == "processes":
     pool.SMALL_BYTES = 0

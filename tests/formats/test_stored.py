@@ -12,8 +12,9 @@ import pytest
 
 from recollect.archive.archive import Archive
 from recollect.archive.journal import JournalEntry
-from recollect.archive.keys import HomeKeys, Sealer, home_keys
+from recollect.archive.keys import HomeKeys, home_keys
 from recollect.archive.packs import scan
+from recollect.archive.sealer import Sealer
 from recollect.store.writer import open_writer
 from tests.formats.goldens import FOLDER, is_golden
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from recollect.store.marks import write_mark
+from recollect.store.meta import write_mark
 from recollect.testing.builders import ClaudeTranscript
 from tests.ingest.conftest import World
 

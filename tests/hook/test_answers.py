@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from recollect.agent_names import ANSWERS
 from recollect.agents.registry import adapters
 from recollect.hook.answer import request
-from recollect.hook.forms import answer_with, empty_answer, is_valid, shortened, takes_context
+from recollect.hook.answer_formats import answer_with, empty_answer, is_valid, shortened, takes_context
 
 EVENTS = ("start", "compact", "prompt", "flush", "end")
 PAIRS = [(agent, event) for agent in ANSWERS for event in EVENTS]

@@ -13,7 +13,7 @@ import pytest
 
 import recollect
 from recollect import Memory
-from recollect.hook.child import own_arguments
+from recollect.hook.run_program import own_arguments
 from tests.hook.processes import HOOK, environment, run
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="a process that is made of another")

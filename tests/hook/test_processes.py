@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from recollect.agent_names import ANSWERS
-from recollect.hook.forms import is_valid
+from recollect.hook.answer_formats import is_valid
 from recollect.hook.handle import main
 from recollect.wire import INTERNAL_VARIABLE, MAX_EVENT_BYTES
 from tests.examples import tried
@@ -247,9 +247,9 @@ def test_it_imports_the_standard_library_only(tmp_path: Path) -> None:
     roots = {name.partition(".")[0] for name in names} - {"imported package"}
     assert {n for n in names if n.startswith("recollect.")} <= {
         "recollect.hook", "recollect.hook.handle", "recollect.hook.event_file", "recollect.hook.answer",
-        "recollect.hook.forms", "recollect.wire", "recollect.files", "recollect.hook.child",
-        "recollect.paths", "recollect.hook.at_once", "recollect.processes", "recollect.ready_blocks", "recollect.clock",
-        "recollect.agent_names",
+        "recollect.hook.answer_formats", "recollect.wire", "recollect.files", "recollect.hook.run_program",
+        "recollect.paths", "recollect.hook.prepared_block", "recollect.processes", "recollect.ready_blocks",
+        "recollect.clock", "recollect.agent_names",
     }  # fmt: skip
     assert roots - set(sys.stdlib_module_names) == {"recollect"}
 

@@ -10,11 +10,10 @@ from tantivy import Occur, Query
 
 from recollect.index.query import clauses
 from recollect.index.query.candidates import Candidate, CandidateSearch, QueryPlan
-from recollect.index.query.clauses import OUTPUT_KIND, UnitClauses, all_of, asked_besides, either, term_query
-from recollect.index.query.filter_clauses import one_of
+from recollect.index.query.clauses import OUTPUT_KIND, UnitClauses, all_of, asked_besides, either, one_of, term_query
 from recollect.index.query.grammar import parse
 from recollect.index.query.query_units import Unit, UnitReader
-from recollect.index.text.documents import DocumentBuilder
+from recollect.index.text.document_builder import DocumentBuilder
 from recollect.index.text.schema import KEY, KIND, TEXT
 from recollect.index.text.shards import Shard, TextIndex
 from recollect.index.text.writer import IndexWriterSet

@@ -7,8 +7,8 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.index.text.bulk import prepare_many
-from recollect.index.text.documents import DOCUMENT_BYTES, DocumentBuilder, split_text
+from recollect.index.text.bulk_preparation import prepare_many
+from recollect.index.text.document_builder import DOCUMENT_BYTES, DocumentBuilder, split_text
 from recollect.index.text.preparation import clean, fold_accents, latin_folds, prepare, prepare_one
 from recollect.index.text.terms import terms_of
 

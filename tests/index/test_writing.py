@@ -10,7 +10,7 @@ import pytest
 from recollect.errors import IndexUnavailable
 from recollect.index.text import engine
 from recollect.index.text import writer as writing
-from recollect.index.text.documents import DocumentBuilder
+from recollect.index.text.document_builder import DocumentBuilder
 from recollect.index.text.shards import TextIndex
 from recollect.index.text.vocabulary import ShardVocabulary
 from recollect.index.text.writer import IndexWriterSet

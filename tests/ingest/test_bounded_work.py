@@ -16,9 +16,9 @@ from recollect.archive.archive import Archive
 from recollect.config import AgentConfig, Config, DistillConfig, IngestConfig
 from recollect.index.text import refresh as mend
 from recollect.index.text import writer as writing
-from recollect.ingest import ingester as ingest
+from recollect.ingest import batch_writer as ingest
 from recollect.ingest.worker import pool
-from recollect.ingest.worker.tasks import SourceTask, TaskAnswer
+from recollect.ingest.worker.slices import SourceTask, TaskAnswer
 from recollect.ingest.worker.worker import Worker
 from recollect.memory import Memory
 from recollect.model.ids import source_id
@@ -155,7 +155,7 @@ def test_a_plan_of_many_files_is_let_go_of_as_they_are_taken(world: World) -> No
 def test_small_files_are_written_in_groups_of_bounded_number(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(50):
         world.claude(f"s{number}").user(f"word{number}")
-    monkeypatch.setattr(ingest, "GROUP_SLICES", 8)
+    monkeypatch.setattr(ingest, "BATCH_SLICES", 8)
     sizes: list[int] = []
     record = Archive.record
 
@@ -176,7 +176,7 @@ def test_after_a_full_group_memory_is_given_back(
     given_back: list[bool] = []
     monkeypatch.setattr(ingest, "give_back_memory", lambda: given_back.append(True))
     if is_full:
-        monkeypatch.setattr(ingest, "GROUP_BYTES", 1)
+        monkeypatch.setattr(ingest, "BATCH_BYTES", 1)
     world.claude("one").user("word")
     world.memory.sync()
     assert bool(given_back) == is_full

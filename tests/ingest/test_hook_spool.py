@@ -18,13 +18,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recollect.archive.keys import NAME_BYTES, Sealer, load_keys
-from recollect.capture.hook_spool import put_aside
+from recollect.archive.keys import load_keys
+from recollect.archive.sealer import NAME_BYTES, Sealer
+from recollect.capture.rejected_events import put_aside
 from recollect.config import Config
 from recollect.erasure.schedule import DAY_US
 from recollect.memory import ForgetSelection, Memory
 from recollect.model.events import Event
-from recollect.store.marks import read_mark, write_mark
+from recollect.store.meta import read_mark, write_mark
 from recollect.testing.builders import stable_uuid
 from tests.examples import tried
 

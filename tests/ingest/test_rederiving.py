@@ -10,7 +10,7 @@ import pytest
 from recollect.archive.packs import ChunkPlace
 from recollect.errors import StoreError
 from recollect.ingest import archived_slices, rebuild
-from recollect.ingest.ingester import Ingester
+from recollect.ingest.batch_writer import BatchWriter
 from recollect.store.rows import SliceResult
 from tests.erasure.cuts.conftest import World, world
 from tests.erasure.cuts.test_what_is_left import newer
@@ -31,9 +31,9 @@ def test_after_a_crash_the_next_sync_finishes_it(
     newer(monkeypatch)
     whole = archived_slices.slices_of
 
-    taken = Ingester.take_archived
+    taken = BatchWriter.take_archived
 
-    def taken_at_once(self: Ingester, result: SliceResult, places: list[ChunkPlace]) -> None:
+    def taken_at_once(self: BatchWriter, result: SliceResult, places: list[ChunkPlace]) -> None:
         taken(self, result, places)
         self.flush()  # as after a large slice: what was taken by the crash is there
 
@@ -45,7 +45,7 @@ def test_after_a_crash_the_next_sync_finishes_it(
 
     with monkeypatch.context() as broken:
         broken.setattr(rebuild, "slices_of", torn)
-        broken.setattr(Ingester, "take_archived", taken_at_once)
+        broken.setattr(BatchWriter, "take_archived", taken_at_once)
         with pytest.raises(StoreError, match="the power went"):
             world.memory.sync()
     assert world.memory.maintenance.verify().ok  # of the source that was begun, all bytes can still be given back

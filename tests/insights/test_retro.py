@@ -10,12 +10,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from recollect.insights.correlation import overhead_share
-from recollect.insights.retro.builder import Retrospective, SessionFacts, Span, Used
-from recollect.insights.retro.decided import DecisionFacts
+from recollect.insights.retro.builder import DecisionFacts, Retrospective, SessionFacts, Span, Used
 from recollect.insights.retro.fixes import below, fix_of, repairs_of
 from recollect.insights.retro.report import EVIDENCE, MAX_LINES, MAX_SESSIONS, Retro
+from recollect.insights.session_events import SessionEvents
 from recollect.insights.signals.observer import RuleObserver
-from recollect.insights.stream import SessionEvents
 from recollect.model.events import Event, SourceLocation
 from recollect.model.insights import signals as kinds
 from recollect.model.insights.digests import Cost, Digest

@@ -359,7 +359,7 @@ def test_a_search_loads_neither_numpy_nor_a_client_to_know_that_vectors_are_in_s
 def test_a_detached_process_makes_them_and_ends(talk: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """Started as `sync` starts it, and waited for here, as nobody else would."""
     started: list[threading.Thread] = []
-    import recollect.ingest.embedding as module
+    import recollect.ingest.background_embedding as module
 
     start = module.start_detached
     monkeypatch.setattr(module, "start_detached", lambda *args: started.append(start(*args)))

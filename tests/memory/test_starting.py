@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from recollect.store.marks import FILE_NAME
+from recollect.store.meta import FILE_NAME
 from recollect.testing.builders import ClaudeTranscript
 from recollect.wire import RUN_FOLDER
 

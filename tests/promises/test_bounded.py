@@ -15,10 +15,10 @@ from tests.examples import IS_THOROUGH
 
 INGEST = """
 import resource, sys
-from recollect.ingest import ingester
+from recollect.ingest import batch_writer
 from recollect.memory import Memory
 
-ingester.INDEX_COMMIT_BYTES = 4 * 1024 * 1024  # what waits for a commit is as much as it will ever be early on
+batch_writer.INDEX_COMMIT_BYTES = 4 * 1024 * 1024  # what waits for a commit is as much as it will ever be early on
 unit = 1 if sys.platform == "darwin" else 1024
 peaks = {}
 

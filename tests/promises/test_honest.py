@@ -16,7 +16,7 @@ from recollect import __version__
 from recollect.clock import now_us
 from recollect.config import Config, PrivacyConfig
 from recollect.erasure.retention import limits_of
-from recollect.ingest.daemon import Card, Place
+from recollect.ingest.daemon_status import Card, Place
 from recollect.maintenance import home_checks as health
 from recollect.maintenance import home_checks as lately
 from recollect.maintenance.backup.manifest import LastBackup, remember

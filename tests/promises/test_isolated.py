@@ -267,7 +267,7 @@ def test_a_planted_matplotlibrc_changes_no_plot(clone: Clone, history: Path) -> 
 
 def test_only_one_module_says_how_recollect_starts_itself(repository: Path) -> None:
     """Whatever starts Python goes through `own_command`; a new place that does not is found here."""
-    allowed = {"processes.py", "hook/child.py", "maintenance/setup/discovery.py"}
+    allowed = {"processes.py", "hook/run_program.py", "maintenance/setup/discovery.py"}
     root = repository / "src" / "recollect"
     found = {
         path.relative_to(root).as_posix()

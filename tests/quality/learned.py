@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple, TypeVar
 
 import msgspec
 
-from recollect.insights.sessions import session_of
+from recollect.insights.digests import session_of
 from recollect.model.events import Event, SourceLocation
 from recollect.model.learnings.learnings import LearningKind
 from recollect.model.payloads import (

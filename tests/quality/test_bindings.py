@@ -10,7 +10,7 @@ from typing import Literal
 import msgspec
 import pytest
 
-from recollect.insights.stream import by_session
+from recollect.insights.session_events import by_session
 from recollect.model.events import Event
 from recollect.model.payloads import FileEdit, ToolCall, UserMessage
 from tests.quality.conftest import EventsOf

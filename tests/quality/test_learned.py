@@ -5,19 +5,12 @@ from __future__ import annotations
 from collections import Counter
 
 from benchmarks.learning.quality import PRECISION, of_runs, of_written, score
-from recollect.ingest.learnings.readers import extract_session
+from recollect.ingest.learnings.rule_extractor import extract_session
 from recollect.model.learnings.learnings import GIVEN_STATES
 from tests.quality.judged import read_written
 from tests.quality.labelled import read_turns as read_decisions
 from tests.quality.labelled import split_of
-from tests.quality.learned import (
-    read_found,
-    read_messages,
-    read_runs,
-    read_turns,
-    session_doing,
-    session_saying,
-)
+from tests.quality.learned import read_found, read_messages, read_runs, read_turns, session_doing, session_saying
 
 FEWEST = 150
 FEWEST_POSITIVE = 60

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from recollect.index.text.documents import DocumentBuilder
+from recollect.index.text.document_builder import DocumentBuilder
 from recollect.index.text.shards import TextIndex
 from recollect.index.text.writer import IndexWriterSet
 from recollect.model.text import TextClass

@@ -9,8 +9,8 @@ import pytest
 from recollect.index.query.grammar import Clause
 from recollect.index.query.query_units import Unit
 from recollect.index.vectors.texts import Passage
-from recollect.recall.passages import SHOWN_CHARS, WHOLE_CHARS, Passages, finished
-from recollect.recall.sought import sought_in
+from recollect.recall.question_kinds import sought_in
+from recollect.recall.snippets import SHOWN_CHARS, WHOLE_CHARS, Passages, finished
 
 FAR = " filler" * SHOWN_CHARS
 

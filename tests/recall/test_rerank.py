@@ -15,7 +15,7 @@ from recollect.index.query.grammar import Clause
 from recollect.index.query.query_units import Unit
 from recollect.index.query.ranking import Ranked
 from recollect.index.vectors.texts import Passage
-from recollect.recall.passages import Passages
+from recollect.recall.question_kinds import sought_in
 from recollect.recall.rerank import (
     LOOKED_AT,
     MOST_OF_EVENT,
@@ -33,8 +33,8 @@ from recollect.recall.rerank import (
     seated,
     value,
 )
-from recollect.recall.sought import sought_in
-from recollect.store.keys import ENTRY_BASE
+from recollect.recall.snippets import Passages
+from recollect.store.row_keys import ENTRY_BASE
 from recollect.store.rows import HitText, SessionKey
 from tests.recall.memories import MemoryOfTests
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.recall.passages import SNIPPET_CHARS, snippet
+from recollect.recall.snippets import SNIPPET_CHARS, snippet
 
 
 def test_it_shows_the_densest_place() -> None:

@@ -11,9 +11,9 @@ from pathlib import Path
 import recollect.hook.__main__ as hook
 from recollect.agents.install.contract import ConfigFile, Hooks, Mcp, OwnFile, Program
 from recollect.agents.install.described import installs
+from recollect.maintenance.setup.agent_settings import Manifest, load_manifest
 from recollect.maintenance.setup.discovery import Machine, file_path, find_agent, folder_path
 from recollect.maintenance.setup.planner import AgentPlan, SetupOptions, SetupPlanner, Step
-from recollect.maintenance.setup.settings import Manifest, load_manifest
 from recollect.maintenance.setup.setup import Carrier
 
 BOTH = SetupOptions("both")

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from recollect.errors import SettingsChanged, SettingsError
+from recollect.maintenance.setup.agent_settings import read_settings, replace_settings
 from recollect.maintenance.setup.planner import SetupOptions
-from recollect.maintenance.setup.settings import read_settings, replace_settings
 from recollect.maintenance.setup.setup import BACKUPS, Carrier
 from tests import program
 from tests.setup.configurations import CONFIGURATIONS

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from recollect.errors import DiskFull, SourceUnavailable, UsageError
-from recollect.ingest import ingester
-from recollect.ingest.ingester import Ingester
+from recollect.ingest import batch_writer
+from recollect.ingest.batch_writer import BatchWriter
 from recollect.memory import ForgetSelection, Memory
 from recollect.sharing import batch_folder
 from recollect.sharing.batch_folder import BatchFolder
@@ -384,10 +384,10 @@ def test_what_comes_is_whole_after_each_transaction_and_a_full_disk_only_delays_
         written.user("and on")
         written.assistant("words " * 70_000)
     laptop.sync()
-    monkeypatch.setattr(ingester, "GROUP_SLICES", 1)  # a transaction for each slice, as for large ones
-    write, verdicts = Ingester.flush, list[bool]()
+    monkeypatch.setattr(batch_writer, "BATCH_SLICES", 1)  # a transaction for each slice, as for large ones
+    write, verdicts = BatchWriter.flush, list[bool]()
 
-    def flush(self: Ingester) -> None:
+    def flush(self: BatchWriter) -> None:
         has_written = bool(self._waiting)
         write(self)
         if has_written:
@@ -396,7 +396,7 @@ def test_what_comes_is_whole_after_each_transaction_and_a_full_disk_only_delays_
                 raise DiskFull("no room")
 
     with monkeypatch.context() as filling:
-        filling.setattr(Ingester, "flush", flush)
+        filling.setattr(BatchWriter, "flush", flush)
         for _ in range(2):
             with pytest.raises(DiskFull):
                 desk.sync()

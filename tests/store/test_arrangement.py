@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from recollect.model.payloads import KINDS
 from recollect.store.event_order import Arrangement, arranged, joined, taken_back
-from recollect.store.keys import FLAG_GONE, FLAG_SHIFT, SEQ_BITS
 from recollect.store.migrations import MIGRATIONS
+from recollect.store.row_keys import FLAG_GONE, FLAG_SHIFT, SEQ_BITS
 
 SESSION, SOURCE, OTHER = 3, 7, 8
 BASE = SESSION << SEQ_BITS

@@ -24,7 +24,7 @@ from recollect.store.bodies import (
     is_whole,
     large_strings,
 )
-from recollect.store.keys import pack_event_id, pack_text, unpack_event_id, unpack_text
+from recollect.store.row_keys import pack_event_id, pack_text, unpack_event_id, unpack_text
 
 LONG = "x" * LARGE_CHARS
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=8) | st.builds(

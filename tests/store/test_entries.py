@@ -11,8 +11,8 @@ from recollect.errors import BrokenInvariant
 from recollect.model.learnings.entries import ENTRY_PART_CHARS, EntryDraft
 from recollect.store.connection import open_database
 from recollect.store.entries import put_entries, remove_entries
-from recollect.store.keys import ENTRY_BASE
 from recollect.store.reader import Reader
+from recollect.store.row_keys import ENTRY_BASE
 from recollect.store.rows import EventFilter
 from tests.ingest.entries.noted import draft, put, remove
 

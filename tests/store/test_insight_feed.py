@@ -14,8 +14,8 @@ from recollect.model.payloads import KINDS
 from recollect.store import insight_feed as feeding
 from recollect.store.insight_feed import SessionFeed
 from recollect.store.insights import AnalysisDraft
-from recollect.store.keys import FLAG_OWN
 from recollect.store.reader import Reader
+from recollect.store.row_keys import FLAG_OWN
 from recollect.store.rows import SliceResult
 from recollect.store.writer import Writer
 from tests.store.conftest import home, reader, writer

@@ -9,7 +9,7 @@ import pytest
 
 from recollect.late import KeptPatterns
 from recollect.privacy.detectors import DEFAULT
-from recollect.store import marks as kept
+from recollect.store import meta as kept
 from recollect.wire import RUN_FOLDER
 
 SOURCES: tuple[tuple[str | bytes, int], ...] = (

@@ -22,7 +22,7 @@ from recollect.store.connection import (
     reading_by_one_connection,
 )
 from recollect.store.lock import IngestLock
-from recollect.store.marks import read_mark, write_mark
+from recollect.store.meta import read_mark, write_mark
 from recollect.store.migrations import MIGRATIONS, SCHEMA_VERSION
 from recollect.store.reader import open_reader
 from recollect.store.rows import EventFilter, SliceResult
@@ -33,7 +33,7 @@ HOLD = """
 import pathlib, sys
 from recollect.paths import DATABASE_NAME
 from recollect.store.lock import IngestLock
-from recollect.store.marks import read_mark, write_mark
+from recollect.store.meta import read_mark, write_mark
 lock = IngestLock(pathlib.Path(sys.argv[1]))
 print("held", flush=True)
 sys.stdin.read()
@@ -255,7 +255,7 @@ def test_closing_while_another_thread_reads_lets_it_read_on_and_raises_nothing(h
 
 def test_the_version_is_told_without_loading_the_migrations() -> None:
     assert connecting.SCHEMA_VERSION == SCHEMA_VERSION == len(MIGRATIONS)
-    loads = "import sys, recollect.store.recent_reader; print('recollect.store.migrations' in sys.modules)"
+    loads = "import sys, recollect.store.context_reader; print('recollect.store.migrations' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", loads], capture_output=True, check=True).stdout == b"False\n"
 
 

@@ -11,7 +11,8 @@ import msgspec
 import pytest
 
 from recollect.archive.archive import Archive
-from recollect.archive.keys import Sealer, home_keys
+from recollect.archive.keys import home_keys
+from recollect.archive.sealer import Sealer
 from recollect.privacy.redact import Redactor
 from recollect.store.reader import Reader, open_reader
 from recollect.store.rows import EventFilter

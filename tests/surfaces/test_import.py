@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from recollect.capture import unpack
+from recollect.capture import unzip
 from recollect.capture.containers.export import elements_of, lines_of_element
 from recollect.cli.main import run
 from recollect.testing.builders import ClaudeTranscript
@@ -377,7 +377,7 @@ def bomb(path: Path) -> Path:
 
 
 def test_a_bomb(recollect: Recollect, tmp_path: Path, spool: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(unpack, "MAX_RATIO", 20)
+    monkeypatch.setattr(unzip, "MAX_RATIO", 20)
     outcome = recollect("import", bomb(tmp_path / "bomb.zip"))
     assert (outcome.code, "far more than expected" in one_line(outcome)) == (3, True)
     assert left_in(spool) == []
@@ -391,7 +391,7 @@ def test_a_bomb_that_states_a_small_size(
     stated = (40_000_002).to_bytes(4, "little")
     assert data.count(stated) == 2
     path.write_bytes(data.replace(stated, (1000).to_bytes(4, "little")))
-    monkeypatch.setattr(unpack, "MAX_RATIO", 20)
+    monkeypatch.setattr(unzip, "MAX_RATIO", 20)
     outcome = recollect("import", path)
     assert outcome.code == 3
     one_line(outcome)

@@ -37,7 +37,7 @@ from recollect.archive.journal import (
     fold,
     fold_sizes,
 )
-from recollect.archive.keys import HomeKeys, Sealer
+from recollect.archive.keys import HomeKeys
 from recollect.archive.packs import (
     JOURNAL,
     ChunkPlace,
@@ -49,6 +49,7 @@ from recollect.archive.packs import (
     pack_numbers,
     pack_path,
 )
+from recollect.archive.sealer import Sealer
 from recollect.errors import ArchiveCorrupt, ArchiveError, BrokenInvariant, RawGone, RecollectError
 from recollect.files import move, sync_folder, write_file
 

@@ -12,8 +12,8 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from recollect.archive.keys import Sealer
 from recollect.archive.packs import ChunkPlace, SealedChunk, closed_boundaries, hole
+from recollect.archive.sealer import Sealer
 from recollect.errors import BrokenInvariant
 
 MAX_DELTAS = 16

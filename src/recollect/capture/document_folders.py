@@ -9,16 +9,8 @@ import tomllib
 from collections.abc import Collection, Iterator, Sequence
 from typing import Final, Literal, NamedTuple
 
-from recollect.capture.gitignore import (
-    IGNORE_NAMES,
-    MAX_IGNORE_BYTES,
-    NO_RULES,
-    IgnoreRules,
-    IgnoreStack,
-)
-from recollect.capture.gitignore import (
-    lines_of as ignore_lines,
-)
+from recollect.capture.gitignore import IGNORE_NAMES, MAX_IGNORE_BYTES, NO_RULES, IgnoreRules, IgnoreStack
+from recollect.capture.gitignore import lines_of as ignore_lines
 from recollect.config.settings import DocumentsConfig
 
 MAX_NAME_CHARS = 80

@@ -23,9 +23,9 @@ from recollect.ready_blocks import FOLDER as READY_FOLDER
 from recollect.store.entries import ENTRY_SHARDS
 from recollect.store.erasure.select_rows import SelectionReader
 from recollect.store.home import Home
-from recollect.store.keys import SEQ_MASK
 from recollect.store.lock import IngestLock
 from recollect.store.reader import Reader
+from recollect.store.row_keys import SEQ_MASK
 from recollect.store.rows import ChangeRange
 from recollect.store.writer import Writer
 from recollect.wire import IMPORT_FOLDER

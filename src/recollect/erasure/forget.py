@@ -27,7 +27,7 @@ from recollect.archive.journal import JournalTombstone as ArchivedTombstone
 from recollect.archive.journal import burying
 from recollect.archive.keys import HomeKeys
 from recollect.archive.packs import Hole
-from recollect.capture.hook_spool import drop_aside
+from recollect.capture.rejected_events import drop_aside
 from recollect.clock import now_us
 from recollect.erasure.copies import SpoolSelection, clear_derived, clear_spooled, clear_vectors, remake_shards
 from recollect.erasure.cuts import WHOLE_SOURCE, compact, make_promised, waiting_cuts

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from recollect.model.time import day_of
-from recollect.store.marks import last_told_at, newest_observation, read_mark, write_mark
+from recollect.store.meta import last_told_at, newest_observation, read_mark, write_mark
 from recollect.units import plural
 
 Cadence = Literal["daily", "weekly", "on-hook"]

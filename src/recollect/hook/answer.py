@@ -10,7 +10,7 @@ import os
 import time
 
 from recollect import wire
-from recollect.hook.forms import MAX_CHARS, answer_with, empty_answer, is_valid, takes_context
+from recollect.hook.answer_formats import MAX_CHARS, answer_with, empty_answer, is_valid, takes_context
 
 _SESSION = ("session_id", "sessionId", "conversation_id", "conversationId", "trajectory_id", "thread-id", "sessionID")
 _CWD = ("cwd", "workspaceRoot", "workspace", "workspace_root", "directory")
@@ -120,7 +120,7 @@ def answer(call: HookCall, *, seconds: float) -> bytes:
 
 def _take_ready(call: HookCall, said: Request, began: float) -> str | None:
     """Return the prepared text for this session's start, and log it; None without one."""
-    from recollect.hook.at_once import log_firing, ready_block
+    from recollect.hook.prepared_block import log_firing, ready_block
 
     given = ready_block(
         call.home, _environment(call.home), agent=call.agent, session=said.session, cwd=said.cwd, max_chars=MAX_CHARS
@@ -143,7 +143,7 @@ def _ask_daemon(call: HookCall, event: str, said: Request) -> str | None:
 
 def _run_context(call: HookCall, event: str, seconds: float) -> bytes:
     """Run `recollect context` and return what it printed; nothing when it fails."""
-    from recollect.hook.child import output_of
+    from recollect.hook.run_program import output_of
 
     command = [*call.program, "context", "--hook", call.agent, "--event", event]
     return output_of(command, call.payload, _environment(call.home), seconds=seconds, is_alone=call.is_alone)
@@ -151,7 +151,7 @@ def _run_context(call: HookCall, event: str, seconds: float) -> bytes:
 
 def _start_sync(call: HookCall) -> None:
     """Start `recollect sync` apart from this process. One that finds another at work ends by itself."""
-    from recollect.hook.child import start_apart
+    from recollect.hook.run_program import start_apart
     from recollect.paths import BACKGROUND_VARIABLE
 
     if os.environ.get(BACKGROUND_VARIABLE) != "0":

@@ -103,7 +103,7 @@ def _handle(arguments: Sequence[str]) -> bytes:
 def _empty(arguments: Sequence[str]) -> bytes:
     if len(arguments) < 2 or arguments[1] == "spool":
         return b""
-    from recollect.hook.forms import empty_answer
+    from recollect.hook.answer_formats import empty_answer
 
     return empty_answer(arguments[0], arguments[1])
 

@@ -13,8 +13,8 @@ import msgspec
 
 from recollect.config import Config
 from recollect.errors import ArchiveError, ConfigError, StoreCorrupt, StoreError, where_raised
-from recollect.ingest.learnings.extraction import Extraction, Extractor, extraction_of
-from recollect.ingest.runs import nothing_collected
+from recollect.ingest.learnings.extract import Extraction, Extractor, extraction_of
+from recollect.ingest.run_limits import nothing_collected
 from recollect.model.events import SourceLocation
 from recollect.model.insights.nodes import Node, locations_of
 from recollect.model.insights.signals import Signal
@@ -95,7 +95,7 @@ class Analyst:
     def _extracted(self, source: AnalysisInput) -> Extraction | None:
         """Return what rules learn from a session; None where they fail: who learns meets that too, and tells it."""
         if self._extractor is None:
-            from recollect.ingest.learnings.readers import RuleExtractor
+            from recollect.ingest.learnings.rule_extractor import RuleExtractor
 
             self._extractor = RuleExtractor(is_ranked=self._config.distill.ranked)
         try:

@@ -21,7 +21,7 @@ from recollect.archive.keys import HomeKeys
 from recollect.config import Config
 from recollect.errors import RecollectError
 from recollect.ingest.analysis import Analysed, Analyst, SessionTask
-from recollect.ingest.worker.tasks import receive, send
+from recollect.ingest.worker.slices import receive, send
 from recollect.privacy.redact import redactor_of
 from recollect.processes import own_command
 from recollect.store.insight_feed import SessionFeed

@@ -18,14 +18,14 @@ import msgspec
 from recollect.clock import now_us
 from recollect.errors import StoreLocked
 from recollect.ingest.analysis import Analysed, Analyst, SessionTask, scheme_of
-from recollect.ingest.runs import MICROSECONDS, after_sync, deadline
+from recollect.ingest.run_limits import MICROSECONDS, after_sync, deadline
 
 # A sync that has nothing to analyse, which is most of them, loads none of what analysing needs.
 if TYPE_CHECKING:
     from recollect.erasure.forget import Opened
-    from recollect.ingest.home import OpenHome
     from recollect.ingest.learnings.extract import Extracting
     from recollect.ingest.learnings.run import LearningRun
+    from recollect.ingest.open_home import OpenHome
     from recollect.ingest.report import SyncReport
     from recollect.ingest.sync import SyncRequest
     from recollect.insights.stages import Stages

@@ -18,7 +18,7 @@ from recollect.capture.replay import is_appended
 from recollect.errors import UnknownName
 from recollect.ingest.plan import Planned
 from recollect.ingest.report import ImportedSession, SyncReport
-from recollect.ingest.worker.tasks import SourceTask, TaskAnswer
+from recollect.ingest.worker.slices import SourceTask, TaskAnswer
 from recollect.model.ids import session_uid
 from recollect.model.payloads import KINDS
 from recollect.model.sessions import Session

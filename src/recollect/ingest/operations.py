@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Literal
 from recollect.client import UNANSWERED
 from recollect.clock import now_us
 from recollect.errors import IndexUnavailable, RecollectError, SchemaTooNew, SourceUnavailable, StoreError, StoreLocked
-from recollect.ingest.daemon import is_alive, settled
-from recollect.ingest.home import OpenHome
+from recollect.ingest.daemon_status import is_alive, settled
+from recollect.ingest.open_home import OpenHome
 from recollect.ingest.quick_look import AgentFound, LastLook, QuickLook, Quiet, last_look, quick_look
 from recollect.ingest.secret_names import hide_secret_names
 from recollect.paths import DATABASE_NAME
@@ -55,7 +55,7 @@ def sync(
         return same
     from recollect.ingest.sync import SyncRequest
     from recollect.ingest.sync import sync as take
-    from recollect.store.marks import keep_patterns
+    from recollect.store.meta import keep_patterns
 
     request = SyncRequest(home.config, agents=agents, env=home.env, progress=progress, now_us=now_us)
     try:
@@ -122,7 +122,7 @@ def import_(
     is_dry_run: bool = False, progress: ProgressCallback | None = None,
 ) -> SyncReport:  # fmt: skip
     """Ingest files and folders that the user names; see `Memory.take_in`."""
-    from recollect.capture.unpack import is_zip, unpacked
+    from recollect.capture.unzip import is_zip, unpacked
     from recollect.ingest.imports import ImportOptions, lift
     from recollect.ingest.sources import named_by
     from recollect.ingest.sync import SyncRequest
@@ -179,7 +179,7 @@ def _preview_import(home: Home, request: SyncRequest, plain: Sequence[str], arch
 
     from recollect.archive.archive import Archive
     from recollect.archive.keys import load_keys, load_or_create_keys
-    from recollect.capture.unpack import unpacked
+    from recollect.capture.unzip import unpacked
     from recollect.erasure.tombstones import NOTHING, Forgotten
     from recollect.ingest.imports import StoredSources
     from recollect.ingest.sources import named_by
@@ -426,7 +426,7 @@ def _recover(home: OpenHome) -> list[str]:
         return []
     from recollect.archive.keys import load_keys
     from recollect.ingest.rebuild import finish_swap, rebuild_all
-    from recollect.ingest.swap import finish_restore
+    from recollect.ingest.restore_swap import finish_restore
     from recollect.store.audit import add_audit
     from recollect.store.connection import lost as error_of
 
@@ -454,7 +454,7 @@ def _analyse(home: OpenHome, opened: Opened, request: SyncRequest, report: SyncR
 
     Return when there is something to do again though nothing changes, UTC microseconds.
     """
-    from recollect.ingest.kept_tables import kept_tables
+    from recollect.ingest.language_cache import kept_tables
     from recollect.ingest.learnings.run import LearnFacet, LearningRun, learn_after
 
     _make_vocabularies(home, report)

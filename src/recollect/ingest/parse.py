@@ -28,7 +28,7 @@ from recollect.model.records import ZSTD_SUFFIXES, Defect, SourceInfo
 from recollect.model.text import summary_of
 from recollect.privacy.redact import STRANGERS_KEY, Redactor, redactor_of
 from recollect.store.bodies import BlockEntry, decode_block, hydrate
-from recollect.store.keys import FLAG_SIDECHAIN
+from recollect.store.row_keys import FLAG_SIDECHAIN
 from recollect.store.rows import EventDraft, RecordPlace
 from recollect.visible import hide
 

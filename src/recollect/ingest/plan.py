@@ -23,7 +23,7 @@ from recollect.capture.sources import ReadableSource, open_found, open_source
 from recollect.errors import ArchiveError, RecollectError, SourceError, where_raised
 from recollect.ingest.rechecks import Calm, Compared, NamedChunks, Rechecks, compare_whole
 from recollect.ingest.report import AgentSync, Skipped
-from recollect.ingest.worker.tasks import SourceTask
+from recollect.ingest.worker.slices import SourceTask
 from recollect.ingest.worker.trail import next_revision
 from recollect.model.ids import source_id
 from recollect.model.records import SourceInfo

@@ -29,8 +29,8 @@ from recollect.index.text.engine import give_back_memory
 from recollect.index.text.refresh import mend_index, rebuild_index
 from recollect.index.text.writer import IndexWriterSet
 from recollect.ingest.archived_slices import Revision, Slice, slices_of
+from recollect.ingest.batch_writer import BatchWriter
 from recollect.ingest.damage import check, known_damage, untold
-from recollect.ingest.ingester import Ingester
 from recollect.ingest.worker.trail import next_revision, same_revision
 from recollect.privacy.redact import Redactor, detectors_in_force, redactor_of
 from recollect.store.connection import open_database, quick_check
@@ -89,7 +89,7 @@ def rebuild_all(
         writer = open_writer(new.folder, domains=config.repos.domains, own_folder=home.folder, numbers_of=home.folder)
         index = IndexWriterSet.open(new.index)
         try:
-            ingester = Ingester.of_archive(writer, archive, index)
+            ingester = BatchWriter.of_archive(writer, archive, index)
             redactor = redactor_of(keys.marker_key, config.privacy)
             ingester.lost = lost
             rederive(archive, redactor, ingester, progress, kept=damaged)
@@ -204,7 +204,7 @@ def revisions_of(archive: Archive) -> list[Revision]:
 
 
 def rederive(
-    archive: Archive, redactor: Redactor, ingester: Ingester, progress: Progress | None, *,
+    archive: Archive, redactor: Redactor, ingester: BatchWriter, progress: Progress | None, *,
     kept: Collection[str] = (),
 ) -> None:  # fmt: skip
     """Write every archived revision again through an ingester that does not write to the archive.
@@ -233,7 +233,7 @@ def rederive(
 
 
 def rederive_stale(
-    writer: Writer, reader: Reader, archive: Archive, redactor: Redactor, ingester: Ingester, *,
+    writer: Writer, reader: Reader, archive: Archive, redactor: Redactor, ingester: BatchWriter, *,
     progress: Progress | None = None,
 ) -> int:  # fmt: skip
     """Derive the newest revision of every source that an older parser read again; return how many.

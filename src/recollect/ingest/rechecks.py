@@ -17,7 +17,7 @@ import msgspec
 from recollect.archive.packs import ChunkPlace
 from recollect.capture.discover import FoundSource
 from recollect.capture.sources import ReadableSource
-from recollect.store.marks import read_mark, write_mark
+from recollect.store.meta import read_mark, write_mark
 from recollect.store.rows import SourceRow
 
 PASS_BYTES = 64 * 1024 * 1024

@@ -24,8 +24,8 @@ from recollect.erasure.tombstones import Forgotten
 from recollect.errors import KeyUnavailable
 from recollect.index.vectors.embed import LOCK_NAME
 from recollect.ingest.archived_slices import Revision, Slice, slices_of
+from recollect.ingest.batch_writer import BatchWriter
 from recollect.ingest.damage import opens
-from recollect.ingest.ingester import Ingester
 from recollect.ingest.rebuild import in_turns, rebuild_index_of
 from recollect.ingest.worker.trail import next_revision, same_revision
 from recollect.model.ids import session_uid
@@ -233,7 +233,7 @@ def derive(
     known = adapters()
     rows = {row.source_id: row for agent in known for row in writer.sources(agent).values()}
     forgotten = Forgotten.of(opened.keys.forget_key, writer.removing.forgetting.tombstones())
-    ingester = Ingester.of_archive(writer, archive, keeping_out=keeping_out)
+    ingester = BatchWriter.of_archive(writer, archive, keeping_out=keeping_out)
     redactor = redactor_of(opened.keys.marker_key, privacy)
     lost: list[str] = []
 

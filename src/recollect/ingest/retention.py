@@ -17,16 +17,16 @@ from recollect.erasure.retention import RetentionSweep, SweepContext, limits_of,
 from recollect.erasure.schedule import doubt, is_due, observe, swept, swept_at
 from recollect.errors import ArchiveError, StoreError, StoreLocked, UsageError
 from recollect.ingest.distill import distill
-from recollect.ingest.runs import deadline
+from recollect.ingest.run_limits import deadline
 from recollect.paths import DATABASE_NAME
 from recollect.store.erasure import evict_rows as policy
 from recollect.store.erasure.evict_rows import read_holdings, read_table_bytes
-from recollect.store.marks import read_mark, write_mark
+from recollect.store.meta import read_mark, write_mark
 from recollect.units import duration, plural, size
 
 if TYPE_CHECKING:
     from recollect.erasure.forget import Opened
-    from recollect.ingest.home import OpenHome
+    from recollect.ingest.open_home import OpenHome
     from recollect.ingest.report import SyncReport
     from recollect.store.erasure.evict_rows import Holdings
 

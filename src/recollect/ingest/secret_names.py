@@ -13,7 +13,7 @@ import msgspec
 
 from recollect.config import PrivacyConfig
 from recollect.model.marker import replaced_by_markers
-from recollect.store.marks import NAME_KINDS, NameKind, names_above, names_of, read_mark, write_mark
+from recollect.store.meta import NAME_KINDS, NameKind, names_above, names_of, read_mark, write_mark
 from recollect.visible import hide
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from typing import NamedTuple
 import msgspec
 
 from recollect.agents.base import Adapter
+from recollect.capture.detect_agents import sort_out
 from recollect.capture.discover import Discovery, FoundSource, RefusedPath, RootDir, discover, roots_of, shared_roots
 from recollect.capture.expand import expand
-from recollect.capture.folders import sort_out
 from recollect.capture.replay import is_rows
 from recollect.capture.scope import Scope
 from recollect.capture.sources import read_head

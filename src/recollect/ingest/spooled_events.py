@@ -26,7 +26,7 @@ from recollect.agents.kit.hooks import SESSION, event_of, first_text, payload_of
 from recollect.agents.registry import slug_of
 from recollect.capture.decode import MAX_RECORD_BYTES
 from recollect.capture.discover import FoundSource
-from recollect.capture.hook_spool import COUNTS, drop_aside, is_older, put_aside
+from recollect.capture.rejected_events import COUNTS, drop_aside, is_older, put_aside
 from recollect.erasure.schedule import doubt
 from recollect.errors import UnknownName
 from recollect.files import move, sync_folder, write_all, write_file

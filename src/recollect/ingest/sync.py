@@ -28,18 +28,18 @@ from recollect.erasure.tombstones import Forgotten
 from recollect.errors import StoreError
 from recollect.index.text.refresh import index_entries, mend_index
 from recollect.index.text.writer import IndexWriterSet
+from recollect.ingest.batch_writer import BatchWriter, Sinks
 from recollect.ingest.damage import Healing
 from recollect.ingest.imports import ImportOptions, Survey, tell_short
-from recollect.ingest.ingester import Ingester, Sinks
 from recollect.ingest.plan import Heal, KnownBytes, KnownSources, Planned, Planner
 from recollect.ingest.rechecks import Rechecks
-from recollect.ingest.redaction import renew_redaction
+from recollect.ingest.redact_again import renew_redaction
 from recollect.ingest.report import AgentSync, ProgressCallback, Skipped, SyncProgress, SyncReport
 from recollect.ingest.sources import Finder, Named
 from recollect.ingest.spool import clear_spool
 from recollect.ingest.spooled_events import hooks_folder, sources_of_hooks, take_spooled_events
 from recollect.ingest.worker.derive import sealed_state
-from recollect.ingest.worker.tasks import OtherThreads, StageTimer, TaskAnswer, seldom_collected
+from recollect.ingest.worker.slices import OtherThreads, StageTimer, TaskAnswer, seldom_collected
 from recollect.paths import expand as expand_path
 from recollect.store.documents import has_folders
 from recollect.store.home import Home
@@ -143,7 +143,7 @@ def sync(opened: Opened, request: SyncRequest) -> SyncReport:
             planned = _plan_and_touch(opened, (keeping_out, healing), request, report)
         if request.options is not None and request.options.chooses:
             planned = _choose(planned, (home, reader, keys), request, report, forgotten=keeping_out.forgotten)
-        ingester = Ingester(
+        ingester = BatchWriter(
             Sinks(writer, archive, index, reader), report, now_us=request.now_us, timer=timer, keeping_out=keeping_out
         )
         if not _run_all(planned, ingester, keeping_out, (home, keys), request):
@@ -216,7 +216,7 @@ def _rederive_stale(opened: Opened, index: IndexWriterSet | None, request: SyncR
     from recollect.ingest.rebuild import rederive_stale
     from recollect.privacy.redact import redactor_of
 
-    ingester = Ingester.of_archive(writer, archive, index, stored=reader)
+    ingester = BatchWriter.of_archive(writer, archive, index, stored=reader)
     redactor = redactor_of(keys.marker_key, request.config.privacy)
     lost: list[str] = []
     ingester.lost = lost
@@ -432,7 +432,7 @@ def _bounded(planned: list[Planned], max_bytes: int | None) -> tuple[list[Planne
 
 
 def _run_all(
-    planned: list[Planned], ingester: Ingester, keeping_out: KeepingOut, opened: tuple[Home, HomeKeys],
+    planned: list[Planned], ingester: BatchWriter, keeping_out: KeepingOut, opened: tuple[Home, HomeKeys],
     request: SyncRequest,
 ) -> bool:  # fmt: skip
     """Take everything planned in, what must be looked at twice a second time; return False when it was interrupted.
@@ -448,7 +448,7 @@ def _run_all(
     return is_whole
 
 
-def _run(planned: list[Planned], ingester: Ingester, home: Home, keys: HomeKeys, request: SyncRequest) -> bool:
+def _run(planned: list[Planned], ingester: BatchWriter, home: Home, keys: HomeKeys, request: SyncRequest) -> bool:
     """Take everything planned in, and empty the list; return False when it was interrupted.
 
     What was taken is written in any case.
@@ -537,7 +537,7 @@ def interruptible() -> Iterator[threading.Event]:
             signal.signal(number, handler)
 
 
-def _finish_report(report: SyncReport, ingester: Ingester, timer: StageTimer, threads: OtherThreads) -> None:
+def _finish_report(report: SyncReport, ingester: BatchWriter, timer: StageTimer, threads: OtherThreads) -> None:
     timer.merge({"index engine and feeding (threads)": threads.seconds()})
     for line in report.agents.values():
         report.bytes += line.bytes

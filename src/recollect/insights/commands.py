@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from functools import cache, lru_cache
 from typing import NamedTuple
 
-from recollect.insights.stream import SessionEvents
+from recollect.insights.session_events import SessionEvents
 from recollect.late import PATTERNS, late_pattern
 from recollect.model.events import Event
 from recollect.model.payloads import Json, ToolCall

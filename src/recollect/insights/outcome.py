@@ -9,6 +9,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from recollect.insights.session_events import SessionEvents
 from recollect.insights.signals.calls import Tried
 from recollect.insights.signals.endings import (
     asks_nothing,
@@ -19,7 +20,6 @@ from recollect.insights.signals.endings import (
     quote,
 )
 from recollect.insights.signals.turns import Turn, turns_of
-from recollect.insights.stream import SessionEvents
 from recollect.late import late_pattern
 from recollect.model.insights.signals import Signal, TestRun
 from recollect.model.sessions import Outcome

@@ -8,10 +8,9 @@ from typing import NamedTuple, TypeVar
 import msgspec
 
 from recollect.config import GateRuleConfig
-from recollect.insights.digests import digest_of
-from recollect.insights.sessions import session_of
+from recollect.insights.digests import digest_of, session_of
+from recollect.insights.session_events import Load, SessionEvents, by_session, speaker_of, words_of_talk
 from recollect.insights.stages import Gated, Lineage, Relations, Stages
-from recollect.insights.stream import Load, SessionEvents, by_session, speaker_of, words_of_talk
 from recollect.model.events import Event
 from recollect.model.insights.digests import Digest
 from recollect.model.insights.nodes import Binding, Conversation, Decision, Episode, Node

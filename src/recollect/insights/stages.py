@@ -5,17 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
-from recollect.insights.stream import SessionEvents
+from recollect.insights.session_events import SessionEvents
 from recollect.model.events import Event
-from recollect.model.insights.nodes import (
-    Binding,
-    Conversation,
-    Decision,
-    Episode,
-    Link,
-    Marker,
-    Speaker,
-)
+from recollect.model.insights.nodes import Binding, Conversation, Decision, Episode, Link, Marker, Speaker
 from recollect.model.insights.signals import Signal
 
 

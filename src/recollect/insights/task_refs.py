@@ -12,8 +12,8 @@ from typing import Literal
 
 from recollect.errors import ConfigError
 from recollect.insights.commands import Simple
+from recollect.insights.session_events import SessionEvents
 from recollect.insights.signals.calls import endings_of, note_of, text_of
-from recollect.insights.stream import SessionEvents
 from recollect.late import late_pattern
 from recollect.model.insights.digests import TaskRef
 from recollect.model.own import without_own_blocks

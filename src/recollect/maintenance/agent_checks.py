@@ -15,15 +15,17 @@ from recollect.agents.install.described import installs
 from recollect.agents.install.documents import load, states_of
 from recollect.agents.install.values import AppendItem, value_at
 from recollect.agents.registry import failures, strangers
+from recollect.capture.detect_agents import sort_out
 from recollect.capture.discover import discover, roots_of, shared_roots
 from recollect.capture.expand import database_problems
-from recollect.capture.folders import sort_out
-from recollect.capture.hook_spool import REASONS, hook_spool
+from recollect.capture.rejected_events import REASONS, hook_spool
 from recollect.capture.sources import read_head
 from recollect.errors import RecollectError, SettingsError
 from recollect.maintenance.home_checks import DoctorContext
 from recollect.maintenance.reports import Check
 from recollect.maintenance.service.job import load_service
+from recollect.maintenance.setup.agent_settings import NAME as MANIFEST
+from recollect.maintenance.setup.agent_settings import AgentRecord, FileRecord, Manifest, load_manifest, read_settings
 from recollect.maintenance.setup.discovery import (
     FoundAgent,
     Launch,
@@ -38,8 +40,6 @@ from recollect.maintenance.setup.discovery import (
     this_machine,
 )
 from recollect.maintenance.setup.planner import KINDS, SetupOptions, SetupPlanner
-from recollect.maintenance.setup.settings import NAME as MANIFEST
-from recollect.maintenance.setup.settings import AgentRecord, FileRecord, Manifest, load_manifest, read_settings
 from recollect.paths import SPOOL_FOLDER, expand
 from recollect.store.reader import Reader
 from recollect.units import plural

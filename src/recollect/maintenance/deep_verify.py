@@ -20,12 +20,12 @@ from recollect.errors import EmbeddingUnavailable, IndexUnavailable, StoreCorrup
 from recollect.index.text.refresh import documents_of, entry_documents, in_batches
 from recollect.index.text.shards import ShardContents
 from recollect.index.vectors.contextual import IDENTITY, ContextualModel, weights_path
+from recollect.index.vectors.nearest_messages import cosines
 from recollect.index.vectors.passages import STAGES, coverage_of, texts_of
-from recollect.index.vectors.talk import cosines
 from recollect.index.vectors.texts import KINDS, chunks_of, chunks_of_part
 from recollect.index.vectors.vector_index import MAX_KEY, EntryVectorIndex, VectorIndex
-from recollect.ingest.embedding import embedder_of
-from recollect.ingest.ingester import Ingester
+from recollect.ingest.background_embedding import embedder_of
+from recollect.ingest.batch_writer import BatchWriter
 from recollect.ingest.rebuild import rederive
 from recollect.maintenance.reports import MAX_DIFFERENCES, DeepPart
 from recollect.model.events import Event
@@ -33,14 +33,14 @@ from recollect.model.insights.nodes import kind_of_node
 from recollect.model.sessions import Session
 from recollect.paths import DATABASE_NAME
 from recollect.privacy.redact import redactor_of
+from recollect.store.change_feed import TextFeed
 from recollect.store.entries import EntryReader, EntryTexts, key_of_entry
-from recollect.store.feed import TextFeed
 from recollect.store.home import Home, Store
 from recollect.store.insights import InsightReader, NodeFilter
-from recollect.store.keys import ENTRY_BASE, SEQ_BITS, span_of
 from recollect.store.lock import IngestLock
 from recollect.store.passages import PassageStore, hash_of
 from recollect.store.reader import Reader
+from recollect.store.row_keys import ENTRY_BASE, SEQ_BITS, span_of
 from recollect.store.rows import EventFilter, IndexDoc, IndexEvent
 from recollect.store.snapshots import compare
 from recollect.store.writer import open_writer
@@ -48,7 +48,7 @@ from recollect.units import plural
 
 if TYPE_CHECKING:
     from recollect.ingest.analysis import Analyst
-    from recollect.ingest.home import OpenHome
+    from recollect.ingest.open_home import OpenHome
 
 
 _PAGE = 500
@@ -242,7 +242,7 @@ def _derived(memory: OpenHome, home: Home, keys: HomeKeys, progress: Progress | 
             Archive.open(home.archive, keys, read_only=True) as archive,
             open_writer(folder, domains=domains, own_folder=memory.home, numbers_of=memory.home) as writer,
         ):
-            ingester = Ingester.of_archive(writer, archive)
+            ingester = BatchWriter.of_archive(writer, archive)
             ingester.lost = []  # `verify` names what is damaged; here it shows as a difference
             rederive(archive, redactor_of(keys.marker_key, memory.config.privacy), ingester, show)
         yield folder

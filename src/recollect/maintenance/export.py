@@ -23,21 +23,13 @@ from recollect.archive.packs import ChunkPlace
 from recollect.erasure.records import lasting_pieces
 from recollect.errors import StoreError, UnknownName, UsageError
 from recollect.files import is_no_room, write_file
-from recollect.insights.prov import to_prov
+from recollect.insights.prov_export import to_prov
 from recollect.maintenance.reports import Exported, ExportFormat, HoleInFile
 from recollect.model.events import Event, SourceLocation
 from recollect.model.ids import file_name, split_session_uid
 from recollect.model.insights.signals import SIGNAL_KINDS
 from recollect.model.marker import SECRET_MARKER, parts_of_marker
-from recollect.model.payloads import (
-    AssistantMessage,
-    Compaction,
-    FileEdit,
-    Thinking,
-    ToolCall,
-    ToolResult,
-    UserMessage,
-)
+from recollect.model.payloads import AssistantMessage, Compaction, FileEdit, Thinking, ToolCall, ToolResult, UserMessage
 from recollect.model.sessions import Session, forgotten_note, gone_note
 from recollect.model.time import to_iso
 from recollect.model.undone import UNDONE

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from recollect.agents.base import Adapter
 from recollect.agents.registry import adapters_with
-from recollect.archive.envelope import drafts
+from recollect.archive.keys import drafts
 from recollect.config import Config
 from recollect.erasure.retention import limits_of, look
 from recollect.errors import RecollectError

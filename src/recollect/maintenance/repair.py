@@ -16,7 +16,7 @@ from recollect.files import write_file
 from recollect.ingest.damage import Damage, begin_again, behind, check, elsewhere, heal, known_damage, opens, untold
 from recollect.ingest.operations import rebuild, sync
 from recollect.ingest.reconciliation import bring_in_step
-from recollect.ingest.swap import begin_staging, drop_staging
+from recollect.ingest.restore_swap import begin_staging, drop_staging
 from recollect.maintenance.backup.restore import Staged, look_at, stage
 from recollect.maintenance.reports import Fix
 from recollect.store.connection import has_archive, quick_check
@@ -26,7 +26,7 @@ from recollect.store.snapshots import chunks_of_packs, has_authored, pack_ends
 from recollect.units import plural
 
 if TYPE_CHECKING:
-    from recollect.ingest.home import OpenHome
+    from recollect.ingest.open_home import OpenHome
 
 Say = Callable[[Fix], None]
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from recollect.archive.envelope import KeyChange, KeyPlace, KeyStatus
+    from recollect.archive.keys import KeyChange, KeyPlace, KeyStatus
     from recollect.capture.otlp import Signal
     from recollect.erasure.reports import (
         EvictReport,
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     )
     from recollect.index.query.grammar import Clause, Question, parse
     from recollect.index.vectors.embed import EmbedReport
-    from recollect.ingest.daemon import Card, LearningNow, LiveStatus, Place
+    from recollect.ingest.background_embedding import EmbeddingFacet
+    from recollect.ingest.daemon_status import Card, LearningNow, LiveStatus, Place
     from recollect.ingest.distill import DistillingFacet, DistillReport
-    from recollect.ingest.embedding import EmbeddingFacet
     from recollect.ingest.imports import ImportOptions
     from recollect.ingest.keeper.keeper import Keeper
     from recollect.ingest.learnings.extract import LearnReport
@@ -76,8 +76,8 @@ if TYPE_CHECKING:
         VerifyReport,
     )
     from recollect.maintenance.service.job import FileStep, ManagerName, ServiceEvery, ServiceKind, ServiceReport
+    from recollect.maintenance.setup.agent_settings import Mode
     from recollect.maintenance.setup.planner import Step
-    from recollect.maintenance.setup.settings import Mode
     from recollect.maintenance.setup.setup import AgentReport, SetupReport
     from recollect.memory.blame import (
         BlameAnswer,
@@ -116,7 +116,6 @@ if TYPE_CHECKING:
     from recollect.memory.notes import NotesFacet, SavedSearchesFacet, Tagged
     from recollect.memory.palace import PalaceReport
     from recollect.memory.recall import AgentsFacet, AgentView, RecallFacet, UsageFacet
-    from recollect.memory.redaction import redact_stream, without_secrets
     from recollect.memory.setup import PreparedSetup, PreparedWriting, SetupFacet
     from recollect.memory.shared_folder import SharedFolderFacet
     from recollect.memory.team import TeamFacet, TeamStatus
@@ -148,6 +147,7 @@ if TYPE_CHECKING:
     )
     from recollect.model.records import LedgerDefect
     from recollect.model.usage import ActivityReport, UsageReport, UsageRow, UsageTotals, UsageTrend
+    from recollect.privacy.redact import redact_stream, without_secrets
     from recollect.recall.answers import (
         Conversation,
         EntryPartView,
@@ -181,9 +181,9 @@ if TYPE_CHECKING:
     )
     from recollect.recall.highlight import matched_words
     from recollect.recall.overview import Cited, Overview
-    from recollect.recall.passages import snippet
     from recollect.recall.quotes import CONTINUED, clean, quoted
     from recollect.recall.related_events import RELATED_LABELS, LearningView, RelatedEvent
+    from recollect.recall.snippets import snippet
     from recollect.recall.team_answers import (
         TeamDecisionsAnswer,
         TeamDecisionsQuestion,

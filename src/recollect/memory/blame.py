@@ -10,8 +10,8 @@ from pathlib import Path
 import msgspec
 
 from recollect.errors import UnknownName, UsageError
-from recollect.ingest.home import OpenHome
 from recollect.ingest.known_names import repository_names
+from recollect.ingest.open_home import OpenHome
 from recollect.insights.subjects import ends_with_path
 from recollect.memory.facets import HomeFacet
 from recollect.model.events import Event

@@ -9,7 +9,7 @@ import msgspec
 
 from recollect.clock import now_us
 from recollect.errors import StoreError, UnknownName
-from recollect.ingest.home import OpenHome
+from recollect.ingest.open_home import OpenHome
 from recollect.insights.notes.diary import NewEntry, checked_entry, diary_agent, find_entry, made_entry
 from recollect.model.learnings.notes import Batch, DiaryEntry
 from recollect.model.time import Period, required_time

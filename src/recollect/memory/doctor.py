@@ -14,17 +14,17 @@ import msgspec
 
 from recollect.clock import now_us
 from recollect.errors import ArchiveError, RecollectError, SettingsError, StoreError
-from recollect.ingest.daemon import CARD_NAME, LOCK_NAME, ask_status, is_alive, read_card
+from recollect.ingest.daemon_status import CARD_NAME, LOCK_NAME, ask_status, is_alive, read_card
 from recollect.ingest.distill import DistillingFacet
-from recollect.ingest.home import OpenHome
 from recollect.ingest.learnings.run import LearnFacet
+from recollect.ingest.open_home import OpenHome
 from recollect.ingest.operations import rebuild, sync
-from recollect.maintenance.doctor import diagnose
 from recollect.maintenance.home_checks import DoctorContext, left_behind, open_to_others
+from recollect.maintenance.memory_checks import diagnose
 from recollect.maintenance.repair import repair
 from recollect.maintenance.reports import Check, DaemonSeen, DoctorReport, Fix
 from recollect.maintenance.service.service import Service
-from recollect.maintenance.setup.settings import load_manifest
+from recollect.maintenance.setup.agent_settings import load_manifest
 from recollect.memory.setup import SetupFacet
 from recollect.paths import DATABASE_NAME
 from recollect.store.audit import add_audit

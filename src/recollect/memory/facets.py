@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import Any
 
 from recollect.clock import now_us
-from recollect.ingest.home import OpenHome
+from recollect.ingest.open_home import OpenHome
 
 
 class HomeFacet:

@@ -29,7 +29,7 @@ from recollect.model.learnings.learnings import GIVEN_STATES
 from recollect.model.learnings.names import normal_name, normal_predicate
 from recollect.model.learnings.notes import Batch, Fact
 from recollect.model.marker import names_marker
-from recollect.privacy.sentences import tells_credential
+from recollect.privacy.password_sentences import tells_credential
 from recollect.recall.decisions import DecisionQuestion, DecisionView, ask_decisions
 from recollect.store.entries import MEANS
 from recollect.store.learnings import LearningFilter

@@ -12,12 +12,7 @@ import msgspec
 
 from recollect.archive.keys import load_keys
 from recollect.erasure.forget import Opened, StageProgress, forget_selection, looking, plan_of
-from recollect.erasure.reports import (
-    ForgetReport,
-    ForgetSelection,
-    ForgottenList,
-    TombstoneGroup,
-)
+from recollect.erasure.reports import ForgetReport, ForgetSelection, ForgottenList, TombstoneGroup
 from recollect.erasure.selection import Selector, compiled, with_home
 from recollect.errors import RecollectError, StoreLocked, UsageError
 from recollect.ingest.distill import DistillingFacet

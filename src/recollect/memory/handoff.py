@@ -7,7 +7,6 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -25,12 +24,9 @@ from recollect.recall.context.builder import room_of
 from recollect.recall.context.handoff import handoff_block
 from recollect.recall.context.lines import ContextRequest, folder_of
 from recollect.recall.decisions import DecisionQuestion, DecisionView, ask_decisions
+from recollect.store.context_reader import RecentReader
 from recollect.store.learnings import LearningFilter
-from recollect.store.recent_reader import RecentReader
 from recollect.units import plural
-
-if TYPE_CHECKING:
-    pass
 
 BRIEF_TOKENS = 2_000
 """A brief's budget where none is given."""

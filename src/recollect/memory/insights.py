@@ -11,9 +11,8 @@ from typing import get_args
 import msgspec
 
 from recollect.errors import ArchiveError, StoreError, UsageError
-from recollect.ingest.home import OpenHome
-from recollect.insights.retro.builder import Retrospective, SessionFacts, Span, Used
-from recollect.insights.retro.decided import DecisionFacts
+from recollect.ingest.open_home import OpenHome
+from recollect.insights.retro.builder import DecisionFacts, Retrospective, SessionFacts, Span, Used
 from recollect.insights.retro.report import ErrorLine, PreviousPeriod, Retro
 from recollect.insights.retro.tally import Listing
 from recollect.memory.facets import HomeFacet

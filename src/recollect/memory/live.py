@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from recollect.errors import RecollectError
-from recollect.ingest.daemon import Card, Failure, LiveStatus, Place, ask_status, is_alive, read_card
+from recollect.ingest.daemon_status import Card, Failure, LiveStatus, Place, ask_status, is_alive, read_card
 from recollect.ingest.keeper.keeper import Keeper
 from recollect.ingest.retention import RetentionFacet
 from recollect.memory.facets import HomeFacet

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 
 from recollect.archive.archive import Archive
-from recollect.archive.envelope import KeyChange, KeyPlace, KeyStatus, change_wrapping, key_status, read_envelope
-from recollect.archive.keys import load_keys
+from recollect.archive.keys import KeyChange, KeyPlace, KeyStatus, change_wrapping, key_status, load_keys, read_envelope
 from recollect.archive.packs import ChunkPlace
 from recollect.clock import now_us
 from recollect.config import ConfigEntry
@@ -38,7 +37,7 @@ from recollect.store.reader import Reader
 from recollect.store.rows import EventFilter, LedgerRow
 
 if TYPE_CHECKING:
-    from recollect.ingest.home import OpenHome
+    from recollect.ingest.open_home import OpenHome
     from recollect.ingest.retention import RetentionFacet
     from recollect.maintenance.backup.manifest import BackupReport, RestoreReport
     from recollect.maintenance.export import RevealedEvent
@@ -161,7 +160,7 @@ class MaintenanceFacet(HomeFacet):
     def settings(self) -> SettingsView:
         """Return every configuration key with its value in force and the origin of that value."""
         from recollect.config import listed_config
-        from recollect.memory.redaction import without_secrets
+        from recollect.privacy.redact import without_secrets
 
         home, path = self._home.home, self._home.config_path
         unnamed = {**self._home.env, HOME_VARIABLE: ""}  # the environment of an open home always names it

@@ -16,7 +16,7 @@ from recollect.agent_names import OWN
 from recollect.clock import now_us
 from recollect.config import Config, load_config
 from recollect.errors import ConfigError, IndexUnavailable, StoreError, UnknownName
-from recollect.ingest.home import OpenHome
+from recollect.ingest.open_home import OpenHome
 from recollect.ingest.operations import Refresher, is_behind, remake_shards
 from recollect.memory.facets import facet
 from recollect.paths import DATABASE_NAME, HOME_VARIABLE, STORE_VARIABLE, config_file, home_dir, home_of_store
@@ -423,8 +423,8 @@ class Memory(OpenHome):
 
     def _searcher(self) -> Searcher:
         from recollect.recall.coverage import unsearched
-        from recollect.recall.meaning import VectorSearch
         from recollect.recall.search import Searcher
+        from recollect.recall.vector_search import VectorSearch
 
         reader = self.reader()
         return Searcher(

@@ -12,10 +12,10 @@ from recollect.errors import UnknownName, UsageError
 from recollect.memory.diary import Noting
 from recollect.memory.facets import HomeFacet, facet
 from recollect.model.learnings.names import tag_name
-from recollect.store.marks import change_mark
+from recollect.store.meta import change_mark
 
 if TYPE_CHECKING:
-    from recollect.ingest.home import OpenHome
+    from recollect.ingest.open_home import OpenHome
     from recollect.memory.diary import BatchesFacet, DiaryFacet
     from recollect.memory.facts import FactsFacet, SeedingFacet
     from recollect.memory.palace import PalaceFacet

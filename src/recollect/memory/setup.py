@@ -12,10 +12,10 @@ from recollect.agents.install.described import installs
 from recollect.agents.install.values import SetKey
 from recollect.agents.registry import adapters, slug_of
 from recollect.errors import UnknownName, UsageError
-from recollect.ingest.home import OpenHome
+from recollect.ingest.open_home import OpenHome
+from recollect.maintenance.setup.agent_settings import Mode, load_manifest, replace_settings
 from recollect.maintenance.setup.discovery import Machine, find_agent, this_machine
 from recollect.maintenance.setup.planner import SetupOptions, Step, plan_config
-from recollect.maintenance.setup.settings import Mode, load_manifest, replace_settings
 from recollect.maintenance.setup.setup import AgentReport, AgentSetup
 from recollect.store.home import make_home
 

@@ -30,12 +30,7 @@ from recollect.model.team_messages import (
 from recollect.model.usage import UsageReport
 from recollect.recall.answers import TeamAnswer
 from recollect.recall.decisions import DecisionQuestion
-from recollect.recall.team_answers import (
-    TeamDecisionsAnswer,
-    TeamDecisionsQuestion,
-    TeamSessionPage,
-    TeamSessionView,
-)
+from recollect.recall.team_answers import TeamDecisionsAnswer, TeamDecisionsQuestion, TeamSessionPage, TeamSessionView
 from recollect.sharing.automatic import push_and_note, read_state
 from recollect.sharing.content import SharedMeaning, known_repositories, repository_of
 from recollect.sharing.membership import Membership, read_membership, remove_membership, write_membership

@@ -20,13 +20,13 @@ from recollect.capture.containers.jsonl import split_lines
 from recollect.capture.decode import MAX_RECORD_BYTES
 from recollect.capture.replay import LineReader, ReplayBatch, is_appended, is_rows, replay
 from recollect.capture.sources import open_source
-from recollect.capture.unpack import is_zip
+from recollect.capture.unzip import is_zip
 from recollect.config import Config, PrivacyConfig
 from recollect.errors import SourceRefused
 from recollect.ingest.parse import FileParser, Recognised, parse_file, pieces_of, recognise_file
 from recollect.insights.preparation import Analysis, analyse, default_stages, gate, relate
+from recollect.insights.session_events import SessionEvents, by_session
 from recollect.insights.stages import Stages
-from recollect.insights.stream import SessionEvents, by_session
 from recollect.model.events import Event, SourceLocation
 from recollect.model.insights.nodes import Binding, Decision, Marker, Node
 from recollect.model.records import ZSTD_SUFFIXES, Defect

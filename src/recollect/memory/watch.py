@@ -11,14 +11,14 @@ from typing import NamedTuple
 
 from recollect.config import Config
 from recollect.errors import SourceError
-from recollect.ingest.home import OpenHome
+from recollect.ingest.open_home import OpenHome
 from recollect.insights.preparation import default_stages
 from recollect.insights.stages import Stages
 from recollect.memory.transcripts import Growing, Meaning, Reading, growing, mean, read_path
 from recollect.model.events import Event
 from recollect.model.insights.nodes import Node
 from recollect.model.insights.signals import SIGNAL_KINDS
-from recollect.store.feed import ChangeFollower, SessionNews
+from recollect.store.change_feed import ChangeFollower, SessionNews
 from recollect.store.insights import NodeFilter
 from recollect.store.sinks import Given, Group, Item, Retracted, Sink, encode_item, fingerprint, group_of_id, id_of_item
 

@@ -17,9 +17,6 @@ from recollect.model.sessions import Outcome
 PROTOCOL = 1
 """Grows when a message changes so that the other side could misread it."""
 PROTOCOL_HEADER = "recollect-protocol"
-MAX_BATCH_BYTES = 4 * 1024 * 1024
-"""Of a batch as sent, compressed."""
-MAX_UNPACKED_BYTES = 64 * 1024 * 1024
 MAX_TEXT_CHARS = 65_536
 """Of an event's text; a search of one memory reads no more of it either."""
 VECTOR_DIMENSIONS = 256

@@ -9,14 +9,7 @@ from string import ascii_letters, digits
 from typing import Any, Final, Literal
 
 from recollect.late import LatePattern, late_pattern
-from recollect.privacy.detector import (
-    AFTER_ENCODED,
-    ENCODED_RAW,
-    Detector,
-    ended,
-    raw_pattern,
-    text_pattern,
-)
+from recollect.privacy.detector import AFTER_ENCODED, ENCODED_RAW, Detector, ended, raw_pattern, text_pattern
 from recollect.privacy.plausibility import (
     VALUE_MAX_CHARS,
     holds_login,
@@ -267,7 +260,7 @@ def _judge(match: re.Match[str]) -> tuple[Strength, int, int] | None:
     kind = place.lastgroup or ""
     if kind in ("blank", "cell") and "$" in name:
         return None
-    if kind == "prose" and _PLAIN.match(name):  # of a word `sentences` judges
+    if kind == "prose" and _PLAIN.match(name):  # of a word `password_sentences` judges
         return None
     if place["below"] is not None:
         if ":" not in place[0]:

@@ -14,9 +14,9 @@ from typing import Literal, NamedTuple, Protocol
 import msgspec
 
 from recollect.insights.commands import command_of
-from recollect.insights.content import NOTHING_KNOWN, Lines, lines_of
+from recollect.insights.edit_lines import NOTHING_KNOWN, Lines, lines_of
 from recollect.insights.episodes.shell_edits import edits_of_script
-from recollect.insights.stream import SessionEvents
+from recollect.insights.session_events import SessionEvents
 from recollect.insights.subjects import ends_with_path
 from recollect.model.events import Event
 from recollect.model.insights.nodes import Polarity, Status

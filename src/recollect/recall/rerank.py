@@ -17,11 +17,11 @@ from recollect.index.query.ranking import WEIGHTS as RANKING
 from recollect.index.query.ranking import Ranked
 from recollect.index.vectors.texts import Passage, passages_of
 from recollect.model.text import TextClass
-from recollect.recall.passages import Passages
-from recollect.recall.sought import Sought, share_in
-from recollect.store.keys import ENTRY_BASE, SEQ_BITS, SEQ_MASK
+from recollect.recall.question_kinds import Sought, share_in
+from recollect.recall.snippets import Passages
 from recollect.store.passages import PassageStore, hash_of
 from recollect.store.reader import HitTexts
+from recollect.store.row_keys import ENTRY_BASE, SEQ_BITS, SEQ_MASK
 from recollect.store.rows import HitText, SessionKey
 from recollect.units import plural
 
@@ -103,7 +103,7 @@ class Contextual:
         except EmbeddingUnavailable as error:
             return QuestionMeaning(notes=(f"ranked by words and static vectors only: {error}",))
         try:
-            from recollect.index.vectors.talk import nearest_talk
+            from recollect.index.vectors.nearest_messages import nearest_talk
 
             return QuestionMeaning(
                 vector, tuple(nearest_talk(self._open_store(), vector, limit=TALK_NEAREST, sessions=sessions))
@@ -113,7 +113,7 @@ class Contextual:
 
     def nearest(self, vector: Vectors, keys: Collection[int]) -> list[int]:
         """Return the keys of those of some events that are nearest to a question's vector, nearest first."""
-        from recollect.index.vectors.talk import nearest_among
+        from recollect.index.vectors.nearest_messages import nearest_among
 
         try:
             return nearest_among(self._open_store(), vector, keys)[:NEAREST]
@@ -130,7 +130,7 @@ class Contextual:
             return Comparison(notes=(f"ranked by words and static vectors only: {error}; `recollect embed` mends it",))
 
     def _compare(self, vector: Vectors, texts: Mapping[int, HitText]) -> Comparison:
-        from recollect.index.vectors.talk import cosines, encode
+        from recollect.index.vectors.nearest_messages import cosines, encode
 
         store = self._open_store()
         pieces = {key: _pieces(text) for key, text in texts.items()}

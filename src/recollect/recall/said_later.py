@@ -26,9 +26,9 @@ from recollect.model.own import without_own_blocks
 from recollect.model.payloads import UserMessage
 from recollect.model.text import one_line
 from recollect.recall.related_events import EarlierStatement, RelatedEvent
-from recollect.store.keys import SEQ_BITS
-from recollect.store.recent import SessionsOfPlace
-from recollect.store.recent_reader import RecentReader
+from recollect.store.context_reader import RecentReader
+from recollect.store.context_rows import SessionsOfPlace
+from recollect.store.row_keys import SEQ_BITS
 
 MOST: Final = 2
 """Later statements that are shown with one."""

@@ -11,8 +11,7 @@ from functools import partial
 import msgspec
 
 from recollect.index.query.candidates import POOL, Candidate, CandidateSearch, QueryPlan
-from recollect.index.query.clauses import UnitClauses
-from recollect.index.query.filter_clauses import Confinement
+from recollect.index.query.clauses import Confinement, UnitClauses
 from recollect.index.query.grammar import Clause, Names, Question, as_written, is_question, parse
 from recollect.index.query.languages import in_english
 from recollect.index.query.query_units import Unit, UnitReader, alternatives_of
@@ -33,13 +32,13 @@ from recollect.recall.abstention import (
 )
 from recollect.recall.answers import Hit, SearchAnswer
 from recollect.recall.coverage import NOT_INDEXED, NOTHING, left_out_parts, partly
-from recollect.recall.meaning import NOTHING_NEAR, VectorSearch
-from recollect.recall.page import FETCH_PER_HIT, MAX_VERIFIED, Findings, ResultPage, no_answer, said_once
+from recollect.recall.question_kinds import sought_in
 from recollect.recall.rerank import Contextual, PassageOrder, QuestionMeaning, is_near, rerank
-from recollect.recall.sought import sought_in
+from recollect.recall.result_page import FETCH_PER_HIT, MAX_VERIFIED, Findings, ResultPage, no_answer, said_once
+from recollect.recall.vector_search import NOTHING_NEAR, VectorSearch
 from recollect.store.entries import DOCUMENT_SHARD, NOTE_SHARD
-from recollect.store.keys import SEQ_BITS
 from recollect.store.reader import Reader
+from recollect.store.row_keys import SEQ_BITS
 from recollect.store.rows import EventFilter, SessionKey
 
 MAX_LIMIT = 200

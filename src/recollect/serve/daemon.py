@@ -20,11 +20,11 @@ import msgspec
 
 from recollect import __version__, wire
 from recollect.errors import UsageError
-from recollect.hook.forms import MAX_CHARS, shortened, takes_context
+from recollect.hook.answer_formats import MAX_CHARS, shortened, takes_context
 from recollect.memory import ContextEvent, Memory
 from recollect.model.ids import session_uid
 from recollect.paths import SocketPath
-from recollect.serve.answerers import Answerers, look_for_cycles_seldom
+from recollect.serve.answer_processes import Answerers, look_for_cycles_seldom
 from recollect.serve.daemon_control import DaemonLog, leave_terminal
 from recollect.serve.requests import Responder
 from recollect.wire import MAX_QUESTION_BYTES, encoded, texts_of
@@ -179,7 +179,7 @@ class DaemonAnswers:
         with self._keeper.questions.answering():
             block = facet.block(
                 cwd=question.get("cwd", ""),
-                event=cast(ContextEvent, event),
+                event=cast("ContextEvent", event),
                 session=session,
                 prompt=question.get("prompt", ""),
                 budget=self._memory.config.context.budget_tokens,

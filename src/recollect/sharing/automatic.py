@@ -16,7 +16,7 @@ from recollect.clock import now_us
 from recollect.endpoints.team_client import TeamClient
 from recollect.errors import TeamError
 from recollect.files import write_file
-from recollect.ingest.home import OpenHome
+from recollect.ingest.open_home import OpenHome
 from recollect.paths import BACKGROUND_VARIABLE, HOME_VARIABLE
 from recollect.processes import own_command
 from recollect.sharing.membership import NAME, read_folder_state, read_membership

@@ -30,10 +30,10 @@ from cryptography.hazmat.primitives.kdf.argon2 import Argon2id
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from recollect.archive.archive import Archive
-from recollect.archive.envelope import KEY_BYTES
 from recollect.archive.journal import ArchivedRevision, JournalTombstone
-from recollect.archive.keys import NAME_BYTES, Sealer
+from recollect.archive.keys import KEY_BYTES
 from recollect.archive.packs import ChunkPlace
+from recollect.archive.sealer import NAME_BYTES, Sealer
 from recollect.erasure.selection import is_of
 from recollect.erasure.tombstones import Forgotten
 from recollect.errors import ArchiveCorrupt, ArchiveError, DiskFull, KeyUnavailable, SourceUnavailable, UsageError

@@ -14,7 +14,7 @@ from recollect.errors import EmbeddingUnavailable, TeamRefused, UnknownName
 from recollect.index.vectors.builtin import directions
 from recollect.index.vectors.texts import CUTTING, chunks_of
 from recollect.index.vectors.vector_index import Embedder
-from recollect.ingest.home import OpenHome
+from recollect.ingest.open_home import OpenHome
 from recollect.model.events import Event
 from recollect.model.learnings.learnings import GIVEN_STATES, Learning
 from recollect.model.payloads import Payload, ToolCall, ToolResult

@@ -25,15 +25,15 @@ import zstandard
 from recollect.agents.base import Adapter
 from recollect.agents.registry import adapters_with, define, for_role
 from recollect.archive.keys import load_or_create_keys
+from recollect.capture.detect_agents import sort_out
 from recollect.capture.discover import FoundSource
 from recollect.capture.expand import expand
-from recollect.capture.folders import sort_out
 from recollect.capture.replay import is_rows
 from recollect.capture.sources import read_head
 from recollect.config import Config
 from recollect.endpoints.team_client import TeamClient
 from recollect.errors import SourceUnavailable, StoreLocked, TeamRefused
-from recollect.ingest.home import OpenHome
+from recollect.ingest.open_home import OpenHome
 from recollect.ingest.operations import take_found
 from recollect.model.records import SourceInfo
 from recollect.model.team_messages import (
@@ -61,15 +61,15 @@ from recollect.sharing.content import (
     told,
 )
 from recollect.sharing.membership import Membership
-from recollect.store.feed import ChangeFollower, TextFeed
+from recollect.store.change_feed import ChangeFollower, TextFeed
 from recollect.store.home import Home, Store, make_home
-from recollect.store.keys import SEQ_BITS, merged
 from recollect.store.learnings import LearningReader
 from recollect.store.lock import IngestLock
+from recollect.store.row_keys import SEQ_BITS, merged
 from recollect.store.rows import EventFilter
 from recollect.visible import safe_json, without_hidden
 
-PLAIN_BYTES = 3 * 1024 * 1024
+BATCH_BYTES = 3 * 1024 * 1024
 """Of a batch before it is compressed, so that it keeps to its limit whatever it holds."""
 
 
@@ -111,7 +111,7 @@ class Outbox:
         gathered: list[SharedEvent] = []
         for event in events:
             size = len(msgspec.json.encode(event))
-            if self._plain + size > PLAIN_BYTES and (gathered or self._spans or self._rows):
+            if self._plain + size > BATCH_BYTES and (gathered or self._spans or self._rows):
                 if gathered:
                     self._spans.append(EventSpan(uid, first, gathered[-1].seq, tuple(gathered)))
                     first, gathered = gathered[-1].seq + 1, []
@@ -126,14 +126,14 @@ class Outbox:
         assert self._row is not None
         self._rows.append(msgspec.structs.replace(self._row, is_last=True))
         self._row = None
-        if self._plain > PLAIN_BYTES:
+        if self._plain > BATCH_BYTES:
             self.flush()
 
     def learn(self, learning: SharedLearning) -> None:
         """Add what was learned."""
         self._learnings.append(learning)
         self._plain += len(msgspec.json.encode(learning))
-        if self._plain > PLAIN_BYTES:
+        if self._plain > BATCH_BYTES:
             self.flush()
 
     def flush(self, *, position: int | None = None) -> None:

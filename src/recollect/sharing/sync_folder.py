@@ -28,8 +28,8 @@ from recollect.erasure.tombstones import Forgotten
 from recollect.errors import ArchiveCorrupt
 from recollect.ingest import operations
 from recollect.ingest.distill import DistillingFacet
-from recollect.ingest.home import OpenHome
-from recollect.ingest.received import Received, derive_received
+from recollect.ingest.open_home import OpenHome
+from recollect.ingest.received_archives import Received, derive_received
 from recollect.ingest.sync import bring_together
 from recollect.model.synced import VERSION, BatchHead, SentRevision, SentTombstone
 from recollect.sharing.batch_folder import (

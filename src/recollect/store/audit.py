@@ -18,7 +18,7 @@ import msgspec
 from recollect.errors import BrokenInvariant
 from recollect.model.payloads import KINDS
 from recollect.store.connection import connect_for_small, open_to_read, refuse_newer, store_errors
-from recollect.store.keys import HIDDEN, KIND_MASK, OWN
+from recollect.store.row_keys import HIDDEN, KIND_MASK, OWN
 
 AuditAction = Literal["data_loss", "evict", "forget", "reveal", "restore", "rotate", "fix", "failure", "recover"]
 ACTIONS: tuple[str, ...] = get_args(AuditAction)

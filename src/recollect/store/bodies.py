@@ -32,7 +32,7 @@ import zstandard
 
 from recollect.errors import ArchiveError, BrokenInvariant, StoreCorrupt, StoreError
 from recollect.model.payloads import Json, Payload
-from recollect.store.keys import SEQ_BITS
+from recollect.store.row_keys import SEQ_BITS
 
 if TYPE_CHECKING:
     import apsw

@@ -15,7 +15,7 @@ import msgspec
 from recollect.model.learnings.entries import EntryDraft
 from recollect.store.connection import DatabaseHolder, Mode, column, of_db, open_to_read, store_errors, transaction
 from recollect.store.entries import put_entries, remove_entries, rename_entries
-from recollect.store.keys import pack_text, unpack_text
+from recollect.store.row_keys import pack_text, unpack_text
 
 DocumentState = Literal["taken", "listed", "failed"]
 """taken: can be found. listed: is never read, see its reason. failed: could not be read; what was taken of it before

@@ -20,7 +20,7 @@ from recollect.errors import BrokenInvariant
 from recollect.model.learnings.entries import ENTRY_KINDS, ENTRY_PART_CHARS, EntryDraft, EntryKind
 from recollect.store.bodies import compress, unpack
 from recollect.store.connection import PooledReader, column, of_db, query
-from recollect.store.keys import ENTRY_BASE, SEQ_BITS, SEQ_MASK
+from recollect.store.row_keys import ENTRY_BASE, SEQ_BITS, SEQ_MASK
 from recollect.store.rows import EventFilter, HitText, SessionKey, Terms, marks_for
 from recollect.store.sessions import containing, int_array
 

@@ -36,7 +36,7 @@ from recollect.model.undone import Step, step_of, undone
 from recollect.store.bodies import SessionBodies, decode_block, payload_without_record
 from recollect.store.connection import column
 from recollect.store.event_order import LightRow, in_canonical_order, rows_of
-from recollect.store.keys import (
+from recollect.store.row_keys import (
     EVICTED,
     FLAG_GONE,
     FLAG_OWN,

@@ -16,7 +16,7 @@ import apsw
 
 from recollect.errors import StoreError
 from recollect.store.connection import has_database, open_database, open_to_write, query
-from recollect.store.keys import SEQ_BITS, SEQ_MASK
+from recollect.store.row_keys import SEQ_BITS, SEQ_MASK
 from recollect.store.rows import EventDraft, RecordPlace
 
 SHA_BYTES = 8

@@ -20,7 +20,7 @@ import apsw
 import msgspec
 
 from recollect.model.payloads import KINDS
-from recollect.store.keys import FLAG_GONE, FLAG_SHIFT, KIND_MASK, SEQ_BITS, SEQ_MASK, TS_QUALITIES, span_of
+from recollect.store.row_keys import FLAG_GONE, FLAG_SHIFT, KIND_MASK, SEQ_BITS, SEQ_MASK, TS_QUALITIES, span_of
 from recollect.store.rows import EventDraft, SessionPart
 from recollect.store.session_rows import SessionRow
 from recollect.store.sources import SliceContext

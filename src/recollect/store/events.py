@@ -18,17 +18,10 @@ from recollect.model.events import Event, SourceLocation
 from recollect.model.payloads import KINDS, Payload, Unknown
 from recollect.model.rows import PREFIX
 from recollect.model.text import searchable, summary_of
-from recollect.store.bodies import (
-    BlockEntry,
-    decode_entry,
-    hydrate,
-    is_whole,
-    open_frame,
-    payload_without_record,
-)
+from recollect.store.bodies import BlockEntry, decode_entry, hydrate, is_whole, open_frame, payload_without_record
 from recollect.store.connection import REBUILD_HINT, query
 from recollect.store.event_order import first_versions
-from recollect.store.keys import (
+from recollect.store.row_keys import (
     EVICTED_BLOCK,
     FLAG_EVICTED,
     FLAG_GONE,

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from recollect.archive.packs import ChunkPlace
     from recollect.config import PrivacyConfig
     from recollect.privacy.redact import Redactor
-    from recollect.store.feed import TextFeed
+    from recollect.store.change_feed import TextFeed
     from recollect.store.reader import Reader
     from recollect.store.writer import Writer
 
@@ -174,7 +174,7 @@ class LazyRedactor:
             if self._redactor is None:
                 from recollect.archive.keys import load_keys
                 from recollect.privacy.redact import redactor_of
-                from recollect.store.marks import use_kept_patterns
+                from recollect.store.meta import use_kept_patterns
 
                 use_kept_patterns(self._keys_folder.parent)
                 self._redactor = redactor_of(load_keys(self._keys_folder).marker_key, self._privacy)
@@ -234,7 +234,7 @@ class Store:
     @cached_property
     def feed(self) -> TextFeed:
         """Every text, for consumers of the change log."""
-        from recollect.store.feed import TextFeed
+        from recollect.store.change_feed import TextFeed
 
         return TextFeed(self._pool, self._archive, self._redactor)
 

@@ -25,7 +25,7 @@ from recollect.store.event_order import KEY, LENGTH, SOURCE, LightRow, in_canoni
 from recollect.store.events import EventReader, EventRow
 from recollect.store.insight_writer import read_base
 from recollect.store.insights import Base
-from recollect.store.keys import (
+from recollect.store.row_keys import (
     KIND_MASK,
     NOT_INDEXED,
     ROLES,

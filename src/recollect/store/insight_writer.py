@@ -24,7 +24,7 @@ from recollect.store.insights import (
     unpack_node,
     unpack_signals,
 )
-from recollect.store.keys import SEQ_BITS, SEQ_MASK, UNDONE
+from recollect.store.row_keys import SEQ_BITS, SEQ_MASK, UNDONE
 from recollect.store.sources import DISTILL, last_change, position_of, take_note
 
 

@@ -19,7 +19,7 @@ from recollect.model.insights.signals import SIGNAL_KINDS, Signal
 from recollect.model.sessions import Session
 from recollect.store.bodies import compress, unpack
 from recollect.store.connection import REBUILD_HINT, PooledReader
-from recollect.store.recent import replaced_in_learnings, taken_back, taken_back_at
+from recollect.store.context_rows import replaced_in_learnings, taken_back, taken_back_at
 from recollect.store.rows import Condition, Terms, marks_for
 from recollect.store.sessions import containing
 

@@ -17,13 +17,7 @@ import apsw
 import msgspec
 
 from recollect.model.learnings.spending import Amounts, Exceeded, Limits, Spender
-from recollect.store.connection import (
-    RaisesStoreErrors,
-    open_database,
-    open_to_read,
-    store_errors,
-    transaction,
-)
+from recollect.store.connection import RaisesStoreErrors, open_database, open_to_read, store_errors, transaction
 from recollect.store.sources import last_change, newest_kind, position_of, take_note
 
 CONSUMER = "learn"

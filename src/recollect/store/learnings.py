@@ -34,11 +34,11 @@ from recollect.store.connection import (
     transaction,
     withdraw_ready,
 )
+from recollect.store.context_rows import TOLD_NOTE
 from recollect.store.entries import put_entries, remove_entries
 from recollect.store.insights import decisions_of, outdone_in
 from recollect.store.jobs import JOB_COLUMNS, Job, JobCounts, JobQueue, job_of
 from recollect.store.notes import add_batch
-from recollect.store.recent import TOLD_NOTE
 from recollect.store.rows import Condition, Terms
 
 

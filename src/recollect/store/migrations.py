@@ -71,7 +71,7 @@ _0006: tuple[str, ...] = (
 )
 
 # 0007: what was learned and written down, project documents, what a search finds of both, and the queue of learning.
-# `entry.number` is what ENTRY_BASE (`store.keys`) is added to where the index wants a session's; never used again.
+# `entry.number` is what ENTRY_BASE (`store.row_keys`) is added to where the index wants a session's; never used again.
 # `entry_change` is the change log of entries: the index takes it and drops it. An entry that is gone keeps no row; its
 # number stays in `entry_change` until the index has let go of it.
 # `learning_sighting.json` is what one session says of a learning now; `learning.json` is what all of them come to.

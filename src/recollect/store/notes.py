@@ -31,7 +31,7 @@ from recollect.store.connection import (
 from recollect.store.documents import remove_documents
 from recollect.store.entries import put_entries
 from recollect.store.insights import unpack_node
-from recollect.store.keys import SEQ_BITS, is_undone
+from recollect.store.row_keys import SEQ_BITS, is_undone
 from recollect.store.rows import Condition, Terms
 
 

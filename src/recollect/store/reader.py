@@ -16,8 +16,8 @@ from recollect.model.usage import UsageReport, UsageTrend
 from recollect.store.connection import ReadPool, column, of_db, store_errors
 from recollect.store.entries import EntryReader, read_entry_keys, read_entry_numbers, read_entry_texts
 from recollect.store.events import EventReader, EventRow, why_missing
-from recollect.store.keys import ENTRY_BASE, SEQ_BITS, SEQ_MASK
-from recollect.store.marks import mark_of
+from recollect.store.meta import mark_of
+from recollect.store.row_keys import ENTRY_BASE, SEQ_BITS, SEQ_MASK
 from recollect.store.rows import (
     ChangeRange,
     ChunkReader,
@@ -229,7 +229,7 @@ class Reader(SessionReader, SourceReader):
         return self._remembered("agents by sessions", read)
 
     def mark(self, name: str) -> str:
-        """Return a small stored text, "" without one, see `store.marks`."""
+        """Return a small stored text, "" without one, see `store.meta`."""
         return self._remembered(f"mark {name}", lambda db: mark_of(db, name))
 
     def change_mark(self) -> str:

@@ -23,7 +23,7 @@ from recollect.model.sessions import SessionBasics, SessionPatch, named_after, r
 from recollect.model.time import month_of
 from recollect.paths import DATABASE_NAME
 from recollect.store.connection import of_db, open_to_read
-from recollect.store.keys import SEQ_BITS, pack_text, span_of
+from recollect.store.row_keys import SEQ_BITS, pack_text, span_of
 from recollect.store.rows import SessionPart
 from recollect.store.sources import log_changes
 

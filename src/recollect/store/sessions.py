@@ -17,24 +17,9 @@ from recollect.model.insights.signals import SIGNAL_KINDS
 from recollect.model.sessions import Outcome, Session
 from recollect.paths import DATABASE_NAME
 from recollect.store.connection import PooledReader, column, query
-from recollect.store.keys import pack_text, unpack_text
-from recollect.store.rows import (
-    AgentStats,
-    Condition,
-    DriftRow,
-    EventFilter,
-    SessionKey,
-    StoreStats,
-    Terms,
-    marks_for,
-)
-from recollect.store.session_rows import (
-    FolderFacts,
-    SessionFacts,
-    decode_counts,
-    decode_facts,
-    decode_folders,
-)
+from recollect.store.row_keys import pack_text, unpack_text
+from recollect.store.rows import AgentStats, Condition, DriftRow, EventFilter, SessionKey, StoreStats, Terms, marks_for
+from recollect.store.session_rows import FolderFacts, SessionFacts, decode_counts, decode_facts, decode_folders
 from recollect.visible import fields_of
 
 

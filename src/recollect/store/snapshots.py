@@ -27,7 +27,7 @@ from recollect.store.connection import (
     store_errors,
     unchanging,
 )
-from recollect.store.keys import unpack_text
+from recollect.store.row_keys import unpack_text
 
 KEPT_TABLES = (
     "meta", "firing", "added_decision", "analysis", "digest", "signal", "node", "link", "eviction", "tombstone",

@@ -17,7 +17,7 @@ from recollect.model.records import LedgerDefect
 from recollect.model.sessions import ForgottenPlace
 from recollect.model.time import day_of
 from recollect.store.connection import PooledReader, column, of_db, query
-from recollect.store.keys import EVICTED, HIDDEN, SEQ_MASK, STALE, kind_of_bits, pack_text, span_of, unpack_text
+from recollect.store.row_keys import EVICTED, HIDDEN, SEQ_MASK, STALE, kind_of_bits, pack_text, span_of, unpack_text
 from recollect.store.rows import ChangeRange, ChunkReader, EventPlace, LedgerRow, SliceResult, SourceRow
 
 _WHY_GONE = {"evicted": "evicted", "forgotten": "forgotten", "data_loss": "evicted before it was analysed"}

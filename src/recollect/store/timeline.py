@@ -16,7 +16,7 @@ from recollect.model.payloads import KINDS, Payload, ToolCall, ToolResult, UserM
 from recollect.model.time import offsets_within
 from recollect.model.usage import ActiveDay, ActivityReport, ActivityTotals
 from recollect.store.events import EventReader, EventRow, codes_of
-from recollect.store.keys import (
+from recollect.store.row_keys import (
     HIDDEN,
     KIND_MASK,
     NOT_INDEXED,

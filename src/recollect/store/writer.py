@@ -15,26 +15,19 @@ from recollect.errors import BrokenInvariant, StoreError
 from recollect.model.payloads import KINDS
 from recollect.model.sessions import SessionPatch
 from recollect.ready_blocks import take_away
-from recollect.store.connection import (
-    DatabaseHolder,
-    column,
-    of_db,
-    open_database,
-    store_errors,
-    transaction,
-)
+from recollect.store.connection import DatabaseHolder, column, of_db, open_database, store_errors, transaction
 from recollect.store.entries import acknowledge_entries
 from recollect.store.erasure.evict_rows import EvictionWriter
 from recollect.store.erasure.forget_rows import ForgetWriter
 from recollect.store.erasure.holes import HoleWriter
 from recollect.store.erasure.redact_rows import RedactionWriter
+from recollect.store.event_intake import EventIntake, Taken, retire
 from recollect.store.event_marks import REWIND, has_several_sources, mark_earlier, mark_undone
 from recollect.store.event_names import KnownNumbers
 from recollect.store.insight_writer import InsightWriter
-from recollect.store.intake import EventIntake, Taken, retire
-from recollect.store.keys import OWN, SEQ_BITS, SEQ_MASK, merged, unpack_text
 from recollect.store.learnings import LearningStore
 from recollect.store.lock import IngestLock
+from recollect.store.row_keys import OWN, SEQ_BITS, SEQ_MASK, merged, unpack_text
 from recollect.store.rows import ChangeRange, SessionPart, SliceResult, SourceRow, WriteOutcome
 from recollect.store.session_rows import (
     SessionRow,

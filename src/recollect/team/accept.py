@@ -27,21 +27,13 @@ from recollect.memory import (
 )
 from recollect.model.insights.nodes import Decision, Link
 from recollect.model.team_citation import PREFIX, TeamCitation
-from recollect.model.team_messages import (
-    LEVELS,
-    MAX_BATCH_BYTES,
-    MAX_UNPACKED_BYTES,
-    Batch,
-    EventSpan,
-    HeldSession,
-    Level,
-    SharedSession,
-    Standing,
-    Taken,
-)
+from recollect.model.team_messages import LEVELS, Batch, EventSpan, HeldSession, Level, SharedSession, Standing, Taken
 from recollect.team.database import Asker, Connection, TeamDatabase, beginning, cited_by, clean, containing, note
 from recollect.units import size
 
+MAX_BATCH_BYTES = 4 * 1024 * 1024
+"""Of a batch as sent, compressed."""
+MAX_UNPACKED_BYTES = 64 * 1024 * 1024
 _NUL = re.compile(rb"(?<!\\)((?:\\\\)*)\\u0000")
 """In JSON. PostgreSQL keeps no such character; a local search sees a replacement character there as well."""
 _DECODER = msgspec.json.Decoder(Batch)

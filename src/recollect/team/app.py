@@ -18,7 +18,6 @@ from starlette.routing import Route
 from recollect.errors import TeamForbidden, TeamRefused, TeamUnavailable
 from recollect.memory import TeamDecisionsQuestion
 from recollect.model.team_messages import (
-    MAX_BATCH_BYTES,
     PROTOCOL,
     PROTOCOL_HEADER,
     Joined,
@@ -29,7 +28,7 @@ from recollect.model.team_messages import (
     TeamUsageQuestion,
 )
 from recollect.serve.loopback import listen, serve
-from recollect.team.accept import accept, decisions, leave, standing
+from recollect.team.accept import MAX_BATCH_BYTES, accept, decisions, leave, standing
 from recollect.team.database import TeamDatabase, audit, credential, new_token
 from recollect.team.questions import search, usage
 from recollect.team.sessions import members, sessions, show

@@ -21,8 +21,9 @@ from recollect.archive.journal import (
     cutting,
     dropping,
 )
-from recollect.archive.keys import Sealer, home_keys
+from recollect.archive.keys import home_keys
 from recollect.archive.packs import ChunkPlace, Hole, pack_numbers
+from recollect.archive.sealer import Sealer
 from recollect.errors import ArchiveCorrupt, ArchiveError, BrokenInvariant, DiskFull
 
 KEYS = home_keys(b"not a secret: the tests' data ke")

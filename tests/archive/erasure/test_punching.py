@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.archive.archive import Archive
-from recollect.archive.keys import HomeKeys, Sealer, home_keys
+from recollect.archive.keys import HomeKeys, home_keys
 from recollect.archive.packs import ChunkPlace, SealedChunk
+from recollect.archive.sealer import Sealer
 from recollect.archive.tail import Punched, Range, punch
 from recollect.errors import BrokenInvariant, RawGone
 

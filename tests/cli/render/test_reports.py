@@ -9,8 +9,7 @@ from contextlib import redirect_stdout
 import msgspec
 import pytest
 
-from recollect.cli.render.ingest import print_exported, print_verify
-from recollect.cli.render.maintenance import print_doctor
+from recollect.cli.render.maintenance import print_doctor, print_exported, print_verify
 from recollect.cli.render.stats import print_stats, print_usage
 from recollect.cli.render.sync import print_sync, sync_line
 from recollect.cli.terminal import Plain

@@ -12,8 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from recollect.cli.render.plots import MAX_BARS, draw
-from recollect.cli.render.retro_page import to_page
+from recollect.cli.render.retro_page import MAX_BARS, draw, to_page
 from recollect.cli.render.retro_report import (
     Document,
     Kind,
@@ -82,7 +81,7 @@ def test_a_retrospective_of_nothing_can_be_written() -> None:
 
 @given(days=st.integers(1, 40 * MAX_BARS))
 def test_a_long_span_is_drawn_in_few_bars(days: int) -> None:
-    from recollect.cli.render.plots import _grouped
+    from recollect.cli.render.retro_page import _grouped
 
     lines = [DayLine(f"2026-01-{i:05d}", {"success": 1}) for i in range(days)]
     groups = _grouped(lines)

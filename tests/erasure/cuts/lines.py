@@ -14,9 +14,9 @@ from recollect.archive.tail import OpenTail, cut_slice
 from recollect.capture.containers.jsonl import split_lines
 from recollect.erasure.cuts import compact, make_promised, settle, waiting_cuts
 from recollect.errors import RawGone
-from recollect.ingest.ingester import Ingester, Sinks
+from recollect.ingest.batch_writer import BatchWriter, Sinks
 from recollect.ingest.report import AgentSync, SyncReport
-from recollect.ingest.worker.tasks import StageTimer
+from recollect.ingest.worker.slices import StageTimer
 from recollect.store.rows import RecordPlace, SliceResult, SourceRow
 from recollect.store.writer import Writer, open_writer
 
@@ -79,7 +79,7 @@ class GrowingSource:
             session="s", revision=1, records=len(self.records), head_sha=bytes(16), tail_sha=bytes(16),
         )  # fmt: skip
         report = SyncReport(agents={"claude": AgentSync(agent="claude")}, seconds=0, bytes=0, stored_bytes=0)
-        ingester = Ingester(Sinks(self.writer, self.archive, None), report, now_us=lambda: 7, timer=StageTimer())
+        ingester = BatchWriter(Sinks(self.writer, self.archive, None), report, now_us=lambda: 7, timer=StageTimer())
         ingester.take(
             SliceResult(
                 source=row, from_bytes=committed, to_bytes=committed + found.consumed, bytes_seen=len(self.content),

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import zstandard
 
-from recollect.archive.keys import Sealer, load_keys
+from recollect.archive.keys import load_keys
 from recollect.archive.packs import PackReader, pack_numbers, pack_path, scan
+from recollect.archive.sealer import Sealer
 from recollect.memory import Memory
 from tests.stored import inflated
 

@@ -190,9 +190,9 @@ def _run(job: Job) -> int:
 
 def _tune(job: Job) -> None:
     """Cut the work into many small groups, so that there are many places to be killed at; set the limits."""
-    from recollect.ingest import ingester as ingest
+    from recollect.ingest import batch_writer as ingest
 
-    ingest.GROUP_BYTES = job.groups_bytes
+    ingest.BATCH_BYTES = job.groups_bytes
     ingest.INDEX_COMMIT_BYTES = 4 * job.groups_bytes
     if job.open_files:
         resource.setrlimit(resource.RLIMIT_NOFILE, (job.open_files, job.open_files))

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from recollect.index.vectors.contextual import DIMENSIONS
-from recollect.index.vectors.talk import cosines, encode, nearest_talk, signs, signs_of, write_talk
-from recollect.store.keys import SEQ_BITS
+from recollect.index.vectors.nearest_messages import cosines, encode, nearest_talk, signs, signs_of, write_talk
 from recollect.store.passages import PassageStore, keep_only_passages, remove_passages
+from recollect.store.row_keys import SEQ_BITS
 
 
 def some_vectors(count: int, seed: int = 1) -> Any:

@@ -12,7 +12,7 @@ from recollect.index.vectors import rows as rows_module
 from recollect.index.vectors.builtin import BuiltinEmbedder
 from recollect.index.vectors.rows import quantize, sign_words
 from recollect.index.vectors.vector_index import VectorIndex
-from recollect.store.keys import merged
+from recollect.store.row_keys import merged
 from tests.index.vectors import made
 
 SESSION = 1 << 24

@@ -23,9 +23,9 @@ from recollect.index.vectors.writer import VectorWriter
 from recollect.maintenance.deep_verify import verify_deep
 from recollect.memory import ForgetSelection, Memory
 from recollect.model.learnings.entries import APART_KINDS, ENTRY_KINDS
-from recollect.recall.meaning import NO_ENTRY_VECTORS
+from recollect.recall.vector_search import NO_ENTRY_VECTORS
 from recollect.store.entries import MARK_CLASS_BITS, mark_of
-from recollect.store.keys import ENTRY_BASE
+from recollect.store.row_keys import ENTRY_BASE
 from tests.erasure.forget.test_crash import killed
 from tests.ingest.conftest import World
 from tests.ingest.entries.noted import cited, draft, put, remove
@@ -377,7 +377,7 @@ def test_a_change_of_entries_alone_starts_the_process_that_makes_them(
     assert memory.embedding.start_in_background() is False
     put(memory.home, NOTES["learning"])
     started: list[threading.Thread] = []
-    import recollect.ingest.embedding as facet
+    import recollect.ingest.background_embedding as facet
 
     start: Callable[..., threading.Thread] = facet.start_detached
     monkeypatch.setattr(facet, "start_detached", lambda *args: started.append(start(*args)))

@@ -13,8 +13,8 @@ from recollect.ingest.operations import is_behind
 from recollect.maintenance.deep_verify import verify_deep
 from recollect.memory import Memory
 from recollect.store.entries import DOCUMENT_SHARD, NOTE_SHARD
-from recollect.store.keys import ENTRY_BASE
 from recollect.store.lock import IngestLock
+from recollect.store.row_keys import ENTRY_BASE
 from recollect.store.writer import Writer
 from tests.erasure.forget.test_crash import killed
 from tests.ingest.conftest import World

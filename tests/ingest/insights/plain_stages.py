@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
+from recollect.insights.session_events import SessionEvents, evidence_of
 from recollect.insights.stages import Gated, Lineage, Relations, Stages
-from recollect.insights.stream import SessionEvents, evidence_of
 from recollect.model.insights.nodes import (
     Binding,
     Conversation,

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from recollect.config import Config, DistillConfig, LearningConfig
-from recollect.ingest.daemon import Failure
+from recollect.ingest.daemon_status import Failure
 from recollect.ingest.keeper import idle_work
 from recollect.ingest.keeper.idle_work import PERSISTENT_TIMES, IdleWork
 from recollect.ingest.operations import take_changes

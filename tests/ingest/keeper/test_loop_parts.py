@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from recollect.errors import DiskFull, StoreLocked
-from recollect.ingest.daemon import Failure
+from recollect.ingest.daemon_status import Failure
 from recollect.ingest.keeper.idle_work import Attempts
 from recollect.ingest.keeper.keeper import JUMP_S, LATE_S, Clocks
 from recollect.ingest.keeper.notices import MOST_LATEST, MOST_LOOKS, MOST_PATHS, LatestPaths, Notices, SecondLooks

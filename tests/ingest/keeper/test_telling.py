@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from recollect.config import Config, NotifyConfig
-from recollect.ingest.daemon import Failure
+from recollect.ingest.daemon_status import Failure
 from recollect.memory import Memory
 from recollect.store.audit import read_audit
 

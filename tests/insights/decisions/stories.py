@@ -8,8 +8,8 @@ from recollect.config import GateRuleConfig as GateRule
 from recollect.insights.decisions import ClauseDecider
 from recollect.insights.decisions.gate import RuleGate
 from recollect.insights.decisions.segment import TurnSegmenter
+from recollect.insights.session_events import SessionEvents
 from recollect.insights.stages import Gated
-from recollect.insights.stream import SessionEvents
 from recollect.model.events import Event, SourceLocation
 from recollect.model.insights.nodes import Conversation, Decision, Speaker
 from recollect.model.payloads import AssistantMessage, UserMessage

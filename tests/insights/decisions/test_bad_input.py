@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from recollect.insights.decisions.gate import RuleGate
-from recollect.insights.language.projection import CAP
+from recollect.insights.language.prose_mask import CAP
 from recollect.insights.language.reader import READINGS, readings
 from tests.insights.decisions.stories import decided, read
 

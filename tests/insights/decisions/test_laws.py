@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.insights.decisions.gate import RuleGate
-from recollect.insights.language.projection import folded, project
+from recollect.insights.language.prose_mask import folded, project
 from recollect.insights.language.reader import READINGS, readings
 from recollect.insights.language.sentences import sentences
 from recollect.model.insights.nodes import Speaker

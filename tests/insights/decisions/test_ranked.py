@@ -13,7 +13,7 @@ from recollect.insights import analyse, default_stages
 from recollect.insights.decisions.ranked import OF_A_TURN, DecisionRanker
 from recollect.insights.scorer import SentenceScorer
 from recollect.insights.scorer.features import SENTENCES, Turn, features_of
-from recollect.insights.scorer.few import few_features_of
+from recollect.insights.scorer.few_sentences import few_features_of
 from recollect.insights.scorer.weights import ABOUT_FILE, TABLES_FILE, checked, weights
 from recollect.insights.stages import Lineage
 from recollect.model.events import Event

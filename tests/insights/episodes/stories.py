@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from recollect.insights.stream import SessionEvents, evidence_of
+from recollect.insights.session_events import SessionEvents, evidence_of
 from recollect.model.events import Event, SourceLocation
 from recollect.model.insights.nodes import Decision, Evidence, Option, Polarity, Speaker, node_id
 from recollect.model.insights.signals import TestRun

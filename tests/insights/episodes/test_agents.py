@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from recollect.insights.episodes import EditGrouper
-from recollect.insights.stream import SessionEvents
+from recollect.insights.session_events import SessionEvents
 from recollect.memory import parse_file
 from recollect.model.events import Event
 from recollect.model.insights.nodes import Episode

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.insights.content import NOTHING_KNOWN, lines_of, whole_edit
+from recollect.insights.edit_lines import NOTHING_KNOWN, lines_of, whole_edit
 from recollect.insights.episodes import EditGrouper
 from recollect.model.payloads import FileEdit
 from tests.insights.episodes.stories import Story, lightened

@@ -6,7 +6,7 @@ import pytest
 
 from recollect.insights.episodes import EditGrouper
 from recollect.insights.episodes.groups import MAX_EDITS
-from recollect.insights.stream import SessionEvents
+from recollect.insights.session_events import SessionEvents
 from recollect.model.insights.nodes import Episode
 from recollect.model.insights.signals import Signal
 from recollect.model.payloads import FileEdit, Lifecycle, ToolCall

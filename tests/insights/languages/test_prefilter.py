@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from recollect.insights.language.pack import PackRule
 from recollect.insights.language.patterns import Pattern
 from recollect.insights.language.prefilter import Prefilter, Prose
-from recollect.insights.language.projection import folded, project
+from recollect.insights.language.prose_mask import folded, project
 from recollect.insights.language.reader import words_of
 from recollect.insights.language.sentences import Clauses, Sentence, Words, sentences
 from tests.insights.languages.test_packs import LANGUAGES, examples, spoken

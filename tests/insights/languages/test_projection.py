@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.insights.language.projection import project
+from recollect.insights.language.prose_mask import project
 
 NO_PROSE = (
     "> they said so", "| a | b |", "## Heading", "-----", "$ make test", "diff --git a/x b/x",

@@ -9,7 +9,7 @@ import pytest
 
 from recollect.insights.decisions.bindings import MAX_EPISODES, PathAndTimeBinder
 from recollect.insights.episodes import EditGrouper
-from recollect.insights.stream import SessionEvents, evidence_of
+from recollect.insights.session_events import SessionEvents, evidence_of
 from recollect.model.events import Event
 from recollect.model.insights.nodes import Binding, Conversation, Decision, Evidence, Polarity, node_id
 from recollect.model.payloads import FileEdit

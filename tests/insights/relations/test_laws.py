@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from recollect.insights.decisions.bindings import PathAndTimeBinder
 from recollect.insights.decisions.relations import SubjectRelator
 from recollect.insights.episodes import EditGrouper
-from recollect.insights.prov import to_prov
+from recollect.insights.prov_export import to_prov
+from recollect.insights.session_events import SessionEvents
 from recollect.insights.stages import Lineage
-from recollect.insights.stream import SessionEvents
 from recollect.model.insights.nodes import Binding, Decision, Episode
 from recollect.model.payloads import FileEdit, Lifecycle, Rewind, SessionStart, ToolCall, ToolResult
 from tests.insights.episodes.stories import Story, decided, lightened

@@ -9,7 +9,7 @@ from typing import Any
 
 from recollect.insights.decisions.bindings import PathAndTimeBinder
 from recollect.insights.episodes import EditGrouper
-from recollect.insights.prov import to_prov
+from recollect.insights.prov_export import to_prov
 from recollect.model.insights.nodes import Link, Node
 from tests.insights.episodes.stories import Story, decided
 

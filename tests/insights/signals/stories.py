@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from recollect.insights.digests import digest_of
-from recollect.insights.sessions import session_of
+from recollect.insights.digests import digest_of, session_of
+from recollect.insights.session_events import Load, SessionEvents
 from recollect.insights.signals.observer import RuleObserver
-from recollect.insights.stream import Load, SessionEvents
 from recollect.model.events import Event, SourceLocation
 from recollect.model.insights.digests import Digest
 from recollect.model.insights.signals import Signal, kind_of_signal

@@ -7,10 +7,9 @@ import json
 import msgspec
 import pytest
 
-from recollect.insights.digests import MAX_SNIPPETS, TEXT_CHARS, digest_of
-from recollect.insights.sessions import session_of
+from recollect.insights.digests import MAX_SNIPPETS, TEXT_CHARS, digest_of, session_of
+from recollect.insights.session_events import SessionEvents
 from recollect.insights.stages import Gated
-from recollect.insights.stream import SessionEvents
 from recollect.model.insights.digests import as_schema_1, published
 from recollect.model.insights.nodes import Marker
 from recollect.model.insights.signals import SIGNAL_KINDS

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from recollect.errors import ConfigError
-from recollect.insights.sessions import session_of
+from recollect.insights.digests import session_of
 from recollect.insights.task_refs import EVIDENCE_CHARS, compile_patterns, task_ref_of
 from recollect.model.insights.digests import TaskRef
 from tests.insights.signals.stories import Story

@@ -12,7 +12,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from recollect.archive.keys import Sealer, load_keys
+from recollect.archive.keys import load_keys
+from recollect.archive.sealer import Sealer
 from recollect.errors import BackupUnusable, UsageError
 from recollect.maintenance.backup import contents as moments
 from recollect.maintenance.backup.contents import BackupCheck, check_folder, places_by_pack

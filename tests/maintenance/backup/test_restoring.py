@@ -238,7 +238,7 @@ def test_killed_at_any_step_the_memory_is_the_one_of_before_or_the_restored_one(
         "from pathlib import Path\n"
         "from recollect.config import Config\n"
         "from recollect.memory import Memory\n"
-        "from recollect.ingest import swap as swapping\n"
+        "from recollect.ingest import restore_swap as swapping\n"
         "left = [int(sys.argv[3])]\n"
         "def dying(real):\n"
         "    def call(*arguments, **named):\n"

@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from recollect import __version__
-from recollect.ingest.daemon import Card
+from recollect.ingest.daemon_status import Card
 from recollect.memory import Fix, Memory
 from recollect.store.audit import read_audit
 from recollect.store.lock import IngestLock

@@ -47,7 +47,7 @@ def lose_the_program(desk: Desk) -> None:
 
 def be_of_another_version(desk: Desk) -> None:
     """Have the unit as a version wrote it that knew no `Nice=`."""
-    from recollect.maintenance.setup.settings import sha256_of
+    from recollect.maintenance.setup.agent_settings import sha256_of
 
     record = load_service(desk.memory)
     assert record is not None

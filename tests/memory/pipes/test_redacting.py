@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from recollect.memory import redact_stream
-from recollect.memory import redaction as redacting
+from recollect.privacy import redact
 
 KEY = "AKIA" + "Z7Q2" * 4
 """Synthetic: the shape of a cloud key."""
@@ -65,6 +65,6 @@ def test_bytes_without_a_secret_pass_unchanged_also_where_they_are_no_text(data:
 
 
 def test_what_is_kept_back_is_bounded() -> None:
-    assert redacting._CARRIED_BYTES < redacting._WINDOW_BYTES
+    assert redact._CARRIED_BYTES < redact._WINDOW_BYTES
     endless = b"-----BEGIN PRIVATE KEY-----\n" + b"A" * 64 * 1024 + b"\n" * 3
-    assert redacting._cut(b"x\n" * 100_000 + endless) >= 100_000
+    assert redact._cut(b"x\n" * 100_000 + endless) >= 100_000

@@ -10,7 +10,7 @@ import pytest
 
 from recollect.model.payloads import FileEdit, Payload, ToolCall, ToolResult, kind_of
 from recollect.recall.context.failures import FailedCall, FailureWalk, command_of
-from recollect.store.recent import RecentEvent
+from recollect.store.context_rows import RecentEvent
 
 UID = "codex:s1"
 

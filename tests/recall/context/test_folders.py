@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from recollect.recall.context.lines import folder_of
-from recollect.store.recent import Folder
+from recollect.store.context_rows import Folder
 
 
 def test_a_folder_in_a_repository_belongs_to_its_top(tmp_path: Path) -> None:

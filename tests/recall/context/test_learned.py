@@ -275,7 +275,7 @@ def test_new_sure_and_fitting_ones_come_before_old_doubtful_and_foreign_ones(sho
 def test_everything_of_the_last_two_days_is_looked_at(
     shop: Shop, told: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from recollect.store import recent as learnings
+    from recollect.store import context_rows as learnings
 
     monkeypatch.setattr(learnings, "LOOKED_AT", 3)
     keep(

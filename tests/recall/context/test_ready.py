@@ -19,8 +19,8 @@ from recollect import ready_blocks as ready
 from recollect.agent_names import ANSWERS
 from recollect.config import Config, ContextConfig
 from recollect.errors import StoreError
-from recollect.hook.at_once import Ready, ready_block
-from recollect.hook.forms import answer_with
+from recollect.hook.answer_formats import answer_with
+from recollect.hook.prepared_block import Ready, ready_block
 from recollect.memory import Memory
 from recollect.recall.context import prepare_blocks as keeping
 from recollect.store.writer import open_writer

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from recollect import Memory
-from recollect.ingest.daemon import LiveStatus, ask_status
+from recollect.ingest.daemon_status import LiveStatus, ask_status
 from recollect.testing.builders import ClaudeTranscript
 from tests import program
 from tests.program import PATIENCE_S

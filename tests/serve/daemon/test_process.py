@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from recollect import __version__
-from recollect.ingest import daemon as place
-from recollect.ingest.daemon import CARD_NAME, LOCK_NAME
+from recollect.ingest import daemon_status as place
+from recollect.ingest.daemon_status import CARD_NAME, LOCK_NAME
 from recollect.wire import RUN_FOLDER, SOCKET_NAME
 from tests.serve.daemon.conftest import Desk, wait_until
 

@@ -17,7 +17,7 @@ from rich.console import Console
 from recollect.cli.commands.config import result_types
 from recollect.cli.render.maintenance import print_status
 from recollect.config import Config, ContextConfig, LearningConfig
-from recollect.ingest.daemon import Counters
+from recollect.ingest.daemon_status import Counters
 from recollect.ingest.learnings.status import learning_now
 from recollect.insights.learnings.pause import Pause, keep_pause
 from recollect.insights.learnings.user_file import find_region

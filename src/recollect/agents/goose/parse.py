@@ -1,16 +1,397 @@
-"""goose: parses a row or line into events. Pure; never raises on content."""
+"""goose: parses a row, or a line of an older file, into events. Pure; never raises on content.
 
-from typing import Any
+Evidence: format notes: goose, "content_json"; the agent's published types.
+"""
 
-from recollect.agents.facts import known_fields
-from recollect.agents.goose.content import GooseState, Ledger, Reading, Visibility, clamped, name_of, read_content
+import re
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import msgspec
+
+from recollect.agents.facts import known_by_type, known_fields
+from recollect.agents.kit import adapter as kit
 from recollect.agents.kit.adapter import KitAdapter, read_odd
-from recollect.agents.kit.values import mapping, text
+from recollect.agents.kit.calls import Waiting, arrived, edits_of, expect, file_edits
+from recollect.agents.kit.content import base64_part, without_opaque
+from recollect.agents.kit.names import content_name, short_name
+from recollect.agents.kit.values import Json, items, mapping, text, whole
+from recollect.model import payloads as kinds
 from recollect.model.payloads import Instructions, Lifecycle, TokenUsage
+from recollect.model.text import flatten
+from recollect.model.tools import canonical_tool
 
-# The rows around goose's messages: a session's facts and lineage, and its usage.
+# What the parser of goose carries from record to record.
+
+_MAX_NAMES = 512
+
+
+class Ledger(msgspec.Struct, frozen=True, gc=False, array_like=True):
+    """Sums of the rows of `usage_ledger`, as written: input with its cached part."""
+
+    rows: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
+
+
+class Named(msgspec.Struct, frozen=True, gc=False, array_like=True):
+    """How many messages had a name, and what the newest of them said."""
+
+    name: str
+    gist: str
+    count: int
+
+
+class GooseState(kit.BaseState, frozen=True):
+    named: tuple[Named, ...] = ()
+    """The newest names of messages, the last at the end."""
+    waiting: tuple[Waiting, ...] = ()
+    """Calls without a result yet."""
+    put_away: bool = False
+    """Messages that the model sees no more came, and no summary of them yet."""
+    ledger: Ledger = Ledger()
+
+
+Reading = kit.Reading[GooseState]
+"""A record in hand."""
+
+
+def occurrence(reading: Reading, name: str, gist: str) -> str:
+    """Return the name for one more message called so: `name`, then `name/2` and so on.
+
+    gist: tells messages of one name apart; the same as the last time is the same message again.
+    """
+    known: tuple[Named, ...] = reading.now("named")
+    before = next((n for n in reversed(known) if n.name == name), None)
+    if before is None:
+        found = Named(name, gist, 1)
+    elif before.gist == gist:
+        found = before
+    else:
+        found = Named(name, gist, before.count + 1)
+    rest = tuple(n for n in known if n is not before)
+    reading.set(named=(*rest, found)[-_MAX_NAMES:])
+    return name if found.count == 1 else f"{name}/{found.count}"
+
+
+# Tools of goose: their canonical names, what an edit's arguments ask for, and what a result holds.
 #
-# Evidence: format notes: goose, "tables" and "usage"; the agent's published schema.
+# Evidence: format notes: goose; the arguments of the developer extension in its two generations.
+
+_OWN = ("developer__", "platform__", "todo__", "subagent__", "summon__", "dynamic_task__", "skills__")
+"""Extensions that come with goose; the tools of all others are those of an MCP server."""
+_WRITES = frozenset(("write", "str_replace", "insert", "edit_file", "create"))
+"""Commands of `text_editor` that change a file; `view` and `undo_edit` give no text."""
+_MAX_COUNT = 1 << 53
+
+
+class Answer(NamedTuple):
+    """What a tool gave back."""
+
+    text: str
+    ok: bool | None
+    exit_code: int | None = None
+    structured: Json = None
+    parts: tuple[kinds.Part, ...] = ()
+    is_readable: bool = True
+
+
+def canonical(name: str) -> str:
+    """Return the canonical name of a tool; goose writes `extension__tool`."""
+    own = next((prefix for prefix in _OWN if name.startswith(prefix)), None)
+    return canonical_tool(name if own is None else name.removeprefix(own))
+
+
+def edits_asked_by(name: str, arguments: Json) -> tuple[kinds.FileEdit, ...]:
+    given = mapping(arguments)
+    tool = name.rpartition("__")[2]
+    if tool == "text_editor" and text(given.get("command")) not in _WRITES:
+        return ()
+    if tool == "text_editor" and given.get("command") == "insert":
+        given = {"path": given.get("path"), "old_str": "", "new_str": given.get("new_str")}
+    elif tool == "edit" and "before" in given:
+        given = {"path": given.get("path"), "old_str": given.get("before"), "new_str": given.get("after")}
+    elif canonical(name) != "edit":
+        return ()
+    return edits_of(given) if given else ()
+
+
+def answer_of(result: dict[str, Any]) -> Answer:
+    """Read `toolResult`: `{status, value}` with a list, or an object around the list; or `{status, error}`."""
+    if result.get("status") == "error" or ("error" in result and "value" not in result):
+        error = result.get("error")
+        return Answer(error if isinstance(error, str) else flatten(error), False)
+    value = result.get("value", result if "content" in result else None)
+    outer = mapping(value)
+    texts, parts, is_readable = _contents(outer.get("content") if outer else value)
+    structured = outer.get("structuredContent")
+    exit_code = whole(mapping(structured).get("exit_code", mapping(structured).get("exitCode")))
+    is_failed = outer.get("isError") is True or exit_code not in (None, 0)
+    ok = False if is_failed else True if result.get("status") == "success" or outer.get("isError") is False else None
+    return Answer("\n".join(texts), ok, exit_code, _beyond(structured, texts), parts, is_readable)
+
+
+def _contents(content: Json) -> tuple[list[str], tuple[kinds.Part, ...], bool]:
+    """Return texts, images, and whether these could be read. What is said to user and model alike comes once."""
+    texts: list[str] = []
+    parts: list[kinds.Part] = []
+    is_readable = True
+    for item in [content] if isinstance(content, str) else items(content):
+        block = mapping(item)
+        kind = text(block.get("type"))
+        said = ""
+        if kind in ("image", "audio"):
+            part, is_fine = base64_part(kind, text(block.get("mimeType")), block.get("data"))
+            parts.append(part)
+            is_readable = is_readable and is_fine
+        elif kind == "resource_link":
+            parts.append(kinds.Part(type=kind, media_type=text(block.get("mimeType")), url=text(block.get("uri"))))
+        elif kind == "resource":
+            said = _resource(mapping(block.get("resource")), parts)
+        elif kind == "text" or (not kind and "text" in block):
+            said = text(block.get("text"))
+        else:
+            said = item if isinstance(item, str) else flatten(without_opaque(item))
+        if said and said.strip() not in (known.strip() for known in texts):
+            texts.append(said)
+    return texts, tuple(parts), is_readable
+
+
+def _resource(resource: dict[str, Any], parts: list[kinds.Part]) -> str:
+    """Return the text of an embedded resource; its bytes become a part."""
+    uri, media_type = text(resource.get("uri")), text(resource.get("mimeType"))
+    if "blob" in resource:
+        part, _ = base64_part("resource", media_type, resource.get("blob"), path=uri)
+        parts.append(part)
+        return ""
+    parts.append(kinds.Part(type="resource", media_type=media_type, url=uri))
+    return text(resource.get("text"))
+
+
+def _beyond(structured: Json, texts: list[str]) -> Json:
+    """Return what a structured result holds beyond the text."""
+    if not isinstance(structured, dict):
+        return structured
+    said = "\n".join(texts)
+    rest = {
+        k: v
+        for k, v in structured.items()
+        if k not in ("exit_code", "exitCode")
+        and v not in (None, "", [], {}, False)
+        and not (isinstance(v, str) and v.strip() in said)
+    }
+    return rest or None
+
+
+def clamped(count: int) -> int:
+    """Return a count that can be added up for ever."""
+    return min(count, _MAX_COUNT)
+
+
+_MADE_UP = re.compile(r"msg_\d{8}_\d+_")
+"""Ids that a migration or an import gave to messages without one: another store of the same session has others."""
+_INTERRUPTED_CALL = "Interrupted by the user"
+_INTERRUPTED = re.compile(
+    r"The existing call to \S+ was interrupted\. How would you like to proceed\?$"
+    r"|We interrupted |Interrupted before the model replied"
+)
+"""What the harness says in the assistant's role after the user stopped it."""
+
+_BLOCK_FIELDS = known_by_type("goose", "block")
+_NOTIFICATIONS = frozenset(("thinkingMessage", "inlineMessage", "creditsExhausted"))
+_ACTIONS = frozenset(("toolConfirmation", "elicitation", "elicitationResponse"))
+
+
+def name_of(reading: Reading, message_id: object, role: object, created: object, content: Json) -> str:
+    """Return the name of a message: its id, else what it says and when. One id on two messages tells them apart."""
+    said = [_gist(block) for block in items(content)] if isinstance(content, list) else [flatten(content)]
+    gist = content_name([role, created, said])
+    if isinstance(message_id, str) and message_id and not _MADE_UP.match(message_id):
+        return occurrence(reading, short_name(message_id), gist)
+    return occurrence(reading, gist, gist)
+
+
+def _gist(block: Json) -> Json:
+    """Return what stays of a block when titles and other notes are added to it."""
+    if not isinstance(block, dict):
+        return flatten(block)
+    return [block.get(k) for k in ("type", "id", "text", "thinking", "msg")]
+
+
+class Visibility:
+    """Who sees a message: what only the model sees was written by the harness."""
+
+    def __init__(self, metadata: dict[str, Any]) -> None:
+        self.is_seen_by_user = metadata.get("userVisible", metadata.get("user_visible")) is not False
+        self.is_seen_by_agent = metadata.get("agentVisible", metadata.get("agent_visible")) is not False
+
+
+def read_content(reading: Reading, role: str, content: Json, seen: Visibility, mid: str) -> None:
+    """Emit the events of a message's blocks: its texts as one message, the rest one by one."""
+    blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
+    if not isinstance(blocks, list):
+        reading.wrong("content")
+        reading.kept("content", blocks, native_id=mid)
+        return
+    is_said = False
+    for number, block in enumerate(blocks, 1):
+        if not is_said and text(mapping(block).get("type")) in ("text", "image"):
+            is_said = True
+            said, parts = _said(reading, blocks)
+            # Emit the text: a person's, the model's, the harness's, or the summary of what was put away.
+            if not seen.is_seen_by_user:
+                if reading.now("put_away") and said:
+                    reading.set(put_away=False)
+                    reading.add(kinds.Compaction(summary=said, continues_at=mid), native_id=f"{mid}/compaction")
+                elif role == "user":
+                    reading.add(kinds.UserMessage(said, "injected", parts), native_id=mid)
+                else:
+                    reading.add(kinds.Lifecycle("context", text=said), native_id=mid)
+            elif role == "user":
+                reading.add(kinds.UserMessage(said, "human", parts), native_id=mid)
+            elif _INTERRUPTED.match(said):
+                reading.add(kinds.Lifecycle("interrupted", text=said), native_id=mid)
+            else:
+                reading.add(kinds.AssistantMessage(said, parts=parts), native_id=mid)
+        _read_block(reading, block, f"{mid}/{number}", mid)
+    if not blocks and role == "assistant":
+        reading.add(kinds.AssistantMessage(), native_id=mid)
+    is_talk = any(text(mapping(b).get("type")) in ("text", "toolRequest", "toolResponse") for b in blocks)
+    if is_talk and seen.is_seen_by_user and not seen.is_seen_by_agent:
+        reading.set(put_away=True)
+
+
+def _said(reading: Reading, blocks: list[Any]) -> tuple[str, tuple[kinds.Part, ...]]:
+    """Return all texts and images of a message."""
+    texts: list[str] = []
+    parts: list[kinds.Part] = []
+    for block in blocks:
+        kind = text(mapping(block).get("type"))
+        if kind == "text":
+            texts.append(reading.text(block, "text"))
+        elif kind == "image":
+            parts.append(
+                reading.readable(base64_part("image", text(block.get("mimeType")), block.get("data")), "image.data")
+            )
+    return "\n".join(t for t in texts if t), tuple(parts)
+
+
+def _read_block(reading: Reading, block: Json, name: str, mid: str) -> None:
+    kind = block.get("type") if isinstance(block, dict) else None
+    known = _BLOCK_FIELDS.get(kind) if isinstance(kind, str) else None
+    if known is None or not isinstance(kind, str):
+        reading.unknown(kind if isinstance(kind, str) else "block", block, native_id=name)
+        return
+    read = _BLOCKS.get(kind)
+    if read is not None:
+        read(reading, block, mid if kind in _CALLS else name)
+    reading.extra(block, known, kind, native_id=name)
+
+
+def _read_thinking(reading: Reading, block: dict[str, Any], name: str) -> None:
+    thought = text(block.get("thinking")) or text(block.get("text"))
+    is_encrypted = not thought and bool(block.get("signature") or block.get("data"))
+    reading.say(kinds.Thinking(thought, is_encrypted=is_encrypted), native_id=f"{name}/thinking")
+
+
+def _read_request(reading: Reading, block: dict[str, Any], mid: str) -> None:
+    """Emit a call. One that the model wrote so that it could not be read is no call."""
+    call_id = reading.text(block, "id")
+    native_id = f"{mid}/call:{short_name(call_id)}"
+    asked = reading.mapping(block, "toolCall")
+    value = mapping(asked.get("value")) or (asked if "name" in asked else {})
+    if not value:
+        error = asked.get("error")
+        words = error if isinstance(error, str) else flatten(error)
+        reading.add(kinds.Lifecycle("invalid_tool_call", text=words, call_id=call_id), native_id=native_id)
+        return
+    name = reading.text(value, "name")
+    arguments = value.get("arguments")
+    reading.add(kinds.ToolCall(call_id, name, canonical(name), arguments), native_id=native_id)
+    expect(reading, call_id, name, edits_asked_by(name, arguments))
+    title = text(mapping(block.get("_meta")).get("goose.toolSummary.title"))
+    reading.note("tool_title", title, call_id=call_id, native_id=f"{native_id}/title")
+
+
+def _read_response(reading: Reading, block: dict[str, Any], mid: str) -> None:
+    call_id = reading.text(block, "id")
+    native_id = f"{mid}/result:{short_name(call_id)}"
+    call = arrived(reading, call_id)
+    answer = answer_of(reading.mapping(block, "toolResult"))
+    if not answer.is_readable:
+        reading.wrong("toolResult.content.data", "bad_base64")
+    name = call.name if call is not None else ""
+    result = kinds.ToolResult(
+        call_id, name, answer.ok, answer.exit_code, answer.text, answer.structured, parts=answer.parts
+    )
+    reading.add(result, native_id=native_id)
+    if answer.ok is False and answer.text.startswith(_INTERRUPTED_CALL):
+        reading.add(
+            kinds.Lifecycle("interrupted", text=answer.text, call_id=call_id), native_id=f"{native_id}/interrupted"
+        )
+    if call is not None and answer.ok is not False:
+        for number, edit in enumerate(file_edits(call), 1):
+            reading.add(edit, native_id=f"{native_id}/edit/{number}")
+
+
+def _read_confirmation(reading: Reading, block: dict[str, Any], name: str) -> None:
+    asked = {"tool": block.get("toolName"), "arguments": block.get("arguments")}
+    prompt = text(block.get("prompt"))
+    call_id = text(block.get("id"))
+    reading.add(kinds.Lifecycle("permission", text=prompt, detail=asked, call_id=call_id), native_id=name)
+
+
+def _read_action(reading: Reading, block: dict[str, Any], name: str) -> None:
+    data = reading.mapping(block, "data")
+    action = data.get("actionType")
+    reading.odd_value("actionRequired.actionType", action, _ACTIONS)
+    if action == "toolConfirmation":
+        _read_confirmation(reading, data, name)
+        return
+    words = text(data.get("message"))
+    rest = {k: v for k, v in data.items() if k not in ("actionType", "id", "message")}
+    kind = "answer" if action == "elicitationResponse" else "question" if action == "elicitation" else "action"
+    reading.add(kinds.Lifecycle(kind, text=words, detail=rest or None), native_id=name)
+
+
+def _read_notification(reading: Reading, block: dict[str, Any], name: str) -> None:
+    kind = block.get("notificationType")
+    reading.odd_value("systemNotification.notificationType", kind, _NOTIFICATIONS)
+    detail = {"type": kind, "data": block.get("data")}
+    shown = {k: v for k, v in detail.items() if v is not None}
+    reading.add(kinds.Lifecycle("notification", text=text(block.get("msg")), detail=shown or None), native_id=name)
+
+
+def _read_compacted(reading: Reading, block: dict[str, Any], name: str) -> None:
+    """Emit the mark of older versions; it says in a sentence that there was a compaction."""
+    reading.set(put_away=False)
+    reading.add(kinds.Compaction(summary=text(block.get("msg"))), native_id=name)
+
+
+def _read_message(reading: Reading, block: dict[str, Any], name: str) -> None:
+    kind = "api_error" if block.get("type") == "contextLengthExceeded" else "compaction_requested"
+    reading.add(kinds.Lifecycle(kind, text=text(block.get("msg"))), native_id=name)
+
+
+_CALLS = frozenset(("toolRequest", "frontendToolRequest", "toolResponse"))
+"""Blocks with ids of their own; the others are named by their place in the message."""
+_BLOCKS: dict[str, Callable[[Reading, dict[str, Any], str], None]] = {
+    "thinking": _read_thinking,
+    "reasoning": _read_thinking,
+    "redactedThinking": _read_thinking,
+    "toolRequest": _read_request,
+    "frontendToolRequest": _read_request,
+    "toolResponse": _read_response,
+    "toolConfirmationRequest": _read_confirmation,
+    "actionRequired": _read_action,
+    "systemNotification": _read_notification,
+    "conversationCompacted": _read_compacted,
+    "summarizationRequested": _read_message,
+    "contextLengthExceeded": _read_message,
+}
+
 
 _TOTALS = ("total_tokens", "input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
 SESSION_FIELDS = frozenset(
@@ -151,7 +532,7 @@ class GooseAdapter(KitAdapter[GooseState], slug="goose"):
             reading.date(row.get("created_timestamp"), "created_timestamp")
             content = row.get("content_json")
             name = name_of(reading, row.get("message_id"), row.get("role"), row.get("created_timestamp"), content)
-            _read_message(reading, content, mapping(row.get("metadata_json")), name)
+            _read_whole_message(reading, content, mapping(row.get("metadata_json")), name)
             reading.extra(row, _KNOWN["row"], "messages", native_id=name)
         elif reading.state.role == "session":
             if reading.at == "usage_ledger":
@@ -164,7 +545,7 @@ class GooseAdapter(KitAdapter[GooseState], slug="goose"):
             reading.date(line.get("created"), "created")
             content = line.get("content")
             name = name_of(reading, line.get("id"), line.get("role"), line.get("created"), content)
-            _read_message(reading, content, mapping(line.get("metadata")), name)
+            _read_whole_message(reading, content, mapping(line.get("metadata")), name)
             reading.extra(line, _KNOWN["line"], "message", native_id=name)
         else:
             # Emit the first line of an older session file, which is written again whenever the session continues.
@@ -180,7 +561,7 @@ class GooseAdapter(KitAdapter[GooseState], slug="goose"):
             reading.extra(facts, SESSION_FIELDS, "session", native_id="start")
 
 
-def _read_message(reading: Reading, content: Any, metadata: dict[str, Any], name: str) -> None:
+def _read_whole_message(reading: Reading, content: Any, metadata: dict[str, Any], name: str) -> None:
     role = reading.value.get("role")
     if role not in _ROLES:
         reading.unknown(f"message.{role}" if isinstance(role, str) else "message", native_id=name)

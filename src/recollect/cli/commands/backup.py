@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 BACKUP = ResultKind("backup", "BackupReport", "maintenance:print_backup")
 RESTORED = ResultKind("restore", "RestoreReport", "maintenance:print_restored")
-EXPORTED = ResultKind("export", "Exported", "ingest:print_exported", listed="files")
+EXPORTED = ResultKind("export", "Exported", "maintenance:print_exported", listed="files")
 
 
 FORMATS: tuple[ExportFormat, ...] = ("raw", "events", "claude-jsonl", "markdown", "nodes", "prov")
@@ -191,8 +191,8 @@ def _chosen(memory: Memory, scope: SessionScope) -> list[str]:
 
 
 DOCTOR = ResultKind("doctor", "DoctorReport", "maintenance:print_doctor")
-VERIFY = ResultKind("verify", "VerifyReport", "ingest:print_verify")
-FILE_VERIFY = ResultKind("verify-file", "FileVerifyReport", "ingest:print_file_verify")
+VERIFY = ResultKind("verify", "VerifyReport", "maintenance:print_verify")
+FILE_VERIFY = ResultKind("verify-file", "FileVerifyReport", "maintenance:print_file_verify")
 REPAIR = ResultKind("repair", "RepairReport", "maintenance:print_repair")
 
 

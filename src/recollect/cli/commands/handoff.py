@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
+from recollect.cli.context_hook import EVENTS, Event, HookOptions, answer_hook
 from recollect.cli.groups import noun
-from recollect.cli.hooked import EVENTS, Event, HookOptions, answer_hook
 from recollect.cli.options import (
     NamedPath,
     choice_option,

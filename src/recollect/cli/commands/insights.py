@@ -1,8 +1,10 @@
-"""`recollect decisions`, `blame` and `digest`."""
+"""`recollect decisions`, `blame`, `digest` and `retro`."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
+from datetime import UTC
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Unpack, get_args
 
@@ -19,17 +21,23 @@ from recollect.cli.options import (
     no_sync_option,
     open_memory,
     range_options,
+    repo_option,
+    span_options,
     text_option,
 )
 from recollect.cli.results import CommandResult, ResultKind, examples, prints
+from recollect.cli.terminal import Plain, write_bytes
 from recollect.clock import now_us
 from recollect.errors import AmbiguousName, UnknownName, UsageError
+from recollect.local_time import LOCAL
 from recollect.model.insights.nodes import DecisionState
 from recollect.model.time import day_of
 from recollect.units import size
 
 if TYPE_CHECKING:
-    from recollect.memory import BlameQuestion, Memory
+    from rich.console import Console
+
+    from recollect.memory import BlameQuestion, Memory, Retro
 
 DECISIONS = ResultKind("decisions", "DecisionsAnswer", "insights:print_decisions", asks_memory=True)
 TEAM_DECISIONS = ResultKind("decisions-team", "TeamDecisionsAnswer", "insights:print_decisions")
@@ -287,3 +295,73 @@ def _gone(memory: Memory, uid: str) -> str:
         return gone_note(memory.session(uid).evicted_at)
     except UnknownName:
         return ""
+
+
+_SECOND_US, _MINUTE_US = 1_000_000, 60_000_000
+
+
+_SUFFIXES = (".md", ".html")
+
+
+@click.command()
+@span_options("7d")
+@repo_option
+@click.option(
+    "--out", type=click.Path(path_type=Path), metavar="FILE.md|FILE.html", help="Write the report to this file."
+)
+@no_sync_option
+@prints
+@examples("retro --since 30d --repo shop-api", "retro --since 2026-11-01 --out november.html")
+def retro(
+    since: int, until: int | None, repos: tuple[str, ...], out: Path | None, no_sync: bool, as_json: bool
+) -> CommandResult:
+    """Report on a period: outcomes, cost, errors, decisions.
+
+    Prints tables on a terminal and Markdown elsewhere. Lines cite their evidence (`recollect show` opens it). An HTML
+    file contains plots; for a Markdown file, they are written next to it as images. The report compares the period with
+    the previous one of the same length. If nothing happened, it says so and the exit code is 1.
+    `recollect sync --retro-out FOLDER` writes a report every week.
+    """
+    if out is not None and out.suffix.lower() not in _SUFFIXES:
+        raise UsageError(f"--out {out} is neither {' nor '.join(_SUFFIXES)}", hint="name FILE.html or FILE.md")
+    from recollect.cli.render.progress import StageLine
+
+    end = until if until is not None else now_us()
+    if since % _SECOND_US:  # counted back from now: the commands that show its figures name whole minutes
+        since -= since % _MINUTE_US
+    end += -end % _MINUTE_US if until is None else 0
+    if end <= since:
+        raise UsageError("--until is not after --since" if until is not None else "--since is in the future")
+    with open_memory() as memory, StageLine() as line:
+        zone = UTC if as_json else LOCAL
+        report = memory.retro(since=since, until=end, repos=repos, sync=not no_sync, tell=line.show, zone=zone)
+        written: list[Path] = []
+        if out is not None and not report.is_empty:
+            line.show("drawing plots")
+            from recollect.cli.render.retro_page import write_report
+
+            written = write_report(out, report, memory.home / "cache")
+    return RETRO(report, found=not report.is_empty, span=(since, end), repos=repos, written=written)
+
+
+def _print_retro(
+    out: Console | Plain, retro: Retro, *, span: tuple[int, int], repos: Sequence[str], written: Sequence[Path]
+) -> None:
+    """Print a retrospective, as Markdown unless it is for a terminal, or which files it was written to."""
+    from recollect.cli.render.layout import stamp
+    from recollect.cli.render.retro_report import document_of, to_markdown
+
+    if retro.is_empty:
+        where = f" in {' or '.join(repos)}" if repos else ""
+        click.echo(f"nothing happened{where} from {stamp(span[0])} to {stamp(span[1])}")
+    elif written:
+        click.echo("\n".join(f"wrote {path}" for path in written))
+    elif not isinstance(out, Plain):
+        from recollect.cli.render.retro_terminal import print_document
+
+        print_document(out, document_of(retro))
+    else:
+        write_bytes(to_markdown(document_of(retro)).encode("utf-8", "backslashreplace"))
+
+
+RETRO = ResultKind("retro", "Retro", _print_retro, is_plain=True, asks_memory=True)

@@ -1,10 +1,7 @@
-"""`recollect stats`, `usage` and `retro`."""
+"""`recollect stats` and `usage`."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from datetime import UTC
-from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
 import click
@@ -22,19 +19,14 @@ from recollect.cli.options import (
     span_options,
 )
 from recollect.cli.results import CommandResult, ResultKind, examples, prints
-from recollect.cli.terminal import Plain, write_bytes
 from recollect.client import UsageRequest
 from recollect.clock import now_us
 from recollect.errors import UsageError
-from recollect.local_time import LOCAL
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
-    from recollect.memory import Memory, Retro, UsageBy
+    from recollect.memory import Memory, UsageBy
     from recollect.model.team_messages import TeamUsageBy
 
-_SECOND_US, _MINUTE_US = 1_000_000, 60_000_000
 STATS = ResultKind("stats", "Stats", "stats:print_stats")
 RECALL_STATS = ResultKind("stats-recall", "RecallStats", "stats:print_recall_stats")
 STORAGE = ResultKind("stats-storage", "StorageReport", "stats:print_storage")
@@ -44,7 +36,6 @@ USAGE = ResultKind("usage", "recollect.model.usage:UsageReport", "stats:print_us
 
 GROUPINGS: tuple[UsageBy, ...] = ("day", "session", "repo", "domain", "model", "agent", "total")
 OF_TEAMS: tuple[TeamUsageBy, ...] = ("group", "week")
-_SUFFIXES = (".md", ".html")
 unused_no_sync_option = replaced_option("--no-sync", instead="leave it out")
 
 
@@ -150,67 +141,3 @@ def _grouping(by: str) -> UsageBy:
     if found is None:
         raise UsageError(f"only a team has figures by {by}", hint="add --team")
     return found
-
-
-@click.command()
-@span_options("7d")
-@repo_option
-@click.option(
-    "--out", type=click.Path(path_type=Path), metavar="FILE.md|FILE.html", help="Write the report to this file."
-)
-@no_sync_option
-@prints
-@examples("retro --since 30d --repo shop-api", "retro --since 2026-11-01 --out november.html")
-def retro(
-    since: int, until: int | None, repos: tuple[str, ...], out: Path | None, no_sync: bool, as_json: bool
-) -> CommandResult:
-    """Report on a period: outcomes, cost, errors, decisions.
-
-    Prints tables on a terminal and Markdown elsewhere. Lines cite their evidence (`recollect show` opens it). An HTML
-    file contains plots; for a Markdown file, they are written next to it as images. The report compares the period with
-    the previous one of the same length. If nothing happened, it says so and the exit code is 1.
-    `recollect sync --retro-out FOLDER` writes a report every week.
-    """
-    if out is not None and out.suffix.lower() not in _SUFFIXES:
-        raise UsageError(f"--out {out} is neither {' nor '.join(_SUFFIXES)}", hint="name FILE.html or FILE.md")
-    from recollect.cli.render.progress import StageLine
-
-    end = until if until is not None else now_us()
-    if since % _SECOND_US:  # counted back from now: the commands that show its figures name whole minutes
-        since -= since % _MINUTE_US
-    end += -end % _MINUTE_US if until is None else 0
-    if end <= since:
-        raise UsageError("--until is not after --since" if until is not None else "--since is in the future")
-    with open_memory() as memory, StageLine() as line:
-        zone = UTC if as_json else LOCAL
-        report = memory.retro(since=since, until=end, repos=repos, sync=not no_sync, tell=line.show, zone=zone)
-        written: list[Path] = []
-        if out is not None and not report.is_empty:
-            line.show("drawing plots")
-            from recollect.cli.render.retro_page import write_report
-
-            written = write_report(out, report, memory.home / "cache")
-    return RETRO(report, found=not report.is_empty, span=(since, end), repos=repos, written=written)
-
-
-def _print_retro(
-    out: Console | Plain, retro: Retro, *, span: tuple[int, int], repos: Sequence[str], written: Sequence[Path]
-) -> None:
-    """Print a retrospective, as Markdown unless it is for a terminal, or which files it was written to."""
-    from recollect.cli.render.layout import stamp
-    from recollect.cli.render.retro_report import document_of, to_markdown
-
-    if retro.is_empty:
-        where = f" in {' or '.join(repos)}" if repos else ""
-        click.echo(f"nothing happened{where} from {stamp(span[0])} to {stamp(span[1])}")
-    elif written:
-        click.echo("\n".join(f"wrote {path}" for path in written))
-    elif not isinstance(out, Plain):
-        from recollect.cli.render.retro_terminal import print_document
-
-        print_document(out, document_of(retro))
-    else:
-        write_bytes(to_markdown(document_of(retro)).encode("utf-8", "backslashreplace"))
-
-
-RETRO = ResultKind("retro", "Retro", _print_retro, is_plain=True, asks_memory=True)

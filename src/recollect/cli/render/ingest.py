@@ -1,4 +1,4 @@
-"""Renders what was ingested, exported, embedded and verified."""
+"""Renders what was ingested, rebuilt and embedded."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
 import msgspec
 from rich.console import Console
 from rich.text import Text
@@ -21,15 +20,7 @@ from recollect.memory import SearchAnswer, Stats, SyncReport
 from recollect.units import count, duration, plural, size
 
 if TYPE_CHECKING:
-    from recollect.memory import (
-        DeepPart,
-        EmbedReport,
-        Exported,
-        FileVerifyReport,
-        LedgerDefect,
-        SyncReport,
-        VerifyReport,
-    )
+    from recollect.memory import EmbedReport, SyncReport
 
 
 _REBUILT = {"index": "the index", "all": "the database and the index"}
@@ -77,93 +68,6 @@ def print_rebuilt(out: Console, report: SyncReport, *, what: str) -> None:
         put(out, (f"then ingested: {sync_line(report)}", "dim"))
 
 
-def print_verify(out: Console, report: VerifyReport) -> None:
-    """Print what was checked, every loss, and the sources whose ledger doesn't close."""
-    put(
-        out,
-        f"checked {plural(report.sources, 'source')}, {plural(report.revisions, 'revision')}, "
-        f"{plural(report.chunks, 'chunk')}, {plural(report.records, 'record')}, {size(report.bytes)} "
-        f"in {duration(report.seconds)}",
-    )
-    put(out, f"{plural(report.events, 'event')}, {plural(report.unknown, 'record')} of unknown type (kept)")
-    for what, gone in (
-        ("evicted", report.evicted_bytes),
-        ("forgotten", report.forgotten_bytes),
-        ("evicted before it was analysed", report.lost_bytes),
-    ):
-        if gone:
-            put(out, f"{size(gone)} {what}: deleted on purpose, not missing")
-    if report.nodes_without_raw:
-        put(out, f"{plural(report.nodes_without_raw, 'node')} of which evidence is gone so")
-    losses = [d for d in report.defects if d.is_loss]
-    _print_defects(out, "LOST", losses, "red")
-    _print_bent(out, [d for d in report.defects if not d.is_loss])
-    for ledger in [x for x in report.ledgers if not x.is_ok][:SHOWN]:
-        what = (
-            f"bytes {ledger.bytes_in:,} in, {ledger.bytes_out:,} out; "
-            f"records {ledger.records_in:,} in, {ledger.records_out:,} out"
-        )
-        put(out, (safe_line(f"not complete: {ledger.path}: {what}"), "red"))
-    if report.deep:
-        print_deep(out, report.deep)
-    verdict = "ok: every stored byte and record is there"
-    if not all(part.ok for part in report.deep):
-        verdict = "NOT ok: derived data differs from the archive"
-    if losses:
-        verdict = "NOT ok: stored content is missing or damaged"
-    out.print(Text(verdict, style="bold green" if report.ok else "bold red"))
-
-
-def print_deep(out: Console, parts: Sequence[DeepPart]) -> None:
-    """Print a line per part of what was derived again, and its first differences."""
-    for part in parts:
-        skipped = f", {part.skipped:,} not due or evicted" if part.skipped else ""
-        notes = "".join(f"; {note}" for note in part.notes)
-        mark, style = ("ok  ", "green") if part.ok else ("DIFFERS", "red")
-        what = f"  {part.name}: {part.checked:,} derived again and compared{skipped}{notes}"
-        put(out, (mark, style), what)
-        for difference in part.differences[:SHOWN]:
-            put(out, (safe_line(f"      {difference.what}: {difference.detail}"), "red"))
-        if part.count > SHOWN:
-            out.print(Text(f"      {part.count - SHOWN:,} more (see --json)", style="red"))
-
-
-def _print_defects(out: Console, label: str, defects: Sequence[LedgerDefect], style: str) -> None:
-    for d in defects[:SHOWN]:
-        place = ":".join(
-            str(x) for x in (d.path or d.source_id, d.record_index if d.record_index >= 0 else "") if x != ""
-        )
-        put(out, (safe_line(f"{label}: {d.code} {place} {d.detail}"), style))
-    if len(defects) > SHOWN:
-        out.print(Text(f"{label}: {len(defects) - SHOWN:,} more (see --json)", style=style))
-
-
-def _print_bent(out: Console, defects: Sequence[LedgerDefect]) -> None:
-    """Print what agents wrote that could not be read as meant: a line for each kind in each source, with the first."""
-    alike: dict[tuple[str, str], list[LedgerDefect]] = {}
-    for d in defects:
-        alike.setdefault((d.path or d.source_id, d.code), []).append(d)
-    for (path, code), found in list(alike.items())[:SHOWN]:
-        first = f", first in record {found[0].record_index}" if found[0].record_index >= 0 else ""
-        detail = f": {found[0].detail}" if found[0].detail else ""
-        line = f"kept as written: {count(len(found))} {code} in {path}{first}{detail}"
-        put(out, (safe_line(line), "yellow"))
-    if len(alike) > SHOWN:
-        out.print(Text(f"kept as written: {len(alike) - SHOWN:,} more kinds and sources (see --json)", style="yellow"))
-
-
-def print_exported(out: Console, files: Sequence[Exported]) -> None:
-    """Print the path of every file written."""
-    if not files:
-        click.echo("no session matches", err=True)
-    for file in files:
-        holes = f", {plural(file.holes, 'hole')}" if file.holes else ""
-        put(out, f"{safe_line(file.path)}  ({file.format}, {size(file.bytes)}{holes})")
-        for hole in file.missing[:SHOWN]:
-            line = f"  not in it: {hole.length_bytes:,} bytes at {hole.offset_bytes:,}, {hole.reason}"
-            put(out, (safe_line(f"{line} {stamp(hole.removed_at)}"), "yellow"))
-
-
 def print_embedded(out: Console, report: EmbedReport, *, is_log: bool = False) -> None:
     """Print what was made, with which model, and how much is covered; in a log first the time."""
     if is_log:
@@ -185,28 +89,6 @@ def print_embedded(out: Console, report: EmbedReport, *, is_log: bool = False) -
     if report.state == "removed":
         put(out, "vectors deleted")
     print_notes(out, report.notes)
-
-
-def print_file_verify(out: Console, report: FileVerifyReport) -> None:
-    """Print what was read, a line for each check, the defects, and the sum."""
-    whose = report.agent or "several agents"
-    how = "recognised by its content" if report.is_told_by_content else "as you said"
-    put(
-        out,
-        safe_line(
-            f"{report.path}: {whose}, {how}; {size(report.bytes)}, {plural(report.records, 'record')}, "
-            f"{plural(report.sessions, 'session')}, {plural(report.events, 'event')}, {plural(report.nodes, 'node')}"
-        ),
-    )
-    for check in report.checks:
-        line = Text("ok   " if check.ok else "FAIL ", style="green" if check.ok else "red")
-        line.append(check.name, style="default")
-        if check.detail:
-            line.append(f": {safe_line(check.detail)}", style="default")
-        out.print(line, soft_wrap=True)
-    for code, number in sorted(report.defects.items()):
-        put(out, f"     {plural(number, 'defect')} {code}")
-    out.print("all of it is accounted for" if report.ok else "something is missing or differs", soft_wrap=True)
 
 
 class UpReport(msgspec.Struct, frozen=True):

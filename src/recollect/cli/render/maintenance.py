@@ -1,41 +1,48 @@
-"""Renders maintenance: health, backups, erasure, keys, the service and the daemon."""
+"""Renders maintenance: health, verification, backups, exports, erasure, keys, the service and the daemon."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import click
 import msgspec
 from rich.console import Console
 from rich.text import Text
 
 from recollect.cli.render.layout import ago, plain_table, print_notes, stamp
+from recollect.cli.render.sync import SHOWN
 from recollect.cli.terminal import put, safe, safe_line
-from recollect.memory import LearningNow, LiveStatus
 from recollect.model.payloads import Payload
 from recollect.model.text import flatten, one_line, searchable
-from recollect.serve.daemon_control import DaemonAnswer
 from recollect.units import count, duration, plural, size
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from recollect.memory import (
         AuditEntry,
         BackupReport,
+        DeepPart,
         DoctorReport,
         ExcludedView,
+        Exported,
+        FileVerifyReport,
         Fix,
         ForgetReport,
         ForgottenList,
         KeyChange,
         KeyStatus,
+        LearningNow,
+        LedgerDefect,
+        LiveStatus,
         NoteToForget,
         RepairReport,
         RestoreReport,
         RevealedEvent,
         ServiceReport,
         SessionToForget,
+        VerifyReport,
     )
+    from recollect.serve.daemon_control import DaemonAnswer
 
 
 _MARKS = {"ok": ("ok  ", "green"), "warn": ("warn", "yellow"), "fail": ("FAIL", "red")}
@@ -122,7 +129,7 @@ def print_restored(out: Console, report: RestoreReport) -> None:
 
 
 _TEXT_CHARS = 100
-SHOWN = 50
+LISTED = 50
 """Sessions listed one by one; the rest is counted. `--json` has all."""
 _KINDS = {
     "session": "sessions", "event": "events, by the id that their agent gave them", "record": "records",
@@ -137,12 +144,12 @@ def print_forgotten(out: Console, report: ForgetReport) -> None:
     elif report.state == "busy":
         out.print(Text("another process is ingesting into this memory; nothing was forgotten", style="yellow"))
     if report.sessions:
-        for session in report.sessions[:SHOWN]:
+        for session in report.sessions[:LISTED]:
             put(out, _line(session))
-        if len(report.sessions) > SHOWN:
-            out.print(Text(f"{len(report.sessions) - SHOWN:,} more; --json lists them", style="dim"))
+        if len(report.sessions) > LISTED:
+            out.print(Text(f"{len(report.sessions) - LISTED:,} more; --json lists them", style="dim"))
     if report.kept_copies:
-        kept = ", ".join(report.kept_copies[:SHOWN])
+        kept = ", ".join(report.kept_copies[:LISTED])
         line = f"not forgotten: {kept} {'goes' if len(report.kept_copies) == 1 else 'go'} on from one that goes"
         put(out, (safe_line(f"{line}, and may repeat it"), "yellow"))
     _print_some(out, "learnings, decisions and notes that go with it:", [_note_line(one) for one in report.learned])
@@ -162,10 +169,10 @@ def _print_some(out: Console, heading: str, lines: Sequence[str]) -> None:
     if not lines:
         return
     out.print(heading)
-    for line in lines[:SHOWN]:
+    for line in lines[:LISTED]:
         put(out, f"  {safe_line(line)}")
-    if len(lines) > SHOWN:
-        out.print(Text(f"  {len(lines) - SHOWN:,} more; --json lists them", style="dim"))
+    if len(lines) > LISTED:
+        out.print(Text(f"  {len(lines) - LISTED:,} more; --json lists them", style="dim"))
 
 
 def _note_line(one: NoteToForget) -> str:
@@ -382,3 +389,112 @@ def print_excluded(out: Console, view: ExcludedView, *, notes: Sequence[str] = (
         text = f"already stored: {plural(view.stored_sessions, 'session')}; to erase, run {view.erasing}"
         put(out, (safe_line(text), "yellow"))
     print_notes(out, notes)
+
+
+def print_verify(out: Console, report: VerifyReport) -> None:
+    """Print what was checked, every loss, and the sources whose ledger doesn't close."""
+    put(
+        out,
+        f"checked {plural(report.sources, 'source')}, {plural(report.revisions, 'revision')}, "
+        f"{plural(report.chunks, 'chunk')}, {plural(report.records, 'record')}, {size(report.bytes)} "
+        f"in {duration(report.seconds)}",
+    )
+    put(out, f"{plural(report.events, 'event')}, {plural(report.unknown, 'record')} of unknown type (kept)")
+    for what, gone in (
+        ("evicted", report.evicted_bytes),
+        ("forgotten", report.forgotten_bytes),
+        ("evicted before it was analysed", report.lost_bytes),
+    ):
+        if gone:
+            put(out, f"{size(gone)} {what}: deleted on purpose, not missing")
+    if report.nodes_without_raw:
+        put(out, f"{plural(report.nodes_without_raw, 'node')} of which evidence is gone so")
+    losses = [d for d in report.defects if d.is_loss]
+    _print_defects(out, "LOST", losses, "red")
+    _print_bent(out, [d for d in report.defects if not d.is_loss])
+    for ledger in [x for x in report.ledgers if not x.is_ok][:SHOWN]:
+        what = (
+            f"bytes {ledger.bytes_in:,} in, {ledger.bytes_out:,} out; "
+            f"records {ledger.records_in:,} in, {ledger.records_out:,} out"
+        )
+        put(out, (safe_line(f"not complete: {ledger.path}: {what}"), "red"))
+    if report.deep:
+        print_deep(out, report.deep)
+    verdict = "ok: every stored byte and record is there"
+    if not all(part.ok for part in report.deep):
+        verdict = "NOT ok: derived data differs from the archive"
+    if losses:
+        verdict = "NOT ok: stored content is missing or damaged"
+    out.print(Text(verdict, style="bold green" if report.ok else "bold red"))
+
+
+def print_deep(out: Console, parts: Sequence[DeepPart]) -> None:
+    """Print a line per part of what was derived again, and its first differences."""
+    for part in parts:
+        skipped = f", {part.skipped:,} not due or evicted" if part.skipped else ""
+        notes = "".join(f"; {note}" for note in part.notes)
+        mark, style = ("ok  ", "green") if part.ok else ("DIFFERS", "red")
+        what = f"  {part.name}: {part.checked:,} derived again and compared{skipped}{notes}"
+        put(out, (mark, style), what)
+        for difference in part.differences[:SHOWN]:
+            put(out, (safe_line(f"      {difference.what}: {difference.detail}"), "red"))
+        if part.count > SHOWN:
+            out.print(Text(f"      {part.count - SHOWN:,} more (see --json)", style="red"))
+
+
+def _print_defects(out: Console, label: str, defects: Sequence[LedgerDefect], style: str) -> None:
+    for d in defects[:SHOWN]:
+        place = ":".join(
+            str(x) for x in (d.path or d.source_id, d.record_index if d.record_index >= 0 else "") if x != ""
+        )
+        put(out, (safe_line(f"{label}: {d.code} {place} {d.detail}"), style))
+    if len(defects) > SHOWN:
+        out.print(Text(f"{label}: {len(defects) - SHOWN:,} more (see --json)", style=style))
+
+
+def _print_bent(out: Console, defects: Sequence[LedgerDefect]) -> None:
+    """Print what agents wrote that could not be read as meant: a line for each kind in each source, with the first."""
+    alike: dict[tuple[str, str], list[LedgerDefect]] = {}
+    for d in defects:
+        alike.setdefault((d.path or d.source_id, d.code), []).append(d)
+    for (path, code), found in list(alike.items())[:SHOWN]:
+        first = f", first in record {found[0].record_index}" if found[0].record_index >= 0 else ""
+        detail = f": {found[0].detail}" if found[0].detail else ""
+        line = f"kept as written: {count(len(found))} {code} in {path}{first}{detail}"
+        put(out, (safe_line(line), "yellow"))
+    if len(alike) > SHOWN:
+        out.print(Text(f"kept as written: {len(alike) - SHOWN:,} more kinds and sources (see --json)", style="yellow"))
+
+
+def print_exported(out: Console, files: Sequence[Exported]) -> None:
+    """Print the path of every file written."""
+    if not files:
+        click.echo("no session matches", err=True)
+    for file in files:
+        holes = f", {plural(file.holes, 'hole')}" if file.holes else ""
+        put(out, f"{safe_line(file.path)}  ({file.format}, {size(file.bytes)}{holes})")
+        for hole in file.missing[:SHOWN]:
+            line = f"  not in it: {hole.length_bytes:,} bytes at {hole.offset_bytes:,}, {hole.reason}"
+            put(out, (safe_line(f"{line} {stamp(hole.removed_at)}"), "yellow"))
+
+
+def print_file_verify(out: Console, report: FileVerifyReport) -> None:
+    """Print what was read, a line for each check, the defects, and the sum."""
+    whose = report.agent or "several agents"
+    how = "recognised by its content" if report.is_told_by_content else "as you said"
+    put(
+        out,
+        safe_line(
+            f"{report.path}: {whose}, {how}; {size(report.bytes)}, {plural(report.records, 'record')}, "
+            f"{plural(report.sessions, 'session')}, {plural(report.events, 'event')}, {plural(report.nodes, 'node')}"
+        ),
+    )
+    for check in report.checks:
+        line = Text("ok   " if check.ok else "FAIL ", style="green" if check.ok else "red")
+        line.append(check.name, style="default")
+        if check.detail:
+            line.append(f": {safe_line(check.detail)}", style="default")
+        out.print(line, soft_wrap=True)
+    for code, number in sorted(report.defects.items()):
+        put(out, f"     {plural(number, 'defect')} {code}")
+    out.print("all of it is accounted for" if report.ok else "something is missing or differs", soft_wrap=True)

@@ -18,25 +18,24 @@ import msgspec
 import tantivy
 from tantivy import Occur, Query
 
-from recollect.index.query.clauses import OUTPUT_KIND, UnitClauses, asked_besides, either, has_one_form, term_query
-from recollect.index.query.filter_clauses import Confinement, one_of, times, unscored
+from recollect.index.query.clauses import (
+    OUTPUT_KIND,
+    Confinement,
+    UnitClauses,
+    asked_besides,
+    either,
+    has_one_form,
+    one_of,
+    term_query,
+    times,
+    unscored,
+)
 from recollect.index.query.query_units import Unit
 from recollect.index.text.engine import DamagedShard, engine_errors
-from recollect.index.text.schema import (
-    INSTRUCTIONS,
-    KEY,
-    KIND,
-    PROSE,
-    SESSION,
-    TEXT,
-    TS,
-    VOICE,
-    VOICES,
-    schema,
-)
+from recollect.index.text.schema import INSTRUCTIONS, KEY, KIND, PROSE, SESSION, TEXT, TS, VOICE, VOICES, schema
 from recollect.index.text.shards import Shard, total_of
 from recollect.model.time import Period
-from recollect.store.keys import SEQ_BITS, SEQ_MASK
+from recollect.store.row_keys import SEQ_BITS, SEQ_MASK
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor

@@ -19,7 +19,7 @@ from recollect.index.query.candidates import Candidate, QueryPlan
 from recollect.index.query.grammar import is_question
 from recollect.index.query.query_units import Unit
 from recollect.late import late_pattern
-from recollect.store.keys import SEQ_MASK
+from recollect.store.row_keys import SEQ_MASK
 from recollect.store.rows import SessionKey
 
 Intent = Literal["reason", "command", "output", "other"]

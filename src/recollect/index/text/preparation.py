@@ -9,7 +9,7 @@ be put into a JSON string as it is.
 Identifiers that were taken apart by case are given whole besides, in lower case. Those in snake_case are not:
 their parts stand side by side, so that a phrase finds them; indexing them twice cost a third more time.
 
-Little text is prepared as here; many texts at once as in `bulk`.
+Little text is prepared as here; many texts at once as in `bulk_preparation`.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import TypeVar
 
-from recollect.index.text.documents import DocumentBuilder
+from recollect.index.text.document_builder import DocumentBuilder
 from recollect.index.text.schema import EntryClass
 from recollect.index.text.writer import IndexWriterSet
 from recollect.model.learnings.entries import FORMER_STATES
@@ -21,8 +21,8 @@ from recollect.store.entries import (
     shard_of_entry,
     told_text,
 )
-from recollect.store.keys import ENTRY_BASE
 from recollect.store.reader import Reader
+from recollect.store.row_keys import ENTRY_BASE
 from recollect.store.rows import IndexDoc, IndexEvent
 from recollect.store.writer import Writer
 

@@ -14,14 +14,7 @@ import tantivy
 from tantivy import Occur, Query
 
 from recollect.errors import IndexUnavailable
-from recollect.index.text.engine import (
-    Stamp,
-    check_format,
-    engine_errors,
-    open_shard,
-    open_unwritable,
-    shard_stamps,
-)
+from recollect.index.text.engine import Stamp, check_format, engine_errors, open_shard, open_unwritable, shard_stamps
 from recollect.index.text.schema import IDENT, KEY, SESSION, TEXT_FIELDS, plain_analyzer, schema
 from recollect.index.text.vocabulary import ShardVocabulary, commit_id, matching_terms
 

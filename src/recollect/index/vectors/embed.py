@@ -17,9 +17,9 @@ from recollect.errors import EmbeddingUnavailable, StoreLocked
 from recollect.index.vectors.files import SCANNED, VectorCommit
 from recollect.index.vectors.texts import KINDS, chunks_of, chunks_of_part
 from recollect.index.vectors.vector_index import MAX_KEY, ranges_of
+from recollect.store.change_feed import FeedEvent, TextFeed
 from recollect.store.entries import EntryReader, EntryTexts, key_of_entry, keys_of_entry
-from recollect.store.feed import FeedEvent, TextFeed
-from recollect.store.keys import merged
+from recollect.store.row_keys import merged
 from recollect.store.rows import ChangeRange
 
 if TYPE_CHECKING:

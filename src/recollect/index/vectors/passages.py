@@ -17,9 +17,9 @@ from recollect.index.vectors.texts import passages_of
 from recollect.index.vectors.vector_index import VectorCoverage, ranges_of
 from recollect.model.payloads import Payload
 from recollect.model.text import TextClass, searchable
-from recollect.store.feed import KeyRange, TextFeed
-from recollect.store.keys import merged, span_of
+from recollect.store.change_feed import KeyRange, TextFeed
 from recollect.store.passages import PassageStore, hash_of
+from recollect.store.row_keys import merged, span_of
 
 if TYPE_CHECKING:
     from recollect.index.vectors.contextual import ContextualModel
@@ -56,7 +56,7 @@ class PassageBuild:
         """
         is_done = self._run()
         if not self._store.is_talk_complete():
-            from recollect.index.vectors.talk import write_talk
+            from recollect.index.vectors.nearest_messages import write_talk
 
             write_talk(self._store, self._store.folder)
         return is_done
@@ -125,7 +125,7 @@ class PassageBuild:
             return
         known = self._store.codes(texts)
         new = [one for one in texts if one not in known]
-        from recollect.index.vectors.talk import encode
+        from recollect.index.vectors.nearest_messages import encode
 
         codes = encode(self._model.embed([texts[one] for one in new])) if new else []
         self._store.add(dict(zip(new, codes, strict=True)), events, talk)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from recollect.errors import BrokenInvariant
 from recollect.index.vectors.files import Generation, VectorCommit
 from recollect.store.entries import MARK_CLASS_BITS, EntryReader
-from recollect.store.keys import ENTRY_BASE, SEQ_BITS
+from recollect.store.row_keys import ENTRY_BASE, SEQ_BITS
 
 Int64 = NDArray[np.int64]
 Float32 = NDArray[np.float32]

@@ -20,9 +20,9 @@ from recollect.index.vectors.files import (
     last_commit,
 )
 from recollect.index.vectors.texts import CUTTING, ENTRY_CUTTING, KINDS
+from recollect.store.change_feed import KeyRange, TextFeed
 from recollect.store.entries import mark_class
-from recollect.store.feed import KeyRange, TextFeed
-from recollect.store.keys import SEQ_BITS, merged
+from recollect.store.row_keys import SEQ_BITS, merged
 from recollect.store.rows import ChangeRange
 
 if TYPE_CHECKING:

@@ -31,7 +31,7 @@ from recollect.index.vectors.files import (
     remove_vectors,
 )
 from recollect.index.vectors.rows import BLOCK_ROWS, Int64, Rows, quantize, sign_words
-from recollect.store.keys import SEQ_BITS
+from recollect.store.row_keys import SEQ_BITS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

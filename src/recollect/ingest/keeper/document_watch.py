@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from recollect.capture.document_folders import is_document_name, walk, walk_rules
 from recollect.capture.gitignore import IGNORE_NAMES
 from recollect.capture.watch import FolderWatcher, Watched
-from recollect.ingest.daemon import WatchedPlace
+from recollect.ingest.daemon_status import WatchedPlace
 from recollect.paths import DATABASE_NAME
 from recollect.store.documents import DocumentStore
 

@@ -9,15 +9,14 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from recollect.errors import RecollectError, StoreLocked, where_raised
-from recollect.ingest.daemon import Failure
+from recollect.ingest.daemon_status import Failure
 from recollect.ingest.distill import DistillingFacet
-from recollect.ingest.keeper.questions import Questions
 from recollect.ingest.learnings.run import LearnFacet
 from recollect.ingest.operations import index_entries
 from recollect.ingest.retention import RetentionFacet
 
 if TYPE_CHECKING:
-    from recollect.ingest.home import OpenHome
+    from recollect.ingest.open_home import OpenHome
 
 
 READY_AFTER_S = 1.0
@@ -299,3 +298,40 @@ class Attempts:
             self._log(f"{self._work} failed ({self._times} in a row): {code}: {message}")
         if is_logged and self._times == PERSISTENT_TIMES and self.persists is not None:
             self.persists(self.failure)
+
+
+QUIET_S = 0.1
+"""Who asks once often asks again this soon."""
+MOST_S = 2.0
+"""No longer than this does one step of the work wait: questions without a pause must not keep it from ever ending."""
+
+
+class Questions:
+    """Counts questions under way. Safe from many threads."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._count = 0
+        self._answered_at = -QUIET_S
+
+    @contextmanager
+    def answering(self) -> Iterator[None]:
+        """Count a question while it is answered."""
+        with self._changed:
+            self._count += 1
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._count -= 1
+                self._answered_at = time.monotonic()
+
+    def give_way(self) -> None:
+        """Wait until nobody has asked for a moment, or for `MOST_S`.
+
+        Python runs one thread at a time: beside one that computes, an answer takes two to four times as long.
+        """
+        ends = time.monotonic() + MOST_S
+        with self._changed:
+            while (now := time.monotonic()) < ends and (self._count or now - self._answered_at < QUIET_S):
+                self._changed.wait(QUIET_S)

@@ -19,11 +19,10 @@ from recollect.agents.registry import adapters_with
 from recollect.capture.watch import FolderWatcher, WatchPlan
 from recollect.erasure.schedule import swept_at
 from recollect.errors import RecollectError
-from recollect.ingest.daemon import BEHIND, SETTLE_S, Counters, Delay, LiveStatus, Phase, WatchedPlace
+from recollect.ingest.daemon_status import BEHIND, SETTLE_S, Counters, Delay, LiveStatus, Phase, WatchedPlace
 from recollect.ingest.keeper.document_watch import DocumentWatch
-from recollect.ingest.keeper.idle_work import Attempts, IdleWork
+from recollect.ingest.keeper.idle_work import Attempts, IdleWork, Questions
 from recollect.ingest.keeper.notices import MOST_LATEST, LatestPaths, Noticed, Notices, SecondLooks
-from recollect.ingest.keeper.questions import Questions
 from recollect.ingest.learnings.run import LearnFacet
 from recollect.ingest.learnings.status import learning_now
 from recollect.ingest.operations import index_entries, take_changes
@@ -32,7 +31,7 @@ from recollect.ready_blocks import PROGRAM
 
 if TYPE_CHECKING:
     from recollect.capture.scope import Scope
-    from recollect.ingest.home import OpenHome
+    from recollect.ingest.open_home import OpenHome
     from recollect.ingest.report import SyncReport
 
 

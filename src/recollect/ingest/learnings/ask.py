@@ -14,13 +14,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from recollect.config import LearningConfig
-from recollect.errors import (
-    ConfigError,
-    EndpointError,
-    EndpointRefused,
-    EndpointUnavailable,
-    EndpointUnusable,
-)
+from recollect.errors import ConfigError, EndpointError, EndpointRefused, EndpointUnavailable, EndpointUnusable
 from recollect.ingest.learnings.extract import ANSWERED_NOTE, LearnReport, ModelJobs, chance
 from recollect.insights.learnings.pause import (
     NOTE,

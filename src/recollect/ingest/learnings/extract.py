@@ -8,15 +8,15 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
 import msgspec
 
 from recollect.errors import ArchiveError, StoreCorrupt, StoreError, where_raised
-from recollect.ingest.learnings.extraction import Extraction, Extractor, extraction_of, recorded
-from recollect.ingest.runs import nothing_collected
+from recollect.ingest.run_limits import nothing_collected
 from recollect.insights.learnings.identity import id_everywhere, is_models
 from recollect.insights.learnings.pause import wait_us
+from recollect.model.learnings.learnings import Learning
 from recollect.ready_blocks import PROGRAM
 from recollect.store.jobs import Job, JobKind
 from recollect.store.learnings import BY_CLOSING, BY_RULES, Sighting
@@ -24,7 +24,7 @@ from recollect.store.learnings import BY_CLOSING, BY_RULES, Sighting
 # A sync that has nothing to learn, which is most of them, loads none of what learning needs.
 if TYPE_CHECKING:
     from recollect.ingest.learnings.keep import Keeping
-    from recollect.model.learnings.learnings import Learning, LearningState
+    from recollect.model.learnings.learnings import LearningState
     from recollect.store.insight_feed import AnalysisInput, SessionFeed
     from recollect.store.learnings import LearningStore
 
@@ -359,3 +359,48 @@ def _is_of_evicted(sighting: Sighting, source: AnalysisInput) -> bool:
     if source.base is None:
         return False
     return any(evidence.seq < source.base.through_seq for evidence in sighting.learning.evidence)
+
+
+class Extractor(Protocol):
+    """Finds learnings in a session, and whether it tells that something pending was done. Pure."""
+
+    @property
+    def version(self) -> str:
+        """Name and version. Where it changes, sessions are learned from again."""
+        ...
+
+    def extract(self, of_session: AnalysisInput) -> Sequence[Learning]:
+        """Return what a session gives, with evidence; `recorded_at` is not set."""
+        ...
+
+    def closed(self, of_session: AnalysisInput, pending: Iterable[Learning]) -> Sequence[Learning]:
+        """Return those of the pending actions that the session shows to be done, with `done_at`."""
+        ...
+
+
+class Extraction(msgspec.Struct, frozen=True):
+    """What rules learned from a session of so many events. learnings: with `recorded_at`."""
+
+    learnings: tuple[Learning, ...]
+    event_count: int
+
+
+def extraction_of(source: AnalysisInput, extractor: Extractor) -> Extraction:
+    """Return what an extractor learns from a session. Raises StoreCorrupt, ArchiveError."""
+    if not source.events:
+        return Extraction((), 0)
+    return Extraction(recorded(extractor.extract(source), source), len(source.events))
+
+
+def recorded(learnings: Sequence[Learning], source: AnalysisInput) -> tuple[Learning, ...]:
+    """Return learnings of a session with when the last of the evidence that it has was first seen."""
+    if not learnings:
+        return ()
+    locations = {(event.event_id, event.part): event.location for event in source.events}
+
+    def seen_at(learning: Learning) -> int:
+        return source.observed_at(
+            {locations[key] for e in learning.evidence if (key := (e.event_id, e.part)) in locations}
+        )
+
+    return tuple(msgspec.structs.replace(one, recorded_at=seen_at(one)) for one in learnings)

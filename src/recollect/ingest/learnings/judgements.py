@@ -31,7 +31,7 @@ from recollect.model.learnings.learnings import GIVEN_STATES, Learning
 from recollect.store.learnings import Known, LearningFilter, LearningReader, LearningStore, Verdict, open_learning_store
 
 if TYPE_CHECKING:
-    from recollect.ingest.home import OpenHome
+    from recollect.ingest.open_home import OpenHome
 
 
 WRITTEN_DOWN = "written down"

@@ -15,18 +15,17 @@ from recollect.clock import now_us
 from recollect.errors import ConfigError, EndpointError, StoreError, StoreLocked, UnknownName
 from recollect.ingest.learnings.extract import LearnReport
 from recollect.ingest.learnings.status import HeldBack, LearnStatus, NewLearning, SeenEvidence, Why
-from recollect.ingest.runs import MICROSECONDS, after_sync, deadline
+from recollect.ingest.run_limits import MICROSECONDS, after_sync, deadline
 from recollect.model.learnings.learnings import GIVEN_STATES, Learning, LearningState
 from recollect.recall.context.person_files import USER, person_files
 from recollect.store.learnings import LearningFilter
 
 if TYPE_CHECKING:
     from recollect.erasure.forget import Opened
-    from recollect.ingest.home import OpenHome
-    from recollect.ingest.learnings.extract import Extracting, LearnProgress
-    from recollect.ingest.learnings.extraction import Extractor
+    from recollect.ingest.learnings.extract import Extracting, Extractor, LearnProgress
     from recollect.ingest.learnings.judgements import Judgements, UserFileReport
     from recollect.ingest.learnings.status import AskPreview
+    from recollect.ingest.open_home import OpenHome
     from recollect.ingest.report import SyncReport
     from recollect.ingest.sync import SyncRequest
     from recollect.insights.learnings.pause import Pause
@@ -410,7 +409,7 @@ def learn_after(run: LearningRun, opened: Opened, request: SyncRequest, report: 
 
 def _shipped_extractor(*, is_ranked: bool) -> Extractor:
     """Return the rules that ship, with learned weights where wanted; loading them takes a moment."""
-    from recollect.ingest.learnings.readers import RuleExtractor
+    from recollect.ingest.learnings.rule_extractor import RuleExtractor
 
     return RuleExtractor(is_ranked=is_ranked)
 

@@ -9,7 +9,7 @@ import msgspec
 
 from recollect.config import LearningConfig
 from recollect.errors import RecollectError, UnknownName
-from recollect.ingest.daemon import LearningNow
+from recollect.ingest.daemon_status import LearningNow
 from recollect.ingest.learnings.ask import fingerprint_of
 from recollect.ingest.learnings.extract import ANSWERED_NOTE, RAN_NOTE
 from recollect.insights.learnings.pause import NOTE, Pause, holds, is_persistent, unpack_pause
@@ -20,7 +20,7 @@ from recollect.store.jobs import Job, JobKind, JobState, SpendingLedger
 from recollect.store.learnings import LearningReader, Verdict
 
 if TYPE_CHECKING:
-    from recollect.ingest.home import OpenHome
+    from recollect.ingest.open_home import OpenHome
 
 
 LEARN_STATUS_SCHEMA_VERSION = 1

@@ -13,13 +13,13 @@ from typing import Any, NamedTuple, get_args
 import msgspec
 
 from recollect.agents.base import Adapter
-from recollect.archive.keys import NAME_BYTES, Sealer
+from recollect.archive.sealer import NAME_BYTES, Sealer
 from recollect.capture.containers.jsonl import Line
 from recollect.capture.decode import guess_type, readable_text
 from recollect.erasure.tombstones import NOTHING as NOTHING_FORGOTTEN
 from recollect.erasure.tombstones import Forgotten
 from recollect.errors import ArchiveError
-from recollect.index.text.documents import DocumentBuilder
+from recollect.index.text.document_builder import DocumentBuilder
 from recollect.ingest.worker.order import reordered
 from recollect.ingest.worker.trail import Trail
 from recollect.model.events import Draft
@@ -46,7 +46,7 @@ from recollect.model.sessions import SessionPatch
 from recollect.model.text import searchable, summary_of
 from recollect.privacy.redact import Redactor
 from recollect.store.bodies import LARGE_CHARS, BlockEntry, encode_block, encode_body, is_whole, large_strings
-from recollect.store.keys import FLAG_FAILED, FLAG_OWN, FLAG_SIDECHAIN
+from recollect.store.row_keys import FLAG_FAILED, FLAG_OWN, FLAG_SIDECHAIN
 from recollect.store.rows import BlobSighting, DriftCount, EventDraft, RecordPlace, SessionPart, UsageSighting
 
 MAX_STATE_BYTES = 1024 * 1024

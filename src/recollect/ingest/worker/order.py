@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from recollect.store.keys import TS_QUALITIES
+from recollect.store.row_keys import TS_QUALITIES
 from recollect.store.rows import EventDraft
 
 _INFERRED = TS_QUALITIES.index("inferred")

@@ -24,7 +24,7 @@ from recollect.erasure.tombstones import NOTHING as NOTHING_FORGOTTEN
 from recollect.erasure.tombstones import Forgotten
 from recollect.errors import BrokenInvariant, where_raised
 from recollect.index.text.engine import bound_heaps, give_back_memory
-from recollect.ingest.worker.tasks import SliceFailed, SourceTask, TaskAnswer, receive, send
+from recollect.ingest.worker.slices import SliceFailed, SourceTask, TaskAnswer, receive, send
 from recollect.processes import own_command
 
 if TYPE_CHECKING:

@@ -17,8 +17,9 @@ from recollect.agents.base import Adapter
 from recollect.agents.guard import IDENTIFY_RAISED, raised_by
 from recollect.agents.registry import adapters, for_role
 from recollect.archive.archive import Archive
-from recollect.archive.keys import HomeKeys, Sealer
+from recollect.archive.keys import HomeKeys
 from recollect.archive.packs import closed_boundaries
+from recollect.archive.sealer import Sealer
 from recollect.archive.tail import OpenTail, cut_slice
 from recollect.capture.changes import marks_at, whole_marks
 from recollect.capture.containers.jsonl import SplitRecords, split_lines
@@ -31,7 +32,7 @@ from recollect.erasure.tombstones import NOTHING as NOTHING_FORGOTTEN
 from recollect.erasure.tombstones import Forgotten
 from recollect.errors import RecollectError, SourceChanged, SourceError, where_raised
 from recollect.ingest.worker.derive import Deriver, Resume, decode_state, encode_state, hashes_of
-from recollect.ingest.worker.tasks import Giant, SliceDone, SliceFailed, SourceTask, StageTimer, TaskAnswer
+from recollect.ingest.worker.slices import Giant, SliceDone, SliceFailed, SourceTask, StageTimer, TaskAnswer
 from recollect.ingest.worker.trail import trail_of
 from recollect.model.records import Defect, SourceInfo
 from recollect.privacy.redact import Redactor, redactor_of

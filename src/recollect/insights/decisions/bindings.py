@@ -9,7 +9,6 @@ from functools import cached_property
 from typing import NamedTuple
 
 from recollect.insights.commands import command_of
-from recollect.insights.content import lines_of, whole_edit
 from recollect.insights.decisions.evidence import (
     FAR_TURNS,
     THRESHOLD,
@@ -24,7 +23,8 @@ from recollect.insights.decisions.evidence import (
     total,
     written,
 )
-from recollect.insights.stream import SessionEvents, evidence_of
+from recollect.insights.edit_lines import lines_of, whole_edit
+from recollect.insights.session_events import SessionEvents, evidence_of
 from recollect.insights.subjects import READ_CHARS, ends_with_path
 from recollect.model.events import Event
 from recollect.model.insights.nodes import Binding, Conversation, Decision, EditRef, Episode

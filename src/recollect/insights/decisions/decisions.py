@@ -12,10 +12,10 @@ from recollect.insights.language.changed_next import is_changed_next
 from recollect.insights.language.left_open import SAYS_LEFT
 from recollect.insights.language.options import Range, is_named
 from recollect.insights.language.pack import POLARITY
-from recollect.insights.language.projection import CAP, lower, project
+from recollect.insights.language.prose_mask import CAP, lower, project
 from recollect.insights.language.reader import Reading, readings, words_of
 from recollect.insights.language.sentences import sentences
-from recollect.insights.stream import SessionEvents, evidence_of, speaker_of, words_of_talk
+from recollect.insights.session_events import SessionEvents, evidence_of, speaker_of, words_of_talk
 from recollect.late import late_pattern
 from recollect.model.events import Event
 from recollect.model.insights.nodes import (
@@ -28,7 +28,7 @@ from recollect.model.insights.nodes import (
     Speaker,
     node_id,
 )
-from recollect.privacy.sentences import tells_credential
+from recollect.privacy.password_sentences import tells_credential
 
 
 class Found(NamedTuple):

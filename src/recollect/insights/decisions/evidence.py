@@ -6,15 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from recollect.insights.subjects import (
-    Vocabulary,
-    code_in,
-    ends_with_path,
-    identifiers_in,
-    is_said,
-    paths_in,
-    phrase,
-)
+from recollect.insights.subjects import Vocabulary, code_in, ends_with_path, identifiers_in, is_said, paths_in, phrase
 from recollect.late import late_pattern
 from recollect.model.insights.nodes import Binding, Conversation, Decision, Episode, Evidence, node_id
 

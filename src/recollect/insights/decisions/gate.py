@@ -10,7 +10,7 @@ from recollect.config import GateRuleConfig
 from recollect.errors import ConfigError
 from recollect.insights.language.answers import answers
 from recollect.insights.language.pack import CODES, pack
-from recollect.insights.language.projection import CAP, lower, project
+from recollect.insights.language.prose_mask import CAP, lower, project
 from recollect.insights.language.reader import READINGS, readings
 from recollect.insights.language.sentences import sentences
 from recollect.late import late_pattern

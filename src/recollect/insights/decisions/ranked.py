@@ -8,14 +8,14 @@ from typing import Final
 
 from recollect.insights.language.changed_next import is_changed_next
 from recollect.insights.language.left_open import SAYS_LEFT, leaves_open
-from recollect.insights.language.projection import lower
+from recollect.insights.language.prose_mask import lower
 from recollect.insights.language.reader import languages, words_of
 from recollect.insights.language.substance import names_something
 from recollect.insights.scorer import SentenceScorer
 from recollect.insights.scorer.features import TokenSentence, TurnOfEvent, turns_of
-from recollect.insights.stream import SessionEvents, evidence_of
+from recollect.insights.session_events import SessionEvents, evidence_of
 from recollect.model.insights.nodes import Decision, Polarity, node_id
-from recollect.privacy.sentences import tells_credential
+from recollect.privacy.password_sentences import tells_credential
 
 OF_A_TURN: Final = 3
 """Decisions of a message, at most: the likeliest."""

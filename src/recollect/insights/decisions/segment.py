@@ -8,8 +8,8 @@ from typing import Final
 import msgspec
 
 from recollect.insights.language.answers import Proposal, proposal_of
+from recollect.insights.session_events import SessionEvents, evidence_of, words_of_talk
 from recollect.insights.stages import Gated
-from recollect.insights.stream import SessionEvents, evidence_of, words_of_talk
 from recollect.model.events import Event
 from recollect.model.insights.nodes import Conversation, Evidence, Marker, node_id
 from recollect.model.payloads import AssistantMessage

@@ -9,9 +9,9 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from recollect.insights.commands import command_of
-from recollect.insights.content import DIVIDER, NOTHING_KNOWN, REPLACE, SEARCH, Lines, is_gone, lines_of, whole_edit
+from recollect.insights.edit_lines import DIVIDER, NOTHING_KNOWN, REPLACE, SEARCH, Lines, is_gone, lines_of, whole_edit
 from recollect.insights.episodes.shell_edits import edits_of_script, folder_of, moved
-from recollect.insights.stream import Call, SessionEvents, evidence_of
+from recollect.insights.session_events import Call, SessionEvents, evidence_of
 from recollect.insights.subjects import READ_CHARS, ends_with_path
 from recollect.late import late_pattern
 from recollect.model.events import Event

@@ -10,7 +10,7 @@ import msgspec
 
 from recollect.insights.commands import Simple, simple_commands
 from recollect.insights.episodes.edits import Commit, ShellCall, Timeline
-from recollect.insights.stream import SessionEvents, evidence_of
+from recollect.insights.session_events import SessionEvents, evidence_of
 from recollect.model.insights.nodes import CommandRef, RunOfTests
 from recollect.model.insights.signals import Signal, TestRun
 from recollect.model.payloads import ToolResult

@@ -8,7 +8,7 @@ from itertools import accumulate
 
 from recollect.insights.episodes.edits import Commit, Edit, States, Timeline, commits_of, edits_in, timeline_of
 from recollect.insights.episodes.follow_ups import Activity
-from recollect.insights.stream import SessionEvents, evidence_of
+from recollect.insights.session_events import SessionEvents, evidence_of
 from recollect.model.events import Event
 from recollect.model.insights.nodes import Episode, node_id
 from recollect.model.insights.signals import Signal

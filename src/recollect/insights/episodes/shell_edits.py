@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Literal, NamedTuple
 
 from recollect.insights.commands import Simple, simple_commands
-from recollect.insights.content import NOTHING_KNOWN, Lines
+from recollect.insights.edit_lines import NOTHING_KNOWN, Lines
 from recollect.late import late_pattern
 from recollect.model.payloads import ToolCall
 

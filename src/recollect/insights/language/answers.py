@@ -9,7 +9,7 @@ from typing import Final, Literal, NamedTuple
 from recollect.insights.language.options import Range, trimmed
 from recollect.insights.language.pack import CODES, pack, phrases
 from recollect.insights.language.patterns import alternatives
-from recollect.insights.language.projection import CAP, folded, lower, project
+from recollect.insights.language.prose_mask import CAP, folded, lower, project
 from recollect.insights.language.reader import languages, words_of
 from recollect.insights.language.sentences import Sentence, Words, sentences
 from recollect.late import PATTERNS, late_pattern

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from recollect.insights.language.projection import item_end
+from recollect.insights.language.prose_mask import item_end
 from recollect.insights.language.sentences import Words
 from recollect.late import late_pattern
 

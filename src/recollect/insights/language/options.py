@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from recollect.insights.language.projection import OPAQUE
+from recollect.insights.language.prose_mask import OPAQUE
 from recollect.insights.language.sentences import Words
 from recollect.late import late_pattern
 

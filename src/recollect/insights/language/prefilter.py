@@ -65,7 +65,7 @@ _RulePatterns = tuple[PackRule, tuple[Pattern, ...]]
 
 
 class Prose:
-    """The prose of a message (`projection.project`, in lower case), as every language reads it."""
+    """The prose of a message (`prose_mask.project`, in lower case), as every language reads it."""
 
     def __init__(self, low: str) -> None:
         self.low = low

@@ -13,7 +13,7 @@ from recollect.insights.language.options import Range, is_named, reason_in, trim
 from recollect.insights.language.pack import SCRIPTS, PackRule, pack
 from recollect.insights.language.patterns import TAKEN_IN
 from recollect.insights.language.prefilter import Prefilter, Prose, Spots
-from recollect.insights.language.projection import CAP, folded, project
+from recollect.insights.language.prose_mask import CAP, folded, project
 from recollect.insights.language.sentences import Clauses, Sentence, Words, sentences
 from recollect.late import late_pattern
 from recollect.model.insights.nodes import Polarity, Speaker

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from recollect.insights.language.pack import Pack, PackRule, SpokenRule, phrases
 from recollect.insights.language.patterns import Pattern, alternatives
-from recollect.insights.language.projection import item_end
+from recollect.insights.language.prose_mask import item_end
 from recollect.late import PATTERNS, late_pattern
 
 SENTENCE_CHARACTERS: Final = 600

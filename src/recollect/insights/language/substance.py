@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Final
 
 from recollect.insights.language.pack import SCRIPTS
-from recollect.insights.language.projection import OPAQUE, lower
+from recollect.insights.language.prose_mask import OPAQUE, lower
 from recollect.insights.language.reader import languages, words_of
 from recollect.insights.language.sentences import Clauses, Sentence, Words
 from recollect.late import late_pattern

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from recollect.insights.commands import simple_commands
-from recollect.insights.language.projection import project
+from recollect.insights.language.prose_mask import project
 from recollect.insights.language.sentences import sentences
 from recollect.insights.learnings.action_words import Worded, is_bare, is_told_done, names_action, worded
 from recollect.insights.learnings.identity import bounded, normalised
+from recollect.insights.session_events import SessionEvents
 from recollect.insights.signals.calls import endings_of
-from recollect.insights.stream import SessionEvents
 from recollect.late import late_pattern
 from recollect.model.events import Event
 from recollect.model.learnings.learnings import Author, Learning, LearningEvidence

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import msgspec
 
-from recollect.store.recent import TOLD_NOTE
+from recollect.store.context_rows import TOLD_NOTE
 
 if TYPE_CHECKING:
     from recollect.store.learnings import LearningStore

@@ -15,7 +15,7 @@ from recollect.insights.learnings.identity import bounded
 from recollect.late import late_pattern
 from recollect.model.learnings.learnings import Author, LearningKind
 from recollect.model.own import SERVER, without_own_blocks
-from recollect.privacy.sentences import tells_credential
+from recollect.privacy.password_sentences import tells_credential
 
 STEERING: Final = frozenset(("preference", "action"))
 """Kinds that tell an agent what to do."""

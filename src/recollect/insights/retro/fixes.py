@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from recollect.insights.commands import LOOKING, Simple, is_preparing, simple_commands
 from recollect.insights.retro.report import FixLine, How
+from recollect.insights.session_events import SessionEvents
 from recollect.insights.signals.calls import Tried, endings_of
 from recollect.insights.signals.runs import ran_by
-from recollect.insights.stream import SessionEvents
 from recollect.model.events import Event
 from recollect.model.insights.nodes import Evidence
 from recollect.model.insights.signals import ErrorSeen, Retry, Signal

@@ -9,8 +9,8 @@ from struct import Struct
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, get_args
 from zlib import crc32
 
-from recollect.insights.language.projection import OPAQUE, folded, project
-from recollect.insights.stream import SessionEvents, speaker_of, words_of_talk
+from recollect.insights.language.prose_mask import OPAQUE, folded, project
+from recollect.insights.session_events import SessionEvents, speaker_of, words_of_talk
 from recollect.late import late_pattern
 from recollect.model.events import Event
 from recollect.model.insights.nodes import Speaker

@@ -9,7 +9,7 @@ from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from recollect.insights.scorer.features import BITS, PLACES, TokenSentence, Turn, TurnFeatures, features_of
-from recollect.insights.scorer.few import few_features_of
+from recollect.insights.scorer.few_sentences import few_features_of
 from recollect.insights.scorer.weights import Subject, WeightTables, weights
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 from recollect.insights.commands import Simple, command_of, is_preparing, simple_commands, subject_of
 from recollect.insights.error_lines import telling_line
-from recollect.insights.stream import TOOL_REPORT, Call, SessionEvents
+from recollect.insights.session_events import TOOL_REPORT, Call, SessionEvents
 from recollect.late import late_pattern
 from recollect.model.events import Event
 from recollect.model.payloads import Json, Lifecycle, ToolCall, ToolResult

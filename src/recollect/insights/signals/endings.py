@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from recollect.insights.session_events import SessionEvents, evidence_of
 from recollect.insights.signals.turns import Turn
-from recollect.insights.stream import SessionEvents, evidence_of
 from recollect.insights.subjects import code_in, identifiers_in, paths_in
 from recollect.late import late_pattern
 from recollect.model.events import Event

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from recollect.insights.error_lines import fingerprint_of, sample_of, telling_line
+from recollect.insights.session_events import SessionEvents, evidence_of
 from recollect.insights.signals.calls import endings_of, failures_of, text_of, tool_of
 from recollect.insights.signals.endings import abandoned_of, completions_of
 from recollect.insights.signals.people import People
@@ -13,7 +14,6 @@ from recollect.insights.signals.pressure import Pressure
 from recollect.insights.signals.repeats import loops_of, own_retry, retries_of
 from recollect.insights.signals.runs import run_of
 from recollect.insights.signals.turns import turns_of
-from recollect.insights.stream import SessionEvents, evidence_of
 from recollect.model.events import Event
 from recollect.model.insights.nodes import Evidence
 from recollect.model.insights.signals import SIGNAL_KINDS, EditSeen, ErrorSeen, Signal, kind_of_signal

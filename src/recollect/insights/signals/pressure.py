@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from recollect.insights.session_events import SessionEvents, evidence_of
 from recollect.insights.signals.calls import failures_of
-from recollect.insights.stream import SessionEvents, evidence_of
 from recollect.late import late_pattern
 from recollect.model.events import Event
 from recollect.model.insights.signals import ContextPressure

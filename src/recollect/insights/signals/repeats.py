@@ -7,8 +7,8 @@ from heapq import heappop, heappush
 from typing import NamedTuple
 
 from recollect.insights.error_lines import fingerprint_of
+from recollect.insights.session_events import SessionEvents, evidence_of
 from recollect.insights.signals.calls import Tried
-from recollect.insights.stream import SessionEvents, evidence_of
 from recollect.model.events import Event
 from recollect.model.insights.signals import Loop, Retry
 from recollect.model.payloads import Json, Lifecycle

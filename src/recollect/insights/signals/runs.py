@@ -11,8 +11,8 @@ import msgspec
 from recollect.insights.commands import Simple
 from recollect.insights.error_lines import looked_at
 from recollect.insights.language.tables import PARSED
+from recollect.insights.session_events import SessionEvents, evidence_of
 from recollect.insights.signals.calls import Tried, text_of
-from recollect.insights.stream import SessionEvents, evidence_of
 from recollect.late import PATTERNS, late_pattern, shipped
 from recollect.model.insights.signals import TestRun
 

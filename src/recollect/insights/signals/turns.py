@@ -8,9 +8,9 @@ from typing import Any
 
 import msgspec
 
+from recollect.insights.session_events import SessionEvents
 from recollect.insights.signals.calls import TARGET_CHARS, Failure, Tried, endings_of, failures_of
 from recollect.insights.signals.people import INTERRUPTS, LEAVING, STOPPED
-from recollect.insights.stream import SessionEvents
 from recollect.late import late_pattern
 from recollect.model.events import Event
 from recollect.model.payloads import (

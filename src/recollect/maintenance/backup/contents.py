@@ -17,8 +17,8 @@ from typing import IO, BinaryIO, NamedTuple
 import msgspec
 
 from recollect.archive.files import make_private_folder
-from recollect.archive.keys import Sealer
 from recollect.archive.packs import ChunkPlace, pack_numbers, pack_path
+from recollect.archive.sealer import Sealer
 from recollect.errors import ArchiveCorrupt, BackupUnusable, StoreError, StoreLocked
 from recollect.files import DRAFT_SUFFIX, sync_folder, write_all
 from recollect.maintenance.backup import manifest as m

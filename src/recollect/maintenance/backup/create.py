@@ -21,7 +21,7 @@ import msgspec
 import zstandard
 
 from recollect.archive.files import make_private_folder, write_errors
-from recollect.archive.keys import Sealer
+from recollect.archive.sealer import Sealer
 from recollect.clock import now_us
 from recollect.errors import BackupUnusable, StoreError, UsageError
 from recollect.files import DRAFT_SUFFIX, move, write_file

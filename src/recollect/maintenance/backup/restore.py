@@ -14,11 +14,11 @@ from typing import IO, TYPE_CHECKING, NamedTuple
 import msgspec
 
 from recollect.archive.archive import Archive
-from recollect.archive.envelope import WRAPPING_FILE, change_wrapping, read_envelope
 from recollect.archive.files import make_private_folder, write_error
 from recollect.archive.journal import JournalTombstone as ArchivedTombstone
 from recollect.archive.journal import burying
-from recollect.archive.keys import HomeKeys, Sealer, load_keys
+from recollect.archive.keys import WRAPPING_FILE, HomeKeys, change_wrapping, load_keys, read_envelope
+from recollect.archive.sealer import Sealer
 from recollect.clock import now_us
 from recollect.erasure.forget import Opened, apply_tombstones
 from recollect.errors import (
@@ -31,9 +31,9 @@ from recollect.errors import (
     UsageError,
 )
 from recollect.files import DRAFT_SUFFIX, move, write_file
-from recollect.ingest.daemon import LOCK_NAME
+from recollect.ingest.daemon_status import LOCK_NAME
 from recollect.ingest.rebuild import rebuild_all, rebuild_index_of, revisions_of
-from recollect.ingest.swap import aside_name, begin_staging, drop_staging, swap
+from recollect.ingest.restore_swap import aside_name, begin_staging, drop_staging, swap
 from recollect.maintenance.backup import manifest as m
 from recollect.maintenance.backup.contents import Progress, check_database, copy_stream
 from recollect.maintenance.backup.create import back_up, open_members
@@ -62,7 +62,7 @@ from recollect.units import plural
 from recollect.wire import RUN_FOLDER
 
 if TYPE_CHECKING:
-    from recollect.ingest.home import OpenHome
+    from recollect.ingest.open_home import OpenHome
 
 
 class Staged(NamedTuple):

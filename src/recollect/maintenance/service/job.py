@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
-from recollect.maintenance.setup.settings import RecordFile, load_record, save_record
+from recollect.maintenance.setup.agent_settings import RecordFile, load_record, save_record
 from recollect.units import duration
 
 ManagerName = Literal["systemd", "launchd", "cron", "schtasks"]

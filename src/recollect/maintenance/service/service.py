@@ -39,14 +39,14 @@ from recollect.maintenance.service.job import (
     load_service,
     save_service,
 )
-from recollect.maintenance.setup.discovery import this_machine
-from recollect.maintenance.setup.settings import (
+from recollect.maintenance.setup.agent_settings import (
     delete_settings,
     missing_folders,
     read_settings,
     replace_settings,
     sha256_of,
 )
+from recollect.maintenance.setup.discovery import this_machine
 from recollect.paths import CONFIG_NAME, HOME_VARIABLE, STORE_VARIABLE, home_dir, user_home
 
 _WAIT_S = 1.0

@@ -42,7 +42,7 @@ from recollect.agents.install.documents import load
 from recollect.agents.install.values import AppendItem, Format, SetKey, covers, named_as_in, shown, value_at
 from recollect.errors import SettingsError, UsageError
 from recollect.maintenance.reports import Check
-from recollect.maintenance.setup.settings import read_settings
+from recollect.maintenance.setup.agent_settings import read_settings
 from recollect.model.own import SERVER
 from recollect.paths import HOME_VARIABLE, SPOOL_FOLDER, expand, home_dir
 from recollect.units import duration

@@ -23,8 +23,7 @@ from recollect.agents.install.contract import (
 from recollect.agents.install.documents import apply_edits, load, new_document, states_of, take_out
 from recollect.agents.install.values import Edit, Format, SetKey, State, holds, named_as_in, state_of, value_at
 from recollect.errors import SettingsError
-from recollect.maintenance.setup.discovery import FoundAgent, Machine, file_path, given_for, plugin_turned_on
-from recollect.maintenance.setup.settings import (
+from recollect.maintenance.setup.agent_settings import (
     AgentRecord,
     FileRecord,
     Kind,
@@ -37,6 +36,7 @@ from recollect.maintenance.setup.settings import (
     sha256_of,
     write_problem,
 )
+from recollect.maintenance.setup.discovery import FoundAgent, Machine, file_path, given_for, plugin_turned_on
 
 Action = Literal["add", "change", "remove", "run", "none", "left", "blocked", "unsupported"]
 """none: it is up to date. left: not ours any more, so it stays. blocked: it should be done and can't be."""

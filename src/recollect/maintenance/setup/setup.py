@@ -19,19 +19,7 @@ from recollect.agents.install.documents import load
 from recollect.agents.install.values import Patch, Undo, levels_made
 from recollect.errors import SettingsChanged, SettingsError
 from recollect.maintenance.reports import Check
-from recollect.maintenance.setup.discovery import (
-    FoundAgent,
-    Machine,
-    find_agent,
-    hooks_turned_off,
-    native_memory_notes,
-    probe_hook,
-    probe_server,
-    registered_launch,
-    run_command,
-)
-from recollect.maintenance.setup.planner import KINDS, AgentPlan, FileChange, SetupOptions, SetupPlanner, Step
-from recollect.maintenance.setup.settings import (
+from recollect.maintenance.setup.agent_settings import (
     AgentRecord,
     FileRecord,
     Mode,
@@ -46,6 +34,18 @@ from recollect.maintenance.setup.settings import (
     with_agent,
     with_file,
 )
+from recollect.maintenance.setup.discovery import (
+    FoundAgent,
+    Machine,
+    find_agent,
+    hooks_turned_off,
+    native_memory_notes,
+    probe_hook,
+    probe_server,
+    registered_launch,
+    run_command,
+)
+from recollect.maintenance.setup.planner import KINDS, AgentPlan, FileChange, SetupOptions, SetupPlanner, Step
 
 BACKUPS = "setup-backups"
 """The folder in the memory's home with the first bytes of the files that setup changed."""

@@ -13,19 +13,12 @@ from recollect.recall.context.compacted import EditedFiles, LastPlan, Requests, 
 from recollect.recall.context.failures import FailuresHere, Fixed, Unfixed
 from recollect.recall.context.history import DecidedHere, DiaryHere, WorkedOn
 from recollect.recall.context.learnings import LearnedHere, PendingActions, quotable, sections
-from recollect.recall.context.lines import (
-    LINE_TOKENS,
-    MISSED,
-    ContextEvent,
-    ContextLine,
-    ContextRequest,
-    ContextSource,
-)
+from recollect.recall.context.lines import LINE_TOKENS, MISSED, ContextEvent, ContextLine, ContextRequest, ContextSource
 from recollect.recall.context.person_files import Front, PersonFile, fronts, said_in
 from recollect.recall.context.tokens import tokens_of
 from recollect.recall.quotes import clean, quoted
 from recollect.recall.related_events import RelatedEvent
-from recollect.store.recent import TOLD_NOTE
+from recollect.store.context_rows import TOLD_NOTE
 
 LATER_CHARS = 160
 LINE_CHARS = 700

@@ -19,7 +19,7 @@ from recollect.model.payloads import AssistantMessage, ToolCall, UserMessage
 from recollect.model.text import flatten
 from recollect.recall.quotes import clean
 from recollect.store.audit import ContextLogEntry, OwnCallCount
-from recollect.store.recent_reader import RecentReader
+from recollect.store.context_reader import RecentReader
 
 Use = Literal["opened", "cited", "repeated", "unused", "unknown"]
 COMMAND_LINE = "recollect (command line)"

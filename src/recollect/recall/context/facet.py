@@ -21,7 +21,7 @@ from recollect.recall.context.lines import ContextEvent, ContextRequest, folder_
 from recollect.recall.context.person_files import person_files
 from recollect.recall.context.prepare_blocks import DAMAGE
 from recollect.store.audit import ContextLogEntry
-from recollect.store.recent_reader import RecentReader
+from recollect.store.context_reader import RecentReader
 from recollect.wire import firings_folder
 
 if TYPE_CHECKING:

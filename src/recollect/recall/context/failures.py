@@ -12,7 +12,7 @@ from recollect.model.text import one_line, paths_in
 from recollect.model.time import day_of
 from recollect.recall.context.learnings import LearnedHere
 from recollect.recall.context.lines import SESSIONS, ContextLine, ContextRequest, SourceLines, window
-from recollect.store.recent import RecentEvent
+from recollect.store.context_rows import RecentEvent
 from recollect.units import plural
 
 MAX_CHARS = 400

@@ -15,7 +15,7 @@ from recollect.model.time import day_of
 from recollect.recall.context.learnings import LearnedHere, as_words, quotable, says_again
 from recollect.recall.context.lines import ContextLine, ContextRequest, SourceLines, window
 from recollect.recall.related_events import EarlierStatement
-from recollect.store.recent import RecentSession
+from recollect.store.context_rows import RecentSession
 
 if TYPE_CHECKING:
     from recollect.recall.answers import Hit, SearchAnswer

@@ -15,7 +15,7 @@ from recollect.model.time import day_of
 from recollect.recall.context.lines import MISSED, ContextLine, ContextRequest, SourceLines
 from recollect.recall.context.person_files import said_as
 from recollect.recall.related_events import EarlierStatement, is_named_in
-from recollect.store.recent import RecentLearning
+from recollect.store.context_rows import RecentLearning
 
 TEXT_CHARS = 300
 TELLING_KINDS: tuple[LearningKind, ...] = ("pattern", "correction", "preference", "fact")

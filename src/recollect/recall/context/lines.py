@@ -12,8 +12,8 @@ import msgspec
 from recollect.errors import IndexUnavailable
 from recollect.ready_blocks import work_folder
 from recollect.recall.related_events import EarlierStatement, RelatedEvent
-from recollect.store.recent import Folder, RecentSession
-from recollect.store.recent_reader import RecentReader
+from recollect.store.context_reader import RecentReader
+from recollect.store.context_rows import Folder, RecentSession
 
 if TYPE_CHECKING:
     from recollect.index.text.shards import TextIndex

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from recollect.index.text.shards import TextIndex
     from recollect.recall.context.builder import ContextBlock
     from recollect.recall.context.person_files import PersonFile
-    from recollect.store.recent import Folder
-    from recollect.store.recent_reader import RecentReader
+    from recollect.store.context_reader import RecentReader
+    from recollect.store.context_rows import Folder
 
 DAMAGE = (RecollectError, msgspec.MsgspecError, OSError, ValueError)
 """All that a database, a file or a folder can do to a reader."""
@@ -85,7 +85,7 @@ class ReadyBlocks:
         stamp = ready.read_stamp(str(self._home))
         if stamp is None:
             return
-        from recollect.store.recent_reader import RecentReader
+        from recollect.store.context_reader import RecentReader
 
         reader = RecentReader(self._home)
         try:
@@ -172,7 +172,7 @@ class ReadyBlocks:
         if ready.EVERY_FOLDER in numbers:
             self._drop_all()
             return
-        from recollect.store.recent_reader import RecentReader
+        from recollect.store.context_reader import RecentReader
 
         reader = RecentReader(self._home)
         try:
@@ -241,7 +241,7 @@ def _told(block: ContextBlock) -> dict[str, object]:
 
 
 def _is_concerned(reader: RecentReader, block: Mapping[str, object], numbers: Collection[int]) -> bool:
-    from recollect.store.recent import Folder
+    from recollect.store.context_rows import Folder
 
     path, uids = str(block["folder"]), block["sessions"]
     folder = Folder(path, (os.path.basename(path),), bool(block["is_repository"]))

@@ -12,10 +12,9 @@ from msgspec import Meta
 
 from recollect.agent_names import OWN
 from recollect.errors import UsageError
+from recollect.memory import Memory
+from recollect.serve.mcp.bounded_answer import Paged, name
 
-MIN_BYTES = 1_000
-DEFAULT_BYTES = 4_096
-MAX_BYTES = 65_536
 MAX_QUERY_CHARS = 4_096
 MAX_ARGUMENT_BYTES = 32_768
 """Of all arguments of a call together, as JSON."""
@@ -23,21 +22,10 @@ MAX_ARGUMENT_BYTES = 32_768
 Scope = Literal["repository", "all", "team"]
 _Text = Annotated[str, Meta(max_length=500)]
 _Query = Annotated[str, Meta(max_length=MAX_QUERY_CHARS)]
-_Bytes = Annotated[int, Meta(ge=MIN_BYTES, le=MAX_BYTES)]
 _Limit = Annotated[int, Meta(ge=1, le=50)]
 _AGENTS = f"{', '.join([*OWN][:4])} …; several with commas"
 _QUERY = 'Words; "a phrase", -not, *infix*, /regex/ also work'
 _KINDS = "user_message, assistant_message, tool_call, tool_result, file_edit, document, learning, fact …"
-
-
-class Paged(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """What every tool takes. max_bytes: of the answer, in UTF-8. cursor: from the answer before, "" for the first.
-
-    The text in an annotation, here and below, is what a client reads of the argument.
-    """
-
-    max_bytes: Annotated[_Bytes, "Size of the answer"] = DEFAULT_BYTES
-    cursor: Annotated[_Text, "From the last answer"] = ""
 
 
 class Confining(Paged, frozen=True, kw_only=True):
@@ -354,3 +342,83 @@ WRITING_TOOLS = (
         writes=True,
     ),
 )
+
+
+_UNQUOTABLE = ('"', ",")
+_NAMED = ("agent", "repo", "kind", "tool", "session", "collection")
+
+
+class Caller(NamedTuple):
+    """Who asks. folders: where it works, () where that is not known. agent: as its client calls itself, which may be no
+    agent's name."""
+
+    folders: tuple[str, ...] = ()
+    agent: str = ""
+
+
+class Confines(NamedTuple):
+    """A scope as filters of the query language, and in words ("" for everything).
+
+    is_default: the caller named neither and is told how to widen the scope.
+    """
+
+    filters: str = ""
+    words: str = ""
+    is_default: bool = False
+
+
+def confines_of(memory: Memory, arguments: Confining, caller: Caller) -> Confines:
+    """Return what a call is confined to. Raises UnknownName for any name in its arguments."""
+    named = (filter_of(field, value) for field in _NAMED if (value := getattr(arguments, field, "")))
+    memory.recall.check_names(" ".join(named), folders=caller.folders)
+    if arguments.repo:
+        return Confines(filter_of("repo", arguments.repo), f"repositories like {name(arguments.repo)}")
+    is_of_collection = isinstance(arguments, SearchArguments) and bool(arguments.collection)
+    if arguments.scope == "all" or is_of_collection or _names_place(memory, arguments):
+        return Confines()
+    return repository_of(memory, caller)
+
+
+def repository_of(memory: Memory, caller: Caller) -> Confines:
+    """Return what confines a call to the repository that the caller works in; nothing where that is not known."""
+    names = [repo for folder in caller.folders for repo in memory.recall.repositories(folder)]
+    names = [repo for repo in dict.fromkeys(names) if not any(sign in repo for sign in _UNQUOTABLE)]
+    if not names:
+        return Confines()
+    exactly = ",".join(f"={repo}" for repo in names)
+    return Confines(f'repo:"{exactly}"', f"repository {name(names[0])}", is_default=True)
+
+
+def filters_of(memory: Memory, arguments: Confining, confines: Confines) -> str:
+    """Return all filters of a call in the query language. Raises UsageError for a date that is none."""
+    for field in ("after", "before"):
+        if getattr(arguments, field):
+            memory.recall.check_date(getattr(arguments, field), name=field)
+    named = ["agent", "after", "before"]
+    if isinstance(arguments, SearchArguments):
+        named += ["kind", "tool", "session", "collection"]
+    filters = [filter_of(field, getattr(arguments, field)) for field in named if getattr(arguments, field)]
+    return " ".join(part for part in (confines.filters, *filters) if part)
+
+
+def words_of(query: str) -> str:
+    """Return a query to append to filters. Text of several lines is pasted output: its signs are not syntax."""
+    if "\n" not in query.strip():
+        return query
+    words = (word.strip("\"'`()[]{}<>,;:!?=*|+-") for word in query.split())
+    return " ".join(word.replace(":", ": ") for word in words if word)
+
+
+def _names_place(memory: Memory, arguments: Confining) -> bool:
+    """Return whether a query has its own filter `repo:` or `collection:`, which says where to search."""
+    query = getattr(arguments, "query", "")
+    if not any(f"{field}:" in query.lower() for field in ("repo", "collection")):
+        return False
+    where = memory.recall.confined(words_of(query)).where
+    return bool(where.repos) or any(one.startswith("document:") for one in where.sessions)
+
+
+def filter_of(field: str, value: str) -> str:
+    """Return a filter of the query language."""
+    value = " ".join(value.replace('"', " ").split())
+    return f'{field}:"{value}"'

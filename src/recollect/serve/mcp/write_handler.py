@@ -9,6 +9,8 @@ from recollect.memory import DiaryQuestion, FactQuestion, NewEntry, NewFact
 from recollect.model.learnings.notes import DiaryEntry, Fact
 from recollect.model.undone import UNDONE
 from recollect.serve.mcp.bounded_answer import (
+    DEFAULT_BYTES,
+    Paged,
     PageFrame,
     check_position,
     fit,
@@ -19,7 +21,6 @@ from recollect.serve.mcp.bounded_answer import (
 )
 from recollect.serve.mcp.handler import ToolHandler
 from recollect.serve.mcp.tools import (
-    DEFAULT_BYTES,
     WRITING_TOOLS,
     ActionDoneArguments,
     DiaryReadArguments,
@@ -27,7 +28,6 @@ from recollect.serve.mcp.tools import (
     FactAddArguments,
     FactInvalidateArguments,
     FactQueryArguments,
-    Paged,
 )
 from recollect.units import plural
 

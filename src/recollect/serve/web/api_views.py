@@ -22,7 +22,7 @@ from recollect.memory import (
     Retro,
 )
 from recollect.model.learnings.learnings import GIVEN_STATES, Learning, LearningState
-from recollect.serve.web.spans import DaySpan, named_day
+from recollect.serve.web.periods import DaySpan, named_day
 
 LISTED = 200
 _MOST_DAYS = 36_500

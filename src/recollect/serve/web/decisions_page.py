@@ -15,7 +15,7 @@ from recollect.local_time import LOCAL
 from recollect.memory import DecisionQuestion, DecisionView, FileBlame, Memory
 from recollect.model.insights.nodes import DecisionState
 from recollect.model.time import day_start
-from recollect.serve.web.spans import PERIODS, choices
+from recollect.serve.web.periods import PERIODS, choices
 from recollect.serve.web.text import stamp
 
 LIMIT = 200

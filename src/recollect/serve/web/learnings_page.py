@@ -11,7 +11,7 @@ from starlette.requests import Request
 from recollect.errors import UsageError
 from recollect.memory import DiaryQuestion, FactQuestion, LearningFilter, Memory
 from recollect.model.learnings.learnings import GIVEN_STATES, LearningKind, LearningState
-from recollect.serve.web.spans import choices
+from recollect.serve.web.periods import choices
 from recollect.serve.web.text import markdown
 
 PAGE = 60

@@ -26,7 +26,7 @@ from recollect.errors import RecollectError, UnknownName, UsageError
 from recollect.memory import RELATED_LABELS
 from recollect.model.ids import file_name
 from recollect.paths import is_demo
-from recollect.serve.answerers import look_for_cycles_seldom
+from recollect.serve.answer_processes import look_for_cycles_seldom
 from recollect.serve.loopback import listen, serve
 from recollect.serve.token import ADDRESS, home_token
 from recollect.serve.web import decisions_page as decisions
@@ -35,6 +35,7 @@ from recollect.serve.web import learnings_page as learnings
 from recollect.serve.web import retro_page as retro
 from recollect.serve.web import search_page as search
 from recollect.serve.web import session_page as session
+from recollect.serve.web import settings_page as settings
 from recollect.serve.web import team_page as team
 from recollect.serve.web import text
 from recollect.serve.web import usage_page as usage
@@ -100,9 +101,9 @@ VIEWS: dict[str, View | tuple[View, str]] = {
     "/health/ingest": health.ingest_page,
     "/health/storage": health.storage_page,
     "/health/secrets": health.secrets_page,
-    "/settings": health.settings_page,
-    "/settings/agents": health.agents_page,
-    "/settings/agents/plan": health.plan_page,
+    "/settings": settings.settings_page,
+    "/settings/agents": settings.agents_page,
+    "/settings/agents/plan": settings.plan_page,
     "/team": team.of_team(team.team_search_page),
     "/team/sessions": team.of_team(team.team_sessions_page),
     "/team/session/{cited:path}": team.of_team(team.team_session_page),

@@ -10,8 +10,8 @@ from starlette.requests import Request
 
 from recollect.local_time import LOCAL
 from recollect.memory import FIXED_BY, INTERVENTIONS, RELATIONS, Memory, Retro
+from recollect.serve.web.periods import DaySpan, choices, periods, span_of
 from recollect.serve.web.plots import Bars
-from recollect.serve.web.spans import DaySpan, choices, periods, span_of
 from recollect.serve.web.usage_page import change, grouped_days, plot_of
 
 OUTCOMES = ("success", "fail", "abandoned", "unknown", "not analysed")

@@ -12,7 +12,7 @@ from recollect.errors import TeamRefused, UsageError
 from recollect.memory import DecisionQuestion, EventFilter, Memory
 from recollect.model.team_citation import PREFIX, read_citation
 from recollect.model.team_messages import TEAM_USAGE_BY, TeamUsageBy
-from recollect.serve.web.spans import choices, periods, span_of
+from recollect.serve.web.periods import choices, periods, span_of
 
 View = Callable[[Memory, Request], tuple[str, dict[str, Any]]]
 

@@ -17,8 +17,8 @@ from starlette.requests import Request
 from recollect.errors import UsageError
 from recollect.local_time import LOCAL
 from recollect.memory import ActivityReport, EventFilter, Memory, UsageTotals, UsageTrend
+from recollect.serve.web.periods import DaySpan, choices, periods, span_of
 from recollect.serve.web.plots import MISSING, Bars, draw_bars, draw_plot
-from recollect.serve.web.spans import DaySpan, choices, periods, span_of
 from recollect.units import short_count, usd
 from recollect.visible import safe_line
 

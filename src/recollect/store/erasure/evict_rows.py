@@ -32,7 +32,8 @@ from recollect.store.bodies import (
 )
 from recollect.store.connection import RowWriter, column, open_to_read, query, store_errors
 from recollect.store.erasure.holes import outside
-from recollect.store.keys import (
+from recollect.store.meta import small_write
+from recollect.store.row_keys import (
     EVICTED,
     EVICTED_BLOCK,
     HIDDEN,
@@ -43,7 +44,6 @@ from recollect.store.keys import (
     pack_event_id,
     span_of,
 )
-from recollect.store.marks import small_write
 from recollect.store.sessions import int_array
 from recollect.store.sources import DISTILL, tell_all
 

@@ -22,7 +22,7 @@ from recollect.store.connection import RaisesStoreErrors, RowWriter, column, of_
 from recollect.store.erasure.insight_rows import NamedBy, forget_cited, forget_meaning, forget_uid, naming
 from recollect.store.erasure.note_rows import WrittenRemoval
 from recollect.store.erasure.redact_rows import STALE_PARSER
-from recollect.store.keys import (
+from recollect.store.row_keys import (
     FLAG_REPLACED,
     FLAG_SHIFT,
     HIDDEN,

@@ -13,7 +13,7 @@ from recollect.archive.packs import ChunkPlace, Hole
 from recollect.errors import StoreError
 from recollect.paths import DATABASE_NAME
 from recollect.store.connection import RowWriter, column, open_attached, open_database, open_to_read
-from recollect.store.keys import EVICTED, SEQ_BITS, SEQ_MASK, STALE
+from recollect.store.row_keys import EVICTED, SEQ_BITS, SEQ_MASK, STALE
 from recollect.store.rows import SourceRow
 from recollect.store.sources import SOURCE_COLUMNS, let_go, replace_chunks, revision_holes, session_ranges, source_row
 

@@ -18,14 +18,14 @@ import msgspec
 from recollect.model.insights.nodes import NODE_KINDS, Decision, Evidence, Node
 from recollect.model.learnings.learnings import Learning
 from recollect.store.connection import column, query
+from recollect.store.context_rows import words_of
 from recollect.store.entries import remove_entries, retell_entry
 from recollect.store.erasure.note_rows import forget_evidence, forget_sessions, recording, remove_diary, remove_fact
 from recollect.store.insight_writer import keep_base
 from recollect.store.insights import decisions_of, decode_decision, outdone_in, unpack_node
-from recollect.store.keys import SEQ_MASK, unpack_event_id
 from recollect.store.learnings import BY_CLOSING, decode_learning, decode_verdict, evidence_of
 from recollect.store.notes import decode_diary, decode_fact, put_diary, put_fact
-from recollect.store.recent import words_of
+from recollect.store.row_keys import SEQ_MASK, unpack_event_id
 from recollect.store.sessions import int_array
 
 

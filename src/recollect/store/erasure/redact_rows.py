@@ -23,8 +23,8 @@ from recollect.store.connection import RowWriter, of_db
 from recollect.store.entries import pack_part, unpack_part
 from recollect.store.event_marks import name_redacted
 from recollect.store.insights import pack_node, pack_signals, unpack_node, unpack_signals
-from recollect.store.keys import SEQ_BITS, pack_text, unpack_text
 from recollect.store.notes import put_diary, put_fact
+from recollect.store.row_keys import SEQ_BITS, pack_text, unpack_text
 from recollect.store.session_rows import SessionFacts, decode_facts, encode_facts
 from recollect.store.sources import DETECTORS, detectors_of, tell_all
 

@@ -11,20 +11,15 @@ import msgspec
 
 from recollect.model.events import Event
 from recollect.store.connection import DatabaseHolder, column, of_db, query, store_errors
+from recollect.store.context_rows import named_text
 from recollect.store.documents import place_of
 from recollect.store.entries import read_entry_marks
-from recollect.store.erasure.insight_rows import (
-    decisions_leaving,
-    done_by,
-    resting_on,
-    taken_back_by,
-)
+from recollect.store.erasure.insight_rows import decisions_leaving, done_by, resting_on, taken_back_by
 from recollect.store.erasure.note_rows import of_repos, saying
 from recollect.store.events import EventRow
 from recollect.store.insight_feed import light_events
 from recollect.store.insights import unpack_node
-from recollect.store.keys import EVICTED, span_of, unpack_event_id, unpack_text
-from recollect.store.recent import named_text
+from recollect.store.row_keys import EVICTED, span_of, unpack_event_id, unpack_text
 from recollect.store.rows import SourceRow
 from recollect.store.session_rows import decode_facts
 from recollect.store.sessions import int_array

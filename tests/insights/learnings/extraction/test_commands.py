@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from recollect.ingest.learnings.readers import extract_session
+from recollect.ingest.learnings.rule_extractor import extract_session
 from recollect.insights.commands import simple_commands
 from recollect.insights.learnings.extraction.purposes import purposeful
 from recollect.model.events import Event

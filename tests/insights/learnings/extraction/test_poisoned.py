@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recollect.ingest.learnings.readers import extract_session
+from recollect.ingest.learnings.rule_extractor import extract_session
 from recollect.model.learnings.learnings import GIVEN_STATES
 from tests.examples import tried
 from tests.quality.learned import Step, session_doing, session_saying

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.ingest.learnings.readers import extract_session
+from recollect.ingest.learnings.rule_extractor import extract_session
 from recollect.model.learnings.learnings import Learning
 from tests.quality.learned import session_saying
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from recollect.ingest.learnings.readers import extract_session
+from recollect.ingest.learnings.rule_extractor import extract_session
 from recollect.insights.learnings.extraction import EXTRACTOR
 from recollect.insights.learnings.identity import confidence_of, learning_id
 from recollect.model.learnings.learnings import Learning

@@ -14,7 +14,7 @@ from recollect.endpoints.http import Poster, PostOptions
 from recollect.errors import ConfigError, EndpointError, EndpointRefused, EndpointUnavailable, EndpointUnusable
 from recollect.insights.learnings.budget import Budget
 from recollect.insights.learnings.questions import Asked, TurnBatch, ask, batches_of, preview
-from recollect.insights.learnings.questions.forms import MAX_OUTPUT_TOKENS, SCHEMA, SYSTEM, question_of
+from recollect.insights.learnings.questions.prompts import MAX_OUTPUT_TOKENS, SCHEMA, SYSTEM, question_of
 from recollect.model.learnings.spending import DAY_US, Amounts, day_of_us
 from recollect.store.jobs import SpendingLedger
 from tests.endpoints import model_server as server

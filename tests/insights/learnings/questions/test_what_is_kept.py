@@ -13,7 +13,7 @@ from recollect.endpoints.chat_interface import ChatAnswer, Stop, json_in
 from recollect.insights.learnings.identity import learning_id
 from recollect.insights.learnings.questions import TurnBatch, batches_of
 from recollect.insights.learnings.questions.answers import MOST_CONFIDENCE, Judged, judge
-from recollect.insights.learnings.questions.forms import MAX_LEARNINGS, question_of
+from recollect.insights.learnings.questions.prompts import MAX_LEARNINGS, question_of
 from recollect.model.marker import PRIVATE_MARKER, marker_of
 from tests.endpoints import model_server as server
 from tests.endpoints.model_server import Said, Shown, note, notes

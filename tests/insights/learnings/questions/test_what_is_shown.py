@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from recollect.insights.learnings.questions import TurnBatch, batch_of, batches_of, groups_of, job_key
 from recollect.insights.learnings.questions.batches import BATCH_CHARS, CONTEXT_CHARS, FULL_CHARS, MAX_TURNS
 from recollect.insights.learnings.questions.excerpts import ASSISTANT_CHARS, FAILED_CHARS, USER_CHARS, capped, plain
-from recollect.insights.learnings.questions.forms import question_of
+from recollect.insights.learnings.questions.prompts import question_of
 from recollect.model.own import BLOCK_TAG, INTERNAL_ORIGINATOR
 from tests.endpoints.model_server import Shown
 from tests.insights.learnings.questions.told import Told, working_day

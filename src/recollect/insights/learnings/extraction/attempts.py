@@ -14,9 +14,9 @@ from recollect.insights.learnings.extraction.candidates import Draft, Place, evi
 from recollect.insights.learnings.extraction.places import below
 from recollect.insights.learnings.extraction.purposes import HINT, SAID, Purpose, Purposeful, is_preparing, purposeful
 from recollect.insights.learnings.identity import bounded
+from recollect.insights.session_events import SessionEvents
 from recollect.insights.signals.calls import Tried, endings_of, text_of
 from recollect.insights.signals.runs import run_of
-from recollect.insights.stream import SessionEvents
 from recollect.late import late_pattern
 from recollect.model.events import Event
 from recollect.model.own import is_own_command

@@ -13,7 +13,7 @@ from recollect.model.events import Event
 from recollect.model.insights.nodes import Status
 from recollect.model.learnings.learnings import Author, Learning, LearningEvidence, LearningKind, Priority, Scope
 from recollect.model.sessions import Session
-from recollect.privacy.sentences import tells_credential
+from recollect.privacy.password_sentences import tells_credential
 
 EXTRACTOR = "rules@10"
 """Name and version of these rules; raised whenever the same events would give other learnings."""

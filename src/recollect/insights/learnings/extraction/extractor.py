@@ -9,20 +9,13 @@ import msgspec
 
 from recollect.insights.language.pack import Meaning
 from recollect.insights.learnings.extraction.attempts import Attempts
-from recollect.insights.learnings.extraction.candidates import (
-    Draft,
-    Extracted,
-    Place,
-    evidence_of,
-    learning_of,
-    merged,
-)
+from recollect.insights.learnings.extraction.candidates import Draft, Extracted, Place, evidence_of, learning_of, merged
 from recollect.insights.learnings.extraction.places import named_path, root_of
 from recollect.insights.learnings.extraction.scored import ScoredMessage, WorthKeeping
 from recollect.insights.learnings.extraction.spoken import Said, left_open, priority_of, statement_in, things_said
 from recollect.insights.learnings.extraction.stated import left_to_do, names_of_tests, versions
 from recollect.insights.scorer import SentenceScorer, Turn
-from recollect.insights.stream import SessionEvents
+from recollect.insights.session_events import SessionEvents
 from recollect.model.events import Event
 from recollect.model.learnings.learnings import Author, Learning, LearningEvidence, LearningKind, Priority
 from recollect.model.own import INTERNAL_ORIGINATOR, without_own_blocks

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from recollect.insights.stream import SessionEvents
+from recollect.insights.session_events import SessionEvents
 from recollect.late import late_pattern
 from recollect.model.payloads import SessionStart
 from recollect.model.sessions import Session

@@ -7,14 +7,14 @@ from typing import Final, NamedTuple
 
 from recollect.insights.language.changed_next import is_changed_next
 from recollect.insights.language.left_open import is_for_later
-from recollect.insights.language.projection import lower
+from recollect.insights.language.prose_mask import lower
 from recollect.insights.language.substance import is_for_all_in_any, makes_sense, outlasts
 from recollect.insights.learnings.extraction.spoken import Said, is_scripted, is_stated
 from recollect.insights.scorer import SentenceScorer, Turn
 from recollect.insights.scorer.scorer import ScoredSentence
 from recollect.insights.scorer.weights import KINDS
 from recollect.model.learnings.learnings import LearningKind
-from recollect.privacy.sentences import tells_credential
+from recollect.privacy.password_sentences import tells_credential
 
 OF_A_MESSAGE: Final = 2
 """Learnings of a message, at most: the likeliest."""

@@ -19,13 +19,13 @@ from recollect.insights.language.detection import scripts
 from recollect.insights.language.introduced import is_said_by_others
 from recollect.insights.language.left_open import leaves_open, may_leave_open, places_of_duty
 from recollect.insights.language.pack import SCRIPTS, Meaning, SpokenRule
-from recollect.insights.language.projection import lower, project
+from recollect.insights.language.prose_mask import lower, project
 from recollect.insights.language.reader import languages, readings, words_of
 from recollect.insights.language.sentences import Words, sentences
 from recollect.insights.language.substance import is_for_all, makes_sense, names_something, outlasts, points_outside
 from recollect.late import late_pattern
 from recollect.model.learnings.learnings import Priority
-from recollect.privacy.sentences import tells_credential
+from recollect.privacy.password_sentences import tells_credential
 
 CAP: Final = 65_536
 """Characters of a message that are read."""

@@ -16,7 +16,7 @@ from recollect.insights.learnings.extraction.candidates import Draft, Place, evi
 from recollect.insights.learnings.extraction.places import below
 from recollect.insights.learnings.extraction.spoken import left_open
 from recollect.insights.learnings.identity import bounded
-from recollect.insights.stream import SessionEvents
+from recollect.insights.session_events import SessionEvents
 from recollect.late import late_pattern
 from recollect.model.events import Event
 from recollect.model.learnings.learnings import Priority

@@ -4,8 +4,8 @@ What is sent where, and what it costs: docs/how-to/learn-with-a-model.md.
 """
 
 from recollect.insights.learnings.questions.batches import TurnBatch, TurnGroup, batch_of, batches_of, groups_of
-from recollect.insights.learnings.questions.forms import PROMPT_VERSION, SYSTEM
 from recollect.insights.learnings.questions.model import EXTRACTOR, Asked, Preview, ask, job_key, preview
+from recollect.insights.learnings.questions.prompts import PROMPT_VERSION, SYSTEM
 
 __all__ = [
     "EXTRACTOR",

@@ -15,12 +15,12 @@ from recollect.insights.language.substance import is_for_all_in_any, makes_sense
 from recollect.insights.learnings.identity import LONGEST_TEXT, bounded, confidence_of, learning_id
 from recollect.insights.learnings.questions.batches import TurnBatch
 from recollect.insights.learnings.questions.excerpts import Excerpt
-from recollect.insights.learnings.questions.forms import MAX_LEARNINGS, Held, held, named, notes_in, said
+from recollect.insights.learnings.questions.prompts import MAX_LEARNINGS, Held, held, named, notes_in, said
 from recollect.insights.learnings.quote_check import NAME, folded, stands_in, stems
 from recollect.insights.learnings.safety import STEERING, judged, may_become
 from recollect.model.learnings.learnings import Author, Learning, LearningEvidence, LearningKind, Priority, Scope
 from recollect.model.marker import names_marker
-from recollect.privacy.sentences import tells_credential
+from recollect.privacy.password_sentences import tells_credential
 
 MOST_CONFIDENCE: Final = 0.6
 """Of what only a model says; more needs other sessions or a person."""

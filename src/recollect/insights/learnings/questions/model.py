@@ -13,7 +13,7 @@ from recollect.errors import ConfigError, EndpointError, EndpointUnusable
 from recollect.insights.learnings.budget import Budget, Denial
 from recollect.insights.learnings.questions.answers import judge
 from recollect.insights.learnings.questions.batches import TurnBatch, TurnGroup
-from recollect.insights.learnings.questions.forms import (
+from recollect.insights.learnings.questions.prompts import (
     MAX_OUTPUT_TOKENS,
     PROMPT_VERSION,
     SCHEMA,
