@@ -91,6 +91,16 @@ def test_a_folder_is_kept_whole(
     assert told["exclude_repos"] == [here, "~/clients/*", os.path.join(here, "a", "b")]
 
 
+@pytest.mark.parametrize("name", ["", "  ", "*", "**/*", "/"])
+def test_a_name_that_means_no_repository_is_refused(
+    recollect: Callable[..., Outcome], claude_home: Path, name: str
+) -> None:
+    done = recollect("exclude", "payroll", name)
+    assert (done.code, done.out) == (2, "")
+    assert f"{name!r} names no repository" in done.err
+    assert recollect("exclude", "--json").data["exclude_repos"] == []
+
+
 def test_what_cannot_be_is_said_and_changes_nothing(recollect: Callable[..., Outcome], config: Path) -> None:
     config.write_text("[privacy]\nexclude_repos = ['payroll']\n", "utf-8")
     assert recollect("exclude", "--remove").code == 2

@@ -16,24 +16,50 @@ from tests.cli.conftest import Outcome
 from tests.cli.test_list_verbs import commands
 
 
-@pytest.mark.parametrize("verb", ["parse", "replay", "verify", "redact", "watch", "import", "backup", "restore"])
+@pytest.mark.parametrize(
+    "verb", ["parse", "replay", "verify", "redact", "watch", "import", "backup", "restore", "docs add"]
+)
 def test_an_empty_name_is_not_the_working_directory(verb: str, tmp_path: Path) -> None:
     env = {**os.environ, "HOME": str(tmp_path), "RECOLLECT_HOME": str(tmp_path / "memory")}
-    command = [sys.executable, "-m", "recollect", verb, ""]
+    command = [sys.executable, "-m", "recollect", *verb.split(), ""]
     done = subprocess.run(command, env=env, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert "the file name is empty" in done.stderr
     assert not (tmp_path / "memory").exists()
 
 
-@pytest.mark.parametrize("words", list(commands()), ids=" ".join)
-def test_a_span_is_named_alike_everywhere(words: tuple[str, ...]) -> None:
-    """`--since` and `--after`, `--until` and `--before` name the same: whoever knows one can use it anywhere."""
+def command_of(words: tuple[str, ...]) -> click.Command:
     command: click.Command = group
     for word in words:
         found = command.get_command(click.Context(command), word) if isinstance(command, click.Group) else None
         assert found is not None
         command = found
+    return command
+
+
+@pytest.mark.parametrize("words", list(commands()), ids=" ".join)
+@pytest.mark.parametrize("given", ["", " "])
+def test_an_option_that_is_given_says_something(words: tuple[str, ...], given: str) -> None:
+    command = command_of(words)
+    for option in command.params:
+        if not isinstance(option, click.Option) or option.hidden or words == ("hook",):
+            continue
+        if isinstance(option.type, click.types.StringParamType) or (isinstance(option.type, click.Path) and not given):
+            with pytest.raises(click.UsageError, match=r"is empty|is not a time"):
+                command.make_context(words[-1], [option.opts[-1], given, "x", "x", "x"])
+
+
+def test_a_missing_option_is_told_in_one_line(recollect: Callable[..., Outcome]) -> None:
+    done = recollect("team", "import", "x")
+    assert (done.code, done.err.splitlines()[0]) == (
+        2, "recollect: missing option '--level'. Choose from: figures, distilled, full",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("words", list(commands()), ids=" ".join)
+def test_a_span_is_named_alike_everywhere(words: tuple[str, ...]) -> None:
+    """`--since` and `--after`, `--until` and `--before` name the same: whoever knows one can use it anywhere."""
+    command = command_of(words)
     names = {name for param in command.params for name in (*param.opts, *param.secondary_opts)}
     assert ("--since" in names) == ("--after" in names)
     if words[0] != "facts":  # there it says until when something holds

@@ -110,6 +110,11 @@ def test_nothing_found_is_exit_code_1(filled: Path, recollect: Recollect) -> Non
     assert recollect("search", "qqzzxxyy", "--json").code == 1
 
 
+def test_filters_alone_that_find_nothing_claim_no_words(filled: Path, recollect: Recollect) -> None:
+    done = recollect("search", "repo:atlas-web kind:compaction", "--no-sync")
+    assert (done.code, "elsewhere, " in done.out, "word" in done.out) == (1, True, False), done.out
+
+
 def test_the_options_of_search_are_filters(filled: Path, recollect: Recollect) -> None:
     hits = recollect("search", "test", "--agent", "codex", "--repo", "shop-api", "--kind", "tool_call", "--json").data[
         "hits"

@@ -63,6 +63,29 @@ def test_an_edit_whose_result_is_not_recorded_is_named(tmp_path: Path) -> None:
         assert why("other.py") == "no proof: no recorded edit of this file"
 
 
+@pytest.mark.parametrize("recorded", [True, False])
+def test_a_later_call_without_a_result_may_have_written_a_line_that_no_recorded_edit_has(
+    tmp_path: Path, recorded: bool
+) -> None:
+    env = {"HOME": str(tmp_path), "CLAUDE_CONFIG_DIR": str(tmp_path / "claude"), "CODEX_HOME": str(tmp_path / "codex")}
+    session = ClaudeTranscript(tmp_path / "claude", "one")
+    edit = {"file_path": "/w/demo/pay.py", "old_string": "retries = 3", "new_string": "retries = 3\nlimit = 9"}
+    session.user("write")
+    session.tool("Edit", edit, "")
+    session.write("/w/demo/pay.py", "retries = 3")
+    if recorded:
+        session.tool("Edit", edit, "denied", is_error=True)
+    else:
+        session.tool("Edit", edit, "")
+    with Memory.open(tmp_path / "memory", config=Config(), env=env) as memory:
+        asked = BlameQuestion("pay.py", "limit = 9", repos=("demo",), root="/w/demo")
+        reason = memory.blame(asked).blame.reason
+        calls = [e.seq for e in memory.events(session.uid) if e.kind == "tool_call"]
+    told = "no proof: a recorded edit rewrote this file without this line, and no edit recorded since added it"
+    may = f"; {session.uid}#{calls[-1]}, a later call without a recorded result, may have written it"
+    assert reason == told + ("" if recorded else may)
+
+
 @pytest.mark.parametrize("question", ["blame", "handoff"])
 def test_what_a_question_analyses_is_learned_from_too(tmp_path: Path, question: str) -> None:
     env = {"HOME": str(tmp_path), "CLAUDE_CONFIG_DIR": str(tmp_path / "claude"), "CODEX_HOME": str(tmp_path / "codex")}

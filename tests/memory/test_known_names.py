@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from recollect.errors import UnknownName
 from recollect.ingest.known_names import nearest
 from recollect.insights.notes.diary import NewEntry
-from recollect.memory import DiaryQuestion, EventFilter, LearningFilter, Memory
+from recollect.memory import DiaryQuestion, EventFilter, FactQuestion, LearningFilter, Memory, NewFact
 from recollect.testing.builders import ClaudeTranscript
 
 
@@ -124,6 +124,48 @@ def test_every_question_of_the_library_names_the_nearest(memory: Memory) -> None
     ):
         with pytest.raises(UnknownName, match="did you mean recollect"):
             ask()
+
+
+def test_the_whole_name_of_a_repository_or_branch_never_means_others(memory: Memory, tmp_path: Path) -> None:
+    other = ClaudeTranscript(tmp_path / "claude", "beside", cwd=str(tmp_path / "shop-api-2"), branch="main-2")
+    other.user("Where does the cache live?")
+    memory.sync()
+    memory.notes.diary.write(NewEntry(agent="claude", text="A quiet day.", repo="shop-api-2"))
+    memory.notes.facts.add(NewFact(subject="cache", predicate="lives_in", object="the attic", repo="shop-api-2"))
+    names = [name.upper() for name in ("shop-api", "main")]
+    assert memory.known_names().filter(EventFilter(repos=("Shop-API",))).repos == ("=Shop-API",)
+    for field, name in zip(("repo", "branch"), names, strict=True):
+        assert other.uid not in {hit.session_uid for hit in memory.search(f"cache {field}:{name}", sync=False).hits}
+        assert other.uid in {hit.session_uid for hit in memory.search(f"cache -{field}:{name}", sync=False).hits}
+    where = EventFilter(repos=("shop-api",))
+    assert {one.repo for one in memory.sessions(where=where, sync=False).sessions} == {"shop-api"}
+    assert {one.repo for one in memory.timeline(repo="shop-api", sync=False).entries} == {"shop-api"}
+    assert [row.key for row in memory.usage.report(by="repo", where=where).rows] == ["shop-api"]
+    assert memory.retro(since=0, until=1 << 62, repos=("shop-api",), sync=False).repos == ("shop-api",)
+    assert memory.notes.diary.read(DiaryQuestion(repo="shop-api")).total == 0
+    assert memory.notes.facts.find(FactQuestion(repo="shop-api")).total == 0
+
+
+def test_a_part_of_several_names_means_them_all_and_says_which(memory: Memory, tmp_path: Path) -> None:
+    ClaudeTranscript(tmp_path / "claude", "beside", cwd=str(tmp_path / "shop-web")).user("Where does the cache live?")
+    memory.sync()
+    memory.notes.diary.write(NewEntry(agent="claude", text="A quiet day.", repo="shop-web"))
+    memory.notes.facts.add(NewFact(subject="cache", predicate="lives_in", object="the attic", repo="shop-web"))
+    note = "'shop' is part of 2 names, and all are meant: shop-api, shop-web"
+    where = EventFilter(repos=("shop",))
+    for notes in (
+        memory.search("cache repo:shop", sync=False).notes,
+        memory.sessions(where=where, sync=False).notes,
+        memory.timeline(repo="shop", sync=False).notes,
+        memory.usage.report(where=where).notes,
+        memory.decisions(repo="shop").notes,
+        memory.retro(since=0, until=1, repos=("shop",), sync=False).notes,
+        memory.recall.unanalysed(("shop",)),
+    ):
+        assert note in notes
+    assert memory.sessions(where=where, sync=False).total == 2
+    assert memory.notes.diary.read(DiaryQuestion(repo="shop")).total == 1
+    assert memory.notes.facts.find(FactQuestion(repo="shop")).total == 1
 
 
 def test_what_is_only_written_down_makes_a_repository_known(memory: Memory) -> None:

@@ -186,6 +186,28 @@ def test_where_a_named_session_has_none_of_the_words_it_is_said_how_many_events_
     assert (some.match_level, len(some.hits), some.elsewhere) == ("near", 1, 5), "hits with fewer words hide nothing"
 
 
+def test_a_word_that_only_events_elsewhere_have_is_not_hidden_by_hits_with_another(memory: MemoryOfTests) -> None:
+    fill(memory)
+    memory.session(1)
+    memory.say(1, "the kubernetes upgrade is done")
+    memory.say(1, "an ingress was added")
+    memory.session(2)
+    memory.say(2, "an ingress is explained")
+    found = memory.ask("kubernetes ingress session:claude:2")
+    assert (found.match_level, found.elsewhere) == ("near", 1)
+    assert memory.ask("kubernetes ingress session:claude:1").elsewhere == 0
+    assert memory.ask("ingress explained upgrade session:claude:2").elsewhere == 0, "with fewer words it is no better"
+
+
+def test_filters_alone_that_find_nothing_count_what_they_allow_elsewhere(memory: MemoryOfTests) -> None:
+    fill(memory)
+    memory.session(1)
+    memory.session(2)
+    memory.say(1, "ls", kind="tool_call", tool="Bash")
+    memory.say(2, "hello")
+    assert memory.ask("kind:tool_call session:claude:2").elsewhere == 1
+
+
 def test_instructions_are_found_only_when_asked_for(memory: MemoryOfTests) -> None:
     fill(memory)
     memory.session(1)

@@ -578,8 +578,12 @@ def test_a_time_that_is_none_and_a_session_that_is_nowhere(recollect: Recollect,
     missing = recollect("import", "--session", "claude:nobody", "--dry-run")
     assert missing.code == 2
     assert "no session called" in missing.err
+    ClaudeTranscript(isolated_home / ".claude", "two").user("Where is the viaduct?")
+    several = recollect("import", "--session", "claude:", "--dry-run")
+    assert (several.code, several.err.splitlines()[-1]) == (2, "hint: write more of it")
+    assert "recollect: several sessions begin like 'claude:': " in several.err
     old = recollect("import", "--since", "2026-09-01", "--dry-run", "--json")
-    assert [one["state"] for one in old.data["imported"]] == ["skipped"]
+    assert [one["state"] for one in old.data["imported"]] == ["skipped", "skipped"]
 
 
 def test_the_value_of_vs_codes_interactive_sessions_is_read_by_session(recollect: Recollect, tmp_path: Path) -> None:

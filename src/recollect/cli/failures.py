@@ -39,7 +39,7 @@ def report_error(error: RecollectError, *, as_json: bool) -> int:
         write_json({"error": detail})
     else:
         sys.stderr.write(f"recollect: {safe(str(error))}\n")
-        is_of_session = isinstance(error, UnknownName) and error.kind == "session"
+        is_of_session = isinstance(error, UnknownName) and error.kind == "session" and not error.nearest
         hint = (hint_while_empty() if is_of_session else "") or error.hint
         if hint:
             sys.stderr.write(f"hint: {safe(hint)}\n")
@@ -68,7 +68,7 @@ def describe_usage(error: click.ClickException) -> tuple[str, str]:
     """Return (line, hint) of a mistake in the command line that click found."""
     ctx = getattr(error, "ctx", None)
     path = ctx.command_path if ctx is not None else "recollect"
-    line = error.format_message().rstrip(".")
+    line = " ".join(error.format_message().rstrip(".").split())
     if isinstance(error, click.NoSuchOption):
         params = error.ctx.command.params if error.ctx is not None else []
         argument = next((param.name for param in params if param.param_type_name == "argument"), "")

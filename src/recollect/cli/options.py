@@ -43,6 +43,14 @@ def _when(ctx: click.Context, param: click.Parameter, value: str | None) -> int 
     return period.until_us if param.name == "until" else period.start_us
 
 
+def _filled(ctx: click.Context, param: click.Parameter, value: T) -> T:
+    """Refuse an option that is given and says nothing: an unset variable of a shell must not stand for everything."""
+    is_given = ctx.get_parameter_source(param.name or "") is click.core.ParameterSource.COMMANDLINE
+    if is_given and any(str(one).isspace() or one == "" for one in (value if isinstance(value, tuple) else (value,))):
+        raise click.BadParameter("it is empty", ctx=ctx, param=param)
+    return value
+
+
 def flag(name: str, text: str, *, key: str = "") -> Callable[[Command], Command]:
     """Return a switch. key: its parameter, where that is not called as the switch is; below likewise."""
     return _option(name, key, is_flag=True, help=text)
@@ -51,8 +59,8 @@ def flag(name: str, text: str, *, key: str = "") -> Callable[[Command], Command]
 def text_option(
     name: str, metavar: str, text: str, *, key: str = "", default: str | None = "", **settings: Any
 ) -> Callable[[Command], Command]:
-    """Return an option with any text. settings: of `click.option`."""
-    return _option(name, key, metavar=metavar, default=default, help=text, **settings)
+    """Return an option with any text but blanks. settings: of `click.option`."""
+    return _option(name, key, metavar=metavar, default=default, help=text, **{"callback": _filled, **settings})
 
 
 def path_option(name: str, metavar: str, text: str, *, key: str = "", **kind: Any) -> Callable[[Command], Command]:
@@ -61,8 +69,8 @@ def path_option(name: str, metavar: str, text: str, *, key: str = "", **kind: An
 
 
 def many_option(name: str, metavar: str, text: str, *, key: str = "") -> Callable[[Command], Command]:
-    """Return an option with any text that may be repeated."""
-    return _option(name, key, metavar=metavar, multiple=True, help=text)
+    """Return an option with any text but blanks that may be repeated."""
+    return _option(name, key, metavar=metavar, multiple=True, help=text, callback=_filled)
 
 
 def choice_option(

@@ -36,7 +36,7 @@ def propose(
     second folder of one repository), else the folder's name. home: the memory's own folder.
 
     Raises:
-        SourceUnavailable: the folder does not exist.
+        SourceUnavailable: the folder does not exist, or cannot be listed.
         UsageError: it is not a project's folder; the name is invalid or another folder's; the folder is part of a
             collection, or contains one.
     """
@@ -86,6 +86,10 @@ def _must_be_project(top: str, *, env: Mapping[str, str], home: str) -> None:
         if os.path.lexists(top):
             raise UsageError(f"{top} is not a folder", hint="name the folder that it is in")
         raise SourceUnavailable(f"{top} does not exist")
+    try:
+        os.scandir(top).close()
+    except OSError as error:
+        raise SourceUnavailable(f"cannot read {top}: {error.strerror}") from error
     if _is_in(os.path.realpath(str(user_home(env))), top) or os.path.dirname(top) == top:
         raise UsageError(
             f"{top} is not a project: it contains all files of a user", hint="name the folders of your projects"

@@ -82,9 +82,10 @@ def refresh_collection(
     below = None if bounds.only is None else sorted(set(bounds.only))
     known = store.documents(collection.name, below=below)
     taking_s = 0.0
-    if not _is_there(collection.folder, has_documents=bool(known) or below is not None):
+    absence = _absence(collection.folder, has_documents=bool(known) or below is not None)
+    if absence:
         report.state = "absent"
-        report.notes.append(f"{collection.folder} is not there, or empty; what was taken of it stays")
+        report.notes.append(f"{collection.folder} {absence}; what was taken of it stays")
     else:
         one = _Pass(context, store, collection, bounds, report, known)
         one.run()
@@ -120,13 +121,17 @@ def _keep(
             store.save_collection(now)
 
 
-def _is_there(folder: str, *, has_documents: bool) -> bool:
-    """An empty folder may be an unmounted volume: its content is then absent, not deleted."""
+def _absence(folder: str, *, has_documents: bool) -> str:
+    """Say why a folder's content is absent, not deleted; "" where it is there. An empty one may be unmounted."""
     try:
         with os.scandir(folder) as entries:
-            return next(entries, None) is not None or not has_documents
+            if next(entries, None) is not None or not has_documents:
+                return ""
+    except PermissionError as error:
+        return f"cannot be read ({error.strerror})"
     except OSError:
-        return False
+        pass
+    return "is not there, or empty"
 
 
 class _Pass:

@@ -15,7 +15,7 @@ import msgspec
 
 from recollect.archive.packs import ChunkPlace, Hole
 from recollect.capture.replay import is_appended
-from recollect.errors import UnknownName
+from recollect.errors import AmbiguousName, UnknownName
 from recollect.ingest.plan import Planned
 from recollect.ingest.report import ImportedSession, SyncReport
 from recollect.ingest.worker.slices import SourceTask, TaskAnswer
@@ -130,10 +130,11 @@ class Survey:
         known = stored.session(name)
         if known is not None and known.session_uid not in found:
             found.append(known.session_uid)
-        if len(found) != 1:
-            near = tuple(found[:_NEAREST]) or stored.nearest_sessions(name, limit=_NEAREST)
-            hint = "several begin like that; write more of it" if found else "`recollect import --dry-run` lists them"
-            raise UnknownName("session", name, nearest=near, hint=hint)
+        if len(found) > 1:
+            raise AmbiguousName("session", name, nearest=tuple(found[:_NEAREST]))
+        if not found:
+            near = stored.nearest_sessions(name, limit=_NEAREST)
+            raise UnknownName("session", name, nearest=near, hint="`recollect import --dry-run` lists them")
         return found[0]
 
     def _told(self, seen: Seen, wish: ImportOptions, stored: Reader) -> ImportedSession:

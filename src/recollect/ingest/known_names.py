@@ -24,7 +24,9 @@ from recollect.store.session_rows import SessionFacts, repo_of
 _NOUNS = {"repo": "repository"}
 _NO_NAME = "="
 """Asks for what is of no repository or branch."""
+_IN_PARTS = ("repo", "branch")
 _NEAR = 3
+_SHOWN = 6
 
 
 class KnownNames:
@@ -40,9 +42,14 @@ class KnownNames:
         self._slug = slug
         self._here = here
         self._stored = cache(lambda field: reader().names(field))
+        self.notes: tuple[str, ...] = ()
+        """Say what was meant by each part of a name that several repositories or branches have."""
 
     def __call__(self, field: str, name: str) -> str:
-        """Return a filter's name as it is stored. Raises UnknownName, which names the nearest."""
+        """Return a filter's name as it is looked for. Raises UnknownName, which names the nearest.
+
+        A whole name of a repository or branch means only that one ("=name"), even if it is a part of other names.
+        """
         if field == "agent":
             return self._slug(name)
         if field == "collection":
@@ -52,15 +59,23 @@ class KnownNames:
             or self._is_empty()
             or (field == "repo" and any(_matches(name, own) for own in self._here()))
         ):
-            return name
+            return self._whole(field, name) if field in _IN_PARTS else name
         raise self._unknown(field, name)
 
+    def _whole(self, field: str, name: str) -> str:
+        found = sorted({one for one in self._names(field) if _matches(name, one)})
+        if any(one.casefold() == name.casefold() for one in found):
+            return f"{_NO_NAME}{name}"
+        if len(found) > 1 and not name.startswith(_NO_NAME):
+            shown = ", ".join(found[:_SHOWN]) + (" …" if len(found) > _SHOWN else "")
+            self.notes += (f"{name!r} is part of {len(found):,} names, and all are meant: {shown}",)
+        return name
+
     def filter(self, where: EventFilter) -> EventFilter:
-        """Return a filter with its agents named by their slugs. Raises UnknownName for any name in it."""
-        for field, one in FILTERS.items():
-            for name in getattr(where, one.attribute) if one.attribute and field != "agent" else ():
-                self(field, name)
-        return msgspec.structs.replace(where, agents=tuple(map(self._slug, where.agents))) if where.agents else where
+        """Return a filter with its names as they are looked for. Raises UnknownName for any name in it."""
+        named = {one.attribute: field for field, one in FILTERS.items() if one.attribute}
+        found = {at: tuple(self(field, name) for name in getattr(where, at)) for at, field in named.items()}
+        return msgspec.structs.replace(where, **found)
 
     def repository(self, name: str) -> str:
         """Return the stored name of exactly this repository, in any case. Raises UnknownName."""
@@ -68,7 +83,7 @@ class KnownNames:
 
     def repositories(self, name: str) -> tuple[str, ...]:
         """Return the stored names of the repositories that a name, or a part of one, means. Raises UnknownName."""
-        self("repo", name)
+        name = self("repo", name)
         found = tuple(one for one in self._names("repo") if _matches(name, one))
         return found or (name.removeprefix(_NO_NAME),)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -16,7 +16,7 @@ from recollect.insights.subjects import ends_with_path
 from recollect.memory.facets import HomeFacet
 from recollect.model.events import Event
 from recollect.model.insights.nodes import Binding, Decision, EditRef, Episode
-from recollect.model.payloads import ToolCall, ToolResult
+from recollect.model.payloads import FileEdit, ToolCall, ToolResult
 from recollect.model.text import paths_in
 from recollect.recall.blame import Blame, BlamedEdit, BoundDecision, RecordedEdit, blame, blame_lines, recorded_edits
 from recollect.recall.context.lines import folder_of
@@ -29,6 +29,7 @@ MAX_TIMELINE = 20_000
 """Events of a session looked at to find what was asked in the turn of an edit."""
 _NEAR = 40
 """Events after a call among which its result is looked for."""
+_NO_RESULT = "no result of it is recorded"
 _NEVER = -1
 """Time of an edit that has none: it comes last."""
 
@@ -65,10 +66,18 @@ class BlameAnswer(msgspec.Struct, frozen=True):
     notes: tuple[str, ...] = ()
 
 
-def answer_blame(home: OpenHome, question: BlameQuestion, *, notes: Sequence[str] = ()) -> BlameAnswer:
-    """Return which edit wrote a line, from what is stored and analysed. Ingests nothing."""
+def answer_blame(
+    home: OpenHome, question: BlameQuestion, calls: Callable[[str], Iterable[str]], *, notes: Sequence[str] = ()
+) -> BlameAnswer:
+    """Return which edit wrote a line, from what is stored and analysed. Ingests nothing.
+
+    calls: returns the citations of what a query finds, newest first.
+    """
     history = StoredEdits(home, question)
-    return _told(home, history, blame(question.path, question.line, history, around=question.around), notes)
+    answer = _told(home, history, blame(question.path, question.line, history, around=question.around), notes)
+    if answer.blame.found is not None:
+        return answer
+    return _with_attempt(home, question, answer, calls(_attempts_query(question)), history.oldest)
 
 
 def _told(home: OpenHome, history: StoredEdits, found: Blame, notes: Sequence[str] = ()) -> BlameAnswer:
@@ -90,17 +99,20 @@ def _told(home: OpenHome, history: StoredEdits, found: Blame, notes: Sequence[st
     )
 
 
-def attempts_query(question: BlameQuestion) -> str:
+def _attempts_query(question: BlameQuestion) -> str:
     """Return the query that finds calls that edit a file of this name, recorded as an edit or not."""
     repos = ",".join(f'"={repo}"' if " " in repo else f"={repo}" for repo in question.repos)
     return f'path:"{question.path}" tool:edit kind:tool_call' + (f" repo:{repos}" if repos else "")
 
 
-def with_attempt(home: OpenHome, question: BlameQuestion, answer: BlameAnswer, calls: Iterable[str]) -> BlameAnswer:
+def _with_attempt(
+    home: OpenHome, question: BlameQuestion, answer: BlameAnswer, calls: Iterable[str], since: Event | None
+) -> BlameAnswer:
     """Return the answer without proof, saying which call edits the file and what became of it, or which file is meant.
 
-    calls: citations of possible calls, newest first.
+    since: the edit at which blame stopped; once edits are recorded, only a later call without a result matters.
     """
+    is_recorded = answer.blame.looked_at > 0
     for cited in calls:
         uid, _, seq = cited.rpartition("#")
         near = list(home.reader().events(uid, first_seq=int(seq), limit=_NEAR))
@@ -109,19 +121,28 @@ def with_attempt(home: OpenHome, question: BlameQuestion, answer: BlameAnswer, c
             ends_with_path(path, question.path) for path in paths_in(call.arguments)
         ):
             continue
-        results = (e.payload for e in near if isinstance(e.payload, ToolResult) and e.payload.call_id == call.call_id)
-        result = next(results, None)
-        became = "no result of it is recorded"
-        if result is not None and (result.ok is False or result.exit_code):
-            became = "it failed"
-        elif result is not None and (result.text or result.structured):
-            became = "its result does not say what it changed"
-        told = msgspec.structs.replace(
-            answer.blame, reason=f"no proof: {cited} calls an edit of this file, but {became}"
-        )
-        return msgspec.structs.replace(answer, blame=told)
-    like = [] if Path(question.root, question.path).exists() else FilesFacet(home).nearest(question)
+        became = _became(call, near[1:])
+        if not is_recorded:
+            reason = f"no proof: {cited} calls an edit of this file, but {became}"
+        elif became == _NO_RESULT and (since is None or _newest_first(near[0]) < _newest_first(since)):
+            reason = f"{answer.blame.reason}; {cited}, a later call without a recorded result, may have written it"
+        else:
+            continue
+        return msgspec.structs.replace(answer, blame=msgspec.structs.replace(answer.blame, reason=reason))
+    if is_recorded or Path(question.root, question.path).exists():
+        return answer
+    like = FilesFacet(home).nearest(question)
     return msgspec.structs.replace(answer, notes=(*answer.notes, *(f"did you mean {path}?" for path in like)))
+
+
+def _became(call: ToolCall, following: Sequence[Event]) -> str:
+    of_call = [e.payload for e in following if getattr(e.payload, "call_id", "") == call.call_id]
+    result = next((one for one in of_call if isinstance(one, ToolResult)), None)
+    if result is not None and (result.ok is False or result.exit_code):
+        return "it failed"
+    if (result is not None and (result.text or result.structured)) or any(isinstance(e, FileEdit) for e in of_call):
+        return "its result does not say what it changed"
+    return _NO_RESULT
 
 
 def repository_of(path: Path, env: Mapping[str, str] | None = None) -> tuple[Path | None, tuple[str, ...]]:
@@ -311,6 +332,8 @@ class StoredEdits:
         self._citations: dict[str, str] = {}
         self._decisions: dict[str, Sequence[BoundDecision]] = {}
         """By episode."""
+        self.oldest: Event | None = None
+        """The last edit that was asked for."""
 
     def edits(self, file_name: str) -> Iterator[RecordedEdit]:
         """Yield edits of files with this name, newest first."""
@@ -327,7 +350,9 @@ class StoredEdits:
                     count += 1
                     heapq.heappush(ready, (_newest_first(recorded.event), count, recorded))
             if ready:
-                yield heapq.heappop(ready)[2]
+                recorded = heapq.heappop(ready)[2]
+                self.oldest = recorded.event
+                yield recorded
 
     def decisions(self, event: Event) -> Sequence[BoundDecision]:
         """Return the decisions bound to the edit's episode, most certain first."""

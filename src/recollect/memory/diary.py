@@ -39,9 +39,13 @@ class Noting:
         """Parse a text about a period. Raises UsageError, which refers to it as `name`."""
         return required_time(text, self.now_us(), self.home.zone, name=name)
 
-    def repository(self, name: str) -> str:
-        """Return a repository's name as stored, "" for none. Raises UnknownName."""
-        return self.home.known_names().repository(name) if name else ""
+    def repository(self, name: str, *, whole: bool = False) -> str:
+        """Return what is looked for by a repository's name or a part of it, "" by "". Raises UnknownName.
+
+        whole: the name must be a whole one, and is returned as stored.
+        """
+        names = self.home.known_names()
+        return (names.repository(name) if whole else names("repo", name)) if name else ""
 
     def session_uid(self, name: str) -> str:
         """Resolve a session by uid, prefix or citation. Raises UnknownName."""

@@ -205,7 +205,7 @@ class SeedingFacet(NotingFacet):
         """
         if not self._noting.home.is_there():
             return SeedReport()
-        repo = self._noting.repository(repo)
+        repo = self._noting.repository(repo, whole=True)
         decided, learned = self._decided(repo), self._learned(repo)
         facts = [fact for item in decided for fact in facts_of_decision(item)] + learned
         sources = len(decided), len(learned)
@@ -251,7 +251,7 @@ _Key = tuple[str, str, str, str, str]
 
 def _of_seeds(notes: NoteWriter, repo: str) -> dict[_Key, Fact]:
     """Return the facts that seeding added, as they are now; of several the one that holds, or was recorded last."""
-    facts = notes.facts(FactQuestion(repo=repo, is_history=True))
+    facts = notes.facts(FactQuestion(repo=f"={repo}" if repo else "", is_history=True))
     seeded = [fact for fact in facts if fact.source in ("decision", "learning")]
     seeded.sort(key=lambda fact: (not fact.is_retracted, fact.recorded_at))
     return {_key_of(fact): fact for fact in seeded}

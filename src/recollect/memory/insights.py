@@ -64,7 +64,10 @@ class DecisionsFacet(HomeFacet):
         """
         if not self._home.is_there():
             return DecisionsAnswer((), 0)
-        self._home.known_names().filter(EventFilter(repos=question.repos))
+        named = question.repos
+        question = msgspec.structs.replace(
+            question, repos=self._home.known_names().filter(EventFilter(repos=named)).repos
+        )
         if question.session:
             uid = self._home.session(question.session).session_uid
             question = msgspec.structs.replace(question, session=uid)
@@ -73,7 +76,7 @@ class DecisionsFacet(HomeFacet):
         reader = self._home.reader()
         keys = reader.session_keys(reader.session_numbers(EventFilter(sessions=uids))) if uids else {}
         gone = gone_among([key.evicted_at for key in keys.values()])
-        stale = RecallFacet(self._home).unanalysed(question.repos)
+        stale = RecallFacet(self._home).unanalysed(named)
         notes = tuple(note for note in (gone, self._without_weights(), *stale) if note)
         is_now = with_later and question.at is None and question.known_at is None
         told = self._with_later(answer.decisions) if is_now else answer.decisions
@@ -226,13 +229,7 @@ def _corrections(home: OpenHome, span: Span) -> int:
     from recollect.ingest.learnings.run import LearnFacet
 
     asked = LearningFilter(kinds=("correction",), states=GIVEN_STATES, after=span.since, before=span.until)
-    found = (learning.repo.casefold() for learning in LearnFacet(home).learnings(asked))
-    return sum(not span.repos or any(_is_named(repo, wanted.casefold()) for wanted in span.repos) for repo in found)
-
-
-def _is_named(repo: str, wanted: str) -> bool:
-    """Return whether a repository is one that a filter names, as in `EventFilter`."""
-    return repo == wanted[1:] if wanted.startswith("=") else wanted in repo
+    return len(LearnFacet(home).learnings(msgspec.structs.replace(asked, repos=span.repos)))
 
 
 def _taken(home: OpenHome, where: EventFilter, span: Span) -> tuple[Retrospective, int]:

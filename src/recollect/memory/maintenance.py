@@ -131,12 +131,17 @@ class MaintenanceFacet(HomeFacet):
         """Have nothing of some repositories ingested from the next sync on, or what their agents still have again.
 
         repos: names, or folders where they have a `/` or begin with `.` or `~`; `*` stands for any characters. Returns
-        what one should know: a name that no repository has may be a slip. Raises UnknownName for the removal of one
-        that is not excluded, ConfigError, StoreError.
+        what one should know: a name that no repository has may be a slip. Raises UsageError for an empty name,
+        UnknownName for the removal of one that is not excluded, ConfigError, StoreError.
         """
         from recollect.config import load_config
         from recollect.config.load import set_list
 
+        for repo in () if is_removal else repos:
+            if not repo.strip().strip("*?/\\"):
+                raise UsageError(
+                    f"{repo!r} names no repository", hint="name one, or a folder: recollect exclude payroll"
+                )
         path = self._config_path()
         before = load_config(path).privacy.exclude_repos
         named = tuple(_as_folder(repo) for repo in repos)

@@ -183,9 +183,10 @@ class Memory(OpenHome):
         Raises UnknownName for any name in the filter.
         """
         notes = self.refresh() if sync else ()
-        known = self.known_names(folders).filter(where or EventFilter())
+        names = self.known_names(folders)
+        known = names.filter(where or EventFilter())
         page, total = self.reader().sessions(known, after=after, before=before, limit=limit, offset=offset)
-        return SessionPage(page, total, notes)
+        return SessionPage(page, total, (*notes, *names.notes))
 
     def events(self, uid: str, *, first_seq: int = 0, limit: int | None = None) -> Iterator[Event]:
         """Yield a session's events in order of seq, with full, redacted payloads. Raises UnknownName."""
@@ -208,13 +209,14 @@ class Memory(OpenHome):
             sessions=(*question.where.sessions, *((self.session(session).session_uid,) if session else ())),
             repos=(*question.where.repos, *((repo,) if repo else ())),
         )
-        known = self.known_names().filter(where)
+        names = self.known_names()
+        known = names.filter(where)
         starts = [at for at in (after, question.after_us) if at is not None]
         ends = [at for at in (before, question.before_us) if at is not None]
         entries, total = self.reader().timeline(
             known, after=max(starts, default=None), before=min(ends, default=None), limit=limit, kinds=question.kinds
         )
-        return Timeline(entries, total, notes)
+        return Timeline(entries, total, (*notes, *names.notes))
 
     def stats(self) -> Stats:
         """Return what the memory holds and its size on disk."""
@@ -313,9 +315,11 @@ class Memory(OpenHome):
         from recollect.memory.insights import freshen, make_retro
 
         notes = freshen(self, self.refresh, tell=tell) if sync else ()
-        self.known_names().filter(EventFilter(repos=repos))
+        names = self.known_names()
+        known = names.filter(EventFilter(repos=repos)).repos
         tell("looking back")
-        return make_retro(self, Span(since, until, repos, zone), notes=notes)
+        retro = make_retro(self, Span(since, until, known, zone), notes=(*notes, *names.notes))
+        return msgspec.structs.replace(retro, repos=repos)
 
     def blame(self, question: BlameQuestion, *, sync: bool = True, tell: Telling = lambda _: None) -> BlameAnswer:
         """Return which recorded edit wrote a line of a file, or that nothing proves it.
@@ -323,17 +327,17 @@ class Memory(OpenHome):
         sync: ingest and analyse changes first, including unfinished sessions. tell: called with the present activity.
         Raises ConfigError, StoreError.
         """
-        from recollect.memory.blame import answer_blame, attempts_query, with_attempt
+        from recollect.memory.blame import answer_blame
         from recollect.memory.insights import freshen
 
         repos = tuple(f"={repo}" for repo in question.repos)
         notes = freshen(self, self.refresh, with_under_way=True, repos=repos, tell=tell) if sync else ()
         tell("looking through recorded edits")
-        answer = answer_blame(self, question, notes=notes)
-        if answer.blame.found is not None or answer.blame.looked_at:
-            return answer
-        calls = self.search(attempts_query(question), sync=False).hits
-        return with_attempt(self, question, answer, [f"{hit.session_uid}#{hit.seq}" for hit in calls])
+
+        def calls(query: str) -> list[str]:
+            return [f"{hit.session_uid}#{hit.seq}" for hit in self.search(query, limit=50, sync=False).hits]
+
+        return answer_blame(self, question, calls, notes=notes)
 
     def exported(self, digest: Digest) -> dict[str, str]:
         """Return the variables with which another program joins its records to a session."""
@@ -414,7 +418,8 @@ class Memory(OpenHome):
             return known[0](field, name)
 
         try:
-            return self._searcher().search(query, limit=limit, now_us=now_us(), zone=zone, names=name_of)
+            answer = self._searcher().search(query, limit=limit, now_us=now_us(), zone=zone, names=name_of)
+            return msgspec.structs.replace(answer, notes=(*answer.notes, *(n for one in known for n in one.notes)))
         except IndexUnavailable as error:
             note = (
                 f"nothing was searched, because the search index cannot be read ({error}); run `recollect doctor --fix`"

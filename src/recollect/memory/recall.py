@@ -164,13 +164,14 @@ class RecallFacet(HomeFacet):
     def unanalysed(self, repos: Sequence[str] = ()) -> tuple[str, ...]:
         """Return a note if sessions of some repositories (without any: of all) are not analysed yet.
 
-        Decisions and learnings of these sessions are missing.
+        Decisions and learnings of these sessions are missing. Another note says what a part of a name means.
         """
         if not self._home.is_there() or not self._home.config.distill.enabled:
             return ()
-        count = self._home.reader().unanalysed(EventFilter(repos=tuple(repos)))
+        names = self._home.known_names()
+        count = self._home.reader().unanalysed(names.filter(EventFilter(repos=tuple(repos))))
         told = f"{plural(count, 'session')} not analysed yet; `recollect sync` analyses a session once it has ended"
-        return (told,) if count else ()
+        return (*((told,) if count else ()), *names.notes)
 
     def lagging(self) -> tuple[str, ...]:
         """Return notes on what is stored but not searchable yet."""
@@ -239,8 +240,10 @@ class UsageFacet(HomeFacet):
         after/before: UTC microseconds, [after, before). zone: the time zone of days. folders: as in `Memory.search`.
         model: only this one. Forks, replays and repeated lines count once. Raises UnknownName.
         """
-        known = self._known(where, folders)
-        return self._home.reader().usage(by=by, where=known, after=after, before=before, zone=zone, model=model)
+        names = self._home.known_names(folders)
+        known = names.filter(where or EventFilter())
+        found = self._home.reader().usage(by=by, where=known, after=after, before=before, zone=zone, model=model)
+        return msgspec.structs.replace(found, notes=(*found.notes, *names.notes))
 
     def trend(
         self, *, first: date, last: date, by: UsageBy = "agent", where: EventFilter | None = None, zone: tzinfo = UTC
@@ -271,8 +274,8 @@ class UsageFacet(HomeFacet):
         asked = ActivityQuestion(self._known(where), first, last, zone)
         return self._home.reader().active_sessions(asked, weekday=weekday, hour=hour)
 
-    def _known(self, where: EventFilter | None, folders: Sequence[str] | None = None) -> EventFilter:
-        return self._home.known_names(folders).filter(where or EventFilter())
+    def _known(self, where: EventFilter | None) -> EventFilter:
+        return self._home.known_names().filter(where or EventFilter())
 
 
 _MOST_DAYS = 36_600

@@ -44,6 +44,7 @@ _SURE = late_pattern(
 )
 _PIN = late_pattern(r"(?!(?:19|20)\d\d\Z)\d{4,8}(?:-\d{3,8}){0,3}#?\Z")
 _PIECE = late_pattern(r"[A-Za-z]*\d*\Z", re.ASCII)
+_EXAMPLE = late_pattern(r"[-_]example(?=[-_]|\Z)")
 _ID = late_pattern(r"[0-9a-f-]{9,}\Z|[\w.+-]+@[a-z][\w-]*\Z", re.ASCII)
 _SPLIT = late_pattern(r"[-_.:/@+=#]")
 _LETTERS = late_pattern(r"[A-Z]?[a-z]+|[A-Z]+", re.ASCII)
@@ -58,7 +59,8 @@ def looks_of(value: str) -> int:
     """Return how much a word looks like a credential: `NOTHING`, `WORD`, `ODD`, `CHOSEN` or `SURE`."""
     if not any("0" <= c <= "9" for c in value):
         return _looks_of_letters(value)
-    if _TECHNICAL.match(value) or _NAME.match(value) or not plausible_password(value) or _of_software(value):
+    plain = _EXAMPLE.sub("", value)  # hunter2-example-key: without the word it must still be no placeholder
+    if _TECHNICAL.match(value) or _NAME.match(value) or not plausible_password(plain) or _of_software(plain):
         return NOTHING
     if _ID.match(value):
         return ODD

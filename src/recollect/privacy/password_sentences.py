@@ -27,6 +27,7 @@ from recollect.privacy.password_words import (
     COPULAS,
     FUNCTION,
     INTO,
+    LOCKED,
     NAMES,
     STILL,
     TIED_COPULAS,
@@ -77,6 +78,10 @@ _MARKS: Final = (":", "=", "→", ">", "—", "–", " -", "：", "は", "是", 
 _HEADS: Final = FUNCTION | COPULAS | TIED_COPULAS | STILL | USED | AND
 """Behind the name of a credential, of which the sentence then speaks: not of its field, its test, its length."""
 _FOR: Final = frozenset("for für fürs pour du para del da do для".split())
+_OF_LOCKED = late_pattern(
+    rf" (?:for|to|of) (?:the |our |my )?(?:[\w-]+ )?(?:{'|'.join(sorted(LOCKED))})(?!\w)", re.IGNORECASE
+)
+"""Behind the name of a key: what it opens."""
 _GOES_ON: Final = FUNCTION | AS | STILL
 _LEADS: Final = COPULAS | TIED_COPULAS | STILL | INTO
 _LINE_ENDS: Final = ("\n", "\r", "\t")
@@ -160,7 +165,16 @@ def _place_of(match: re.Match[str]) -> _Place:
         last = stop.start()
         if following := _SENTENCE_END.search(text, stop.end(), limit):
             next_last = following.start()
-    return _Place(_kind_of(match), start, end, first, last, next_last)
+    kind = _kind_of(match)
+    if kind == "token" and (_qualifier(text, start) in LOCKED or _OF_LOCKED.match(text, end)):
+        kind = "password"
+    return _Place(kind, start, end, first, last, next_last)
+
+
+def _qualifier(text: str, start: int) -> str:
+    """Return the word that says what a key or token is for: that before its name."""
+    before = text[max(0, start - 60) : start].rstrip(" -").lower()
+    return re.split("[ -]", before)[-1].removesuffix("'s").removesuffix("’s")
 
 
 def _kind_of(match: re.Match[str]) -> str:
@@ -172,7 +186,7 @@ def _kind_of(match: re.Match[str]) -> str:
 
 def _name_of(text: str, place: _Place) -> _Name | None:
     """Return what the name says, None where it names something else: the key of a map, a token of a language."""
-    kind, before = place.kind, text[max(0, place.start - 60) : place.start]
+    kind = place.kind
     following = _FIRST_WORD.match(text, place.end, place.end + 40)
     after = following[1].lower() if following else ""
     is_head = (
@@ -181,7 +195,7 @@ def _name_of(text: str, place: _Place) -> _Name | None:
     if kind not in _SURELY and (not is_head or text[place.end : place.end + 1] in _LINE_ENDS):
         return None
     if kind == "token":
-        qualifier = before.rstrip(" -").lower().rpartition(" ")[2].rpartition("-")[2]
+        qualifier = _qualifier(text, place.start)
         if qualifier in (NO_TOKENS if text[place.start : place.end].lower() == "token" else NO_KEYS):
             return None
         is_sure = qualifier in KEY_OF or after in _FOR
@@ -191,7 +205,7 @@ def _name_of(text: str, place: _Place) -> _Name | None:
             and text[place.start : place.end].lower() != "pass"
             and (is_head or text[place.end : place.end + 1] in ",.;:)")
         )
-    is_pair = _PAIR.search(before) is not None
+    is_pair = _PAIR.search(text[max(0, place.start - 60) : place.start]) is not None
     is_sure = (
         is_sure or is_pair or any(_kind_of(other) != kind for other in _NAMED.finditer(text, place.first, place.last))
     )
@@ -229,7 +243,8 @@ def _looks_there(text: str, place: _Place, start: int, value: str) -> int:
     looks = looks_of(value)
     if place.kind == "password":
         return looks
-    is_token = len(value) >= 8 and (looks == SURE or sum("0" <= c <= "9" for c in value) >= _DIGITS_OF_TOKEN)
+    least = 1 if _qualifier(text, place.start) in KEY_OF else _DIGITS_OF_TOKEN
+    is_token = len(value) >= 8 and (looks == SURE or sum("0" <= c <= "9" for c in value) >= least)
     return looks if looks >= CHOSEN and (place.kind != "token" or is_token) else NOTHING
 
 

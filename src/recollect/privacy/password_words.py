@@ -12,7 +12,8 @@ NAMES: Final = {
     "pin": (
         "pin pin-code pincode passcode zugangscode code_d'accès backup_code"
         " backup_codes recovery_code recovery_codes door_code gate_code 2fa_code mfa_code"
-        " unlock_code access_code alarm_code security_code entry_code 暗証番号 пин-код"
+        " unlock_code access_code alarm_code security_code entry_code garage_code safe_code locker_code keypad_code"
+        " wifi_code vault_code 暗証番号 пин-код"
     ),
     "account": "credentials creds zugangsdaten logindaten",
     "token": "token key secret schlüssel jeton clé clave chave токен ключ 令牌 トークン キー 토큰",
@@ -23,6 +24,10 @@ NAMES: Final = {
     "thing": "login logon pass auth encrypted wifi wi-fi wlan vpn sudo",
 }
 """What names a credential, a way to get in, or a thing that has a credential."""
+LOCKED: Final = frozenset(
+    "wifi wi-fi fi wlan network router hotspot vpn vault safe door gate garage alarm locker house office".split()
+)
+"""What a person opens or joins with a key: there a key is a password, which needs not look drawn."""
 COMPOUNDS: Final = ("passwort", "kennwort", "schlüssel")
 """German ties these to the word before."""
 COPULAS: Final = frozenset(

@@ -64,7 +64,7 @@ class SearchAnswer(msgspec.Struct, frozen=True):
     total: matching events (notes say if the count is capped); by_meaning: those that share no word with the query.
     left_out: matching events that are not shown. abstained: nothing stored is about this; `hits` is empty and notes say
     why. is_unsure: the hits are only the closest and probably do not answer; a note says so. elsewhere: if the query
-    names sessions or repositories, how many events in others have more of the words than any in these has.
+    names sessions or repositories, how many events in others match best, if better than any in these.
     """
 
     query: str

@@ -216,9 +216,9 @@ class _Wanted:
         if self.is_common or places:
             return ""
         if seen.operation == "delete":
-            return "a recorded edit deleted this file, and no later one wrote this line"
+            return "a recorded edit deleted this file, and none recorded since wrote this line"
         if seen.operation == "create" and added is not None:
-            return "a recorded edit rewrote this file without this line, and no later edit added it"
+            return "a recorded edit rewrote this file without this line, and no edit recorded since added it"
         return "a later recorded edit removed this line" if self._line in seen.removed else ""
 
     def _has_beside(self, places: Sequence[int], lines: Sequence[str]) -> bool:

@@ -6,7 +6,8 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, tzinfo
-from functools import partial
+from functools import partial, reduce
+from operator import or_
 
 import msgspec
 
@@ -123,20 +124,24 @@ class Searcher:
         return msgspec.structs.replace(answer, learned=learned, took_ms=round((time.perf_counter() - started) * 1e3, 3))
 
     def _elsewhere(self, question: Question, answer: SearchAnswer, now_us: int) -> int:
-        """Return how many events outside of the confines have more of the words than any in them; of none, any."""
+        """Return how many events outside of the confines match best, if they match better than any in them.
+
+        That is: they have more of the words, or as many and among them one that no event in the confines has.
+        """
         if not question.is_confined or answer.match_level in ("exact", "stemmed"):
             return 0
         if not answer.with_words:
             return self._answer(question.unconfined, 1, now_us).with_words
-        inside, outside = (self._most_words(asked, now_us) for asked in (question, question.unconfined))
-        return outside[1] if outside[0] > inside[0] else 0
+        inside, outside = (self._words_had(asked, now_us) for asked in (question, question.unconfined))
+        here, most = reduce(or_, inside, 0), max(map(int.bit_count, inside), default=0)
+        words = Counter(had.bit_count() for had in outside if (had.bit_count(), bool(had & ~here)) > (most, False))
+        return max(words.items(), default=(0, 0))[1]
 
-    def _most_words(self, question: Question, now_us: int) -> tuple[int, int]:
-        """Return how many of a question's words an event has at most, and how many events have so many."""
+    def _words_had(self, question: Question, now_us: int) -> list[int]:
+        """Return which of a question's words each event has, as bits."""
         plan, _notes = self._wanted(question, self._shards, now_us)
         found = CandidateSearch(parts_for(question, self._shards), plan, pool=POOL).run()
-        words = Counter(plan.surely(candidate).bit_count() for candidate in found.values())
-        return max(words.items(), default=(0, 0))
+        return [plan.surely(candidate) for candidate in found.values()]
 
     def _answer(self, question: Question, limit: int, now_us: int) -> SearchAnswer:
         notes = list(question.notes)

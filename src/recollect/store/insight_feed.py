@@ -38,7 +38,7 @@ from recollect.store.row_keys import (
 )
 from recollect.store.rows import ChunkReader, TextRedactor
 from recollect.store.sessions import int_array, session_of_number
-from recollect.store.sources import last_change, newest_kind, read_lasting, revision_chunks
+from recollect.store.sources import DISTILL, last_change, newest_kind, position_of, read_lasting, revision_chunks
 
 
 class Due(NamedTuple):
@@ -175,15 +175,16 @@ class SessionFeed(PooledReader):
         self._redactor = redactor
         self._hashes: dict[SourceLocation, str] = {}
 
-    def due(self, *, scheme: int, now_us: int, idle_us: int) -> Due:
-        """Return the sessions that changed since their analysis, have none, or one of another scheme."""
+    def due(self, *, scheme: int | None, now_us: int, idle_us: int) -> Due:
+        """Return the sessions that changed since their analysis, have none, or one of another scheme than the given."""
         found = Due([], 0, None)
         rows: list[Any] = self._db.execute(
             "SELECT s.number, s.uid, s.ended_at, s.ingested_at, s.next_seq FROM session s "
             "LEFT JOIN analysis a ON a.session_uid = s.uid LEFT JOIN waiting w ON w.session = s.number "
             "WHERE a.number IS NULL OR a.scheme <> ? OR w.session IS NOT NULL "
+            "OR s.number IN (SELECT session FROM change WHERE id > ?) "
             "ORDER BY coalesce(s.ended_at, s.ingested_at, 0) DESC, s.uid",
-            (scheme,),
+            (scheme, position_of(self._db, DISTILL)),
         ).fetchall()
         for number, uid, ended_at, ingested_at, next_seq in rows:
             is_past = ended_at is not None and ended_at <= now_us

@@ -37,9 +37,10 @@ from recollect.store.connection import (
 from recollect.store.context_rows import TOLD_NOTE
 from recollect.store.entries import put_entries, remove_entries
 from recollect.store.insights import decisions_of, outdone_in
-from recollect.store.jobs import JOB_COLUMNS, Job, JobCounts, JobQueue, job_of
+from recollect.store.jobs import CONSUMER, JOB_COLUMNS, Job, JobCounts, JobQueue, job_of
 from recollect.store.notes import add_batch
 from recollect.store.rows import Condition, Terms
+from recollect.store.sources import position_of
 
 
 def read_note(db: apsw.Connection, name: str) -> bytes:
@@ -230,6 +231,15 @@ class LearningReader(PooledReader):
         ).fetchall()
         waiting = [due_at for kind, state, _, due_at in rows if state == "waiting" and kind != "relate"]
         return JobCounts({(kind, state): count for kind, state, count, _ in rows}, min(waiting, default=None))
+
+    def unread(self) -> set[str]:
+        """Return the uids of the sessions that the rules have still to read."""
+        rows: Iterable[Any] = self._db.execute(
+            "SELECT session_uid FROM job WHERE kind = 'rules' AND state IN ('waiting', 'running') "
+            "UNION SELECT uid FROM session WHERE number IN (SELECT session FROM change WHERE id > ?)",
+            (position_of(self._db, CONSUMER),),
+        )
+        return {uid for (uid,) in rows}
 
     def dead(self, *, limit: int = 20) -> list[Job]:
         """Return jobs that were given up, newest first, with the reason."""

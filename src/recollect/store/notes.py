@@ -33,14 +33,15 @@ from recollect.store.entries import put_entries
 from recollect.store.insights import unpack_node
 from recollect.store.row_keys import SEQ_BITS, is_undone
 from recollect.store.rows import Condition, Terms
+from recollect.store.sessions import containing
 
 
 class FactQuestion(msgspec.Struct, frozen=True, kw_only=True):
     """Which facts. Empty: all that hold now.
 
     subject, predicate, object: compared as a whole, without case and spacing; about: subject or object. words: each
-    must occur in the fact. at: what held then; known_at: as the memory knew it then; UTC microseconds, None: now.
-    is_history: facts of any state and time.
+    must occur in the fact. repo: as in `EventFilter`. at: what held then; known_at: as the memory knew it then; UTC
+    microseconds, None: now. is_history: facts of any state and time.
     """
 
     subject: str = ""
@@ -55,8 +56,8 @@ class FactQuestion(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DiaryQuestion(msgspec.Struct, frozen=True, kw_only=True):
-    """Which entries. Empty: all. after, before: UTC microseconds, [after, before). is_history: include retired
-    entries.
+    """Which entries. Empty: all. repo: as in `EventFilter`. after, before: UTC microseconds, [after, before).
+    is_history: include retired entries.
     """
 
     agent: str = ""
@@ -227,17 +228,18 @@ def _is_undone(db: apsw.Connection, reference: str) -> bool:
     return bits is not None and is_undone(bits)
 
 
-def _condition(where: FactQuestion, batch: str) -> Condition:
+def _condition(db: apsw.Connection, where: FactQuestion, batch: str) -> Condition:
     """Return the conditions that columns answer. What the memory knew at another time, only the facts themselves do."""
     terms, about = Terms(), normal_name(where.about)
     terms.given(
         ("subject = ?", normal_name(where.subject)),
         ("predicate = ?", normal_predicate(where.predicate)),
         ("object = ?", normal_name(where.object)),
-        ("repo = ?", where.repo),
         ("batch = ?", batch),
         ("recorded_at <= ?", where.known_at),
     )
+    if where.repo:
+        terms.one_of("repo", containing(db, "repo", (where.repo,), table="fact"))
     if about:
         terms.add("(subject = ? OR object = ?)", about, about)
     if where.known_at is None and not where.is_history:
@@ -327,7 +329,7 @@ class NoteReader:
 
         What `where` says of words is not looked at. Without `at`, a fact holds that has no end that is known.
         """
-        condition, values = _condition(where, batch)
+        condition, values = _condition(self._db, where, batch)
         rows: Any = self._db.execute(
             f"SELECT json FROM fact WHERE {condition} "
             "ORDER BY coalesce(valid_from, recorded_at) DESC, recorded_at DESC, id",
@@ -348,12 +350,13 @@ class NoteReader:
         terms = Terms() if where.is_history else Terms("retired_at IS NULL")
         terms.given(
             ("agent = ?", where.agent),
-            ("repo = ?", where.repo),
             ("batch = ?", batch),
             ("written_at >= ?", where.after),
             ("written_at < ?", where.before),
             ("EXISTS (SELECT 1 FROM json_each(diary.json, '$.sessions') AS said WHERE said.value = ?)", where.session),
         )
+        if where.repo:
+            terms.one_of("repo", containing(self._db, "repo", (where.repo,), table="diary"))
         condition, values = terms.condition
         rows: Any = self._db.execute(
             f"SELECT json FROM diary WHERE {condition} ORDER BY written_at DESC, id", values

@@ -43,6 +43,21 @@ def test_a_sync_learns_by_the_rules_that_ship(world: World) -> None:
     assert world.memory.sync().learned_sessions == 0
 
 
+def test_learning_and_analysing_count_the_same_sessions_as_waiting(world: World) -> None:
+    def waiting() -> tuple[int, int]:
+        return world.memory.learn.status().sessions_waiting, world.memory.distilling.health().waiting
+
+    one = world.claude("one")
+    for said in ("Remember that tests run with `make test`.", "Always use tabs."):
+        one.user(said)
+        world.memory.refresh()
+        assert waiting() == (1, 1)
+        world.memory.distilling.run()
+        assert waiting() == (1, 0), "analysed, and still to be learned from"
+        world.memory.sync()
+        assert waiting() == (0, 0)
+
+
 def test_every_piece_of_evidence_resolves_to_its_event(world: World) -> None:
     one, two = world.claude("one"), world.codex("two")
     one.user("preference: use tabs")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -116,6 +117,22 @@ def test_a_damaged_backup_changes_nothing(machine: World, folder: Path) -> None:
             memory.maintenance.restore(folder, force=True)
         assert told(memory) == before
         assert not (machine.home / "restore").exists()
+
+
+def test_a_backup_that_may_not_be_read_is_named(
+    machine: World, copied: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = Path.open
+
+    def refuse(path: Path, *args: Any, **options: Any) -> Any:
+        if path.is_relative_to(copied) and path.name != MANIFEST:
+            raise PermissionError(13, "Permission denied", str(path))
+        return opened(path, *args, **options)
+
+    with machine.memory(tmp_path / "again") as memory:
+        monkeypatch.setattr(Path, "open", refuse)
+        with pytest.raises(BackupUnusable, match="cannot be read: Permission denied"):
+            memory.maintenance.restore(copied)
 
 
 def test_what_is_no_whole_backup_is_refused(machine: World, copied: Path, tmp_path: Path) -> None:

@@ -136,6 +136,15 @@ def test_a_repository_with_nothing_says_so_and_how_to_widen(history: Machine) ->
         assert "Nothing elsewhere either" in blog("search", query="zyxwvut")
 
 
+def test_hits_that_match_only_in_part_do_not_hide_what_matches_better_elsewhere(history: Machine) -> None:
+    with history.memory() as memory:
+        blog = Asked(memory, history.folder("blog"))
+        for tool in ("search", "search_conversations"):
+            found = blog(tool, query="blog checkout")
+            assert re.search(r"^\S+:\S+", found, re.M)
+            assert re.search(r"(1 event matches|\d+ events match) elsewhere: repeat", found), found
+
+
 def test_in_a_folder_of_which_nothing_is_stored_a_search_looks_everywhere_and_says_so(history: Machine) -> None:
     with history.memory() as memory:
         nowhere = Asked(memory, history.folder("empty"))

@@ -283,6 +283,33 @@ def test_a_forgotten_document_is_gone_and_stays_out(recollect: Recollect, shop: 
     assert left == []
 
 
+def test_a_folder_that_cannot_be_read_is_refused_and_one_that_was_taken_loses_nothing(
+    recollect: Recollect, shop: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listed = os.scandir
+
+    def refuse(path: Any) -> Any:
+        if path == os.path.realpath(shop):
+            raise PermissionError(13, "Permission denied")
+        return listed(path)
+
+    with monkeypatch.context() as first:
+        first.setattr(os, "scandir", refuse)
+        refused = recollect("docs", "add", str(shop))
+    assert (refused.code, refused.out, refused.err.strip()) == (
+        3,
+        "",
+        f"recollect: cannot read {os.path.realpath(shop)}: Permission denied",
+    )
+    assert recollect("docs", "list", "--json").data["collections"] == []
+    assert recollect("sync").code == 0
+    assert recollect("docs", "add", str(shop)).code == 0
+    with monkeypatch.context() as again:
+        again.setattr(os, "scandir", refuse)
+        refreshed = recollect("docs", "refresh").out
+    assert "cannot be read (Permission denied); what was taken of it stays" in refreshed
+
+
 def test_a_folder_without_documents_is_told(recollect: Recollect, tmp_path: Path) -> None:
     (tmp_path / "code").mkdir()
     (tmp_path / "code/main.py").write_text("x = 1\n")

@@ -77,6 +77,14 @@ def test_the_edited_file_that_is_most_like_a_misspelt_one_is_named(desk: Desk, p
     assert (done.code, "did you mean src/app.py?" in done.out) == (1, True), done
 
 
+def test_a_misspelt_file_of_which_a_line_is_asked_is_named_too(desk: Desk) -> None:
+    a_fixed_error(desk)
+    desk.run("sync")
+    done = desk.run("blame", "shop-api/src/ap.py:1")
+    assert done.code == 2
+    assert done.err.strip() == "recollect: there is no file shop-api/src/ap.py; did you mean src/app.py?"
+
+
 @pytest.mark.parametrize("line", ["1-2", "abc"])
 def test_what_is_not_the_number_of_a_line_is_refused(desk: Desk, line: str) -> None:
     (desk.repo / "src" / "app.py").write_text("import json\n", "utf-8")

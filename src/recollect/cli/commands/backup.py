@@ -63,9 +63,7 @@ def backup(target: Path, without_key: bool, force: bool) -> CommandResult:
 
 @click.command()
 @click.argument("source", type=NamedPath(path_type=Path))
-@click.option(
-    "--home", type=click.Path(path_type=Path), metavar="FOLDER", help="Restore to this home instead of yours."
-)
+@path_option("--home", "FOLDER", "Restore to this home instead of yours.")
 @flag("--force", "Replace the existing memory.")
 @flag("--keep", "Keep the replaced memory in a folder of the home.")
 @prints

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from recollect.cli.groups import noun
-from recollect.cli.options import choice_option, flag, open_memory, port_option, text_option
+from recollect.cli.options import choice_option, flag, open_memory, path_option, port_option, text_option
 from recollect.cli.results import LINE, CommandResult, ResultKind, examples, prints, show
 from recollect.cli.terminal import write_json
 from recollect.clock import now_us
@@ -133,12 +133,7 @@ def service() -> None:
     "--manager", ("systemd", "launchd", "cron", "schtasks"), "What runs the service.  [default: what this machine has]"
 )
 @flag("--linger", "With systemd: run even while you are not logged in.", key="lingers")
-@click.option(
-    "--retro-out",
-    type=click.Path(file_okay=False, path_type=Path),
-    metavar="FOLDER",
-    help="Also write a weekly retrospective to this folder.",
-)
+@path_option("--retro-out", "FOLDER", "Also write a weekly retrospective to this folder.", file_okay=False)
 @dry_run_option
 @prints
 @examples(
@@ -293,7 +288,7 @@ def otlp(port: int, as_json: bool) -> int:
 @click.argument("spool", required=False)
 @click.argument("program", required=False)
 @flag("--export-env", "session-end: print the session's variables as shell lines.")
-@text_option("--session", "UID", "session-end: this session, not the one that stdin names.")
+@text_option("--session", "UID", "session-end: this session, not the one that stdin names.", callback=None)
 @prints
 @examples("hook {0} spool < payload.json", 'eval "$(recollect hook session-end --export-env --session {0}:5f0c)"')
 def hook(agent: str, event: str | None, spool: str | None, program: str | None, as_json: bool, **options: Any) -> int:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from recollect.cli.groups import noun
-from recollect.cli.options import flag, text_option
+from recollect.cli.options import NamedPath, flag, text_option
 from recollect.cli.results import CommandResult, ResultKind, examples, prints
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def list_collections(memory: Memory) -> CommandResult:
 
 
 @docs.command("add")
-@click.argument("folder", metavar="DIR")
+@click.argument("folder", metavar="DIR", type=NamedPath())
 @text_option("--collection", "NAME", "Name of the collection.  [default: the name of the project or folder]")
 @flag("--dry-run", "Show what would be ingested; write nothing.", key="is_dry_run")
 @prints

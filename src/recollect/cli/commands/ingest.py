@@ -18,6 +18,7 @@ from recollect.cli.options import (
     flag,
     number_option,
     open_memory,
+    path_option,
     text_option,
     when_option,
 )
@@ -48,11 +49,11 @@ EXIT_CODES = {"done": 0, "interrupted": 130, "busy": 3, "degraded": 3}
 @click.command()
 @agent_option
 @flag("--force", "Derive all events again from the archive, even of unchanged sources.")
-@click.option(
+@path_option(
     "--retro-out",
-    type=click.Path(file_okay=False, path_type=Path),
-    metavar="FOLDER",
-    help="Also write the retrospective of the last full week to this folder, once.",
+    "FOLDER",
+    "Also write the retrospective of the last full week to this folder, once.",
+    file_okay=False,
 )
 @prints
 @examples("sync", "sync --agent {1} --json", "sync --retro-out ~/retros")

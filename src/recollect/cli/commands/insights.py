@@ -19,6 +19,7 @@ from recollect.cli.options import (
     limit_option,
     many_option,
     no_sync_option,
+    path_option,
     open_memory,
     range_options,
     repo_option,
@@ -185,7 +186,7 @@ def blame(place: str, no_sync: bool) -> CommandResult:
 
     path, number = _parts(place)
     with open_memory() as memory, StageLine() as line:
-        answer = memory.blame(_question(path, number), sync=not no_sync, tell=line.show)
+        answer = memory.blame(_question(memory, path, number), sync=not no_sync, tell=line.show)
     return BLAME(answer, found=answer.blame.found is not None, number=number, now_us=now_us())
 
 
@@ -201,7 +202,7 @@ def _parts(place: str) -> tuple[Path, int | None]:
     return Path(place), None
 
 
-def _question(path: Path, number: int | None) -> BlameQuestion:
+def _question(memory: Memory, path: Path, number: int | None) -> BlameQuestion:
     """Return what to ask: the path below its repository, the line's text, the lines beside it. Raises UsageError."""
     from recollect.memory import BlameQuestion, repository_of
 
@@ -213,6 +214,9 @@ def _question(path: Path, number: int | None) -> BlameQuestion:
     top = str(root) if root is not None else ""
     if number is None:
         return BlameQuestion(told, repos=names, root=top)
+    like = () if whole.exists() else memory.files.nearest(BlameQuestion(told, repos=names))
+    if like:
+        raise UsageError(f"there is no file {path}; did you mean {like[0]}?")
     lines = _lines(whole, path)
     if not 1 <= number <= len(lines):
         raise UsageError(f"{path} has {len(lines):,} lines, and no line {number}")
@@ -306,9 +310,7 @@ _SUFFIXES = (".md", ".html")
 @click.command()
 @span_options("7d")
 @repo_option
-@click.option(
-    "--out", type=click.Path(path_type=Path), metavar="FILE.md|FILE.html", help="Write the report to this file."
-)
+@path_option("--out", "FILE.md|FILE.html", "Write the report to this file.")
 @no_sync_option
 @prints
 @examples("retro --since 30d --repo shop-api", "retro --since 2026-11-01 --out november.html")

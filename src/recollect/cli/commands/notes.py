@@ -46,7 +46,7 @@ def question_options(command: Callable[..., Any]) -> Callable[..., Any]:
         flag("--history", "Include facts that have ended or were retracted.", key="is_history"),
         text_option("--known-at", "WHEN", "What the memory knew at that time."),
         at_option,
-        text_option("--repo", "NAME", "Only in this repository."),
+        text_option("--repo", "NAME", "Only in repositories whose name contains this."),
         text_option("--object", "NAME", "Only with this object.", key="object"),
         text_option("--predicate", "NAME", "Only with this predicate."),
         text_option("--subject", "NAME", "Only with this subject."),
@@ -188,7 +188,7 @@ def means(memory: Memory, word: str, other: str) -> CommandResult:
 
 
 @facts.command("contradictions")
-@text_option("--repo", "NAME", "Only in this repository.")
+@text_option("--repo", "NAME", "Only in repositories whose name contains this.")
 @at_option
 @prints
 @examples("facts contradictions --repo shop-api")
@@ -267,7 +267,7 @@ def diary() -> None:
 
 @diary.command("read")
 @text_option("--agent", "SLUG", "Only this agent's diary.")
-@text_option("--repo", "NAME", "Only in this repository.")
+@text_option("--repo", "NAME", "Only in repositories whose name contains this.")
 @text_option("--session", "SESSION", "Only entries about this session.")
 @flag("--history", "Include entries of undone imports.", key="is_history")
 @range_options

@@ -43,9 +43,10 @@ PUSHED = ResultKind("team-push", "PushReport", "team:print_push")
 AUDIT = ResultKind("team-audit", "recollect.model.team_messages:AuditPage", "team:print_audit")
 STATUS = ResultKind("team-status", "TeamStatus", "team:print_status")
 
-database_option = click.option(
-    "--database", metavar="URL", envvar="RECOLLECT_TEAM_DATABASE", required=True,
-    help="postgresql://… Set RECOLLECT_TEAM_DATABASE instead to keep the password out of the process list.",
+database_option = text_option(
+    "--database", "URL",
+    "postgresql://… Set RECOLLECT_TEAM_DATABASE instead to keep the password out of the process list.",
+    default=None, envvar="RECOLLECT_TEAM_DATABASE", required=True,
 )  # fmt: skip
 team_option = text_option("--team", "NAME", "The team, if the database has several.")
 group_option = text_option(
@@ -159,7 +160,7 @@ def status(database: str | None, team: str) -> CommandResult:
 
 @team.command("init")
 @click.argument("name")
-@click.option("--owner", required=True, metavar="PERSON", help="The first owner, who gets an invitation.")
+@text_option("--owner", "PERSON", "The first owner, who gets an invitation.", default=None, required=True)
 @flag("--new-password", "Give the server's role another password.", key="is_new_password")
 @database_option
 @prints
@@ -205,11 +206,12 @@ def invite(person: str, role: TeamRole, group: str | None, team: str, database: 
 
 @team.command("members")
 @team_option
-@click.option(
+@text_option(
     "--database",
-    metavar="URL",
+    "URL",
+    "Read the members from a database, not from the server.",
+    default=None,
     envvar="RECOLLECT_TEAM_DATABASE",
-    help="Read the members from a database, not from the server.",
 )
 @prints
 @examples("team members", "recollect team members --database postgresql://postgres@db/recollect")

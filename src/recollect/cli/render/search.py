@@ -39,9 +39,9 @@ def print_answer(out: Console | Plain, answer: SearchAnswer | TeamAnswer, *, now
         out.print("nothing found")
     print_notes(out, answer.notes)
     if answer.elsewhere:
-        many = plural(answer.elsewhere, "event", "events")
-        which = "more of these words" if answer.with_words else "these words, or some of them"
-        out.print(f"elsewhere, {many} with {which}: search without the repository or session")
+        many = plural(answer.elsewhere, "event matches", "events match")
+        how = "as well or better" if answer.with_words else "at least in part"
+        out.print(f"elsewhere, {many} {how}: search without the repository or session")
     put(out, (footer(answer), "dim"))
 
 

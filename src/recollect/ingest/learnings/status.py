@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -12,6 +13,7 @@ from recollect.errors import RecollectError, UnknownName
 from recollect.ingest.daemon_status import LearningNow
 from recollect.ingest.learnings.ask import fingerprint_of
 from recollect.ingest.learnings.extract import ANSWERED_NOTE, RAN_NOTE
+from recollect.ingest.runs import MICROSECONDS
 from recollect.insights.learnings.pause import NOTE, Pause, holds, is_persistent, unpack_pause
 from recollect.model.events import Event
 from recollect.model.learnings.learnings import GIVEN_STATES, Learning, LearningEvidence, LearningKind, Priority, Scope
@@ -71,9 +73,9 @@ class HeldBack(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LearnStatus(msgspec.Struct, frozen=True, kw_only=True):
-    """How learning is. Counts of jobs: of sessions that the rules read (`sessions`), of turns that a model is asked
-    about (`turns`), of sessions from before it was configured that it is still to be asked about
-    (`older_sessions_waiting`). Times in UTC microseconds.
+    """How learning is. Counts of jobs: of sessions that are still to be analysed, or read by the rules (`sessions`), of
+    turns that a model is asked about (`turns`), of sessions from before it was configured that it is still to be asked
+    about (`older_sessions_waiting`). Times in UTC microseconds.
 
     learnings: by kind and state, "fact/active". held_back: texts of a model's answers that cannot be used. pause: why
     no model is asked now. last_answer_at: when a model answered last. spent_micro_dollars, spent_tokens: today, UTC.
@@ -120,6 +122,8 @@ def pause_of(reader: LearningReader, home: OpenHome, now_us: int) -> Pause | Non
 
 def status_of(reader: LearningReader, home: OpenHome, now_us: int) -> LearnStatus:
     """Return the state of learning. Raises StoreError and its subclasses."""
+    from recollect.store.insight_feed import SessionFeed
+
     jobs = reader.jobs()
     counts = jobs.counts
 
@@ -132,10 +136,15 @@ def status_of(reader: LearningReader, home: OpenHome, now_us: int) -> LearnStatu
     oldest = jobs.oldest_due_at
     learning = home.config.learning
     spent = SpendingLedger(home.home).spent_on(day_of_us(now_us))
+    waiting = reader.unread() if learning.enabled else set()
+    if home.config.distill.enabled:
+        idle_us = home.config.distill.idle_seconds * MICROSECONDS
+        with closing(SessionFeed(home.home, None, None)) as feed:
+            waiting.update(feed.due(scheme=None, now_us=now_us, idle_us=idle_us).uids)
     return LearnStatus(
         enabled=learning.enabled,
         provider=learning.provider,
-        sessions_waiting=count("rules", "waiting", "running"),
+        sessions_waiting=len(waiting),
         turns_waiting=asked("waiting"),
         turns_running=asked("running"),
         turns_parked=asked("parked"),

@@ -303,6 +303,8 @@ def restore(
             _add_audit(staged, lost, forgotten)
             swap(memory.home, aside=aside)
         except OSError as error:
+            if error.filename and Path(os.fsdecode(error.filename)).is_relative_to(source):
+                raise BackupUnusable(f"{error.filename} cannot be read: {error.strerror}") from error
             raise write_error(error, memory.home) from error
         finally:
             drop_staging(memory.home)

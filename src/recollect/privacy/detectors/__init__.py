@@ -16,9 +16,9 @@ from recollect.privacy.detectors.services import SERVICES, VENDORS
 from recollect.privacy.password_sentences import SENTENCES
 
 _MODULES = (addresses, clouds, commands, keys, model_providers, services)
-DETECTOR_VERSION: Final = 8 + sum(module.REVISION for module in _MODULES)
+DETECTOR_VERSION: Final = 9 + sum(module.REVISION for module in _MODULES)
 """Changes whenever what is found may: derived data of an older version is re-derived. A new kind of secret raises its
-module's revision; a change of what all kinds share (how values are judged, how texts are searched) raises the 8."""
+module's revision; a change of what all kinds share (how values are judged, how texts are searched) raises the 9."""
 
 DEFAULT: Final[tuple[Detector, ...]] = (
     *KEYS, *CLOUDS, *MODELS, *SERVICES, JWT, *VENDORS, *HASHES, *ADDRESSES, *COMMANDS, *ASSIGNED,

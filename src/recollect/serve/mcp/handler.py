@@ -227,16 +227,14 @@ class ToolHandler(Paging):
             return self._nothing(asked, confines, found, learned)
         where = f" in {confines.words}" if confines.words else ""
         how = f"{found.match_level}, {found.by_meaning:,} by meaning alone" if found.by_meaning else found.match_level
-        hedge, remarks = _hedge(found)
+        hedge, remarks = _hedge(asked, found)
         words = ("event has", "events have") if found.is_unsure else ("event matches", "events match")
         many = plural(found.total, *words) + (" some of its words" if found.is_unsure else "")
         heading = f"{hedge}{empty}{many} ({how}){where}{_from(start.offset)}."
         is_end = len(cites) == MAX_HITS and start.offset + len(shown) == MAX_HITS
         capped = f"only the best {MAX_HITS} are shown: use more telling words" if is_end else ""
-        # Hits that are only near in meaning must not hide that the words stand elsewhere.
-        elsewhere = _elsewhere(asked, found) if found.elsewhere else ""
         within = "" if asked.session or found.total <= len(shown) else _WITHIN
-        notes = (elsewhere, *remarks, *self._notes, capped, within, _WIDEN if confines.is_default else "")
+        notes = (*remarks, *self._notes, capped, within, _WIDEN if confines.is_default else "")
         frame = PageFrame(heading, notes)
         page = fit(lines, frame, max_bytes=asked.max_bytes - sum(size(line) + 8 for line in learned))
         text = whole([*_by_session(page.lines, shown), *learned], frame, max_bytes=asked.max_bytes)
@@ -260,7 +258,7 @@ class ToolHandler(Paging):
             return self._nothing(asked, confines, found)
         where = f" in {confines.words}" if confines.words else ""
         many = plural(len(ranked), "session matches", "sessions match")
-        hedge, remarks = _hedge(found)
+        hedge, remarks = _hedge(asked, found)
         heading = f"{hedge}{empty}{many}{where}, each with its best event{_from(start.offset)}."
         notes = (*remarks, *self._notes, _WIDEN if confines.is_default else "")
         frame = PageFrame(heading, notes)
@@ -441,9 +439,15 @@ def _elsewhere(asked: SearchArguments | ConversationArguments, found: SearchAnsw
     return f'{many} elsewhere: repeat with scope "all"{" and no repo" if asked.repo else ""}.'
 
 
-def _hedge(found: SearchAnswer) -> tuple[str, tuple[str, ...]]:
-    """Return what an unsure answer says before anything else, and the notes that are left for its end."""
-    return (f"({found.notes[0]}) ", found.notes[1:]) if found.is_unsure else ("", found.notes)
+def _hedge(asked: SearchArguments | ConversationArguments, found: SearchAnswer) -> tuple[str, tuple[str, ...]]:
+    """Return what an unsure answer says before anything else, and the notes that are left for its end.
+
+    Hits that match only in part must not hide that others match better elsewhere.
+    """
+    elsewhere = (_elsewhere(asked, found),) if found.elsewhere else ()
+    if found.is_unsure:
+        return f"({found.notes[0]}) ", (*elsewhere, *found.notes[1:])
+    return "", (*elsewhere, *found.notes)
 
 
 def _from(offset: int) -> str:

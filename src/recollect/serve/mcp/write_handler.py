@@ -66,9 +66,10 @@ class WriteHandler(ToolHandler):
         """Return entries, newest first."""
         agent = "" if asked.agent == EVERYBODY else self._agent(asked.agent)
         known = self._memory.known_names(self._caller.folders)
-        repo = known.repository(asked.repo) if asked.repo else self._repo()
+        repo = asked.repo or self._repo()
+        named = known("repo", repo) if asked.repo else repo and f"={repo}"
         after, before = self._range(asked)
-        question = DiaryQuestion(agent=agent, repo=repo, after=after, before=before)
+        question = DiaryQuestion(agent=agent, repo=named, after=after, before=before)
         try:
             found = self._memory.notes.diary.read(question, limit=None).entries
         except UnknownName:
