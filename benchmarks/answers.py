@@ -52,8 +52,8 @@ BOUNDS = {
     "neighbourhood, the second-best session, the rarest words, names. With or without them .31 of the negatives pass "
     "where .09 of the answerable questions are marked.",
     "generated paraphrases": "they share no word with their answers, so only meaning can find them, and the model "
-    "itself ranks 13 of the 48 sessions in the first five; half of the answers have a cosine below .26. Tried: trusting "
-    "meaning four and eight times as much (11 and 12 found; LoCoMo falls below its bar), other models of the same size.",
+    "itself ranks 13 of the 48 sessions in the first five; half of the answers have a cosine below .26. Tried: trust "
+    "in meaning four and eight times as much (11 and 12 found; LoCoMo falls below its bar), other models of this size.",
 }
 """Why a bar is missed, and what was tried; more in docs/development/recall-tuning.md."""
 DEPTH = 20

@@ -21,7 +21,7 @@ from recollect.model.usage import ActivityReport, UsageReport, UsageTrend
 from recollect.recall.answers import EntryView, SessionView, entry_view
 from recollect.recall.coverage import Coverage, lagging
 from recollect.recall.overview import Overview, overview
-from recollect.recall.related_events import EarlierStatement, LearningView, RelatedEvent, is_named_in
+from recollect.recall.related_events import EarlierStatement, LearningView, RelatedEvent, is_displaced
 from recollect.store.rows import DriftRow, EventFilter, UsageBy
 from recollect.store.timeline import ActivityQuestion
 from recollect.units import plural
@@ -147,7 +147,7 @@ class RecallFacet(HomeFacet):
 
     def told(self, learnings: Sequence[Learning]) -> list[LearningView]:
         """Return learnings with what was said later about those that a person said, and with those of a person that
-        name the command of an observed one. Raises StoreError.
+        stand in for the command of an observed one. Raises StoreError.
         """
         from recollect.recall.said_later import MOST, later_of
 
@@ -156,7 +156,7 @@ class RecallFacet(HomeFacet):
         later = dict(zip((one.id for one in of_person), found, strict=True))
         for one in learnings:
             if one.id not in later:
-                said = (x for x in of_person if x.repo in ("", one.repo) and is_named_in(one.text, x.text))
+                said = (x for x in of_person if x.repo in ("", one.repo) and is_displaced(one.text, x.text))
                 began = min((e.ts or 0 for e in one.evidence), default=0)
                 later[one.id] = tuple(event for event in map(_as_said, said) if (event.ts or 0) >= began)[:MOST]
         return [LearningView(**msgspec.structs.asdict(one), later=later[one.id]) for one in learnings]

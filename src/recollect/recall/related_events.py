@@ -54,17 +54,24 @@ class EarlierStatement(NamedTuple):
     citation: str
 
 
-def is_named_in(observed: str, said: str) -> bool:
-    """Return whether a person's words name the command that an observed learning tells in backticks: its program, or
-    where that is an ordinary word ("make"), the whole command.
+def is_displaced(observed: str, said: str) -> bool:
+    """Return whether a person's words stand in for the command that an observed learning tells in backticks.
+
+    They name it whole, are against its tool, or want another tool of its kind ("we switched to pnpm" for `npm test`).
     """
     command = observed.partition("`")[2].partition("`")[0].casefold().split()
     words = f" {' '.join(re.findall(_WORD, said.casefold()))} "
-    if not command or f" {command[0]} " not in words:
+    if not command:
+        return False
+    if len(command) > 1 and f" {' '.join(command)} " in words:
+        return True
+    from recollect.insights.language.tools import TOOLS, displaces
+
+    if not displaces(said, command):
         return False
     from recollect.index.text.mentions import ordinary_words
 
-    return command[0] not in ordinary_words() or f" {' '.join(command)} " in words
+    return not TOOLS.isdisjoint(command) or command[0] not in ordinary_words()
 
 
 _WORD = r"[\w@+/-]+(?:[.:][\w@+/-]+)*"
@@ -73,7 +80,7 @@ _WORD = r"[\w@+/-]+(?:[.:][\w@+/-]+)*"
 class LearningView(Learning, frozen=True):
     """A learning as an answer tells it.
 
-    later: what a person said later about the same thing that a person said, or about the same observed command.
+    later: what a person said later about the same thing that a person said, or in place of an observed command.
     """
 
     later: tuple[RelatedEvent, ...] = ()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from recollect.model.insights.nodes import Speaker
-from tests.insights.decisions.stories import decided
+from tests.insights.decisions.stories import answered, decided
 
 STORIES: list[tuple[Speaker, str, str, str, tuple[str, ...], tuple[str, ...]]] = [
     ("human", "use Postgres, not MySQL", "choice", "adopt", ("Postgres",), ("MySQL",)),
@@ -160,3 +160,11 @@ def test_what_stands_around_a_sentence_changes_nothing(speaker: Speaker, text: s
     (within,) = decided(3 * around + text + "\n\n" + 3 * around, speaker)
     assert (within.chosen, within.rejected, within.polarity) == (alone.chosen, alone.rejected, alone.polarity)
     assert within.statement == alone.statement
+
+
+def test_what_is_put_off_with_a_reason_is_decided() -> None:
+    (one,) = decided("We'll do the retries tomorrow, because the freeze starts on Monday.")
+    assert one.rationale == "because the freeze starts on Monday."
+    assert decided("We'll do the retries tomorrow.") == []
+    (one,) = answered("Shall I migrate the audit table to UUID keys now?", "not now, because the freeze starts Monday")
+    assert one.polarity == "reject"

@@ -112,7 +112,12 @@ def test_what_does_not_hold_any_more_is_not_told(shop: Shop, told: Session, stat
         ("make test", "make sure that the tests pass", False),
         ("make test", "make test takes an hour: run make quick", True),
         ("poetry add", "uv replaced poetry add in August", True),
-        ("npm test", "we use pnpm everywhere", False),
+        ("npm test", "we use pnpm everywhere", True),
+        ("pnpm test", "we use pnpm everywhere", False),
+        ("npm test", "We switched to pnpm", True),
+        ("python -m pip install", "Stop. Not pip, conda.", True),
+        ("npm test", "never commit the npm token", False),
+        ("npm test", "we use vitest here, not jest", False),
     ],
 )
 def test_an_observed_command_is_not_told_beside_what_a_person_said_of_it(

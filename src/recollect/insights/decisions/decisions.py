@@ -9,7 +9,7 @@ from typing import Final, Literal, NamedTuple
 from recollect.insights.decisions.segment import JOIN, moved
 from recollect.insights.language.answers import Answer, Kind, Proposal, alternatives_in, answers, proposal_of
 from recollect.insights.language.changed_next import is_changed_next
-from recollect.insights.language.left_open import SAYS_LEFT
+from recollect.insights.language.left_open import SAYS_LEFT, put_off_in
 from recollect.insights.language.options import Range, is_named
 from recollect.insights.language.pack import POLARITY
 from recollect.insights.language.prose_mask import CAP, lower, project
@@ -193,7 +193,9 @@ def _of_conversation(conversation: Conversation, statement: _Statement) -> list[
     for reading in readings(statement.text, statement.speaker):
         marker = fired.pop((reading.rule_id, reading.start, reading.end), None)
         said = statement.text[reading.sentence.start : reading.sentence.end]
-        if marker is not None and not (SAYS_LEFT.match(said) or _is_changed_next(statement.text, reading)):
+        if marker and not (
+            SAYS_LEFT.match(said) or _is_left(statement.text, reading) or _is_changed_next(statement.text, reading)
+        ):
             found.append(_by_reading(statement, reading, marker))
     answer = next((m for m in statement.markers if m.category == "confirmation" and m.language), None)
     if answer is not None and not found and statement.reply is not None:
@@ -212,6 +214,11 @@ def _of_conversation(conversation: Conversation, statement: _Statement) -> list[
 def _tells_credential(text: str, one: Found) -> bool:
     said = (text[one.start : one.end], one.rationale, one.consequences, one.question, *one.chosen, *one.rejected)
     return any(map(tells_credential, said))
+
+
+def _is_left(text: str, reading: Reading) -> bool:
+    """Return whether the deciding words only put something off: one that says why it is put off decides."""
+    return reading.reason == (0, 0) and any(put_off_in(text[reading.start : reading.end]))
 
 
 def _is_changed_next(text: str, reading: Reading) -> bool:

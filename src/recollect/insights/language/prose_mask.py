@@ -43,7 +43,7 @@ _CODE: Final = r"""
     | \s*\[?(?:错误|錯誤|警告|エラー)\]?\s?[:：]
     | \s*\[(?:fehler|warnung|erreur|erro|ошибка|错误|錯誤|警告|エラー)\]
     | \s*(?:npm\s(?:warn|err!)|\(node:\d+\)|\w*(?:deprecation|user|future|runtime|syntax)warning:|eslint:)
-    | \s*(?:todo|fixme|xxx|hack)(?:\([\w-]+\))?:\s             # notes in code
+    | \s*(?:todo\([\w-]+\)|(?:fixme|xxx|hack)(?:\([\w-]+\))?):\s  # notes in code
     | \s*\S{1,120}:\d+:\d+:?\s                              # place in a file
     | \s*(?:\w{1,20}\s)?                                    # message of a tool, with its place
       (?:error|warning|fehler|warnung|erreur|avertissement|erro|aviso|advertencia|ошибка|предупреждение)

@@ -14,7 +14,7 @@ from recollect.model.text import one_line
 from recollect.model.time import day_of
 from recollect.recall.context.lines import MISSED, ContextLine, ContextRequest, SourceLines
 from recollect.recall.context.person_files import said_as
-from recollect.recall.related_events import EarlierStatement, is_named_in
+from recollect.recall.related_events import EarlierStatement, is_displaced
 from recollect.store.context_rows import RecentLearning
 
 TEXT_CHARS = 300
@@ -133,12 +133,12 @@ def _is_said(learning: RecentLearning) -> bool:
 
 
 def _is_spoken_of(learning: RecentLearning, spoken: Iterable[RecentLearning]) -> bool:
-    """Return whether a person said something about a command that was only observed: the person's words stand alone."""
+    """Return whether what a person said stands in for a command that was only observed."""
     return (
         not _is_said(learning)
         and learning.state != "confirmed"
         and _FAILED not in learning.text
-        and any(x.path in ("", learning.path) and is_named_in(learning.text, x.text) for x in spoken)
+        and any(x.path in ("", learning.path) and is_displaced(learning.text, x.text) for x in spoken)
     )
 
 

@@ -11,6 +11,7 @@ from recollect.insights.learnings.extraction.purposes import purposeful
 from recollect.model.events import Event
 from recollect.model.learnings.learnings import Learning
 from recollect.model.payloads import ToolResult
+from tests.insights.decisions.stories import decided
 from tests.quality.learned import Step, WrittenSession, session_doing
 
 
@@ -269,6 +270,40 @@ def test_what_software_does_or_might_need_is_no_action(said: str) -> None:
 )
 def test_last_words_that_put_nothing_off(said: str) -> None:
     assert learned(Step(assistant=said)) == []
+
+
+@pytest.mark.parametrize(
+    ("said", "text"),
+    [
+        ("TODO: add a rate limit to the login route", "add a rate limit to the login route"),
+        ("ok, todo - rename the staging bucket", "rename the staging bucket"),
+        ("What remains: the migration of the audit table.", "the migration of the audit table"),
+        ("Leftover for Monday: tidy the fixtures", "tidy the fixtures"),
+        ("next time: split the worker module", "split the worker module"),
+        ("We'll do the retries tomorrow.", "do the retries"),
+        ("Park the flaky test; we will pick it up tomorrow", "Park the flaky test; we will pick it up tomorrow"),
+        ("Was noch fehlt: die Doku des Exports", "die Doku des Exports"),
+        ("Nächste Woche müssen wir noch die Sitzungen nach Redis umziehen.", "die Sitzungen nach Redis umziehen"),
+    ],
+)
+def test_what_a_person_leaves_to_do_is_an_action_and_no_decision(said: str, text: str) -> None:
+    (action,) = learned(Step(assistant="It works."), Step(user=said))
+    assert (action.kind, action.text, action.status) == ("action", text, "derived")
+    assert decided(said) == []
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Remaining: 12 of 40 files processed, 3 errors.",
+        "Next steps: implement the parser, then run the tests.",
+        "Next time the job runs it picks up the new config.",
+        "I'll be back tomorrow with the figures.",
+        "If the driver is ready we can migrate the table tomorrow.",
+    ],
+)
+def test_a_person_who_orders_reports_or_supposes_leaves_nothing_to_do(said: str) -> None:
+    assert [one for one in learned(Step(assistant="It works."), Step(user=said)) if one.kind == "action"] == []
 
 
 @pytest.mark.parametrize(

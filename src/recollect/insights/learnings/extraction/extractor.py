@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, assert_never
 
 import msgspec
@@ -12,7 +13,14 @@ from recollect.insights.learnings.extraction.attempts import Attempts
 from recollect.insights.learnings.extraction.candidates import Draft, Extracted, Place, evidence_of, learning_of, merged
 from recollect.insights.learnings.extraction.places import named_path, root_of
 from recollect.insights.learnings.extraction.scored import ScoredMessage, WorthKeeping
-from recollect.insights.learnings.extraction.spoken import Said, left_open, priority_of, statement_in, things_said
+from recollect.insights.learnings.extraction.spoken import (
+    OpenSentence,
+    Said,
+    left_open,
+    priority_of,
+    statement_in,
+    things_said,
+)
 from recollect.insights.learnings.extraction.stated import left_to_do, names_of_tests, versions
 from recollect.insights.scorer import SentenceScorer, Turn
 from recollect.insights.session_events import SessionEvents
@@ -27,6 +35,8 @@ if TYPE_CHECKING:
     from recollect.store.insight_feed import AnalysisInput
 
 _OF_PEOPLE: Final = ("human", "queued")
+_MOST_OPEN: Final = 6
+"""Things left to do of a message, at most: more are a pasted list."""
 _AUTHORS: Final[tuple[Author, Author]] = ("user", "assistant")
 
 
@@ -71,18 +81,20 @@ def _spoken(session: SessionEvents, root: str, scorer: SentenceScorer | None) ->
     scored = None if scorer is None else ScoredMessage.each(scorer, [one.turn for one in messages])
     for event, turn, before, asked in messages:
         heard = things_said(turn.text, after_work=before is not None)
-        opened = list(left_open(turn.text, of_human=True))
+        opened = list(islice(left_open(turn.text, of_human=True), _MOST_OPEN))
         if scored is not None:
             found = next(scored)
             heard = [said for said in heard if found.agrees(said)]
-            worthy = [one for one in found.worth_keeping(heard) if one.kind == "action" or not _overlaps(one, opened)]
+            known: list[Said | OpenSentence] = [*heard, *(one for one in opened if one.is_named)]
+            worthy = [one for one in found.worth_keeping(known) if one.kind == "action" or not _overlaps(one, opened)]
             yield from (_draft_of_worth(worth, turn.text, event, root) for worth in worthy)
             opened = [one for one in opened if not _overlaps(one, worthy)]
         for one in opened:
             if not _overlaps(one, heard):
                 said_open = turn.text[one.start : one.end]
                 evidence = [evidence_of(event, "user", said_open)]
-                yield Draft("action", said_open, Place("repo"), "user", evidence, {"left open": 0.5})
+                features = {"left by name": 0.7} if one.is_named else {"left open": 0.5}
+                yield Draft("action", said_open, Place("repo"), "user", evidence, features, priority_of(turn.text))
         for said in heard:
             if said.text:
                 yield _draft_of(said, event, before, root)

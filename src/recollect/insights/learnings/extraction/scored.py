@@ -9,7 +9,7 @@ from recollect.insights.language.changed_next import is_changed_next
 from recollect.insights.language.left_open import is_for_later
 from recollect.insights.language.prose_mask import lower
 from recollect.insights.language.substance import is_for_all_in_any, makes_sense, outlasts
-from recollect.insights.learnings.extraction.spoken import Said, is_scripted, is_stated
+from recollect.insights.learnings.extraction.spoken import OpenSentence, Said, is_scripted, is_stated
 from recollect.insights.scorer import SentenceScorer, Turn
 from recollect.insights.scorer.scorer import ScoredSentence
 from recollect.insights.scorer.weights import KINDS
@@ -58,8 +58,8 @@ class ScoredMessage:
         ]
         return not scores or max(scores) >= self._scorer.consent
 
-    def worth_keeping(self, said: Sequence[Said]) -> list[WorthKeeping]:
-        """Return what is worth keeping beside what rules found, in order."""
+    def worth_keeping(self, known: Sequence[Said | OpenSentence]) -> list[WorthKeeping]:
+        """Return what is worth keeping beside what is known, in order."""
         if is_scripted(self._text):
             return []
         likely: list[tuple[int, WorthKeeping]] = []
@@ -69,7 +69,7 @@ class ScoredMessage:
                 continue
             _, start, end = one.sentence
             text = self._text[start:end]
-            is_known = any(other.start < end and start < other.end for other in said)
+            is_known = any(other.start < end and start < other.end for other in known)
             if is_known or not is_stated(text) or not makes_sense(text) or tells_credential(text):
                 continue
             if is_changed_next(self._text, start, end - 1):

@@ -17,12 +17,21 @@ from ahocorasick_rs import AhoCorasick, Implementation
 from recollect.insights.language.changed_next import is_changed_next
 from recollect.insights.language.detection import scripts
 from recollect.insights.language.introduced import is_said_by_others
-from recollect.insights.language.left_open import leaves_open, may_leave_open, places_of_duty
+from recollect.insights.language.left_open import (
+    PUT_OFF,
+    SAYS_LEFT,
+    is_supposed,
+    leaves_open,
+    may_leave_open,
+    places_of_duty,
+    put_off_in,
+)
 from recollect.insights.language.pack import SCRIPTS, Meaning, SpokenRule
 from recollect.insights.language.prose_mask import lower, project
 from recollect.insights.language.reader import languages, readings, words_of
 from recollect.insights.language.sentences import Words, sentences
 from recollect.insights.language.substance import is_for_all, makes_sense, names_something, outlasts, points_outside
+from recollect.insights.language.tools import NAMES_TOOL, TOOLS, tools_in
 from recollect.late import late_pattern
 from recollect.model.learnings.learnings import Priority
 from recollect.privacy.password_sentences import tells_credential
@@ -124,6 +133,8 @@ _MEANINGS: Final[dict[str, Meaning]] = {
 _RULES_OF_MARKERS: Final = {
     category: SpokenRule(f"marked as {category}", meaning, 0.55, (), "") for category, meaning in _MEANINGS.items()
 }
+_REFUSAL: Final = late_pattern(r"(?:no|nope|nah|wrong|stop|nein|nee|falsch|halt)\s*[,.:;!–—-]+\s*")
+_OF_TOOLS: Final = SpokenRule("tool", "rule", 0.6, tuple(sorted(TOOLS)), "")
 _WEAK: Final = (".none", ".none_of")
 """Markers of a plain "no X", which mostly says what there is."""
 
@@ -144,7 +155,8 @@ def things_said(text: str, *, after_work: bool) -> list[Said]:
     possible, cues = _cues_in(low)
     heard = [language for language in possible if not cues.isdisjoint(language.cues)]
     has_markers = len(low) <= _LONGEST_MARKED and _may_have_markers(low)
-    if not (heard or has_markers) or is_scripted(text):
+    names_tool = not cues.isdisjoint(TOOLS) and NAMES_TOOL.search(low) is not None
+    if not (heard or has_markers or names_tool) or is_scripted(text):
         return []
     prose = _with_local_addresses(lower(project(text, of_human=True)), low)
     ranges = [_Sentence(start, end, prose[start:end]) for start, end in sentences(prose)]
@@ -155,6 +167,8 @@ def things_said(text: str, *, after_work: bool) -> list[Said]:
     found: list[Said] = []
     for place in range(len(ranges)):
         said = _said_at(text, ranges, place, heard, wanted)
+        if said is None and names_tool and not is_long:
+            said = _tools_settled(text, ranges[place])
         if said is not None and not any(one.start < said.end and said.start < one.end for one in found):
             found.append(said)
     if has_markers and not is_long:
@@ -172,7 +186,7 @@ def is_scripted(text: str) -> bool:
 def is_stated(sentence: str) -> bool:
     """Return whether a person states something: no question, no doubt, no repetition of others' words."""
     low = lower(sentence)
-    language = words_of(next(iter(languages(low)), "en"))
+    language = _likeliest(low)
     whole = (0, len(low))
     if low.rstrip(" .!)\"'").endswith(_QUESTION) or is_said_by_others(low, whole, whole, language):
         return False
@@ -228,7 +242,7 @@ def _marked(text: str, ranges: Sequence[_Sentence], found: Sequence[Said], wante
 def _listening(*, is_latin: bool) -> tuple[tuple[Words, ...], AhoCorasick]:
     """Return the languages of Latin script, or all, in the order in which they are tried, and what finds their cues."""
     found = tuple(words_of(code) for code, script in SCRIPTS.items() if script == "latin" or not is_latin)
-    cues = frozenset[str]().union(*(language.cues for language in found))
+    cues = TOOLS.union(*(language.cues for language in found))
     return found, AhoCorasick(sorted(cues), implementation=Implementation.DFA)
 
 
@@ -273,6 +287,18 @@ def _said_at(
                 if said is not None:
                     return said
     return None
+
+
+def _tools_settled(text: str, one: _Sentence) -> Said | None:
+    """Return a sentence that says which tool of a kind is used, or not: "we switched to pnpm"."""
+    if not tools_in(one.low).is_settled or not is_stated(one.low):
+        return None
+    language = _likeliest(one.low)
+    skipped = _after_lead_ins(one.low, language)
+    refusal = _REFUSAL.match(one.low, skipped)
+    start = one.start + (refusal.end() if refusal else skipped)
+    kept = text[start : one.end].strip(_AROUND)
+    return Said(_OF_TOOLS, start, one.end, kept, language, is_order=True, is_for_all=is_for_all(one.low, language))
 
 
 def _said_by(
@@ -428,12 +454,17 @@ def _is_near(text: str, before: _Sentence, one: _Sentence) -> bool:
     return one.start - before.end < 40 and "\n\n" not in text[before.end : one.start]
 
 
-def priority_of(text: str, language: Words) -> Priority:
-    """Return the priority that words name, "" for none."""
+def priority_of(text: str, language: Words | None = None) -> Priority:
+    """Return the priority that words name, "" for none. language: by default the likeliest."""
     low = lower(text)
+    language = language or _likeliest(low)
     if language.spoken("urgent").search(low):
         return "urgent"
     return "high" if language.spoken("important").search(low) else ""
+
+
+def _likeliest(low: str) -> Words:
+    return words_of(next(iter(languages(low)), "en"))
 
 
 _LEAST_OPEN: Final = 16
@@ -441,26 +472,48 @@ _LONGEST_OPEN: Final = 260
 _LONGEST_OPEN_MESSAGE: Final = 6_000
 
 
+_LABEL: Final = late_pattern(r".[:：]|\s[–—-]\s")
+
+
 class OpenSentence(NamedTuple):
-    """A sentence that leaves something to do: characters of the text."""
+    """A sentence that leaves something to do: characters of the text. is_named: they are only what is to be done."""
 
     start: int
     end: int
+    is_named: bool = False
 
 
 def left_open(text: str, *, of_human: bool = False) -> Iterator[OpenSentence]:
-    """Yield the sentences of a message that leave work open, in order."""
+    """Yield the sentences of a message that leave work open, in order; of a person's "TODO: …" what stands behind."""
     if len(text) > _LONGEST_OPEN_MESSAGE or (of_human and is_scripted(text)):
         return
     prose = lower(project(text, of_human=of_human))
     places = places_of_duty(prose)
-    if not places or not may_leave_open(prose):
+    if not of_human and not (places and may_leave_open(prose)):
         return
     for start, end in sentences(prose):
-        said = text[start:end]
+        low = prose[start:end]
         is_told = bisect_left(places, start) < bisect_left(places, end)
-        is_open = is_told and _LEAST_OPEN <= end - start <= _LONGEST_OPEN and leaves_open(prose[start:end])
-        if not is_open or said.rstrip().endswith(":"):
+        is_open = is_told and _LEAST_OPEN <= end - start <= _LONGEST_OPEN and leaves_open(low)
+        named = _left_by_name(low) if of_human else None
+        if named is None and (not is_open or low.rstrip().endswith(":") or not is_stated(low)):
             continue
-        if is_stated(said) and makes_sense(said) and not tells_credential(said):
-            yield OpenSentence(start, end)
+        begin, stop = named or (0, end - start)
+        one = OpenSentence(start + begin, start + stop, is_named=named is not None)
+        if makes_sense(said := text[one.start : one.end]) and not tells_credential(said):
+            yield one
+
+
+def _left_by_name(low: str) -> tuple[int, int] | None:
+    """Return the characters of a person's sentence that name what is to be done later, None for none."""
+    if _LABEL.search(low):
+        skipped = _after_lead_ins(low, _likeliest(low))
+        said = SAYS_LEFT.match(low[skipped:])
+        if said is not None and not said["next"]:  # a person's next steps are an order
+            start, words = skipped + said.start("said"), said["said"]
+            return (start, start + len(PUT_OFF.sub("", words).rstrip(". "))) if is_stated(words) else None
+    for named in put_off_in(low):
+        start, end = low.find(named), low.find(named) + len(named)
+        is_told = is_stated(low) and not is_supposed(low)
+        return ((start, end) if makes_sense(named) else (0, len(low))) if is_told else None
+    return None

@@ -8,18 +8,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from recollect.insights.commands import Simple
-from recollect.insights.language.left_open import LEFT, SAYS_LEFT
+from recollect.insights.language.left_open import DEFER, LEFT, PUT_OFF, SAYS_LEFT, put_off_in
 from recollect.insights.language.substance import makes_sense
 from recollect.insights.learnings.action_words import asks_same, worded
 from recollect.insights.learnings.extraction.attempts import Attempts
 from recollect.insights.learnings.extraction.candidates import Draft, Place, evidence_of
 from recollect.insights.learnings.extraction.places import below
-from recollect.insights.learnings.extraction.spoken import left_open
+from recollect.insights.learnings.extraction.spoken import left_open, priority_of
 from recollect.insights.learnings.identity import bounded
 from recollect.insights.session_events import SessionEvents
 from recollect.late import late_pattern
 from recollect.model.events import Event
-from recollect.model.learnings.learnings import Priority
 from recollect.model.own import without_own_blocks
 from recollect.model.payloads import AssistantMessage, FileEdit, ToolCall, ToolResult, UserMessage
 from recollect.model.text import paths_in
@@ -183,48 +182,11 @@ _LEAST: Final = 4
 _HEADING: Final = late_pattern(
     rf"^[\s#*_>-]{{0,8}}{LEFT}\s*(?:\([^()\n]{{0,40}}\))?\s*[*_]{{0,3}}\s*[:：]?\s*[*_]{{0,3}}\s*$", re.IGNORECASE
 )
-_WHEN: Final = (
-    r"(?:later|tomorrow|(?:(?:on|until|till) )?(?:mon|tues|wednes|thurs|fri|satur|sun)day|another (?:day|session|time)"
-    r"|(?:the )?next (?:time|day|week|session|sprint|release|version|round|pr)|(?:a|the|some) (?:separate )?follow-?up"
-    r"|(?:a|the) (?:later|separate|future) (?:session|release|pr|commit|change)|morgen|später|nächste\w* \w{2,12})"
-)
-_DEFER: Final = r"(?:leav|left|leave|park|postpon|defer|mov|push|put off|sav|verschieb|verschoben)\w*"
-_PUT_OFF: Final = late_pattern(
-    rf"(?:[,;]| [-–—]) (?:(?:i|we|ich|wir|das|die|that|this|which)(?: one)?(?:['’]\w\w?| have| will| am| are| is)* )?"
-    rf"(?:(?:{_DEFER}|hab\w*|lass\w*)\b[^,;]{{0,40}}|(?:for|für|goes to) {_WHEN}[.!]?)$",
-    re.IGNORECASE,
-)
-"""Says after what is left to do that it was put off, and to when: no part of what is to be done."""
-_DONE: Final = r"(?!see|find|found|notice|hear|had|been|decided)[a-z]{3,14}"
-_OBJECT: Final = r"[^.!?;:]{8,200}?"
-_LEFT_FOR: Final = late_pattern(
-    rf"(?:^|[.!?;:] |[,;] (?:but|and) )(?:"
-    rf"(?:i|we)(?:['’]\w\w?| have| will| am| are)? {_DEFER} (?P<object>{_OBJECT}) (?:for|to|until|till) {_WHEN}"
-    rf"|(?P<subject>{_OBJECT})(?:[,;] (?:that|this|which))? (?:is|are|was|were) (?:left|{_DEFER})"
-    rf" (?:for|to|until|till) {_WHEN}"
-    rf"|(?P<waits>{_OBJECT}) (?:can|could|will have to) (?:still )?wait(?: (?:until|till) [^.!?;]{{2,60}})?"
-    rf"|{_WHEN},? (?:i|we)(?:['’]ll| will| need to| have to| must| should| want to)"
-    rf"(?: (?:need|have|want) to)? (?P<then>{_OBJECT})"
-    rf"|(?P<yet>(?:i|we) (?:have not|haven['’]t|did not|didn['’]t) {_DONE} {_OBJECT}) yet"
-    rf"|(?:i|we) (?:did not|didn['’]t|could not|couldn['’]t) get (?:around )?to (?P<missed>{_OBJECT})"
-    rf")(?=[ ]?(?:[.,;!)]|$))",
-    re.IGNORECASE,
-)
-"""A sentence that puts something off."""
-_OF_PUTTING_OFF: Final = (
-    "later", "tomorrow", "day", "another", "next", "follow", "separate", "future", "morgen", "später", "nächste",
-    "wait", "yet", "get ",
-)  # fmt: skip
-"""One of these is in each such sentence: looking for them takes a hundredth of the time that the expression takes."""
 _ITEM: Final = late_pattern(r"^\s{0,6}(?:[-*+•]|\d{1,2}[.)])\s+(?:\[ \]\s*)?(?P<said>\S.*)$")
 _DONE_ITEM: Final = late_pattern(r"^\s{0,6}(?:[-*+•]|\d{1,2}[.)])\s+(?:\[[xX]\]|✅|✔|☑)")
 _NOTHING: Final = late_pattern(
     r"\W*(?:none|nothing|n/a|nichts|keine?|all done|no\b|-)\W*$|.{0,20}\bnothing (?:left|remaining)", re.IGNORECASE
 )
-_URGENT: Final = late_pattern(r"\b(?:urgent|asap|critical|blocker|blocking|dringend|kritisch|sofort)\b", re.IGNORECASE)
-_IMPORTANT: Final = late_pattern(r"\b(?:important|high[ -]prio(?:rity)?|wichtig|crucial)\b", re.IGNORECASE)
-
-
 _GO_AHEAD: Final = late_pattern(
     r"\W*(?:yes|yep|yeah|sure|ok|okay|go|continue|please|do|proceed|ja|jo|klar|gerne|mach|weiter|oui|vas-y|sí|si|dale|sim|da"
     r"|да|давай|好|继续|はい|お願い)\b.{0,60}\Z",
@@ -240,7 +202,7 @@ def left_to_do(session: SessionEvents, asked: Sequence[str] = ()) -> list[Draft]
     go-ahead, is no longer left by it. asked: what the person's own words ask for, which isn't told twice.
     """
     talk = [event for event in session.of(UserMessage, AssistantMessage, ToolCall) if _is_talk(event)]
-    asked = [re.sub(rf"\b{_DEFER}\b", "", one, flags=re.IGNORECASE) for one in asked]
+    asked = [re.sub(rf"\b{DEFER}\b", "", one, flags=re.IGNORECASE) for one in asked]
     drafts: list[Draft] = []
     for at, event in enumerate(talk):
         payload = event.payload
@@ -252,10 +214,9 @@ def left_to_do(session: SessionEvents, asked: Sequence[str] = ()) -> list[Draft]
         text = without_own_blocks(payload.text)[-_TAIL:]
         for said in _unique((*_items(text), *(text[one.start : one.end] for one in left_open(text)))):
             if not (_is_taken_up(said, talk[at + 1 :]) or any(asks_same(said, one) for one in asked)):
-                priority: Priority = "urgent" if _URGENT.search(said) else "high" if _IMPORTANT.search(said) else ""
                 evidence = [evidence_of(event, "assistant", said)]
                 features = {"left to do at the end": 0.5}
-                drafts.append(Draft("action", said, Place("repo"), "assistant", evidence, features, priority))
+                drafts.append(Draft("action", said, Place("repo"), "assistant", evidence, features, priority_of(said)))
     return drafts[-2 * _MOST :]
 
 
@@ -304,14 +265,14 @@ def _items(text: str) -> list[str]:
         elif (":" in line or "：" in line) and (inline := SAYS_LEFT.match(line)):
             is_listing = False
             found.append(inline["said"])
-        elif any(map(line.lower().__contains__, _OF_PUTTING_OFF)) and (put_off := list(_LEFT_FOR.finditer(line))):
+        elif put_off := list(put_off_in(line)):
             is_listing = False
-            found += (next(filter(None, match.groups())).strip() for match in put_off)
+            found += put_off
         elif is_listing and line.strip():
             item = _ITEM.match(line)
             if item is None or _DONE_ITEM.match(line):
                 is_listing = item is not None or line.startswith((" ", "\t"))
             else:
                 found.append(item["said"])
-    plain = (_PUT_OFF.sub("", re.sub(r"[*_`]{2,}", "", said).strip()).rstrip() for said in found)
+    plain = (PUT_OFF.sub("", re.sub(r"[*_`]{2,}", "", said).strip()).rstrip() for said in found)
     return [said for said in plain if len(said) > 7 and not _NOTHING.match(said) and makes_sense(said)][:_MOST]
