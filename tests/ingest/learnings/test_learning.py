@@ -8,10 +8,12 @@ import pytest
 
 from recollect.config import Config, LearningConfig, RetentionConfig
 from recollect.errors import DiskFull, StoreError, UnknownName, UsageError
+from recollect.ingest.learnings import extract, rule_extractor
 from recollect.ingest.learnings.extract import ONE_BY_ONE_US
 from recollect.ingest.learnings.run import LearnFacet, NewLearning
 from recollect.memory import ForgetSelection, Memory
 from recollect.model.learnings.learnings import Learning
+from recollect.ready_blocks import PROGRAM
 from recollect.store import jobs
 from recollect.store.jobs import MAX_ATTEMPTS, US_PER_EVENT
 from recollect.store.learnings import LearningFilter, LearningStore
@@ -150,6 +152,16 @@ def test_a_newer_version_of_the_rules_reads_all_again_and_revokes_what_it_does_n
     assert why.evidence[0].event is not None
     world.memory.learn.run(extractor=OneRule("one@3"))
     assert states(world.memory) == {"one": "active", "two": "active"}
+
+
+def test_a_sync_learns_again_where_only_the_rules_are_newer(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    world.claude("one").user("Remember that tests run with `make test`.")
+    with monkeypatch.context() as earlier:
+        earlier.setattr(rule_extractor, "EXTRACTOR", "rules@1")
+        earlier.setattr(extract, "_SHIPPED", f"{PROGRAM} rules@1".encode())
+        assert world.memory.sync().learned_sessions == 1
+    assert world.memory.sync().learned_sessions == 1
+    assert world.memory.sync().learned_sessions == 0
 
 
 def test_a_persons_word_outlives_whatever_is_derived_anew(world: World) -> None:

@@ -16,7 +16,7 @@ from recollect.errors import ArchiveError, StoreCorrupt, StoreError, where_raise
 from recollect.ingest.run_limits import nothing_collected
 from recollect.insights.learnings.identity import id_everywhere, is_models
 from recollect.insights.learnings.pause import wait_us
-from recollect.model.learnings.learnings import Learning
+from recollect.model.learnings.learnings import EXTRACTOR, Learning
 from recollect.ready_blocks import PROGRAM
 from recollect.store.jobs import Job, JobKind
 from recollect.store.learnings import BY_CLOSING, BY_RULES, Sighting
@@ -35,7 +35,8 @@ ONE_BY_ONE_US = 30_000_000
 EXTRACTOR_NOTE = "extractor"
 """Keeps the version that the sessions were read by."""
 PROGRAM_NOTE = "program"
-"""Keeps the version of the program whose extractor that is: to load the rules takes longer than most syncs do."""
+"""Keeps the version of the program and of the rules that ship with it, of whoever learned last."""
+_SHIPPED = f"{PROGRAM} {EXTRACTOR}".encode()
 RAN_NOTE = "ran_at"
 """Keeps when sessions were read last, UTC microseconds."""
 ANSWERED_NOTE = "answered_at"
@@ -292,7 +293,7 @@ def has_work(store: LearningStore, *, now_us: int, is_patient: bool) -> bool:
     is_patient: see `Extracting.run`.
     """
     queue = store.queue
-    if store.note(PROGRAM_NOTE) != PROGRAM.encode():
+    if store.note(PROGRAM_NOTE) != _SHIPPED:
         return True
     _note_changes(store, now_us, ONE_BY_ONE_US if is_patient else 0)
     due_at = queue.next_due_at(("rules", "relate"), now_us=now_us)
@@ -302,13 +303,13 @@ def has_work(store: LearningStore, *, now_us: int, is_patient: bool) -> bool:
 def note_sessions(store: LearningStore, version: str, now_us: int, least_wait_us: int) -> None:
     """Take what the change log says, so that it need not be kept; have all sessions read that no such version read."""
     is_other = store.note(EXTRACTOR_NOTE) != version.encode()
-    if is_other or store.note(PROGRAM_NOTE) != PROGRAM.encode():
+    if is_other or store.note(PROGRAM_NOTE) != _SHIPPED:
         with store.transaction():
             store.queue.note_changes(now_us=now_us, least_wait_us=least_wait_us)
             if is_other:
                 store.queue.add_all_sessions(now_us=now_us)
             store.set_note(EXTRACTOR_NOTE, version.encode())
-            store.set_note(PROGRAM_NOTE, PROGRAM.encode())
+            store.set_note(PROGRAM_NOTE, _SHIPPED)
     _note_changes(store, now_us, least_wait_us)
 
 

@@ -13,7 +13,7 @@ from recollect.errors import RecollectError, UnknownName
 from recollect.ingest.daemon_status import LearningNow
 from recollect.ingest.learnings.ask import fingerprint_of
 from recollect.ingest.learnings.extract import ANSWERED_NOTE, RAN_NOTE
-from recollect.ingest.runs import MICROSECONDS
+from recollect.ingest.run_limits import MICROSECONDS
 from recollect.insights.learnings.pause import NOTE, Pause, holds, is_persistent, unpack_pause
 from recollect.model.events import Event
 from recollect.model.learnings.learnings import GIVEN_STATES, Learning, LearningEvidence, LearningKind, Priority, Scope

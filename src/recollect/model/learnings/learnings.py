@@ -13,6 +13,9 @@ import msgspec
 from recollect.model.insights.nodes import Status
 
 LEARNING_SCHEMA_VERSION = 1
+EXTRACTOR = "rules@10"
+"""Name and version of the rules that find learnings; raised whenever the same events would give others. It is here
+because a sync compares it, and to load the rules takes longer than most syncs do."""
 
 LearningKind = Literal["fact", "pattern", "correction", "preference", "action"]
 Scope = Literal["user", "repo", "path"]

@@ -11,12 +11,17 @@ from recollect.insights.learnings.identity import bounded, confidence_of, learni
 from recollect.insights.learnings.safety import STEERING, judged, may_become
 from recollect.model.events import Event
 from recollect.model.insights.nodes import Status
-from recollect.model.learnings.learnings import Author, Learning, LearningEvidence, LearningKind, Priority, Scope
+from recollect.model.learnings.learnings import (
+    EXTRACTOR,
+    Author,
+    Learning,
+    LearningEvidence,
+    LearningKind,
+    Priority,
+    Scope,
+)
 from recollect.model.sessions import Session
 from recollect.privacy.password_sentences import tells_credential
-
-EXTRACTOR = "rules@10"
-"""Name and version of these rules; raised whenever the same events would give other learnings."""
 
 
 class Extracted(NamedTuple):
