@@ -69,9 +69,9 @@ _HANDLES: Final = frozenset("manages handles replaces replaced verwaltet ersetzt
 _AFTER: Final = _AND.union(
     _INSTEAD,
     _HANDLES,
-    "is was has are for in on at to from by since because as if when where with now here everywhere only again".split(),
-    "anymore longer directly please pls ever last these yet today ist war hat wird hier jetzt überall nur".split(),
-    "bitte seit weil mit für im über von aus auf zu ab durch ersetzt umgestiegen umgestellt gewechselt".split(),
+    "is was has are for in on at to from by since because as if when where with now here everywhere only any".split(),
+    "again anymore longer directly please pls ever last these yet today ist war hat wird hier jetzt nur".split(),
+    "überall bitte seit weil mit für im über von aus auf zu ab durch ersetzt umgestiegen umgestellt gewechselt".split(),
 )
 """Words after a tool that do not make it a part of another name ("the npm token")."""
 
