@@ -35,7 +35,10 @@ FILES = "files"
 UNSEARCHED = (DECISIONS, FILES, "development/benchmarks-results", "development/changelog")
 """Left out of the search, which is for users."""
 CONF = """\
+import gc
 import os
+
+gc.set_threshold(200_000)  # to look for garbage more often is an eighth of the time
 
 project = "Recollect"
 extensions = ["myst_parser"]
@@ -104,7 +107,7 @@ def build(out: Path, repository: Path = ROOT) -> int:
     """Build the site of a repository into a folder; return Sphinx's exit code, which is not 0 where a page is wrong."""
     with tempfile.TemporaryDirectory() as folder:
         stage(repository, Path(folder) / "pages")
-        command = [sys.executable, "-m", "sphinx", "--quiet", "--fail-on-warning", "--keep-going", "--jobs", "auto"]
+        command = [sys.executable, "-m", "sphinx", "--quiet", "--fail-on-warning", "--keep-going"]
         command += ["--doctree-dir", f"{folder}/doctrees", f"{folder}/pages", str(out)]
         return subprocess.run(command, check=False).returncode
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import itertools
 import os
 import shutil
@@ -33,6 +34,9 @@ settings.load_profile("ci" if IS_CI else "dev")
 # Many tests start the program. Where byte code is not kept, each start compiles all of it again.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
+
+# As the program does: to look for garbage as often as Python does by default is a tenth of the time.
+gc.set_threshold(20_000)
 
 # What was started by `nohup` or in the background ignores these, and so would every program that a test sends them to.
 # A handler that does nothing is not inherited: this process still outlives the terminal, the programs hear the signal.
@@ -77,6 +81,13 @@ def pytest_configure(config: pytest.Config) -> None:
     """Keep temporary files in memory where there is room: on a disk, half of the suite's time is waiting for it."""
     if config.option.basetemp is None and "PYTEST_DEBUG_TEMPROOT" not in os.environ and _has_room(_MEMORY):
         os.environ["TMPDIR"] = tempfile.tempdir = str(_MEMORY)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish() -> None:
+    """Never look through modules and tests again: they stay."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(optionalhook=True, wrapper=True)

@@ -91,15 +91,15 @@ for _kind in result_types().values():
 STRUCTS = sorted(ALL, key=lambda cls: (cls.__name__, cls.__module__))
 
 
-@pytest.mark.parametrize("is_full", [False, True], ids=["at its defaults", "full"])
 @pytest.mark.parametrize("struct", STRUCTS, ids=lambda cls: cls.__name__)
-def test_json_of_any_result_has_every_field_of_its_schema(struct: type, is_full: bool) -> None:
-    value = example(inspect.type_info(struct), is_full=is_full)
+def test_json_of_any_result_has_every_field_of_its_schema(struct: type) -> None:
     schema = schema_of(struct)
-    shown = json.loads(encode_json(value))
-    assert shown.keys() == schema["$defs"][schema["$ref"].rpartition("/")[2]]["properties"].keys()
-    jsonschema.Draft202012Validator(schema).validate(shown)
-    assert msgspec.convert(shown, struct) == value, "and is the same when it is read again"
+    for is_full in (False, True):
+        value = example(inspect.type_info(struct), is_full=is_full)
+        shown = json.loads(encode_json(value))
+        assert shown.keys() == schema["$defs"][schema["$ref"].rpartition("/")[2]]["properties"].keys()
+        jsonschema.Draft202012Validator(schema).validate(shown)
+        assert msgspec.convert(shown, struct) == value, "and is the same when it is read again"
 
 
 @pytest.mark.parametrize("name", sorted(result_types()))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 
 import msgspec
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -67,12 +66,12 @@ def test_another_record_gives_only_what_has_the_same_fingerprint(text: str, othe
         assert known[parts_of_marker(marker)[1]] in other
 
 
-@pytest.mark.parametrize("name", PLANTED)
-def test_every_kind_of_secret_is_found_again(name: str) -> None:
-    written, secret = PLANTED[name]
-    record = json.dumps({"text": f"before {written} after"}).encode()
-    assert revealed(f"before {written} after", record) == (f"before {written} after", ())
-    assert any(secret in found or found in written for found in secrets_of(record, REDACTOR, KEY).values())
+def test_every_kind_of_secret_is_found_again() -> None:
+    for kind, (written, secret) in PLANTED.items():
+        record = json.dumps({"text": f"before {written} after"}).encode()
+        assert revealed(f"before {written} after", record) == (f"before {written} after", ()), kind
+        secrets = secrets_of(record, REDACTOR, KEY).values()
+        assert any(secret in found or found in written for found in secrets), kind
 
 
 def test_a_secret_behind_a_private_span_comes_back() -> None:

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from recollect.config import Config, EmbeddingConfig
-from recollect.errors import ConfigError, EmbeddingUnavailable
-from recollect.index.vectors.embed import LOCK_NAME
+from recollect.errors import ConfigError, EmbeddingUnavailable, IndexUnavailable
+from recollect.index.vectors.embed import LOCK_NAME, STOP_NAME
 from recollect.memory import Memory
 from recollect.store.lock import IngestLock
 from recollect.testing.builders import ClaudeTranscript
@@ -55,6 +55,12 @@ def test_what_was_said_is_found_by_meaning(talk: World) -> None:
     report = talk.memory.embedding.run()
     assert (report.state, report.covered, report.total) == ("done", 3, 3)
     assert nearest(talk.memory)[0] == SECRETS
+
+
+def test_what_asks_to_stop_and_cannot_be_removed_is_a_clear_error(talk: World) -> None:
+    (talk.memory.home / "index" / "vectors" / STOP_NAME).mkdir(parents=True)
+    with pytest.raises(IndexUnavailable, match="vectors cannot be written"):
+        talk.memory.embedding.run()
 
 
 def test_without_vectors_coverage_says_what_is_missing(talk: World) -> None:

@@ -41,9 +41,9 @@ def test_the_marker_of_any_kind_that_a_configuration_may_name_is_recognised(kind
     assert parts_of_marker(marker) == (kind, fingerprint)
 
 
-@pytest.mark.parametrize("kind", sorted({detector.kind for detector in DEFAULT}))
-def test_the_marker_of_every_detector_is_recognised(kind: str) -> None:
-    assert SECRET_MARKER.fullmatch(marker_of(kind, "0" * FINGERPRINT_DIGITS))
+def test_the_marker_of_every_detector_is_recognised() -> None:
+    markers = {detector.kind: marker_of(detector.kind, "0" * FINGERPRINT_DIGITS) for detector in DEFAULT}
+    assert [kind for kind, marker in markers.items() if not SECRET_MARKER.fullmatch(marker)] == []
 
 
 def test_a_private_span_has_a_marker_and_no_fingerprint() -> None:

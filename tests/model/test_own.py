@@ -104,9 +104,8 @@ def test_other_calls_are_not_ours(name: str, canonical: str, arguments: object) 
         "recollect sync; recollect {}",
     ],
 )
-@pytest.mark.parametrize("verb", sorted(RECALLING))
-def test_a_verb_that_recalls_is_known_in_every_spelling(command: str, verb: str) -> None:
-    assert is_own_command(command.format(verb))
+def test_a_verb_that_recalls_is_known_in_every_spelling(command: str) -> None:
+    assert [verb for verb in sorted(RECALLING) if not is_own_command(command.format(verb))] == []
 
 
 @pytest.mark.parametrize("verb", sorted({verb.name for verb in VERBS} - RECALLING))

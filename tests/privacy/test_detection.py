@@ -16,14 +16,13 @@ from tests.privacy.planted_secrets import PASSWORD, PLANTED, SURROUNDINGS, is_re
 REDACTOR = Redactor(b"a key for tests")
 
 
-@pytest.mark.parametrize("kind", PLANTED)
-def test_a_secret_of_every_kind_is_replaced(kind: str) -> None:
-    written, secret = PLANTED[kind]
-    text, findings = REDACTOR.redact_text(f"before {written} after")
-    assert findings
-    assert secret not in text
-    assert text.startswith("before ")
-    assert text.endswith(" after")
+def test_a_secret_of_every_kind_is_replaced() -> None:
+    for kind, (written, secret) in PLANTED.items():
+        text, findings = REDACTOR.redact_text(f"before {written} after")
+        assert findings, kind
+        assert secret not in text, kind
+        assert text.startswith("before "), kind
+        assert text.endswith(" after"), kind
 
 
 @pytest.mark.parametrize("name", SURROUNDINGS)

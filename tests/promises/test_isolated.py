@@ -11,7 +11,9 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
+from tempfile import TemporaryFile
 
 import pytest
 
@@ -173,11 +175,14 @@ def _wait_for_background(home: Path) -> None:
 
 
 def _runs(home: Path) -> bool:
-    return any(
-        str(home).encode() in path.read_bytes()
-        for path in Path("/proc").glob("[0-9]*/cmdline")
-        if path.parent.name != str(os.getpid()) and path.exists()
-    )
+    """Tell whether a process works for this home. What a hook starts knows it from its environment alone."""
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):  # it has ended
+            if process.name != str(os.getpid()) and str(home).encode() in (
+                (process / "cmdline").read_bytes() + (process / "environ").read_bytes()
+            ):
+                return True
+    return False
 
 
 REGISTERED = ("start", "compact", "prompt", "flush", "end", "spool")
@@ -220,15 +225,20 @@ def test_no_registered_command_runs_planted_code(clone: Clone, history: Path) ->
         chosen = [argv for argv in chosen if argv[0] != "/bin/sh" or " claude " in argv[2] or "n=claude" in argv[2]]
         assert chosen, role
         for argv in chosen[:3]:
-            assert _code_of(argv, role, clone, history) == 0, argv
+            code, err = _ended(argv, role, clone, history)
+            assert code == 0, (argv, err)
         _wait_for_background(history)
         assert clone.boasts() == [], role
 
 
-def _code_of(argv: Sequence[str], role: str, clone: Clone, history: Path) -> int:
-    """Run a command as an agent or the system does; return how it ended."""
+def _ended(argv: Sequence[str], role: str, clone: Clone, history: Path) -> tuple[int, str]:
+    """Run a command as an agent or the system does; return how it ended and what it said to people."""
     env = {**os.environ, "RECOLLECT_BACKGROUND": "1", **clone.python_variables}
-    with subprocess.Popen(argv, cwd=clone.folder, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as started:
+    pipe = subprocess.PIPE
+    with (
+        TemporaryFile() as err,
+        subprocess.Popen(argv, cwd=clone.folder, env=env, stdin=pipe, stdout=pipe, stderr=err) as started,
+    ):
         assert started.stdin is not None
         assert started.stdout is not None
         if role == "server":
@@ -242,7 +252,9 @@ def _code_of(argv: Sequence[str], role: str, clone: Clone, history: Path) -> int
             _recollect("up", "--stop", cwd=history.parent)
         else:
             started.communicate(json.dumps(PAYLOAD).encode())
-    return started.returncode
+        started.wait()
+        err.seek(0)
+        return started.returncode, err.read().decode()
 
 
 def _until_daemon(home: Path) -> None:

@@ -10,9 +10,18 @@ import msgspec
 import pytest
 
 from recollect.memory import FolderReport, Memory
+from recollect.sharing import batch_folder
 from recollect.testing.builders import ClaudeTranscript
 
 PASSPHRASE = "a horse that is correct"
+MEMORY_KIB = batch_folder._MEMORY_KIB
+"""What a key takes."""
+
+
+@pytest.fixture(autouse=True)
+def _cheap_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a key cost next to nothing: machines make more than a hundred here, which was more than half of the time."""
+    monkeypatch.setattr(batch_folder, "_MEMORY_KIB", 64)
 
 
 class Computer:

@@ -16,8 +16,8 @@ from recollect.ingest import batch_writer
 from recollect.ingest.batch_writer import BatchWriter
 from recollect.memory import ForgetSelection, Memory
 from recollect.sharing import batch_folder
-from recollect.sharing.batch_folder import BatchFolder
-from tests.sharing.conftest import PASSPHRASE, Computer
+from recollect.sharing.batch_folder import BatchFolder, BatchKey
+from tests.sharing.conftest import MEMORY_KIB, PASSPHRASE, Computer
 
 Make = Callable[..., Computer]
 SECRET = "AKIAQYLPMN5HHHFPZAM2"
@@ -189,6 +189,12 @@ def test_a_wrong_passphrase_changes_nothing(laptop: Computer, desk: Computer) ->
         desk.sync("")
     assert {path: path.read_bytes() for path in laptop.shared.rglob("*.batch")} == before
     assert not (desk.home / "sync-folder.json").exists()
+
+
+def test_a_passphrase_gives_the_key_that_it_always_gave(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batch_folder, "_MEMORY_KIB", MEMORY_KIB)
+    key = BatchKey.of_passphrase("a horse that is correct", bytes(range(16)))
+    assert key.check.hex() == "adc82e9bf323c5814c83e16d661d10c2"
 
 
 def test_a_new_passphrase_is_not_short(laptop: Computer) -> None:

@@ -172,13 +172,13 @@ class WatchPlan:
             found[folder] = (True, set())
         for tree in (tree for trees in self._trees.values() for tree in trees):
             wanted = {(p.base, p.is_deep) for p in (*tree.files, *tree.members)} if tree.is_home else {("", True)}
-            for base, is_deep in wanted:
+            for base, is_deep in wanted & {("", True)} or wanted:  # a deep root has all other bases below it
                 folder = os.path.join(tree.root, base.replace("/", os.sep)) if base else tree.root
                 was_deep, agents = found.get(folder, (False, set()))
                 found[folder] = (was_deep or is_deep, agents | {tree.slug})
         kept: list[Watched] = []
         deepest = os.sep * 2  # the last deep folder; no path begins so
-        for folder, (is_deep, agents) in sorted(found.items(), key=lambda item: item[0].split(os.sep)):
+        for folder, (is_deep, agents) in sorted(found.items(), key=lambda item: item[0].replace(os.sep, "\0")):
             if folder.startswith(deepest):
                 continue
             kept.append(Watched(folder, is_deep, tuple(sorted(agents))))

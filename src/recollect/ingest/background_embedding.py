@@ -208,7 +208,10 @@ class EmbeddingFacet:
         except StoreLocked as error:
             return EmbedReport("busy", notes=[str(error)])
         with lock:
-            (self._home.vectors / STOP_NAME).unlink(missing_ok=True)  # of who was killed while it asked
+            try:
+                (self._home.vectors / STOP_NAME).unlink(missing_ok=True)  # of who was killed while it asked
+            except OSError as error:
+                raise IndexUnavailable(f"{self._home.vectors} cannot be written: {error.strerror}") from error
             with self._lock:
                 embedder, feed = self._model(), self._texts()
             ends_at = None if max_seconds is None else time.monotonic() + max_seconds

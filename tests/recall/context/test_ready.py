@@ -470,9 +470,12 @@ def test_whatever_happens_a_ready_block_is_what_the_memory_says(
         for step in steps:
             scene.do(step)
             scene.check()
-        scene.do(("begin", 0))
-        scene.do(("sync", 0))
-        scene.check()
+        for _ in range(1 + sum(what == "ends soon" for what, _ in steps)):  # one may end between a sync and its check
+            scene.do(("begin", 0))
+            scene.do(("sync", 0))
+            scene.check()
+            if scene.at_all:
+                break
         assert scene.at_all
 
 

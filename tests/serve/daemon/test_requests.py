@@ -9,7 +9,6 @@ import signal
 import socket
 import sys
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -44,6 +43,7 @@ from recollect.paths import make_private
 from recollect.serve.daemon import AskSocket
 from recollect.serve.requests import Responder
 from recollect.wire import socket_path
+from tests.program import PATIENCE_S
 from tests.serve.daemon.conftest import Daemon, Desk, wait_until
 from tests.serve.daemon.test_asking import call_mcp
 
@@ -188,14 +188,21 @@ def test_where_no_daemon_is_at_work_there_is_nothing_to_say(desk: Desk) -> None:
     assert asked(desk, SearchRequest("quokka")) == DaemonReply(None)
 
 
-def test_a_daemon_that_dies_during_a_question_is_told(desk: Desk) -> None:
+def test_a_daemon_that_dies_during_a_question_is_told(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     daemon = desk.up()
     daemon.process.send_signal(signal.SIGSTOP)
     told: list[DaemonReply[object]] = []
+    is_connected = threading.Event()  # before that, who asks would find nobody listening
+    connect = socket.socket.connect
+
+    def connect_and_tell(channel: socket.socket, address: str) -> None:
+        connect(channel, address)
+        is_connected.set()
+
+    monkeypatch.setattr(socket.socket, "connect", connect_and_tell)
     asking = threading.Thread(target=lambda: told.append(asked(desk, SearchRequest("quokka"))))
     asking.start()
-    wait_until(lambda: is_asked(desk))
-    time.sleep(0.2)  # the question is on its way: who is not connected yet would find nobody listening
+    assert is_connected.wait(PATIENCE_S)
     daemon.end(signal.SIGKILL)
     asking.join()
     assert told == [DaemonReply(None, UNANSWERED)]
@@ -247,9 +254,3 @@ def answerers_of(daemon: Daemon) -> list[int]:
     children = Path(f"/proc/{daemon.pid}/task").glob("*/children")
     pids = [int(pid) for one in children for pid in one.read_text("ascii").split()]
     return [pid for pid in pids if b"answerers" in Path(f"/proc/{pid}/cmdline").read_bytes()]
-
-
-def is_asked(desk: Desk) -> bool:
-    """Tell whether somebody is connected to the daemon's socket and waits."""
-    with open("/proc/net/unix", encoding="ascii") as lines:
-        return sum(line.rstrip().endswith(socket_path(str(desk.home))) for line in lines) > 1

@@ -54,6 +54,7 @@ def test_keys_lead_from_a_question_to_the_line_that_answers(page: Page) -> None:
     page.keyboard.press("/")
     page.keyboard.type("webhook")
     page.wait_for_selector("mark")
+    page.wait_for_function("() => location.search === '?q=webhook'")  # no answer to a part of it comes any more
     page.keyboard.press("Escape")
     page.keyboard.press("j")
     page.keyboard.press("Enter")
