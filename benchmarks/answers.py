@@ -31,9 +31,8 @@ from recollect.config import Config, EmbeddingConfig
 from recollect.index.text.terms import STOP_WORDS
 from recollect.model.ids import split_session_uid
 from recollect.model.text import searchable
-from recollect.serve.mcp.bounded_answer import Cursors
+from recollect.serve.mcp.bounded_answer import Caller, Cursors
 from recollect.serve.mcp.handler import ToolHandler
-from recollect.serve.mcp.tools import Caller
 
 UNSEEN = "held-3"
 """The set that nobody tuned on; the bars are for it."""

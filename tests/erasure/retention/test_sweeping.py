@@ -14,9 +14,8 @@ from recollect.cli.main import run
 from recollect.ingest import analysis as analysing
 from recollect.memory import Memory
 from recollect.model.payloads import ToolResult
-from recollect.serve.mcp.bounded_answer import Cursors
+from recollect.serve.mcp.bounded_answer import Caller, Cursors
 from recollect.serve.mcp.handler import ToolHandler
-from recollect.serve.mcp.tools import Caller
 from recollect.store.audit import read_audit
 from recollect.testing.builders import ClaudeTranscript
 from tests.erasure.retention.conftest import WORDS, Work, output

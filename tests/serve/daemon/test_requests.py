@@ -253,4 +253,4 @@ def answerers_of(daemon: Daemon) -> list[int]:
     """Return the processes of a daemon that answer requests."""
     children = Path(f"/proc/{daemon.pid}/task").glob("*/children")
     pids = [int(pid) for one in children for pid in one.read_text("ascii").split()]
-    return [pid for pid in pids if b"answerers" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+    return [pid for pid in pids if b"answer_processes" in Path(f"/proc/{pid}/cmdline").read_bytes()]

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from recollect.errors import UnknownName, UsageError
 from recollect.memory import ForgetSelection, Memory
-from recollect.serve.mcp.bounded_answer import Cursors, PageFrame, fit, size
+from recollect.serve.mcp.bounded_answer import Caller, Cursors, PageFrame, fit, size
 from recollect.serve.mcp.handler import ToolHandler
-from recollect.serve.mcp.tools import TOOLS, Caller
+from recollect.serve.mcp.tools import TOOLS
 from tests.serve.mcp.homes import Machine, with_history
 
 _CURSOR = re.compile(r'cursor "([^"]+)"$')

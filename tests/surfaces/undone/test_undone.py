@@ -14,9 +14,8 @@ from recollect.memory import BlameQuestion, FactQuestion, LearningFilter, Memory
 from recollect.model.insights.nodes import Binding, Decision, Episode
 from recollect.model.learnings.learnings import GIVEN_STATES
 from recollect.model.undone import UNDONE
-from recollect.serve.mcp.bounded_answer import Cursors
+from recollect.serve.mcp.bounded_answer import Caller, Cursors
 from recollect.serve.mcp.handler import ToolHandler
-from recollect.serve.mcp.tools import Caller
 from recollect.testing.builders import ClaudeTranscript, stable_uuid
 from tests.ingest.conftest import World
 from tests.surfaces.looking_back.desk import bash, edit

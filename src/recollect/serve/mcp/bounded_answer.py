@@ -1,4 +1,4 @@
-"""Fits an answer into its bytes: how many they are, a line per result, and how to continue."""
+"""Fits an answer into its bytes: scope, a line per result, and how to continue."""
 
 from __future__ import annotations
 
@@ -8,23 +8,25 @@ import hashlib
 import hmac
 import re
 from collections.abc import Sequence
-from typing import Annotated, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
-from msgspec import Meta
 
 from recollect.errors import UsageError
-from recollect.memory import CONTINUED, RELATED_LABELS, Cited, Conversation, Hit, Memory, clean, quoted
+from recollect.memory import CONTINUED, RELATED_LABELS, clean, quoted
 from recollect.model.events import Event
 from recollect.model.payloads import AssistantMessage, Compaction, UserMessage
 from recollect.model.sessions import Session
 from recollect.model.text import flatten, searchable
 from recollect.model.time import minute_of
 from recollect.model.undone import UNDONE
+from recollect.serve.mcp.answer_size import Paged
+from recollect.serve.mcp.tools import Confining, SearchArguments
 from recollect.units import plural
 
-MIN_BYTES, DEFAULT_BYTES, MAX_BYTES = 1_000, 4_096, 65_536
-_Bytes = Annotated[int, Meta(ge=MIN_BYTES, le=MAX_BYTES)]
+if TYPE_CHECKING:
+    from recollect.memory import Cited, Conversation, Hit, Memory
+
 _NOTE_BYTES = 240
 _NOTES_SHARE = 3
 _HEADING_SHARE = 4
@@ -37,16 +39,6 @@ _MIN_LINE = 180
 """A line that is cut to less than this says too little to be shown."""
 NAME_BYTES = 60
 _ONE_WORD = re.compile(r"[\w.:/\\@+~-]+")
-
-
-class Paged(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """What every tool takes. max_bytes: of the answer, in UTF-8. cursor: from the answer before, "" for the first.
-
-    The text in an annotation, here and in `tools`, is what a client reads of the argument.
-    """
-
-    max_bytes: Annotated[_Bytes, "Size of the answer"] = DEFAULT_BYTES
-    cursor: Annotated[str, Meta(max_length=500), "From the last answer"] = ""
 
 
 class Page(NamedTuple):
@@ -409,3 +401,83 @@ class Paging:
         return (
             f'{text}\n{what}: repeat this call with cursor "{self._cursors.write(tool, asked, position, scope=scope)}"'
         )
+
+
+_UNQUOTABLE = ('"', ",")
+_NAMED = ("agent", "repo", "kind", "tool", "session", "collection")
+
+
+class Caller(NamedTuple):
+    """Who asks. folders: where it works, () where that is not known. agent: as its client calls itself, which may be no
+    agent's name."""
+
+    folders: tuple[str, ...] = ()
+    agent: str = ""
+
+
+class Confines(NamedTuple):
+    """A scope as filters of the query language, and in words ("" for everything).
+
+    is_default: the caller named neither and is told how to widen the scope.
+    """
+
+    filters: str = ""
+    words: str = ""
+    is_default: bool = False
+
+
+def confines_of(memory: Memory, arguments: Confining, caller: Caller) -> Confines:
+    """Return what a call is confined to. Raises UnknownName for any name in its arguments."""
+    named = (filter_of(field, value) for field in _NAMED if (value := getattr(arguments, field, "")))
+    memory.recall.check_names(" ".join(named), folders=caller.folders)
+    if arguments.repo:
+        return Confines(filter_of("repo", arguments.repo), f"repositories like {name(arguments.repo)}")
+    is_of_collection = isinstance(arguments, SearchArguments) and bool(arguments.collection)
+    if arguments.scope == "all" or is_of_collection or _names_place(memory, arguments):
+        return Confines()
+    return repository_of(memory, caller)
+
+
+def repository_of(memory: Memory, caller: Caller) -> Confines:
+    """Return what confines a call to the repository that the caller works in; nothing where that is not known."""
+    names = [repo for folder in caller.folders for repo in memory.recall.repositories(folder)]
+    names = [repo for repo in dict.fromkeys(names) if not any(sign in repo for sign in _UNQUOTABLE)]
+    if not names:
+        return Confines()
+    exactly = ",".join(f"={repo}" for repo in names)
+    return Confines(f'repo:"{exactly}"', f"repository {name(names[0])}", is_default=True)
+
+
+def filters_of(memory: Memory, arguments: Confining, confines: Confines) -> str:
+    """Return all filters of a call in the query language. Raises UsageError for a date that is none."""
+    for field in ("after", "before"):
+        if getattr(arguments, field):
+            memory.recall.check_date(getattr(arguments, field), name=field)
+    named = ["agent", "after", "before"]
+    if isinstance(arguments, SearchArguments):
+        named += ["kind", "tool", "session", "collection"]
+    filters = [filter_of(field, getattr(arguments, field)) for field in named if getattr(arguments, field)]
+    return " ".join(part for part in (confines.filters, *filters) if part)
+
+
+def words_of(query: str) -> str:
+    """Return a query to append to filters. Text of several lines is pasted output: its signs are not syntax."""
+    if "\n" not in query.strip():
+        return query
+    words = (word.strip("\"'`()[]{}<>,;:!?=*|+-") for word in query.split())
+    return " ".join(word.replace(":", ": ") for word in words if word)
+
+
+def _names_place(memory: Memory, arguments: Confining) -> bool:
+    """Return whether a query has its own filter `repo:` or `collection:`, which says where to search."""
+    query = getattr(arguments, "query", "")
+    if not any(f"{field}:" in query.lower() for field in ("repo", "collection")):
+        return False
+    where = memory.recall.confined(words_of(query)).where
+    return bool(where.repos) or any(one.startswith("document:") for one in where.sessions)
+
+
+def filter_of(field: str, value: str) -> str:
+    """Return a filter of the query language."""
+    value = " ".join(value.replace('"', " ").split())
+    return f'{field}:"{value}"'

@@ -12,9 +12,11 @@ from recollect.memory import EntryView, Hit, Memory, SearchAnswer, clean, conver
 from recollect.model.events import Event
 from recollect.model.learnings.entries import is_entry_uid, parts_of_citation
 from recollect.model.sessions import forgotten_note, gone_note
+from recollect.serve.mcp.answer_size import DEFAULT_BYTES
 from recollect.serve.mcp.bounded_answer import (
-    DEFAULT_BYTES,
     LEFT_OUT,
+    Caller,
+    Confines,
     CursorPosition,
     Cursors,
     PageFrame,
@@ -22,27 +24,29 @@ from recollect.serve.mcp.bounded_answer import (
     check_position,
     citation,
     cited_line,
+    confines_of,
     conversation_line,
     event_head,
     event_line,
     event_text,
+    filters_of,
     fit,
     hit_line,
     mark_of,
     name,
     passage,
+    repository_of,
     session_facts,
     session_line,
     size,
     stale,
     when,
     whole,
+    words_of,
 )
 from recollect.serve.mcp.team_handler import TeamHandler, is_of_team
 from recollect.serve.mcp.tools import (
     TOOLS,
-    Caller,
-    Confines,
     Confining,
     ConversationArguments,
     ListArguments,
@@ -51,11 +55,7 @@ from recollect.serve.mcp.tools import (
     SessionArguments,
     StatusArguments,
     ToolSpec,
-    confines_of,
-    filters_of,
     read_arguments,
-    repository_of,
-    words_of,
 )
 from recollect.units import plural
 

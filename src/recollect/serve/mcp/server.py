@@ -94,8 +94,8 @@ class MemoryServer:
         agent = told.client_info.name if told is not None else ""
 
         def answer() -> str:
+            from recollect.serve.mcp.bounded_answer import Caller
             from recollect.serve.mcp.handler import ToolHandler
-            from recollect.serve.mcp.tools import Caller
 
             notes = self._freshness.refreshed()
             memory = self._freshness.memory()

@@ -10,27 +10,27 @@ from recollect.model.team_citation import PREFIX, read_citation
 from recollect.model.team_messages import SharedEvent
 from recollect.model.undone import UNDONE
 from recollect.serve.mcp.bounded_answer import (
+    Confines,
     CursorPosition,
     PageFrame,
     Paging,
     check_position,
+    filter_of,
+    filters_of,
     fit,
     name,
     passage,
     size,
     when,
+    words_of,
 )
 from recollect.serve.mcp.tools import (
-    Confines,
     Confining,
     ConversationArguments,
     ListArguments,
     OpenArguments,
     SearchArguments,
     SessionArguments,
-    filter_of,
-    filters_of,
-    words_of,
 )
 from recollect.units import plural
 

@@ -8,17 +8,8 @@ from recollect.errors import UnknownName, UsageError
 from recollect.memory import DiaryQuestion, FactQuestion, NewEntry, NewFact
 from recollect.model.learnings.notes import DiaryEntry, Fact
 from recollect.model.undone import UNDONE
-from recollect.serve.mcp.bounded_answer import (
-    DEFAULT_BYTES,
-    Paged,
-    PageFrame,
-    check_position,
-    fit,
-    name,
-    passage,
-    when,
-    whole,
-)
+from recollect.serve.mcp.answer_size import DEFAULT_BYTES, Paged
+from recollect.serve.mcp.bounded_answer import PageFrame, check_position, fit, name, passage, when, whole
 from recollect.serve.mcp.handler import ToolHandler
 from recollect.serve.mcp.tools import (
     WRITING_TOOLS,
