@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from recollect.ingest.learnings.rule_extractor import extract_session
 
+from recollect.ingest.learnings.rule_extractor import extract_session
 from recollect.insights.language.tools import displaces, tools_in
 from tests.quality.learned import session_saying
 
