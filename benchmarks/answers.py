@@ -29,6 +29,7 @@ from benchmarks.support.results import Section, publish
 from recollect import Memory
 from recollect.config import Config, EmbeddingConfig
 from recollect.index.text.terms import STOP_WORDS
+from recollect.memory import CONTINUED
 from recollect.model.ids import split_session_uid
 from recollect.model.text import searchable
 from recollect.serve.mcp.bounded_answer import Caller, Cursors
@@ -114,7 +115,9 @@ def ask(
         right = {*question["acceptable_sessions"], *(one.get("session_id") for one in question["evidence"])}
         sessions = dict.fromkeys(judge.session_of(h) for h in hits)
         place = next((i for i, session in enumerate(sessions, 1) if session in right), None)
-        asked.append(Asked(question["type"], holds(text, question), rank, place, state, answer.took_ms))
+        # Evidence of several lines is compared without the mark that begins each of them.
+        told = text.replace(f"\n{CONTINUED}", "\n")
+        asked.append(Asked(question["type"], holds(told, question), rank, place, state, answer.took_ms))
     return asked
 
 

@@ -54,8 +54,8 @@ class Hit(msgspec.Struct, frozen=True):
     related: tuple[RelatedEvent, ...] = ()
     """Of the first hits: what belongs to them."""
     later: tuple[RelatedEvent, ...] = ()
-    """Of the first hits of a question: the two events after them, and the best reply later in the session. A hit may be
-    a proposal that these settle."""
+    """Of the first hits of a question: the two events after them, and the last reply in the session about it. A hit may
+    be a proposal that these settle."""
 
 
 class SearchAnswer(msgspec.Struct, frozen=True):

@@ -49,7 +49,7 @@ FOLLOWED_HITS = 2
 themselves stand beside a hit, more of them after it than before (docs/development/recall-tuning.md, seventh round)."""
 FOLLOWING_CHARS = 250
 SETTLED_SESSIONS = 2
-"""Sessions whose best later reply is shown: the best passage may be a proposal."""
+"""Sessions whose last reply about the question is shown: the best passage may be a proposal."""
 LATER_CHARS = 300
 READ_HITS = 8
 """Hits that most readers come to: what is one of these is not said again beside another."""
@@ -282,16 +282,17 @@ class ResultPage:
         return RelatedEvent(label, text.seq, shown)
 
     def _settling(self, key: int, said: Collection[int]) -> int | None:
-        """Return the best rated reply after an event in its session that is not said yet."""
+        """Return the last reply after an event in its session that was compared with the question and is not said yet:
+        what is decided, fixed or written differs from what was proposed at first."""
         texts = self._found.texts
-        return next(
+        return max(
             (
                 place
                 for place in (item.candidate.key for item in self._ranked[: len(texts)])
                 if place > key and place >> SEQ_BITS == key >> SEQ_BITS and place not in said and place in texts
                 if texts[place].kind == "assistant_message" and not (texts[place].is_undone or texts[place].is_hidden)
             ),
-            None,
+            default=None,
         )
 
 

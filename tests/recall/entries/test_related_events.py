@@ -99,22 +99,24 @@ def test_a_questions_first_hit_has_the_two_events_after_it(world: World) -> None
     assert [part.text.split("\n")[0] for part in hit.later if part.label == "next"] == ["Bash", "42 notes"]
 
 
-def test_a_proposal_has_the_reply_that_settled_it_later_in_the_session(world: World) -> None:
+def test_a_proposal_has_the_last_reply_about_the_same_in_the_session(world: World) -> None:
     session = world.claude("one")
     session.user("Where should the zebra queue keep its jobs?")
     session.assistant("I propose that the zebra queue keeps its jobs in a file beside the queue of the zebra.")
     for number in range(20):
         session.user(f"Something else entirely, number {number}.")
         session.assistant(f"Fine, that is item {number}.")
+    session.user("Or in memory?")
+    session.assistant("In memory, the zebra queue would keep its jobs, and lose them.")
     session.user("No files, please.")
-    session.assistant("Done: the zebra queue keeps its jobs in the database now.")
+    session.assistant("Done: the zebra queue is in the database now.")
     for number in range(20):
         session.user(f"And another thing, number {number}.")
         session.assistant(f"Fine, that is thing {number}.")
     world.memory.sync()
     hits = world.memory.search("Where does the zebra queue keep its jobs?", sync=False, limit=1).hits
     assert len(hits) == 1
-    assert any(part.label == "later" and "database now" in part.text for part in hits[0].later)
+    assert ["database now" in part.text for part in hits[0].later if part.label == "later"] == [True]
 
 
 def test_keywords_have_nothing_that_came_later(world: World) -> None:

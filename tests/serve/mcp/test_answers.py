@@ -237,6 +237,32 @@ def test_a_summary_says_what_a_session_was_about(small: Asked) -> None:
     assert "done" in events[0]
 
 
+def test_a_tool_is_named_once(small: Asked) -> None:
+    called = small("search", query="pytest", kind="tool_call", scope="all")
+    assert " · tool_call Bash" in called
+    assert "| Bash" not in called
+
+
+def test_code_lists_and_tables_keep_their_lines(machine: Machine) -> None:
+    session = machine.claude("lines")
+    session.user("How does the heron retry?")
+    session.assistant(
+        "The heron retries:\n\n```python\n    for wait in (1, 2):\n        retry(wait)\n```\n\n| wait | unit   |\n"
+        "|------|--------|\n| 1    | second |\n"
+    )
+    with machine.memory() as memory:
+        memory.sync()
+        asked = Asked(memory, None)
+        shown = (
+            "  | The heron retries:\n  | ```python\n  |     for wait in (1, 2):\n  |         retry(wait)\n  | ```\n"
+            "  | | wait | unit |\n  | |------|--------|\n  | | 1 | second |\n"
+        )
+        assert shown in asked("search", query="How does the heron retry?")
+        found = re.search(r"claude:\S+(?=#0)", asked("list_sessions"))
+        assert found is not None
+        assert shown in asked("get_session", session=found[0])
+
+
 def test_a_search_says_how_to_look_further_in_one_session(small: Asked) -> None:
     uid = re.findall(r"^(claude:\S+)#0", small("list_sessions"), re.M)[0]
     told = "More of one session: search with `session`."

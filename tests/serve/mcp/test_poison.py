@@ -17,7 +17,7 @@ from tests.serve.mcp.poison import FORGED, MARK, OBEY, poisoned
 _CURSOR = re.compile(
     r'(?:More|The rest of it|Its events in order): repeat this call with cursor "[A-Za-z0-9_-]{20,80}"'
 )
-_CITED = re.compile(r"([a-z]+:[A-Za-z0-9._:/%-]+|)#(\d+) · (?:\d{4}-\d\d-\d\d \d\d:\d\dZ|undated|edited)")
+_CITED = re.compile(r"([a-z]+:[A-Za-z0-9._:/%-]+|)#(\d+) · (?:(?:\d{4}-\d\d-\d\d )?\d\d:\d\dZ|undated|edited)")
 _QUOTED_NAME = re.compile(r'"[^"]*"')
 
 

@@ -7,6 +7,7 @@ import binascii
 import hashlib
 import hmac
 import re
+import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -66,6 +67,16 @@ def passage(text: str, limit: int) -> str:
     return cut(line, limit) if len(text) <= limit * 4 else cut(line + " …", limit)
 
 
+def with_lines(text: str, limit: int) -> str:
+    """Return a text cleaned, with its lines, of at most `limit` bytes of UTF-8: code, lists and tables stay readable.
+
+    What tells nothing is left out: blank lines, common indentation, blanks that align columns.
+    """
+    lines = (re.sub(r"(?<=\S) {2,}", " ", line.rstrip()) for line in clean(text[: limit * 4]).expandtabs(4).split("\n"))
+    first, _, rest = "\n".join(line for line in lines if line).strip().partition("\n")
+    return cut(f"{first}\n{textwrap.dedent(rest)}".strip() + (" …" if len(text) > limit * 4 else ""), limit)
+
+
 def name(text: str, limit: int = NAME_BYTES) -> str:
     """Return a name out of a transcript (of a model, a branch …) for a line of ours: quoted unless it is one word."""
     shown = passage(text, limit)
@@ -91,7 +102,7 @@ def fit(lines: Sequence[str], frame: PageFrame, *, max_bytes: int) -> Page:
         needed = size(line) + 1 + line.count("\n") * len(CONTINUED)
         if needed > room:
             if not shown or room >= _MIN_LINE:  # the last one fills what is left
-                shown.append(cut(line, max(_MIN_PASSAGE, room - 1 - line.count("\n") * len(CONTINUED))))
+                shown.append(clean(beginning(line, max(_MIN_PASSAGE, room - 1 - size("…"))).rstrip() + "…"))
             break
         room -= needed
         shown.append(line)
@@ -120,7 +131,7 @@ def beginning(text: str, room: int) -> str:
     low, high = 0, min(len(text), room)
     while low < high:
         middle = (low + high + 1) // 2
-        if size(text[:middle]) + 4 * text.count("\n", 0, middle) <= room:
+        if size(text[:middle]) + len(CONTINUED) * text.count("\n", 0, middle) <= room:
             low = middle
         else:
             high = middle - 1
@@ -150,26 +161,30 @@ def citation(uid: str, seq: int) -> str:
     return f"{uid}#{seq}"
 
 
-def hit_line(hit: Hit, *, is_first: bool = True) -> str:
+def hit_line(hit: Hit, *, first: Hit | None = None) -> str:
     """Return a search's hit: what it is, its passage, and what belongs to it.
 
-    is_first: of its session in this answer; the session, and what is the same for most of its hits, is said once.
+    first: the first one of its session in this answer, if that is another; what both have in common is said there. How
+    a turn ended is not told: in the few words that there is room for, it answered none of 532 questions.
     """
-    where = "document" if hit.kind == "document" else "session"
-    more = f"{hit.more_in_session} more in this {where}" if hit.more_in_session and is_first else ""
+    is_first = first is None
+    more = f"{hit.more_in_session} more" if hit.more_in_session and is_first else ""
     what = f"{hit.kind} {name(hit.tool)}" if hit.tool else hit.kind
     known = " ".join(part for part in (_UNDONE if hit.is_undone else "", hit.state, hit.status) if part)
     # The agent stands in the citation.
     repo = name(hit.repo) if is_first else ""
     how = "by meaning" if hit.match_level == "semantic" else ""
     cite = citation(hit.session_uid if is_first else "", hit.seq)
-    head = (cite, when(hit.ts), repo, what, known, how, more)
+    time = when(hit.ts)
+    is_same_day = first is not None and when(first.ts)[:10] == time[:10]
+    head = (cite, time[11:] if is_same_day else time, repo, what, known, how, more)
     related = (
         f"\n{RELATED_LABELS[part.label]} #{part.seq}: {passage(part.text, _RELATED_BYTES)}"
         for part in (*hit.related, *hit.later)
-        if is_first or part.label != "asked"
+        if part.label != "answer" and (is_first or part.label != "asked")
     )
-    return f"{_joined(head)}\n{passage(hit.passage or hit.summary, _PASSAGE_BYTES)}{''.join(related)}"
+    text = (hit.passage or hit.summary).removeprefix(f"{hit.tool}\n")
+    return f"{_joined(head)}\n{with_lines(text, _PASSAGE_BYTES)}{''.join(related)}"
 
 
 def conversation_line(found: Conversation, session: Session | None) -> str:
@@ -208,7 +223,7 @@ def session_facts(session: Session) -> str:
 
 def cited_line(uid: str, cited: Cited, what: str, *, limit: int = _SUMMARY_BYTES) -> str:
     """Return a text of a session and its kind."""
-    return f"{_joined((citation(uid, cited.seq), when(cited.ts), what))}\n{passage(cited.text, limit)}"
+    return f"{_joined((citation(uid, cited.seq), when(cited.ts), what))}\n{with_lines(cited.text, limit)}"
 
 
 def event_line(event: Event) -> str:
@@ -216,8 +231,8 @@ def event_line(event: Event) -> str:
     payload = event.payload
     said = isinstance(payload, UserMessage | AssistantMessage) and payload.text and _is_said(payload)
     text = searchable(payload)[1] if said or isinstance(payload, Compaction) else event.summary
-    limit = _TALK_BYTES if said else _SUMMARY_BYTES
-    return f"{event_head(event)}\n{passage(text or '(no text)', limit)}"
+    shown = with_lines(text, _TALK_BYTES) if said else passage(text, _SUMMARY_BYTES)
+    return f"{event_head(event)}\n{shown or '(no text)'}"
 
 
 def event_head(event: Event) -> str:

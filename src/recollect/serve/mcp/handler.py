@@ -217,12 +217,11 @@ class ToolHandler(Paging):
         check_position(start, cites)
         learned = [] if start.offset else learned_lines(found.learned)
         shown = found.hits[start.offset : start.offset + asked.limit]
-        of_session: set[str] = set()
+        first: dict[str, Hit] = {}
         lines = []
         for hit in shown:
-            is_first = hit.session_uid not in of_session
-            lines.append(hit_line(hit, is_first=is_first))
-            of_session.add(hit.session_uid)
+            lines.append(hit_line(hit, first=first.get(hit.session_uid)))
+            first.setdefault(hit.session_uid, hit)
         if not lines:
             return self._nothing(asked, confines, found, learned)
         where = f" in {confines.words}" if confines.words else ""
