@@ -31,6 +31,10 @@ _ESCAPED = r"\\([\\\"$`])"
 _WINDOWS_PATH = r"(?:[A-Za-z]:|\.{1,2})\\"
 """How a word begins in which a backslash stands between folders and escapes nothing."""
 _ASSIGNED = r"[A-Za-z_]\w*\+?=.*"
+CHECKS = late_pattern(
+    r"(?:\b|_)(?:build|compile|check|lint|typecheck|type-check|tsc|mypy|ruff|eslint|clippy|vet|golangci-lint|pyright)\b"
+)
+"""Words of commands that build or check; if the last one fails, the work is unfinished, as after a failing test."""
 
 _ONE = frozenset(
     "sudo command builtin exec time nohup nice env stdbuf xvfb-run npx bunx rtk doas setsid then do".split()

@@ -9,6 +9,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from recollect.insights.commands import CHECKS
 from recollect.insights.session_events import SessionEvents
 from recollect.insights.signals.calls import Tried
 from recollect.insights.signals.endings import (
@@ -32,10 +33,6 @@ _UNABLE = late_pattern(
     r"(?! (?:find|see|think of|spot|identify|detect) (?:any|a) (?:problem|issue|error|bug|reason))",
     re.IGNORECASE,
 )
-_BUILDS = late_pattern(
-    r"(?:\b|_)(?:build|compile|check|lint|typecheck|type-check|tsc|mypy|ruff|eslint|clippy|vet|golangci-lint|pyright)\b"
-)
-"""Words of commands whose failure leaves the work unfinished, like a failing test."""
 _INSTEAD = late_pattern(
     r"\b(?:but|instead|however|you can|here(?:'s| is| are)|because|since|alternatively)\b", re.IGNORECASE
 )
@@ -126,7 +123,7 @@ def _unresolved(session: SessionEvents, turn: Turn, signals: Sequence[Signal]) -
             newest[one.target] = one
     for target, one in newest.items():
         result = one.call.result
-        if one.ending == "failed" and result is not None and _BUILDS.search(target):
+        if one.ending == "failed" and result is not None and CHECKS.search(target):
             is_last = place[result.event_id, result.part] > edited and one is turn.tried[-1]
             if is_last:
                 found.append(f"the last build or check fails: {quote(one.exact)}")
