@@ -192,7 +192,7 @@ def mcp(over_http: bool, port: int | None, as_json: bool) -> int:
 
     An agent starts this itself, over standard input and output. With --http it runs until Ctrl-C and answers only
     programs on this machine that send the token from the memory's home. Agents can only read, unless you turn on the
-    tools for writing diaries and facts (`writing_tools = true` in `[mcp]` of the configuration).
+    tools for writing diaries and facts (`writing_tools = true` under `[mcp]` in the configuration).
     """
     if over_http:
         return _over_http(DEFAULT_PORT if port is None else port, as_json=as_json)

@@ -37,7 +37,7 @@ EVICT_EXIT_CODES = {"done": 0, "not_due": 0, "interrupted": 130, "busy": 3}
 def evict(memory: Memory, dry_run: bool, force: bool) -> CommandResult:
     """Delete raw text that is over the limits.
 
-    The limits are in `[retention]` of the configuration (`recollect help retention`).
+    The limits are under `[retention]` in the configuration (`recollect help retention`).
 
     Analysed sessions that are too old, or above the soft cap, lose their raw bytes. Searches still find their digests
     and decisions, and the events that these cite. Nothing else is deleted.
