@@ -52,7 +52,7 @@ def test_learning_and_analysing_count_the_same_sessions_as_waiting(world: World)
     one = world.claude("one")
     for said in ("Remember that tests run with `make test`.", "Always use tabs."):
         one.user(said)
-        world.memory.refresh()
+        take_in(world.memory)
         assert waiting() == (1, 1)
         world.memory.distilling.run()
         assert waiting() == (1, 0), "analysed, and still to be learned from"
