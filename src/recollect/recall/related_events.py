@@ -14,6 +14,7 @@ RELATED_LABELS = {
     "call": "the call",
     "result": "the result",
     "answer": "the turn ended with",
+    "reply": "the person then said",
     "next": "then",
     "later": "later in this session",
     "said": "said later about this",
@@ -25,9 +26,9 @@ class RelatedEvent(msgspec.Struct, frozen=True, omit_defaults=True):
     """An event that belongs to a hit, a decision or a learning; cite it as `session_uid#seq`.
 
     label: "asked", the prompt that a hit serves; "call", the call of a result; "result", the result of a call;
-    "answer", the reply that closed the turn; "next", an event right after it; "later", the last reply in its session
-    about the question; "said", what a person said later about the same thing. session_uid: "", the session of what it
-    belongs to. ts: of "said", UTC microseconds.
+    "answer", the reply that closed the turn; "reply", what the person said next to an agent's message; "next", an event
+    right after it; "later", the last reply in its session about the question; "said", what a person said later about
+    the same thing. session_uid: "", the session of what it belongs to. ts: of "said", UTC microseconds.
     """
 
     label: str

@@ -53,11 +53,11 @@ SETTLED_SESSIONS = 2
 LATER_CHARS = 300
 READ_HITS = 8
 """Hits that most readers come to: what is one of these is not said again beside another."""
-ASKED_CHARS = 90
-"""Of the prompt that a hit serves: it tells what the work was about and seldom answers."""
+PERSON_CHARS = 200
+"""Of the prompt that a hit serves, and of what the person said next: why and what not is often told in a few words."""
 COPIED_CHARS = 200
 """A message of this length that stands in two sessions was copied, not said again."""
-_RELATED_SIZES = {"asked": ASKED_CHARS, "result": RESULT_CHARS}
+_RELATED_SIZES = {"asked": PERSON_CHARS, "reply": PERSON_CHARS, "result": RESULT_CHARS}
 _MIN_BATCH = 8
 _LEAST_WORDS = 3
 """Of a text that is looked for in another one: fewer stand in many."""

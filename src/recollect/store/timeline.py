@@ -293,6 +293,8 @@ def read_related(reader: EventReader, rows: Sequence[EventRow]) -> dict[int, dic
         if reply > key and turns_of_replies[reply] != row.turn:
             reply = _last_reply(reader, row, stops[key])
         found["answer"] = reply if reply > key else None
+        if kind == "assistant_message" and key in following:
+            found["reply"] = following[key].key
         related[key] = {label: place for label, place in found.items() if place is not None and place != key}
     return related
 

@@ -43,6 +43,20 @@ def test_a_prompt_has_the_last_reply_also_in_the_last_turn_of_a_session(world: W
     ]
 
 
+def test_what_an_agent_proposed_has_what_the_person_said_next(world: World) -> None:
+    session = world.claude("one")
+    session.user("How shall the zebra be fed?")
+    session.assistant("Three ways to feed the zebra: a trough, a bucket, or by hand.")
+    session.tool("Bash", {"command": "ls"}, "trough")
+    session.user("No trough, we would make assumptions about the visitors' arms.")
+    session.assistant("Then a bucket.")
+    world.memory.sync()
+    proposed = told(hit_of(world.memory, '"three ways"', "assistant_message"))
+    assert proposed["asked"] == "How shall the zebra be fed?"
+    assert proposed["reply"] == "No trough, we would make assumptions about the visitors' arms."
+    assert "reply" not in told(hit_of(world.memory, '"no trough"', "user_message"))
+
+
 def test_what_is_a_hit_itself_is_not_told_again(world: World) -> None:
     session = world.claude("one")
     session.user("Why does the gizmo blink?")

@@ -181,7 +181,7 @@ def hit_line(hit: Hit, *, first: Hit | None = None) -> str:
     related = (
         f"\n{RELATED_LABELS[part.label]} #{part.seq}: {passage(part.text, _RELATED_BYTES)}"
         for part in (*hit.related, *hit.later)
-        if part.label != "answer" and (is_first or part.label != "asked")
+        if part.label != "answer"
     )
     text = (hit.passage or hit.summary).removeprefix(f"{hit.tool}\n")
     return f"{_joined(head)}\n{with_lines(text, _PASSAGE_BYTES)}{''.join(related)}"
