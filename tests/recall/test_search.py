@@ -82,7 +82,7 @@ def test_a_question_in_another_language_finds_what_was_said_in_english(memory: M
     memory.session(1)
     memory.say(1, "was ist die beste Datei und welche haben wir")
     key = memory.say(1, "the file was rejected because nobody had read it before")
-    answer = memory.ask("Warum wurde die Datei zurückgewiesen?")
+    answer = memory.ask("Warum wurde die Datei im Test zurückgewiesen?")
     assert answer.hits[0].seq == key & 0xFFFFFF
     assert "also looked for in English: Datei = file, zurückgewiesen = refuse" in answer.notes
 

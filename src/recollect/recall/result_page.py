@@ -58,6 +58,8 @@ PERSON_CHARS = 200
 COPIED_CHARS = 200
 """A message of this length that stands in two sessions was copied, not said again."""
 _RELATED_SIZES = {"asked": PERSON_CHARS, "reply": PERSON_CHARS, "result": RESULT_CHARS}
+_PERSONS = ("asked", "reply")
+"""What a person said: "yes" or "/exit" tells nothing beside a hit."""
 _MIN_BATCH = 8
 _LEAST_WORDS = 3
 """Of a text that is looked for in another one: fewer stand in many."""
@@ -259,7 +261,8 @@ class ResultPage:
             parts = []
             for label, text in related.get(key, {}).items():
                 place = (key >> SEQ_BITS << SEQ_BITS) | text.seq
-                if place not in said:
+                is_trivial = label in _PERSONS and len((text.text or text.summary).split()) < _LEAST_WORDS
+                if place not in said and not is_trivial:
                     said.add(place)
                     parts.append(self._told(label, text, _RELATED_SIZES.get(label, RELATED_CHARS)))
             later = [

@@ -94,7 +94,8 @@ def in_english(question: Question) -> Question:
     # What is left of a run of letters without spaces need be no word, and is not missed.
     rest = [one.clause for one in sought if not is_spaced and not one.english and is_unspaced(one.clause.text[0])]
     said = " ".join(one.english[0] if one.english else one.clause.text.strip(_SIGNS) for one in read)
-    known = dict.fromkeys(f"{one.clause.text.strip(_SIGNS)} = {one.english[0]}" for one in sought if one.english)
+    pairs = ((one.clause.text.strip(_SIGNS), one.english[0]) for one in sought if one.english)
+    known = dict.fromkeys(f"{word} = {other}" for word, other in pairs if word.casefold() != other.casefold())
     asks = "?" if not is_spaced or question.text.rstrip().endswith("?") else ""
     return msgspec.structs.replace(
         question,
@@ -102,7 +103,7 @@ def in_english(question: Question) -> Question:
         either=(*question.either, *((clause, *words) for clause in rest)),
         english=tuple(english.items()),
         in_english=said + asks,
-        notes=(*question.notes, f"also looked for in English: {', '.join(known)}"),
+        notes=(*question.notes, *((f"also looked for in English: {', '.join(known)}",) if known else ())),
     )
 
 
