@@ -278,7 +278,10 @@ def render(figures: dict[str, Any]) -> str:
 def _bars(figures: dict[str, Any]) -> list[str]:
     """Return each bar beside what was reached, and what bounds those that were missed."""
     of = figures["sets"][JUDGED]["contextual"]
-    lines = [f"Bars. All rows are of {JUDGED}, except those that name another set. Rounds 9 to 11 looked at {JUDGED} too:", ""]
+    lines = [
+        f"Bars. All rows are of {JUDGED}, except those that name another set. Rounds 9 to 11 looked at {JUDGED} too:",
+        "",
+    ]
     lines += ["| | reached | bar | |", "|---|--:|--:|---|"]
     missed: list[str] = []
 
