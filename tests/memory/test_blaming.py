@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from recollect.config import Config
 from recollect.memory import BlameQuestion, Memory
 from recollect.memory.blame import StoredEdits
-from recollect.testing.builders import ClaudeTranscript
+from recollect.testing.builders import ClaudeTranscript, CodexRollout
 
 BEGAN = datetime(2026, 8, 1, 9, 0, tzinfo=UTC)
 
@@ -102,3 +102,26 @@ def test_what_a_question_analyses_is_learned_from_too(tmp_path: Path, question: 
             memory.handoff.analyse(session.uid)
         assert memory.recall.unanalysed() == ()
         assert [one.kind for one in memory.learn.learnings()] == ["preference"]
+
+
+@pytest.mark.parametrize("has_result", [True, False])
+@pytest.mark.parametrize("written", ["src/tax.py", "/w/demo/src/tax.py"])
+def test_an_edit_that_only_its_call_tells_is_found_and_said_to_lack_a_result(
+    tmp_path: Path, written: str, has_result: bool
+) -> None:
+    env = {"HOME": str(tmp_path), "CLAUDE_CONFIG_DIR": str(tmp_path / "claude"), "CODEX_HOME": str(tmp_path / "codex")}
+    session = CodexRollout(tmp_path / "codex", "one")
+    session.turn("Set the rate.", "I will.")
+    patch = f"*** Begin Patch\n*** Update File: {written}\n@@\n-rate_percent = 16\n+rate_percent = 19\n*** End Patch"
+    session.line("response_item", {"type": "custom_tool_call", "call_id": "c", "name": "apply_patch", "input": patch})
+    if has_result:
+        session.line("response_item", {"type": "custom_tool_call_output", "call_id": "c", "output": "Success."})
+    lacks = "no result of this edit's call is recorded, so it may not have been made"
+    with Memory.open(tmp_path / "memory", config=Config(), env=env) as memory:
+        for line in (None, "rate_percent = 19"):
+            asked = BlameQuestion("src/tax.py", line, repos=("demo", "src"), root="/w/demo")  # a folder may name it too
+            answer = memory.blame(asked)
+            assert answer.citation.startswith(session.uid)
+            assert (lacks in answer.notes) != has_result
+        (edit,) = memory.files.blame("demo", "src/tax.py").edits
+        assert edit.notes == (() if has_result else (lacks,))

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from recollect.insights.stages import Stages
 
 
-SCHEME = 19
+SCHEME = 20
 """Raised whenever the same events would give another digest, other signals, other nodes or other links."""
 
 

@@ -18,7 +18,16 @@ from recollect.model.events import Event
 from recollect.model.insights.nodes import Binding, Decision, EditRef, Episode
 from recollect.model.payloads import FileEdit, ToolCall, ToolResult
 from recollect.model.text import paths_in
-from recollect.recall.blame import Blame, BlamedEdit, BoundDecision, RecordedEdit, blame, blame_lines, recorded_edits
+from recollect.recall.blame import (
+    Blame,
+    BlamedEdit,
+    BoundDecision,
+    RecordedEdit,
+    blame,
+    blame_lines,
+    recorded_edits,
+    whole_path,
+)
 from recollect.recall.context.lines import folder_of
 from recollect.store.insights import NodeFilter
 from recollect.store.reader import Reader
@@ -84,6 +93,8 @@ def _told(home: OpenHome, history: StoredEdits, found: Blame, notes: Sequence[st
     if found.found is None:
         return BlameAnswer(found, notes=tuple(notes))
     edit = found.found
+    if _is_open(home.reader(), edit):
+        notes = (*notes, "no result of this edit's call is recorded, so it may not have been made")
     session = home.reader().session(edit.session_uid)
     asked, place = _asked(home.reader(), edit.session_uid, edit.turn_index, edit.seq)
     return BlameAnswer(
@@ -97,6 +108,14 @@ def _told(home: OpenHome, history: StoredEdits, found: Blame, notes: Sequence[st
         decision_citations=tuple(history.cited(bound.id) for bound in edit.decisions),
         notes=tuple(notes),
     )
+
+
+def _is_open(reader: Reader, edit: BlamedEdit) -> bool:
+    """Return whether the call that made an edit has no recorded result, which may stand on either side of the edit."""
+    near = list(reader.events(edit.session_uid, first_seq=max(0, edit.seq - _NEAR), limit=2 * _NEAR))
+    call_id = next((getattr(e.payload, "call_id", "") for e in near if e.seq == edit.seq), "")
+    of_call = {type(e.payload) for e in near if call_id and getattr(e.payload, "call_id", "") == call_id}
+    return ToolCall in of_call and ToolResult not in of_call
 
 
 def _attempts_query(question: BlameQuestion) -> str:
@@ -414,7 +433,7 @@ class StoredEdits:
     def _is_another_file(self, edit: EditRef, episode: Episode) -> bool:
         """Return whether an edit is surely of another path in its repository; of old names nothing is sure."""
         wanted = self._question.path
-        path = edit.path.replace("\\", "/")
+        path = whole_path(edit.path, episode.cwd)
         if edit.operation == "rename" or wanted.startswith("/") or _name(path) != _name(wanted):
             return False
         for root in (self._question.root, episode.repo_root):
@@ -425,7 +444,7 @@ class StoredEdits:
         names = {name.casefold() for name in self._question.repos}
         parts = path.split("/")
         inside = ["/".join(parts[i + 1 :]) for i, part in enumerate(parts) if part.casefold() in names]
-        return bool(inside) and wanted not in inside
+        return bool(inside) and wanted not in (whole_path(edit.path, ""), *inside)
 
 
 def _newest_first(event: Event) -> tuple[int, str, int]:

@@ -225,11 +225,15 @@ def errors_of(home: OpenHome, session: Session) -> tuple[ErrorLine, ...]:
 
 
 def _corrections(home: OpenHome, span: Span) -> int:
-    """Return how many corrections of a person in a span were learned and hold."""
+    """Return how many corrections that a person made in a session of a span were learned and hold.
+
+    What they wrote down with a command has no such evidence, and does not count.
+    """
     from recollect.ingest.learnings.run import LearnFacet
 
     asked = LearningFilter(kinds=("correction",), states=GIVEN_STATES, after=span.since, before=span.until)
-    return len(LearnFacet(home).learnings(msgspec.structs.replace(asked, repos=span.repos)))
+    found = LearnFacet(home).learnings(msgspec.structs.replace(asked, repos=span.repos))
+    return sum(any(one.author == "user" for one in learning.evidence) for learning in found)
 
 
 def _taken(home: OpenHome, where: EventFilter, span: Span) -> tuple[Retrospective, int]:

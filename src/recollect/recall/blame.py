@@ -298,7 +298,7 @@ def _edits_of(path: str, edits: Callable[[str], Iterable[RecordedEdit]]) -> Iter
         for recorded in _older_than(after, edits(_file_name(wanted))):
             for seen, new_path in _of_event(recorded):
                 if seen.operation == "rename" and _is_file(new_path, recorded.folder, wanted):
-                    renamed, after = _whole_path(seen.path, recorded.folder), recorded.event
+                    renamed, after = whole_path(seen.path, recorded.folder), recorded.event
                 elif not _is_file(seen.path, recorded.folder, wanted):
                     continue
                 yield seen
@@ -338,13 +338,14 @@ def _of_event(recorded: RecordedEdit) -> Iterator[tuple[_Seen, str]]:
 
 
 def _is_file(path: str, folder: str, wanted: str) -> bool:
-    whole = _whole_path(path, folder)
+    whole = whole_path(path, folder)
     if ends_with_path(whole, wanted):
         return True
     return not _is_absolute(whole) and "/" in whole and ends_with_path(wanted, whole)
 
 
-def _whole_path(path: str, folder: str) -> str:
+def whole_path(path: str, folder: str) -> str:
+    """Return an edit's path, below the folder in which it was made if it is relative and the folder is known."""
     path = path.replace("\\", "/").removeprefix("./")
     return path if not folder or not path or _is_absolute(path) else f"{folder.rstrip('/')}/{path}"
 

@@ -93,7 +93,7 @@ def test_a_plot_takes_its_colours_from_the_page_and_no_formula_from_a_path() -> 
     path = r"src/$\frac{1}{0}$_<b>&_日本語_" + "x" * 80
     retro = empty(
         days=tuple(DayLine(f"2026-01-0{i}", {"success": i, "fail": 1}, errors=i, cost_usd=0.5) for i in range(1, 8)),
-        files=(FileLine("r", path, 3, 1, ()), FileLine("r", "$x$", 2, 1, ())),
+        files=(FileLine("r", path, 3, 1, ()), FileLine("r", "$x$", 2, 1, ()), FileLine("r", "y", 1, 1, ())),
     )
     plots, why = draw(retro)
     assert (sorted(plots), why) == (["cost", "files", "outcomes", "trouble"], "")

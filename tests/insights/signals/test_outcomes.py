@@ -47,6 +47,42 @@ def test_thanks_at_the_end_are_a_success_and_the_first_reason() -> None:
     assert story.digest().outcome_reasons[0] == "the person accepts: “great, thanks!”"
 
 
+ACCEPTED = [
+    "fine",
+    "Good!",
+    "good. We'll look at fuzzy matching some other time.",
+    "ok, and later we add the export",
+    "that's fine",
+    "all good",
+    "good enough for now",
+    "passt",
+    "gut so, danke",
+    "In Ordnung. Den Rest morgen.",
+    "great. Next week we add the export",
+    "super, danke! mach weiter so",
+]
+ASKED = [
+    "fine tune the model",
+    "good morning",
+    "good, now add a test",
+    "good catch, revert the last change",
+    "passt nicht",
+    "gut, jetzt die Tests",
+    "fine, but the button is still red",
+    "good. Please commit it",
+]
+
+
+@pytest.mark.parametrize(
+    ("said", "came_out"), [*((s, "success") for s in ACCEPTED), *((s, "abandoned") for s in ASKED)]
+)
+def test_a_last_message_abandons_nothing_only_if_it_accepts(said: str, came_out: str) -> None:
+    story = worked()
+    story.says("Fixed.")
+    story.asks(said)
+    assert outcome(story) == came_out
+
+
 def test_a_long_farewell_without_a_request_abandons_nothing() -> None:
     story = worked()
     story.says("Fixed.")

@@ -15,11 +15,11 @@ from urllib.parse import quote, urlencode
 import pytest
 
 from recollect import Memory
+from recollect.insights.retro.report import Overhead
 from recollect.serve.web import usage_page
-from recollect.serve.web.plots import LEGEND_CHARS, Bars, draw_bars, draw_plot
+from recollect.serve.web.plots import LEGEND_CHARS, Bars, draw_bars, draw_plot, in_dollars
 from recollect.serve.web.text import markdown
 from recollect.serve.web.usage_page import PLOT_SIZE
-from recollect.units import usd
 from recollect.visible import hide, hide_nothing
 from tests.serve.web import views
 from tests.serve.web.conftest import Site
@@ -235,7 +235,7 @@ def test_a_legend_fits_its_plot_however_long_the_names_are() -> None:
     for names in (models, repos):
         heights = {name: [1.0, 2.0, 3.0] for name in names}
         colours = dict.fromkeys(names, "first")
-        bars = Bars(["a", "b", "c"], heights, colours, "cost (USD)", format_value=usd, size=PLOT_SIZE)
+        bars = Bars(["a", "b", "c"], heights, colours, "cost (USD)", format_values=in_dollars, size=PLOT_SIZE)
         svg = draw_plot("p", "P", partial(draw_bars, bars=bars), is_placed=True)
         shown = re.findall(r"<text[^>]*>([^<]*)</text>", svg)
         told = [text for text in shown if text.startswith(("claude", *"012345")) and "-" in text]
@@ -243,6 +243,13 @@ def test_a_legend_fits_its_plot_however_long_the_names_are() -> None:
         assert sum(map(len, told)) <= LEGEND_CHARS
         assert not any("20250929" in text for text in told)
         assert "cost (USD)" not in shown, "the figures of the axis say what they are"
+
+
+def test_figures_of_an_axis_have_equal_decimals_and_differ() -> None:
+    bars = Bars(["a", "b", "c"], {"x": [0.031, 0.012, 0.004]}, {"x": "first"}, "cost (USD)", format_values=in_dollars)
+    shown = re.findall(r"<text[^>]*>(\$[^<]*)</text>", draw_plot("p", "P", partial(draw_bars, bars=bars)))
+    assert len(shown) == len(set(shown)) > 3
+    assert len({len(text.partition(".")[2]) for text in shown}) == 1
 
 
 def test_a_plot_is_drawn_once_and_again_when_it_shows_something_else(
@@ -255,7 +262,7 @@ def test_a_plot_is_drawn_once_and_again_when_it_shows_something_else(
         return f"<svg>{len(drawn)}</svg>"
 
     monkeypatch.setattr(usage_page, "draw_plot", draw)
-    bars = Bars(["a", "b", "c"], {"x": [1.0, 2.0, 3.0]}, {"x": "first"}, "hours", format_value=usd)
+    bars = Bars(["a", "b", "c"], {"x": [1.0, 2.0, 3.0]}, {"x": "first"}, "hours", format_values=in_dollars)
     with Memory.open(tmp_path) as memory:
         first, again = (usage_page.plot_of(memory, "drawn-once", "P", bars) for _ in range(2))
         other = usage_page.plot_of(memory, "drawn-once", "P", bars._replace(heights={"x": [1.0, 2.0, 3.5]}))
@@ -270,3 +277,9 @@ def test_a_name_that_is_hidden_later_is_hidden_in_what_was_shown_before() -> Non
         assert "zqhiddenqz" not in markdown("the path zqhiddenqz")
     finally:
         hide_nothing()
+
+
+def test_the_retrospective_says_of_corrections_and_infrastructure_what_the_terminal_says(site: Site) -> None:
+    page = html.unescape(site.get("/retro/content?period=1y").text)
+    assert ">1 correction that a person made between turns<" in page
+    assert f"infrastructure; {Overhead().told[1]}." in page

@@ -78,9 +78,11 @@ def edit(session: ClaudeTranscript, path: Path, before: str, after: str) -> str:
     return session.tool("Edit", arguments, "The file has been updated.", toolUseResult=noted)[0]
 
 
-def a_fixed_error(desk: Desk, name: str = "one", *, prompt: str = "Make the tests pass.") -> ClaudeTranscript:
+def a_fixed_error(
+    desk: Desk, name: str = "one", *, prompt: str = "Make the tests pass.", start: datetime = BEGAN
+) -> ClaudeTranscript:
     """Write a session: a decision, tests that fail, an edit, the same tests again, now passing."""
-    session = desk.claude(name)
+    session = desk.claude(name, start=start)
     session.user(f"{prompt} Let's use stdlib_json instead of orjson, because orjson has no wheels.")
     bash(session, "pytest -q", f"Exit code 1\n{ERROR}\n1 failed in 0.10s", is_error=True)
     bash(session, "ls src", "app.py")

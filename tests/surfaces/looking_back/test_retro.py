@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.surfaces.looking_back.desk import ERROR, HOSTILE, SPAN, Desk, a_fixed_error, bash, make_desk
+from tests.surfaces.looking_back.desk import BEGAN, ERROR, HOSTILE, SPAN, Desk, a_fixed_error, bash, make_desk
 
 
 @pytest.fixture(scope="module")
@@ -176,6 +176,20 @@ def test_a_repository_is_told_alone(desk: Desk) -> None:
     assert {s["repo"] for s in retro["sessions"]} == {"shop-api"}
 
 
+def test_only_what_a_person_said_in_a_session_counts_as_a_correction(desk: Desk) -> None:
+    session = desk.claude()
+    session.user("Add the export of orders.")
+    bash(session, "npm test", "2 passed")
+    session.assistant("I installed it with npm.")
+    session.user("No, that's wrong: we use pnpm, not npm.")
+    session.assistant("I use pnpm now.")
+    since = ("--since", "2026-08-01T00:00Z")
+    assert desk.run("retro", *since, "--json").data["corrections"] == 1
+    (said,) = (one for one in desk.run("learnings", "--json").data["learnings"] if one["kind"] == "correction")
+    assert desk.run("learnings", "correct", said["id"], "We use pnpm 9, not npm.").code == 0
+    assert desk.run("retro", *since, "--json").data["corrections"] == 0
+
+
 def test_markdown_cites_every_line(desk: Desk) -> None:
     session = a_fixed_error(desk)
     text = desk.run("retro", *SPAN).out
@@ -190,9 +204,22 @@ def test_markdown_cites_every_line(desk: Desk) -> None:
     assert "ModuleNotFoundError" in text
 
 
-def test_the_page_loads_nothing_and_shows_plots(desk: Desk) -> None:
+def three_days(desk: Desk) -> tuple[str, ...]:
+    """Write what plots need: work of three days, in three files; return the span."""
+    for day in range(3):
+        session = a_fixed_error(desk, f"day {day}", start=BEGAN + timedelta(days=day))
+        session.write(str(desk.repo / f"{day}.py"), "x = 1\n")
+    return ("--since", "2026-08-01T00:00Z", "--until", "2026-08-04T00:00Z")
+
+
+def test_a_page_of_one_day_has_no_plot_of_one_bar(desk: Desk) -> None:
     a_fixed_error(desk)
-    done = desk.run("retro", *SPAN, "--out", "report.html")
+    assert desk.run("retro", *SPAN, "--out", "report.html").code == 0
+    assert "<svg" not in (desk.root / "report.html").read_text("utf-8")
+
+
+def test_the_page_loads_nothing_and_shows_plots(desk: Desk) -> None:
+    done = desk.run("retro", *three_days(desk), "--out", "report.html")
     assert done.code == 0, done.err
     text = (desk.root / "report.html").read_text("utf-8")
     page = Page(text)
@@ -224,7 +251,8 @@ def test_no_text_of_a_transcript_is_markup_or_moves_the_terminal(desk: Desk) -> 
     session.user(HOSTILE)
     for command in ("make one", "make one"):
         bash(session, command, f"Exit code 2\nerror: {HOSTILE}", is_error=True)
-    session.write(str(desk.repo / "src" / "<svg onload=alert(3)>$x_1$.py"), "x = 1\n")
+    for name in ("<svg onload=alert(3)>$x_1$.py", "a.py", "b.py"):
+        session.write(str(desk.repo / "src" / name), "x = 1\n")
     assert desk.run("retro", *SPAN, "--out", "report.html").code == 0
     text = (desk.root / "report.html").read_text("utf-8")
     page = Page(text)
@@ -242,8 +270,7 @@ def test_no_text_of_a_transcript_is_markup_or_moves_the_terminal(desk: Desk) -> 
 
 
 def test_markdown_in_a_file_has_its_plots_beside_it(desk: Desk) -> None:
-    a_fixed_error(desk)
-    done = desk.run("retro", *SPAN, "--out", "report.md")
+    done = desk.run("retro", *three_days(desk), "--out", "report.md")
     named = re.findall(r"!\[[^\]]*\]\(<([^>]+)>\)", (desk.root / "report.md").read_text("utf-8"))
     assert set(named) >= {"report-outcomes.svg", "report-files.svg"}
     for name in named:

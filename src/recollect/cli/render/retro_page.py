@@ -20,8 +20,7 @@ from recollect.errors import SourceUnavailable
 from recollect.files import write_file
 from recollect.memory import DayLine, Retro
 from recollect.model.time import in_zone, relative_period
-from recollect.serve.web.plots import COLOURS, MISSING, PLACES, WIDTH, Bars, draw_bars, draw_plot
-from recollect.units import usd
+from recollect.serve.web.plots import COLOURS, LEAST, MISSING, PLACES, WIDTH, Bars, draw_bars, draw_plot, in_dollars
 
 if TYPE_CHECKING:
     from recollect.memory import Memory
@@ -256,7 +255,7 @@ def _outcomes(axes: Any, retro: Retro, groups: Sequence[Group]) -> bool:
 def _cost(axes: Any, retro: Retro, groups: Sequence[Group]) -> bool:
     if any(day.cost_usd for day in retro.days):
         heights = {"cost": [_sum(group, lambda day: day.cost_usd) for group in groups]}
-        bars = Bars(_labels(groups), heights, {"cost": "first"}, "cost (USD)", is_whole=False, format_value=usd)
+        bars = Bars(_labels(groups), heights, {"cost": "first"}, "cost (USD)", is_whole=False, format_values=in_dollars)
         return draw_bars(axes, bars)
     heights = {
         "input": [_sum(group, lambda day: day.input_tokens) for group in groups],
@@ -277,7 +276,7 @@ def _trouble(axes: Any, retro: Retro, groups: Sequence[Group]) -> bool:
 
 def _files(axes: Any, retro: Retro, groups: Sequence[Group]) -> bool:
     files = retro.files[:HOT_FILES]
-    if not files:
+    if len(files) < LEAST:
         return False
     axes.figure.set_size_inches(WIDTH, 0.5 + 0.24 * len(files))
     places = range(len(files))

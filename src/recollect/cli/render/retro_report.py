@@ -297,9 +297,8 @@ def _interventions(retro: Retro) -> Section:
     )  # fmt: skip
     lead = "times that a person stopped the agent, refused it a permission, or wrote while it worked"
     said = lead if tables else f"no interventions ({lead})"
-    corrected = plural(retro.corrections, "correction")
-    learned = (f"{corrected} that a person made between turns: recollect learnings --kind correction",)
-    return Section("Interventions", (said, *(learned if retro.corrections else ())), tables=tables)
+    learned = (f"{retro.corrected}: recollect learnings --kind correction",) if retro.corrected else ()
+    return Section("Interventions", (said, *learned), tables=tables)
 
 
 def _files(retro: Retro) -> Section:
@@ -345,13 +344,11 @@ def _tests(retro: Retro) -> Section:
 
 def _overhead(retro: Retro) -> Section:
     of = retro.overhead
-    lead = f"{count(of.infra_calls)} of {plural(of.calls, 'call')} ({of.share:.1%}) went to infrastructure"
     tables = _table(
         "tool:code, calls, sessions", of.tools, lambda line: (line.tool, count(line.calls), count(line.sessions)),
         left_out=_left_out(retro, "tools"),
     )  # fmt: skip
-    what = "infrastructure means calls to MCP servers, and to the other tools that the setting infra.tools lists"
-    return Section("Infrastructure", (lead, what), tables=tables)
+    return Section("Infrastructure", of.told, tables=tables)
 
 
 def _sessions(retro: Retro) -> Section:

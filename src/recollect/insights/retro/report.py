@@ -13,6 +13,7 @@ import msgspec
 from recollect.model.insights.nodes import DecisionState, Polarity, Relation, Speaker
 from recollect.model.sessions import Outcome
 from recollect.model.usage import UsageRow, UsageTotals
+from recollect.units import count, plural
 
 RETRO_SCHEMA_VERSION = 1
 EVIDENCE = 3
@@ -318,6 +319,13 @@ class Overhead(msgspec.Struct, frozen=True):
     share: float = 0.0
     tools: tuple[ToolLine, ...] = ()
 
+    @property
+    def told(self) -> tuple[str, str]:
+        """How much went to infrastructure, and what the word means."""
+        lead = f"{count(self.infra_calls)} of {plural(self.calls, 'call')} ({self.share:.1%}) went to infrastructure"
+        what = "infrastructure means calls to MCP servers, and to the other tools that the setting infra.tools lists"
+        return lead, what
+
 
 class Unlisted(msgspec.Struct, frozen=True):
     """What a list leaves out: so many lines, and what they count together."""
@@ -359,6 +367,11 @@ class Retro(msgspec.Struct, frozen=True):
     schema_version: int = RETRO_SCHEMA_VERSION
     corrections: int = 0
     """Learnings that hold of what a person corrected in the span, by what they said between turns."""
+
+    @property
+    def corrected(self) -> str:
+        """What a person corrected between turns, in words; "" for nothing."""
+        return f"{plural(self.corrections, 'correction')} that a person made between turns" if self.corrections else ""
 
     @property
     def is_empty(self) -> bool:

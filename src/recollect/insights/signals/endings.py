@@ -26,12 +26,22 @@ _TURNED_AWAY = late_pattern(
     re.IGNORECASE,
 )
 _ACCEPTED = late_pattern(
-    r"(?:(?:ok(?:ay)?|great|cool|nice|perfect|awesome|yes|yep|super)[,. !]{1,3}){0,4}"
+    r"(?:(?:ok(?:ay)?|great|cool|nice|perfect|awesome|yes|yep|super|ja|gut|good|fine)[,. !]{1,3}){0,4}"
     r"(?:thanks|thank you|thx|ty|cheers|great|perfect|awesome|nice|cool|excellent|good (?:job|work)|well done"
     r"|lgtm|ok(?:ay)?"
-    r"|looks (?:good|great)|works(?: (?:now|great|fine|perfectly))?|it works|that works|that's it|done|danke|merci"
-    r"|gracias|obrigad[oa]|спасибо|谢谢|ありがとう)(?:[\s.,!].*)?",
+    r"|looks (?:good|great|fine)|works(?: (?:now|great|fine|perfectly))?|it works|that works|that's it|done|danke|merci"
+    r"|gracias|obrigad[oa]|спасибо|谢谢|ありがとう"
+    r"|(?:(?:(?:that|this|it|all)(?:'s| is| looks)? |very |sounds |sehr |alles )?(?:good|fine|gut|prima|perfekt|super)"
+    r"|(?:good|fine|gut) (?:enough(?: for now)?|for now|by me|with me|so)|alright|all right|passt(?: so| schon)?"
+    r"|in ordnung|alles klar)(?=\s*(?:[.,!]|$)))(?:[\s.,!].*)?",
     re.IGNORECASE | re.DOTALL,
+)
+"""Words after which a person may say anything but a request. Those in the last group also begin requests ("fine tune
+it"): they end where a clause ends."""
+_ASKS_MORE = late_pattern(
+    r"(?:^|[.,!;\n]\s*)(?:(?:and |und )?(?:now|next(?! (?:week|sprint|month|time|year|release))|please"
+    r"|go (?:on|ahead)|proceed|jetzt|bitte|(?:mach )?weiter(?! so))|but|aber)\b",
+    re.IGNORECASE,
 )
 _UNDOES = late_pattern(r"/(?:undo|rewind|revert|rollback)\b", re.IGNORECASE)
 _SENTENCE = late_pattern(r"(?<=[.!?。！？])\s+|\n+")
@@ -126,7 +136,7 @@ def is_acceptance(turn: Turn) -> bool:
     text = turn.text
     if turn.is_command or len(text) > _LONGEST_ACCEPTANCE or _ACCEPTED.fullmatch(text) is None:
         return False
-    return "?" not in text and not (code_in(text) or identifiers_in(text) or paths_in(text))
+    return "?" not in text and not (_ASKS_MORE.search(text) or code_in(text) or identifiers_in(text) or paths_in(text))
 
 
 def announces(reply: str) -> bool:

@@ -21,6 +21,8 @@ WIDTH, HEIGHT = 7.2, 2.5
 """Inches; the page scales a drawing to its width."""
 LEAST_PLACES = 12
 """Few bars are drawn as narrow as so many would be."""
+LEAST = 3
+"""Bars that are drawn; fewer say less than their figures."""
 LEGEND_CHARS = 96
 """Of the names of all series in a legend: so many stand in one line."""
 _DATED = re.compile(r"-20\d{6}$")
@@ -49,8 +51,8 @@ _FONT = re.compile(r"\bfont: (?:[\w-]+ )*?([\d.]+px) ([^;\"]+)")
 class Bars(NamedTuple):
     """Bars on each other. labels: one a bar. heights: by series, one a bar. colours: of each series, by variable.
 
-    links: where each bar of a series leads, empty: nowhere. format_value: of the axis; None: as it is. size: in inches,
-    (0, 0) for the usual one.
+    links: where each bar of a series leads, empty: nowhere. format_values: of the whole axis; None: as they are. size:
+    in inches, (0, 0) for the usual one.
     """
 
     labels: Sequence[str]
@@ -59,8 +61,13 @@ class Bars(NamedTuple):
     unit: str
     is_whole: bool = True
     links: Mapping[str, Sequence[str]] = {}
-    format_value: Callable[[float], str] | None = None
+    format_values: Callable[[Sequence[float]], list[str]] | None = None
     size: tuple[float, float] = (0, 0)
+
+    @property
+    def are_few(self) -> bool:
+        """Whether there are so few bars that they say less than their figures: none are drawn."""
+        return len({place for values in self.heights.values() for place, value in enumerate(values) if value}) < LEAST
 
 
 def draw_plot(
@@ -99,7 +106,9 @@ def standing_alone(svg: str) -> str:
 
 
 def draw_bars(axes: Any, bars: Bars) -> bool:
-    """Draw bars on each other; tell whether there is anything in them."""
+    """Draw bars on each other; tell whether there are enough of them."""
+    if bars.are_few:
+        return False
     if bars.size[0]:
         axes.figure.set_size_inches(*bars.size)
         axes.set_position(_PLACE)
@@ -117,18 +126,15 @@ def draw_bars(axes: Any, bars: Bars) -> bool:
         )  # fmt: skip
         axes.add_collection(drawn, autolim=False)
         bottom = [low + value for low, value in zip(bottom, values, strict=True)]
-    if not any(bottom):
-        return False
     axes.set_ylim(0, max(bottom) * 1.05)
     step = max(1, -(-len(bars.labels) // 8))
     axes.set_xticks(range(0, len(bars.labels), step), list(bars.labels)[::step])
     axes.set_xlim(-0.6, max(len(bars.labels), LEAST_PLACES) - 0.4)
     axes.yaxis.get_major_locator().set_params(integer=bars.is_whole)
-    if bars.format_value is None:
+    if bars.format_values is None:
         axes.set_ylabel(bars.unit)
     else:  # the figures say what they are, and are long
-        told = bars.format_value
-        axes.yaxis.set_major_formatter(lambda value, _: told(value))
+        axes.yaxis.get_major_formatter().format_ticks = bars.format_values
     axes.grid(axis="y", linewidth=0.6)
     axes.tick_params(length=0)
     axes.tick_params(axis="x", pad=5)
@@ -138,6 +144,12 @@ def draw_bars(axes: Any, bars: Bars) -> bool:
             handletextpad=0.4, columnspacing=1.2,
         )  # fmt: skip
     return True
+
+
+def in_dollars(amounts: Sequence[float]) -> list[str]:
+    """Return the figures of an axis, all with as many decimals as tell them apart."""
+    decimals = next((n for n in range(2, 8) if all(abs(round(one, n) - one) < 1e-9 for one in amounts)), 8)
+    return [f"${one:,.{decimals}f}" for one in amounts]
 
 
 def _short(name: str, most: int) -> str:

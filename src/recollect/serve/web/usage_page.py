@@ -18,8 +18,8 @@ from recollect.errors import UsageError
 from recollect.local_time import LOCAL
 from recollect.memory import ActivityReport, EventFilter, Memory, UsageTotals, UsageTrend
 from recollect.serve.web.periods import DaySpan, choices, periods, span_of
-from recollect.serve.web.plots import MISSING, Bars, draw_bars, draw_plot
-from recollect.units import short_count, usd
+from recollect.serve.web.plots import MISSING, Bars, draw_bars, draw_plot, in_dollars
+from recollect.units import short_count
 from recollect.visible import safe_line
 
 Grouping = Literal["agent", "model", "repo"]
@@ -196,15 +196,14 @@ def _plot(
     links = {name: [sessions_behind(by, keys.get(name, ""), g[0], g[-1]) for g in groups] for name in names}
     bars = Bars(
         [group[0][5:] for group in groups], heights, colours, unit, is_whole=False, links=links,
-        format_value=usd if unit.startswith("cost") else short_count,
+        format_values=in_dollars if unit.startswith("cost") else lambda values: list(map(short_count, values)),
     )  # fmt: skip
     return plot_of(memory, "usage", f"{unit.partition(' ')[0].capitalize()} by day", bars)
 
 
 def plot_of(memory: Memory, name: str, title: str, bars: Bars) -> tuple[Markup, str]:
-    """Return bars as SVG, and why there are none. Fewer than three bars say less than their figures: none are drawn."""
-    places = {place for values in bars.heights.values() for place, value in enumerate(values) if value}
-    if len(places) < LEAST_BARS:
+    """Return bars as SVG, and why there are none."""
+    if bars.are_few:
         return Markup(), ""
     shown = repr((name, title, bars))
     svg = _drawn.get(shown)
@@ -220,7 +219,6 @@ def plot_of(memory: Memory, name: str, title: str, bars: Bars) -> tuple[Markup, 
     return Markup(svg), ""  # noqa: S704 - the drawing escapes what stands in it
 
 
-LEAST_BARS = 3
 MAX_DRAWN = 24
 """Plots that are kept, by what they show: to draw one again takes longer than to sum up a year."""
 _drawn: dict[str, str] = {}
