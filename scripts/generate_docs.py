@@ -301,7 +301,9 @@ def with_links(text: str) -> str:
     """Return a page of the reference with links to the pages and the keys that it names."""
     folders = {topic: kind for topic, (kind, _) in help_pages().items()}
     text = re.sub(r"`recollect help ([\w-]+)`", lambda m: f"[{m[0]}](../{folders[m[1]]}/{m[1]}.md)", text)
-    return re.sub(r"(`(\w+)(?: = \w+)?`)(?= (?:of|in|under) `?\[(\w+)])", r"[\1](../reference/configuration.md#\3\2)", text)
+    return re.sub(
+        r"(`(\w+)(?: = \w+)?`)(?= (?:of|in|under) `?\[(\w+)])", r"[\1](../reference/configuration.md#\3\2)", text
+    )
 
 
 def agent_names() -> str:
