@@ -31,6 +31,7 @@ STORIES: list[tuple[Speaker, str, str, str, tuple[str, ...], tuple[str, ...]]] =
     ("human", "drop the plugin architecture", "rejection", "reject", (), ("plugin architecture",)),
     ("human", "we don't need a cache", "rejection", "reject", (), ("cache",)),
     ("human", "actually, go back to npm", "reversal", "reverse", ("npm",), ()),
+    ("human", "revert the port and use 9443", "reversal", "reverse", ("9443",), ()),
     ("human", "drop Redis after all", "reversal", "reverse", (), ("Redis",)),
     ("assistant", "I decided to store the hash rather than the file.", "choice", "adopt",
      ("store the hash",), ("file",)),

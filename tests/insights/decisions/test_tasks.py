@@ -36,6 +36,9 @@ def decided_by_person(text: str) -> list[Decision]:
         "Renomme cette fonction en parse_config",
         "corrige le test qui échoue",
         "renombra esta función a parse_config",
+        "The production build is broken, please repair it.",
+        "The import of the prices crashes since yesterday. Can you fix that?",
+        "Der Build in Produktion ist kaputt, bitte reparieren.",
     ],
 )
 def test_a_task_for_once_is_no_decision(text: str) -> None:
@@ -55,6 +58,7 @@ def test_a_task_for_once_is_no_decision(text: str) -> None:
         "switch from moment to dayjs",
         "set the timeout to 30 seconds, the bank needs that long",
         "Wir nehmen Postgres statt MySQL",
+        "The cache is broken, use Redis instead of Memcached to repair it.",
         "On utilise pnpm, pas npm",
     ],
 )
@@ -86,3 +90,9 @@ def test_what_is_stated_and_stays_is_chosen() -> None:
 def test_a_new_name_is_no_choice_between_two_things() -> None:
     (found,) = decided("rename the class Foo to CartService, because it is no model")
     assert (found.chosen, found.rejected) == (("CartService",), ())
+
+
+@pytest.mark.parametrize("text", ["Switch the bundler from webpack to vite", "switch from webpack to vite"])
+def test_what_a_switch_is_about_is_not_what_is_turned_down(text: str) -> None:
+    (found,) = decided(text)
+    assert (found.chosen, found.rejected) == (("vite",), ("webpack",))

@@ -46,6 +46,22 @@ def test_a_decision_without_options_is_told_in_its_words() -> None:
     assert triples(Decided(decision(statement="Keep  it simple"), "shop", 1)) == [("shop", "decided", "Keep it simple")]
 
 
+@pytest.mark.parametrize(
+    ("option", "statement"),
+    [("timestamps", "Keep timestamps in UTC"), ("printing jobs live", "From now on printing jobs live in Redis")],
+)
+def test_an_option_that_only_names_what_a_choice_is_about_is_told_by_the_statement(option: str, statement: str) -> None:
+    about = decision(options=(Option(option, True),), statement=statement)
+    assert triples(Decided(about, "shop", 1)) == [("shop", "decided", statement)]
+
+
+@pytest.mark.parametrize("statement", ["Use redis in production", "Let's go with redis on staging", "redis it is"])
+def test_an_option_that_was_taken_is_told_alone(statement: str) -> None:
+    assert triples(Decided(decision(options=(Option("redis", True),), statement=statement), "shop", 1)) == [
+        ("shop", "adopted", "redis")
+    ]
+
+
 def test_a_decision_that_was_replaced_holds_until_then_and_one_replaced_at_once_never_held() -> None:
     chosen = decision(options=(Option("Postgres", True),))
     assert facts_of_decision(Decided(chosen, "shop", 1, ended_at=50))[0].valid_to == 50

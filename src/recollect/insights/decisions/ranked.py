@@ -27,6 +27,17 @@ _CHOOSES: Final = re.compile(
     r"|on|nous|utilis\w*|pren\w*|gard\w*|usa\w*|usemos|vamos|quiero|manten\w*|prefier\w*)\b",
     re.IGNORECASE,
 )
+_REPAIR: Final = re.compile(
+    r"(?:^|[.,;:!–—-]\s*|\b(?:and|so|und)\s+)"
+    r"(?:(?:please|pls|then|now|just|can you|could you|bitte|dann|mal|kannst du|könntest du)[\s,]+)*"
+    r"(?:(?:fix|repair|mend|restore|resolve|debug)(?:\s+(?:it|that|this|them))?|sort (?:it|that|this|them) out"
+    r"|(?:get|make) (?:it|that|this|them) (?:work|run|pass)\w*"
+    r"|(?:repariere?|behebe?|fixe?) (?:es|das|ihn|sie|dies)"
+    r"|(?:(?:es|das|ihn|sie) )?(?:bitte )?(?:reparieren|beheben|fixen))"
+    r"(?:\s+(?:please|pls|again|asap|now|first|bitte|wieder|mal|jetzt))*\s*(?:[.!?]|$)",
+    re.IGNORECASE,
+)
+"""Asks to repair what was named before."""
 LEAST_NAMES: Final = 2
 """Words that name something, at least, in a statement."""
 
@@ -61,7 +72,8 @@ class DecisionRanker:
                 found += self._of_turn(one, likely, taken.get(at, []))
             for order in plain.get(at, ()):
                 said = [(order.evidence[-1].start, order.evidence[-1].end)]
-                if not any(_overlaps(sentence, said) for _, sentence in likely):
+                is_likely = any(_overlaps(sentence, said) for _, sentence in likely)
+                if not is_likely or _asks_repair(one.turn.text, *said[0]):
                     tasks.add(order.id)
         return in_order(session, [*(one for one in known if one.id not in tasks), *found])
 
@@ -90,6 +102,13 @@ def _is_plain_order(decision: Decision) -> bool:
     )
 
 
+def _asks_repair(text: str, start: int, end: int) -> bool:
+    """Return whether a sentence only says what is broken, and it or the next one asks to repair that."""
+    said, after = text[start:end].strip(), text[len(text[:end].rstrip(" .!")) :]
+    is_asked = _REPAIR.search(said) is not None or _REPAIR.match(after) is not None
+    return is_asked and _CHOOSES.match(said) is None
+
+
 def in_order(session: SessionEvents, decisions: Iterable[Decision]) -> list[Decision]:
     """Return decisions by the place of the words that decide."""
 
@@ -107,8 +126,8 @@ def _overlaps(sentence: TokenSentence, ranges: Sequence[tuple[int, int]]) -> boo
 def _decision(one: TurnOfEvent, sentence: TokenSentence, confidence: float) -> Decision | None:
     """Return a sentence as a decision, without options, because nothing identifies them reliably.
 
-    None if it contains a credential, says what is left to do or how something is that is changed next, or names too
-    little to be understood by itself ("yes, continue").
+    None if it contains a credential, says what is left to do or how something is that is changed next or to be
+    repaired, or names too little to be understood by itself ("yes, continue").
     """
     event, (_, start, end) = one.event, sentence
     said = one.turn.text[start:end].strip()
@@ -120,6 +139,7 @@ def _decision(one: TurnOfEvent, sentence: TokenSentence, confidence: float) -> D
         or leaves_open(lower(statement))
         or SAYS_LEFT.match(statement)
         or is_changed_next(one.turn.text, start, end - 1)
+        or (one.turn.speaker == "human" and _asks_repair(one.turn.text, start, end))
         or names_something(statement, words_of(language)) < LEAST_NAMES
     ):
         return None

@@ -77,6 +77,13 @@ _WILL: Final = (
 )
 _NO_WORK: Final = r"(?:be|are|were|see|know|talk|meet|have|go|let you)\b"
 """Verbs of a sentence about the days to come that leaves nothing to do: "I'll be back tomorrow"."""
+_THEN: Final = (
+    r"(?:[,;]| [–—-]) (?:(?:and|but|und|aber) )?"
+    r"(?:(?:i|we|ich|wir)\b[^.!?;]{0,40}? (?:it|that|this|these|those|them|es|das|die)"
+    r"|it|that|this|these|those|they|which|es|das|die|den|der|diese\w?)\b[^.!?;]{0,50}?"
+    rf" {WHEN}"
+)
+"""A clause that says of what stands before it when it is to be done."""
 _LEFT_FOR: Final = late_pattern(
     rf"(?:^|[.!?;:] |[,;] (?:(?:but|and) )?)(?:"
     rf"(?:i|we)(?:['’]\w\w?| have| will| am| are)? {DEFER} (?P<object>(?!my\b){_OBJECT}) (?:for|to|until|till) {WHEN}"
@@ -90,6 +97,13 @@ _LEFT_FOR: Final = late_pattern(
     rf"|(?P<it>(?:{_OBJECT}, )?(?:i|we) (?:do|fix|finish|tackle|handle) (?:it|that|this|them)) {WHEN}"
     rf"|(?P<yet>(?:i|we) (?:have not|haven['’]t|did not|didn['’]t) {_DONE} {_OBJECT}) yet"
     rf"|(?:i|we) (?:did not|didn['’]t|could not|couldn['’]t) get (?:around )?to (?P<missed>{_OBJECT})"
+    rf"|(?P<undone>(?:i|we) (?:have not|haven['’]t|did not|didn['’]t) {_DONE} {_OBJECT}){_THEN}"
+    rf"|what(?:['’]s| is)? (?:still )?(?:remains|left|missing|open|not done)(?: yet| to do)? (?:is|are)"
+    rf" (?P<remains>{_OBJECT}){_THEN}"
+    rf"|was (?:noch |jetzt noch )?(?:fehlt|bleibt|offen (?:ist|bleibt)|übrig (?:ist|bleibt)),? (?:ist|sind)"
+    rf" (?P<rest>{_OBJECT}){_THEN}"
+    rf"|(?P<offen>(?:(?:ich habe|wir haben) {_OBJECT}|{_OBJECT} (?:habe ich|haben wir)) (?:noch )?nicht \w+){_THEN}"
+    rf"|zu(?:m|r| den) (?P<kam>{_OBJECT}) (?:bin ich|sind wir) (?:\w+ )?nicht (?:mehr )?gekommen"
     rf")(?=[ ]?(?:[.,;!)]|$))",
     re.IGNORECASE,
 )

@@ -232,6 +232,12 @@ _SPLIT = re.compile(rf"(?P<subject>\S.{{0,120}}?)\s+(?P<verb>{'|'.join(_VERBS)})
 _NEGATED = re.compile(r"(?:not|no|never|n't)\b", re.I)
 _ADOPTING = {"adopt": "adopted", "reverse": "adopted", "prefer": "prefers"}
 _REFUSING = {"ban": "banned"}
+_WHERE = re.compile(r"\s+(?:in|into|on|as|at|to|through|from|im|auf|als)\b", re.I)
+_TAKES = re.compile(
+    r"\b(?:us(?:e|es|ing)|with|to|(?<!now )on|adopt|choose|pick|take|prefer|mit|nutz\w*|verwende\w*)\s+"
+    r"(?:(?:the|an?)\s+)?$",
+    re.I,
+)
 
 
 class Decided(NamedTuple):
@@ -250,7 +256,8 @@ def facts_of_decision(decided: Decided) -> list[NewFact]:
     end = decided.ended_at
     if end is not None and end <= begin:
         return []  # it never stood for a moment
-    said = [(_ADOPTING.get(decision.polarity, "adopted"), text) for text in decision.chosen]
+    taken = (text for text in decision.chosen if _is_choice(text, decision.statement))
+    said = [(_ADOPTING.get(decision.polarity, "adopted"), text) for text in taken]
     said += [(_REFUSING.get(decision.polarity, "rejected"), text) for text in decision.rejected]
     if not said and decision.statement:
         said = [("decided", decision.statement)]
@@ -269,6 +276,15 @@ def facts_of_decision(decided: Decided) -> list[NewFact]:
         )
         for predicate, text in _once(said)
     ]
+
+
+def _is_choice(option: str, statement: str) -> bool:
+    """Return whether a chosen option says what was chosen, not only about what: the "timestamps" of "keep timestamps in
+    UTC", and "jobs live" where a queue follows, are told by the whole statement alone."""
+    start = statement.find(option)
+    is_plain = option.islower() and option.replace(" ", "").isalpha()
+    is_about = start >= 0 and is_plain and _WHERE.match(statement, start + len(option)) is not None
+    return not is_about or _TAKES.search(statement[:start]) is not None
 
 
 def fact_of_learning(learning: Learning) -> NewFact | None:

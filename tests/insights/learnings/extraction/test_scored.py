@@ -56,6 +56,33 @@ def test_what_a_person_asks_to_remember_needs_no_consent() -> None:
     assert found.status == "derived"
 
 
+CHANGED = "I changed the expected value in test_cart.py so that the test passes."
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("No! Never change a test to make it pass.", "Never change a test to make it pass."),
+        (
+            "Stop, that is wrong. You must not cache this in memory. Use an index in SQLite instead.",
+            "You must not cache this in memory. Use an index in SQLite instead.",
+        ),
+        ("Nein! Ändere nie einen Test, damit er grün wird.", "Ändere nie einen Test, damit er grün wird."),
+        ("Halt, so nicht. Die Tests dürfen nie ins Netz gehen.", "Die Tests dürfen nie ins Netz gehen."),
+    ],
+)
+def test_what_must_or_must_not_be_done_behind_a_protest_is_a_correction_without_consent(text: str, kept: str) -> None:
+    assert [(one.kind, one.text, one.status) for one in learned(text, CHANGED)] == [("correction", kept, "derived")]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["No! It must have been the old build.", "Stop. I must look at it first.", "Nein. Das muss ich erst klären."],
+)
+def test_a_protest_before_what_only_is_or_was_corrects_nothing(text: str) -> None:
+    assert learned(text, CHANGED) == []
+
+
 def test_a_credential_is_never_learned() -> None:
     assert learned("the staging password hunter2-hunter2 should be rotated next week, after the release") == []
 

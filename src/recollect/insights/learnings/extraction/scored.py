@@ -49,8 +49,8 @@ class ScoredMessage:
 
     def agrees(self, said: Said) -> bool:
         """Return whether a rule's find may be a learning: the weights do not speak against it."""
-        if said.rule.meaning != "correction" and not said.is_marked:
-            return True  # "always …", "remember …": who says that means it
+        if said.rule.id == "protested" or (said.rule.meaning != "correction" and not said.is_marked):
+            return True  # "always …", "remember …", "no, never …": who says that means it
         scores = [
             one.scores["learning"]
             for one in self._found

@@ -431,7 +431,12 @@ def _goes_on(low: str, language: Words) -> bool:
     return language.spoken("orders").match(words) is not None or _STATES.match(words) is not None
 
 
-_FORBIDS: Final = late_pattern(r"(?:please )?(?:don'?t|do not|never|stop|nicht|keine?|hör auf)\b[^,;:]*$")
+_FORBIDS: Final = late_pattern(
+    r"(?:please )?(?:don'?t|do not|never|stop|nicht|keine?|hör auf"
+    r"|(?:you|the [\w`. -]{2,40}) (?:must|should|may|can) ?n(?:ot|'?t|ever)"
+    r"|du darfst (?:[^,;:]{2,60} )?(?:nicht|nie|kein\w*))"
+    r"\b[^,;:]*$"
+)
 """What only forbids: the next sentence may say what is right."""
 _STATES: Final = late_pattern(
     r"(?:it|that|this|they|the [\w`.-]{2,40}|[\w`.]{2,40}) (?:is|are|should|must|needs?|has|have|belongs?|goes"
@@ -514,6 +519,7 @@ def _left_by_name(low: str) -> tuple[int, int] | None:
             return (start, start + len(PUT_OFF.sub("", words).rstrip(". "))) if is_stated(words) else None
     for named in put_off_in(low):
         start, end = low.find(named), low.find(named) + len(named)
-        is_told = is_stated(low) and not is_supposed(low)
+        is_what = low[:start].endswith((" is ", " are ", " ist ", " sind "))  # "what remains is …" asks nothing
+        is_told = is_stated(low[start:] if is_what else low) and not is_supposed(low)
         return ((start, end) if makes_sense(named) else (0, len(low))) if is_told else None
     return None
