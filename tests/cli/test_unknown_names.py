@@ -23,7 +23,7 @@ WRITES = {
 CHANGES = {("forget",), ("facts", "seed")}
 """They take only whole names."""
 ARGUMENTS = {("search",): ("webhook",), ("retro",): ("--since", "2026-01-01"),
-             ("stats", "sessions"): ("--since", "2026-01-01")}  # fmt: skip
+             ("stats", "sessions"): ("--since", "2026-01-01"), ("export",): ("--out", "exported")}  # fmt: skip
 
 
 def with_option(name: str) -> Iterator[tuple[str, ...]]:
@@ -169,6 +169,8 @@ def test_a_beginning_that_several_sessions_have_is_told_from_one_that_none_has(
     filled: Path, recollect: Recollect, words: tuple[str, ...]
 ) -> None:
     several = recollect(*words)
+    agent_alone = recollect(*("codex:" if "01a" in word else word for word in words))
+    assert (agent_alone.code, "several sessions begin like" in agent_alone.err) == (2, True)
     assert (several.code, several.out) == (2, "")
     assert "several sessions begin like" in several.err
     assert several.err.splitlines()[-1] == "hint: write more of it"

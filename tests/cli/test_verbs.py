@@ -307,6 +307,7 @@ def test_sessions_are_exported_by_name_or_by_choice(filled: Path, tmp_path: Path
     ("words", "said"),
     [
         ((), "no session named"),
+        (("--after", "2001-01-01"), "add --out DIR, or name one session: `recollect export SESSION`"),
         (("{uid}", "--repo", "x"), "select them, not both"),
         (("--after", "2001-01-01", "--revision", "1", "--raw", "--out", "x"), "--revision needs exactly one session"),
         (

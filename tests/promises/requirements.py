@@ -294,7 +294,9 @@ REQUIREMENTS = (
     Requirement(
         "private.not_learned",
         "Nothing is learned or decided from a sentence that tells a credential.",
-        ("privacy/test_password_sentences.py::test_nothing_is_learned_or_decided_from_a_sentence_that_tells_a_credential",),
+        (
+            "privacy/test_password_sentences.py::test_nothing_is_learned_or_decided_from_a_sentence_that_tells_a_credential",
+        ),
     ),
     Requirement(
         "honest.histories",

@@ -17,6 +17,7 @@ from recollect.ingest.batch_writer import BatchWriter
 from recollect.memory import ForgetSelection, Memory
 from recollect.sharing import batch_folder
 from recollect.sharing.batch_folder import BatchFolder, BatchKey
+from recollect.testing.builders import CodexRollout
 from tests.sharing.conftest import MEMORY_KIB, PASSPHRASE, Computer
 
 Make = Callable[..., Computer]
@@ -146,6 +147,21 @@ def test_single_records_are_forgotten_too(laptop: Computer, desk: Computer) -> N
     assert "mockingbird" not in str(desk.content())
     assert "goes on behind" in str(desk.content())
     assert laptop.content() == desk.content()
+
+
+def test_a_record_that_repeats_one_without_an_event_of_its_own_is_forgotten_too(
+    laptop: Computer, desk: Computer
+) -> None:
+    written = CodexRollout(laptop.folder / ".codex", "two")
+    written.turn("why is the build red", "because of mockingbird")
+    laptop.sync()
+    desk.sync()
+    uid = f"codex:{written.session}"
+    assert b"".join(desk.memory.maintenance.export_bytes(uid, format="raw")).count(b"mockingbird") == 2
+    laptop.memory.maintenance.forgetting.run(ForgetSelection(pattern="mockingbird"))
+    laptop.sync()
+    desk.sync()
+    assert b"mockingbird" not in b"".join(desk.memory.maintenance.export_bytes(uid, format="raw"))
 
 
 def test_a_machine_that_comes_later_gets_no_more_than_the_others_have(

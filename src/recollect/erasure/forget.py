@@ -16,7 +16,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Collection, Iterator
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from functools import partial
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -31,11 +31,11 @@ from recollect.capture.rejected_events import drop_aside
 from recollect.clock import now_us
 from recollect.erasure.copies import SpoolSelection, clear_derived, clear_spooled, clear_vectors, remake_shards
 from recollect.erasure.cuts import WHOLE_SOURCE, compact, make_promised, waiting_cuts
-from recollect.erasure.records import has_text, runs
+from recollect.erasure.records import has_text, runs, says
 from recollect.erasure.reports import ForgetReport, ForgetSelection, NoteToForget, SessionToForget
 from recollect.erasure.selection import Chosen, Selector, compiled, is_of
 from recollect.erasure.tombstones import Forgotten
-from recollect.errors import DiskFull
+from recollect.errors import DiskFull, UsageError
 from recollect.index.text.refresh import INDEX
 from recollect.model.payloads import AssistantMessage
 from recollect.model.sessions import SessionPatch
@@ -156,7 +156,9 @@ def apply_tombstones(opened: Opened, *, at: int, tell: StageProgress = lambda *_
         return forgotten.has_record(uid, fact.sha) or forgotten.has_event(uid, fact.event_id)
 
     with SelectionReader(opened.home.folder) as stored:
-        chosen = selector_of(opened, stored).of_tombstones(forgotten.has_session, has_event)
+        chosen = selector_of(opened, stored).of_tombstones(
+            forgotten.has_session, has_event, forgotten.has_record if forgotten.records else None
+        )
         chosen.stones.clear()  # all of them are there
         if chosen.is_empty and not forgetting.pending():
             with opened.writer.transaction():
@@ -318,9 +320,9 @@ _LOOKING = "looking for it"
 
 def plan_of(
     selector: Selector, stored: SelectionReader, reader: Reader, home: Home, selection: ForgetSelection, *,
-    overruling: Overruling,
+    overruling: Overruling, folders: Collection[str] = (),
 ) -> ForgetReport:  # fmt: skip
-    """Return what would be forgotten. Raises UsageError, ArchiveError, StoreError."""
+    """Return what would be forgotten. folders: as `forget_selection`. Raises UsageError, ArchiveError, StoreError."""
     chosen, written = selector.run(selection), _written(stored, selection)
     report = _planned(chosen)
     if written.marks:
@@ -331,18 +333,18 @@ def plan_of(
             report.bytes += stop - start - sum(_common((start, stop), hole) for hole in ledger.holes)
         report.bytes += ledger.bytes_seen * (ledger.source_id in chosen.sources)
     _name_along(report, stored, chosen, written, overruling)
-    report.files = _files_of(stored, chosen, home, selection.pattern)
+    report.files = _files_of(stored, chosen, home, selection.pattern, folders)
     return report
 
 
 def forget_selection(
     opened: Opened, selection: ForgetSelection, *, overruling: Overruling, judge: Judging,
-    tell: StageProgress,
+    tell: StageProgress, folders: Collection[str] = (),
 ) -> tuple[ForgetReport, list[str]]:  # fmt: skip
     """Forget a selection; return its report and the uids of sessions to analyse again. Raises as `forget`.
 
     judge: called, before anything goes, with the ids of learnings that what goes had taken back, and of actions that it
-    had shown to be done.
+    had shown to be done. folders: of the agents, in which files that nobody ingests may contain it.
     """
     at = now_us()
     resume(opened, at=at, tell=tell)
@@ -352,10 +354,12 @@ def forget_selection(
         written = _written(stored, selection)
         if chosen.is_empty and not written.marks:
             return ForgetReport("nothing", notes=notes), []
+        if chosen.is_everything:
+            must_spare(selection, opened.home, len(chosen.sessions))
         report = ForgetReport("done", kept_copies=chosen.kept_copies, notes=notes)
         done = _name_along(report, stored, chosen, written, overruling)
         report.learned = [NoteToForget(one.name) for one in report.learned]
-        report.files = _files_of(stored, chosen, opened.home, selection.pattern)
+        report.files = _files_of(stored, chosen, opened.home, selection.pattern, folders)
         pattern = compiled(selection.pattern) if selection.pattern else None
         reasons = Reasons(
             at, pattern=pattern, is_everywhere=_is_only(selection, "pattern"), repos=_repos(stored, selection)
@@ -368,6 +372,15 @@ def forget_selection(
     counted = ("whole_sessions", "partial_sessions", "sources", "records", "events", "written", "bytes")
     add_audit(opened.home.folder, "forget", {name: getattr(report, name) for name in counted}, at=at)
     return report, again
+
+
+def must_spare(selection: ForgetSelection, home: Home, sessions: int) -> None:
+    """Refuse a pattern that leaves nothing of several sessions: nobody means that by a text. Raises UsageError."""
+    if selection.pattern and sessions > 1:
+        raise UsageError(
+            f"{selection.pattern!r} selects all {sessions:,} sessions of the memory, so it would erase everything",
+            hint=f"write more of what you mean; to erase the whole memory, delete {home.folder}",
+        )
 
 
 def _name_along(
@@ -394,15 +407,24 @@ def _name_along(
     return sorted(closed.union(stored.done_by(leaving)) - learnings)
 
 
-def _files_of(stored: SelectionReader, chosen: Chosen, home: Home, pattern: str) -> list[str]:
-    """Return the agents' own files that still exist and hold what goes, and documents that say it."""
+def _files_of(stored: SelectionReader, chosen: Chosen, home: Home, pattern: str, folders: Collection[str]) -> list[str]:
+    """Return the agents' own files that still exist and hold what goes, and documents that say it.
+
+    Where a text goes, also the Markdown files directly in the folders, and in the repositories: agents read them.
+    """
     rows = [
         *chosen.sources.values(),
         *(row for row in stored.sources().values() if chosen.records.get((row.source_id, row.revision))),
     ]
     paths = {row.path for row in rows if not Path(row.path).is_relative_to(home.spool)}
     if pattern:
-        paths |= set(stored.files_of(stored.written_saying(partial(has_text, compiled(pattern))).marks))
+        meant = compiled(pattern)
+        paths |= set(stored.files_of(stored.written_saying(partial(has_text, meant)).marks))
+        repos = {s.repo_root or s.cwd for uid in (*chosen.whole, *chosen.partial) if (s := chosen.sessions[uid])}
+        for path in (path for folder in {*folders, *repos} - {""} for path in Path(folder).glob("*.md")):
+            with suppress(OSError):
+                if says(meant, path.read_bytes()):
+                    paths.add(str(path))
     return sorted(path for path in paths if Path(path).exists())
 
 

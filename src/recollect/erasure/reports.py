@@ -72,9 +72,9 @@ class ForgetReport(msgspec.Struct):
     including hidden ones. written: learnings, notes, documents and manual decisions that go without their session.
     learned: learnings, decisions and notes that go, with their text before it is done. taken_back: learnings that these
     had taken back: they are retired. holds_again: decisions that these had taken back, and that hold again. files: the
-    agents' own files, and documents, that still hold forgotten text; they stay unchanged. bytes: of the agents' own,
-    deleted from the archive; freed_bytes: freed disk space. kept_copies: sessions that stay although they continue, or
-    are a fork of, a deleted one.
+    agents' own files, Markdown files beside them or in a repository, and documents, that still hold forgotten text;
+    they stay unchanged. bytes: of the agents' own, deleted from the archive; freed_bytes: freed disk space.
+    kept_copies: sessions that stay although they continue, or are a fork of, a deleted one.
     """
 
     state: ForgetState

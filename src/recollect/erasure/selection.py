@@ -115,6 +115,11 @@ class Chosen(msgspec.Struct):
     unread: set[str] = msgspec.field(default_factory=set)
 
     @property
+    def is_everything(self) -> bool:
+        """No session stays."""
+        return len(self.whole.keys() | self.emptied) == len(self.sessions) > 0
+
+    @property
     def is_empty(self) -> bool:
         """Nothing is meant."""
         return not (self.whole or self.partial or self.retold or self.records)
@@ -174,8 +179,12 @@ class Selector:
             self._choose_events(selection, list(scope), pattern)
         return self._completed()
 
-    def of_tombstones(self, is_forgotten: Callable[[str], bool], has_event: Callable[[str, EventFact], bool]) -> Chosen:
-        """Return what is stored though it is forgotten (after a restore): whole sessions, and single events."""
+    def of_tombstones(
+        self, is_forgotten: Callable[[str], bool], has_event: Callable[[str, EventFact], bool],
+        has_record: Callable[[str, bytes], bool] | None = None,
+    ) -> Chosen:  # fmt: skip
+        """Return what is stored though it is forgotten (after a restore): whole sessions, single events, and records
+        that no event tells of. has_record: by session and hash; None: no single record was forgotten."""
         for uid in self._with_children([s.uid for s in self._by_uid.values() if is_forgotten(s.uid)]):
             self._chosen.whole[uid] = ""
         for s in self._by_uid.values():
@@ -183,7 +192,19 @@ class Selector:
                 keys = {fact.key for fact in self._stored.events(s.number) if has_event(s.uid, fact)}
                 if keys:
                     self._keys[s.number] = keys
+        if has_record is not None:
+            self._choose_silent(has_record)
         return self._completed()
+
+    def _choose_silent(self, has_record: Callable[[str, bytes], bool]) -> None:
+        """Take records by their hash, also those that no event tells of."""
+        for number, row in self._sources.items():
+            uids = [self._by_number[told].uid for told in self._told_by.get(number, ())] or [""]
+            for ledger in self._ledgers.get(row.source_id, ()):
+                for record in self._records(row, ledger, self._places(ledger)):
+                    if found := [uid for uid in uids if has_record(uid, record.sha)]:
+                        self._take((row.source_id, ledger.revision), record.number, record.offset, record.length)
+                        self._chosen.stones |= {("record", record_stone(self._key, uid, record.sha)) for uid in found}
 
     def _scope(self, selection: ForgetSelection) -> dict[str, str]:
         meant = [

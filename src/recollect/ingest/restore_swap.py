@@ -99,9 +99,17 @@ def _put_aside(home: Path, restore: Path, old: Path) -> None:
             move(old, home / name, durable=False)
 
 
+_KEPT = "before-restore-"
+
+
 def aside_name(now_us: int) -> str:
     """Return a name for the memory of before: by the time, so that several can be kept."""
-    return time.strftime("before-restore-%Y%m%dT%H%M%SZ", time.gmtime(now_us // 1_000_000))
+    return time.strftime(f"{_KEPT}%Y%m%dT%H%M%SZ", time.gmtime(now_us // 1_000_000))
+
+
+def kept_memories(home: Path) -> list[Path]:
+    """Return the memories of before that were kept, oldest first."""
+    return sorted(home.glob(f"{_KEPT}*/"))
 
 
 def _merge(source: Path, target: Path) -> None:

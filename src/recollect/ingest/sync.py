@@ -42,6 +42,7 @@ from recollect.ingest.worker.derive import sealed_state
 from recollect.ingest.worker.slices import OtherThreads, StageTimer, TaskAnswer, seldom_collected
 from recollect.paths import expand as expand_path
 from recollect.store.documents import has_folders
+from recollect.store.erasure.redact_rows import STALE_PARSER
 from recollect.store.home import Home
 from recollect.store.reader import Reader
 from recollect.store.rows import SourceRow
@@ -209,9 +210,9 @@ def _rederive_stale(opened: Opened, index: IndexWriterSet | None, request: SyncR
     writer.seal_states(partial(sealed_state, sealer=archive.sealer))
     writer.mark_undone()
     versions = {slug: a.facts.derived_version for slug, a in adapters().items()}
-    is_stale = any(version != versions.get(agent, version) for agent, version in reader.parsed_by())
+    stale = {version for agent, version in reader.parsed_by() if version != versions.get(agent, version)}
     rewound = writer.rewound()
-    if not is_stale and not (rewound and any(s.source_id in rewound and s.agent in versions for s in reader.sources())):
+    if not stale and not (rewound and any(s.source_id in rewound and s.agent in versions for s in reader.sources())):
         return
     from recollect.ingest.rebuild import rederive_stale
     from recollect.privacy.redact import redactor_of
@@ -224,7 +225,7 @@ def _rederive_stale(opened: Opened, index: IndexWriterSet | None, request: SyncR
     ingester.commit_index()
     if lost:
         report.degrade(*lost)
-    if count:
+    if count and stale != {STALE_PARSER}:  # what forgetting left of a source is no news
         derived = plural(count, "source was", "sources were")
         report.notes.append(f"{derived} rebuilt from the archive by a newer parser")
 

@@ -23,11 +23,13 @@ from recollect.files import DRAFT_SUFFIX
 from recollect.index.vectors.vector_index import VectorCoverage
 from recollect.ingest.distill import DistillHealth
 from recollect.ingest.learnings.status import LearnStatus
+from recollect.ingest.restore_swap import kept_memories
 from recollect.maintenance.backup.manifest import last_backup
 from recollect.maintenance.reports import Check, DaemonSeen
 from recollect.maintenance.service.service import Service
 from recollect.ready_blocks import PROGRAM
 from recollect.store.audit import read_audit
+from recollect.store.home import Home
 from recollect.store.reader import Reader
 from recollect.units import plural, size
 
@@ -79,6 +81,9 @@ def machine_checks(context: DoctorContext) -> Iterator[Check]:
     last = backup(context)
     if last is not None:
         yield last
+    for folder in kept_memories(context.folder):
+        held = f"{folder} ({size(Home(folder).size_bytes())})"
+        yield Check("kept memory", "ok", f"a restore kept {held}; delete it when you no longer need it")
 
 
 def python() -> Check:

@@ -28,6 +28,7 @@ from recollect.ready_blocks import head_of
 from recollect.recall.context.person_files import person_files
 from recollect.store.connection import is_lost, lost, quick_check
 from recollect.store.documents import Collection, DocumentCounts, DocumentStore
+from recollect.store.erasure.redact_rows import STALE_PARSER
 from recollect.store.lock import IngestLock
 from recollect.store.migrations import SCHEMA_VERSION
 from recollect.store.reader import Reader
@@ -201,7 +202,7 @@ def parsers(context: DoctorContext, reader: Reader) -> Check:
     """Say whether the parsers of this version read everything."""
     known = {slug: a.facts.derived_version for slug, a in context.known.items()}
     read = [s for s in reader.sources() if s.records and s.parser_version]
-    stale = [s for s in read if s.parser_version != known.get(s.agent, s.parser_version)]
+    stale = [s for s in read if s.parser_version not in (known.get(s.agent, s.parser_version), STALE_PARSER)]
     if stale:
         return Check(
             "parsers", "warn", f"{plural(len(stale), 'source')} read by an older parser", "run `recollect sync`"

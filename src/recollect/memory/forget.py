@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -10,8 +11,10 @@ from typing import Literal
 
 import msgspec
 
+from recollect.agents.registry import adapters_with
 from recollect.archive.keys import load_keys
-from recollect.erasure.forget import Opened, StageProgress, forget_selection, looking, plan_of
+from recollect.capture.discover import roots_of
+from recollect.erasure.forget import Opened, StageProgress, forget_selection, looking, must_spare, plan_of
 from recollect.erasure.reports import ForgetReport, ForgetSelection, ForgottenList, TombstoneGroup
 from recollect.erasure.selection import Selector, compiled, with_home
 from recollect.errors import RecollectError, StoreLocked, UsageError
@@ -19,6 +22,8 @@ from recollect.ingest.distill import DistillingFacet
 from recollect.ingest.learnings.keep import overruled
 from recollect.ingest.learnings.run import LearnFacet
 from recollect.ingest.operations import take_changes
+from recollect.ingest.restore_swap import kept_memories
+from recollect.maintenance.backup.manifest import last_backup
 from recollect.memory.facets import HomeFacet
 from recollect.store.erasure.select_rows import SelectionReader
 from recollect.store.rows import EventFilter
@@ -33,8 +38,12 @@ _LEARN_FOR_S = 10.0
 class ForgettingFacet(HomeFacet):
     """Plans and carries out forgetting, and reports how much was ever forgotten."""
 
-    def plan(self, selection: ForgetSelection, *, progress: StageProgress | None = None) -> ForgetReport:
+    def plan(
+        self, selection: ForgetSelection, *, progress: StageProgress | None = None, is_dry: bool = True
+    ) -> ForgetReport:
         """Return what would be forgotten. Ingests changes first, as any read does, and changes nothing else.
+
+        is_dry: False refuses what `run` refuses.
 
         Raises UnknownName for a session or a repository, KeyUnavailable, StoreError, ArchiveError; also as `check`.
         """
@@ -46,8 +55,10 @@ class ForgettingFacet(HomeFacet):
             return ForgetReport("nothing", notes=notes)
         report = self._look(selection, progress)
         if report.whole_sessions and report.whole_sessions == self._home.reader().sessions(EventFilter(), limit=1)[1]:
+            if not is_dry:
+                must_spare(selection, self._home.folders, report.whole_sessions)
             report.notes.append("these are all sessions of the memory")
-        report.notes += [*self._why_nothing(selection, report), *notes]
+        report.notes += [*self._why_nothing(selection, report), *notes, *self._elsewhere()]
         report.seconds = time.perf_counter() - started
         return report
 
@@ -56,7 +67,7 @@ class ForgettingFacet(HomeFacet):
         reader, key = self._home.reader(), load_keys(home.keys).forget_key
         with self._home.archive() as archive, SelectionReader(home.folder) as stored:
             selector = Selector(stored, archive, reader, key, progress=looking(progress))
-            return plan_of(selector, stored, reader, home, selection, overruling=overruled)
+            return plan_of(selector, stored, reader, home, selection, overruling=overruled, folders=self._folders())
 
     def run(self, selection: ForgetSelection, *, progress: StageProgress | None = None) -> ForgetReport:
         """Forget a selection. Ingests changes first, so that none of it returns later.
@@ -74,7 +85,12 @@ class ForgettingFacet(HomeFacet):
         try:
             with self._opened() as opened:
                 report, again = forget_selection(
-                    opened, selection, overruling=overruled, judge=self._judge, tell=progress or _untold
+                    opened,
+                    selection,
+                    overruling=overruled,
+                    judge=self._judge,
+                    tell=progress or _untold,
+                    folders=self._folders(),
                 )
         except StoreLocked as error:
             return ForgetReport("busy", notes=[*notes, str(error)])
@@ -88,7 +104,7 @@ class ForgettingFacet(HomeFacet):
             report.notes += LearnFacet(self._home).run(max_seconds=_LEARN_FOR_S).notes
         with suppress(RecollectError):  # what is ready is an addition, and made by the next sync
             self._home.ready().make()
-        report.notes += notes
+        report.notes += [*notes, *self._elsewhere()]
         report.seconds = time.perf_counter() - started
         return report
 
@@ -141,6 +157,19 @@ class ForgettingFacet(HomeFacet):
             if selection.pattern and self._look(wider, None).state != "nothing":
                 return [f"upper and lower case count: {wider.pattern!r} would match"]
         return []
+
+    def _folders(self) -> set[str]:
+        config, env = self._home.config, self._home.env
+        known = adapters_with(config.formats()).values()
+        return {root.path for agent in known for root in roots_of(agent, config, env) if root.is_home}
+
+    def _elsewhere(self) -> Iterator[str]:
+        """Yield a note for each copy of the memory that is known: forgetting does not reach into it."""
+        for folder in kept_memories(self._home.home):
+            yield f"{folder}, the memory that a restore kept, may still contain it: delete this folder"
+        if last := last_backup(self._home.home):
+            anew = f"`recollect backup {shlex.quote(last.target)}`"
+            yield f"the backup {last.target} may still contain it: {anew} replaces it; delete older backups"
 
     def _fresh(self) -> list[str]:
         try:

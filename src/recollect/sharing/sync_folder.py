@@ -242,12 +242,15 @@ class FolderSync:
         def has_session(uid: str) -> bool:
             return any(one.has_session(uid) for one in theirs)
 
+        def has_record(uid: str, sha: bytes) -> bool:
+            return any(one.has_record(uid, sha) for one in theirs)
+
         def has_event(uid: str, fact: EventFact) -> bool:
-            return any(one.has_record(uid, fact.sha) or one.has_event(uid, fact.event_id) for one in theirs)
+            return has_record(uid, fact.sha) or any(one.has_event(uid, fact.event_id) for one in theirs)
 
         at, report = now_us(), ForgetReport("done")
         with SelectionReader(opened.home.folder) as stored:
-            chosen = selector_of(opened, stored).of_tombstones(has_session, has_event)
+            chosen = selector_of(opened, stored).of_tombstones(has_session, has_event, has_record)
             if chosen.is_empty:
                 return []
             again = forget(opened, stored, chosen, Reasons(at), report, tell=progress)

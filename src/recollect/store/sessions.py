@@ -290,8 +290,8 @@ class SessionReader(PooledReader):
     def nearest_sessions(self, uid: str, *, limit: int = 3) -> tuple[str, ...]:
         """Return the uids that begin like the requested one, newest first, for "did you mean"."""
         _agent, _colon, native = uid.rpartition(":")
-        for size in filter(None, (len(native), *range(len(native) - 1, 2, -1))):
-            numbers = find_sessions(self._db, native[:size])
+        for begun in filter(None, (uid, native, *(native[:size] for size in range(len(native) - 1, 2, -1)))):
+            numbers = find_sessions(self._db, begun)
             if numbers:
                 statement = (
                     f"SELECT uid FROM session WHERE number IN (SELECT value FROM carray(?)) {_NEWEST_FIRST} LIMIT ?"

@@ -9,7 +9,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from recollect.memory import ForgetReport, ForgottenList
+from recollect.errors import UsageError
+from recollect.memory import ForgetReport, ForgetSelection, ForgottenList, Memory
 from recollect.testing.builders import ClaudeTranscript
 
 Recollect = Callable[..., Any]
@@ -103,6 +104,36 @@ def test_a_pattern_with_a_scope_is_not_said_to_erase_everything(one: ClaudeTrans
     recollect("sync")
     refused = recollect("forget", "--pattern", ".*", "--session", one.uid, "--dry-run")
     assert (refused.code, "everything" in refused.err, "leave it out" in refused.err) == (2, False, True)
+
+
+def test_a_pattern_that_leaves_no_session_is_refused_and_only_shown_by_a_dry_run(
+    one: ClaudeTranscript, isolated_home: Path, recollect: Recollect
+) -> None:
+    ClaudeTranscript(isolated_home / ".claude", "two").user("please undo zanzibarquux")
+    recollect("sync")
+    refused = recollect("forget", "--pattern", "e", "--yes")
+    assert (refused.code, "selects all 2 sessions" in refused.err, "delete " in refused.err) == (2, True, True)
+    assert recollect("sessions", "--json").data["total"] == 2
+    shown = recollect("forget", "--pattern", "e", "--dry-run")
+    assert (shown.code, "these are all sessions of the memory" in shown.out) == (0, True)
+    with Memory.open() as memory, pytest.raises(UsageError, match="selects all 2 sessions"):
+        memory.maintenance.forgetting.plan(ForgetSelection(pattern="e"), is_dry=False)
+
+
+def test_instruction_files_of_agents_and_repositories_that_contain_it_are_named(
+    isolated_home: Path, recollect: Recollect
+) -> None:
+    repository = isolated_home / "shop"
+    repository.mkdir()
+    transcript = ClaudeTranscript(isolated_home / ".claude", "one", cwd=str(repository))
+    transcript.user("please deploy zanzibarquux")
+    holding = [isolated_home / ".claude" / "CLAUDE.md", repository / "AGENTS.md"]
+    for path in (*holding, repository / "README.md"):
+        path.write_text("Deploy zanzibarquux first.\n" if path in holding else "Nothing.\n", "utf-8")
+    recollect("sync")
+    expected = sorted(str(path) for path in (transcript.path, *holding))
+    for how in ("--dry-run", "--yes"):
+        assert recollect("forget", "--pattern", "zanzibarquux", how, "--json").data["files"] == expected
 
 
 def test_a_pattern_that_only_its_case_keeps_from_matching_says_so(one: ClaudeTranscript, recollect: Recollect) -> None:

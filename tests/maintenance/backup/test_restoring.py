@@ -326,6 +326,29 @@ def test_what_was_forgotten_since_stays_forgotten(machine: World, folder: Path) 
     assert not [path for path, data in plain.items() if b"zanzibar" in data]
 
 
+def test_what_was_forgotten_of_a_source_is_not_taken_for_an_older_parser(machine: World, folder: Path) -> None:
+    with machine.memory() as memory:
+        assert memory.maintenance.forgetting.run(ForgetSelection(pattern="flaky test")).partial_sessions == 1
+        assert memory.maintenance.restore(folder, force=True).forgotten == 1
+        assert next(check.state for check in memory.maintenance.doctor().checks if check.name == "parsers") == "ok"
+        assert not [note for note in memory.sync().notes if "parser" in note]
+        assert found(memory, "flaky") == []
+        assert b"flaky" not in b"".join(memory.maintenance.export_bytes(machine.two.uid, format="raw"))
+        assert memory.maintenance.verify_deep().ok
+
+
+def test_forgetting_and_doctor_name_the_copies_that_may_still_hold_it(machine: World, folder: Path) -> None:
+    with machine.memory() as memory:
+        kept = memory.maintenance.restore(folder, force=True, keep=True).aside
+        listed = [check.detail for check in memory.maintenance.doctor().checks if check.name == "kept memory"]
+        assert [(kept in detail, "kB)" in detail) for detail in listed] == [(True, True)]
+        forgetting, selection = memory.maintenance.forgetting, ForgetSelection(pattern="flaky test")
+        for report in (forgetting.plan(selection), forgetting.run(selection), forgetting.run(selection)):
+            first, second = report.notes[-2:]
+            assert (first.startswith(kept), "delete this folder" in first) == (True, True), report.state
+            assert f"the backup {folder} may still contain it" in second
+
+
 def test_what_was_forgotten_is_known_also_where_the_database_is_lost(machine: World, folder: Path) -> None:
     with machine.memory() as memory:
         memory.maintenance.forgetting.run(ForgetSelection(session=machine.one.uid))

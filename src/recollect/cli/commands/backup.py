@@ -104,7 +104,8 @@ def _vectors_note(memory: Memory) -> tuple[str, ...]:
 @text_option(
     "--out",
     "DIR|-",
-    "Folder for the files; - writes to standard output.  [default: the current folder; none for --raw]",
+    "Folder for the files; - writes to standard output. Required with --raw, and where you name no session.  "
+    "[default: the current folder]",
     default=None,
 )
 @number_option("--revision", "Export this revision.  [default: the newest]", least=1)
@@ -132,6 +133,9 @@ def export(
     if bool(sessions) == is_choice:
         message = "name sessions or select them, not both" if sessions else "no session named"
         raise UsageError(message, hint="name sessions, or select them with --repo, --agent, --after, --before")
+    if is_choice and out is None:
+        message = "a selection may be many files, so you must say where to write them"
+        raise UsageError(message, hint="add --out DIR, or name one session: `recollect export SESSION`")
     from recollect.cli.render.progress import ProgressLine
 
     with open_memory() as memory, ProgressLine("exporting", counted="session") as progress:

@@ -126,7 +126,7 @@ def _forget(memory: Memory, selection: ForgetSelection, *, dry_run: bool, yes: b
         )
     if is_asking or dry_run:
         with ProgressLine() as progress:
-            planned = memory.maintenance.forgetting.plan(selection, progress=progress.stage_done)
+            planned = memory.maintenance.forgetting.plan(selection, progress=progress.stage_done, is_dry=dry_run)
         if dry_run or planned.state == "nothing":
             return planned
         from recollect.cli.render.maintenance import print_forgotten
