@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -64,8 +65,11 @@ def is_displaced(observed: str, said: str) -> bool:
     words = f" {' '.join(re.findall(_WORD, said.casefold()))} "
     if not command:
         return False
-    if len(command) > 1 and f" {' '.join(command)} " in words:
-        return True
+    return (len(command) > 1 and f" {' '.join(command)} " in words) or is_ruled_out(command, said)
+
+
+def is_ruled_out(command: Sequence[str], said: str) -> bool:
+    """Return whether a person's words are against a command's tool, or want another of its kind. In lower case."""
     from recollect.insights.language.tools import TOOLS, displaces
 
     if not displaces(said, command):

@@ -139,16 +139,23 @@ _LEAST_WORDS = 4
 
 
 class TakenBack(NamedTuple):
-    """The words of a learning that a person said is wrong, and when they said so, UTC microseconds."""
+    """The words of a learning that a person said is wrong, and when they said so, UTC microseconds.
+
+    repo: where it held, "" for everywhere. right: the person's words in its place, "" for none.
+    """
 
     words: str
     at: int
+    repo: str = ""
+    right: str = ""
 
 
 def taken_back(db: apsw.Connection) -> dict[str, list[TakenBack]]:
     """Return by event what the person said in it and took back later."""
     rows: Iterable[Any] = db.execute(
-        "SELECT learning_evidence.event_id, learning.json ->> '$.text', verdict.at FROM verdict "
+        "SELECT learning_evidence.event_id, learning.json ->> '$.text', verdict.at, learning.repo, "
+        "coalesce((SELECT instead.json ->> '$.text' FROM learning AS instead "
+        "WHERE instead.id = verdict.json ->> '$.replaced_by'), '') FROM verdict "
         "JOIN learning ON learning.id = verdict.learning "
         "JOIN learning_evidence ON learning_evidence.learning = learning.id "
         "WHERE verdict.verdict IN (?, ?) AND learning.kind <> 'pattern' "
@@ -174,8 +181,8 @@ def replaced_in_learnings(db: apsw.Connection) -> dict[str, list[TakenBack]]:
 
 def _by_event(rows: Iterable[Any]) -> dict[str, list[TakenBack]]:
     found: dict[str, list[TakenBack]] = {}
-    for event_id, text, at in rows:
-        found.setdefault(event_id, []).append(TakenBack(words_of(text), at))
+    for event_id, text, *rest in rows:
+        found.setdefault(event_id, []).append(TakenBack(words_of(text), *rest))
     return found
 
 
@@ -189,6 +196,21 @@ def taken_back_at(decision: Decision, known: Mapping[str, Iterable[TakenBack]]) 
         for evidence in decision.evidence
         for one in known.get(evidence.event_id, ())
         if one.words in said or any(words in one.words for words in _without_lead_in(said))
+    ]
+    return min(times, default=None)
+
+
+def restated_at(decision: Decision, repos: Sequence[str], unsaid: Mapping[str, Iterable[TakenBack]]) -> int | None:
+    """Return when a person took back what a decision in some repositories had said in other words before."""
+    if not unsaid:
+        return None
+    from recollect.store.restated import says_again
+
+    known = {one for some in unsaid.values() for one in some if one.repo in ("", *repos)}
+    times = [
+        one.at
+        for one in known
+        if (decision.ts is None or decision.ts < one.at) and says_again(decision.statement, one.words, one.right)
     ]
     return min(times, default=None)
 
@@ -243,7 +265,7 @@ def held_decisions(
         decision = _decision(data) if here[root] else None
         if decision is None or decision.is_undone or taken_back_at(decision, replaced) is not None:
             continue
-        if taken_back_at(decision, unsaid) is None:
+        if taken_back_at(decision, unsaid) is None and restated_at(decision, folder.names, unsaid) is None:
             known = tuple((e.event_id, e.part, e.start) for e in decision.evidence) or decision.id
             found.setdefault((known, decision.statement), msgspec.structs.replace(decision, ts=ts))
     return list(found.values())

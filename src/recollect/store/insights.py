@@ -19,7 +19,7 @@ from recollect.model.insights.signals import SIGNAL_KINDS, Signal
 from recollect.model.sessions import Session
 from recollect.store.bodies import compress, unpack
 from recollect.store.connection import REBUILD_HINT, PooledReader
-from recollect.store.context_rows import replaced_in_learnings, taken_back, taken_back_at
+from recollect.store.context_rows import replaced_in_learnings, restated_at, taken_back, taken_back_at
 from recollect.store.rows import Condition, Terms, marks_for
 from recollect.store.sessions import containing
 
@@ -383,8 +383,8 @@ def _kept_decisions(
 ) -> list[tuple[Decision, str, int, int | None, int | None]]:
     """Return (decision, repo, recorded_at, revoked_at, taken_back_at), those of transcripts and those added.
 
-    One whose words gave a learning that a person corrected or retired is taken back since then, and one of which only a
-    learning took the place.
+    One whose words gave a learning that a person corrected or retired is taken back since then, and one that had said
+    the same in other words, and one of which only a learning took the place.
     """
     more = "".join(" AND instr(subject, ?)" for _ in words)
     wanted: list[Any] = [word.casefold() for word in words]
@@ -426,7 +426,7 @@ def _kept_decisions(
             recorded_at,
             revoked_at,
             _earlier(
-                taken_back_at(decision, unsaid),
+                _earlier(taken_back_at(decision, unsaid), restated_at(decision, (repo,), unsaid)),
                 None if decision.id in outdone else taken_back_at(decision, replaced),
             ),
         )

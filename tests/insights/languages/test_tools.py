@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from recollect.ingest.learnings.rule_extractor import extract_session
-from recollect.insights.language.tools import displaces, tools_in
+from recollect.insights.language.tools import displaces, does_same, tools_in
 from tests.quality.learned import session_saying
 
 
@@ -45,6 +45,25 @@ def test_a_sentence_says_which_tool_is_used_from_now_on(said: str, wanted: str, 
 )
 def test_a_sentence_that_only_names_a_tool_settles_nothing(said: str) -> None:
     assert not tools_in(said).is_settled
+
+
+@pytest.mark.parametrize(
+    ("command", "other", "is_same"),
+    [
+        ("uv add respx", "pip install respx", True),
+        ("uv add 'respx>=0.2' httpx", "python -m pip install respx", True),
+        ("uv pip install -r requirements.txt", "pip install -r requirements.txt", True),
+        ("pnpm install", "npm ci", True),
+        ("pnpm run test", "npm test", True),
+        ("uv add httpx", "pip install respx", False),
+        ("pnpm add lodash", "npm install", False),
+        ("pip install respx", "pip install respx", False),
+        ("ruff check", "flake8", False),
+        ("uv add respx", "npm install respx", False),
+    ],
+)
+def test_another_package_manager_may_do_the_same(command: str, other: str, is_same: bool) -> None:
+    assert does_same(command.split(), other.split()) is is_same
 
 
 @pytest.mark.parametrize(

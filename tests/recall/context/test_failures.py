@@ -45,13 +45,13 @@ def walked(*payloads: Payload) -> list[FailedCall]:
 
 def test_a_command_that_passes_after_an_edit_was_fixed_by_it() -> None:
     (failure,) = walked(shell("pytest -q"), failed(), edit("/r/cart.py"), shell("pytest -q"), PASSED)
-    assert (failure.edited, failure.passed, failure.is_worth_telling) == (["/r/cart.py"], f"{UID}#4", True)
+    assert (failure.edited, failure.passed, failure.is_worth_telling) == ("/r/cart.py", f"{UID}#4", True)
     assert failure.reason == "E AssertionError: 3 != 4"
 
 
 def test_edits_before_the_failure_did_not_fix_it() -> None:
     (failure,) = walked(edit("/r/before.py"), shell("pytest -q"), failed(), shell("pytest -q"), PASSED)
-    assert failure.edited == []
+    assert failure.edited == ""
 
 
 def test_a_command_that_fails_again_and_again_is_one_failure() -> None:
@@ -113,7 +113,7 @@ def test_a_fix_names_the_command_that_changed_something() -> None:
         shell("pytest -q"), failed("ModuleNotFoundError: yaml"), shell("git status"), PASSED,
         shell("uv sync --all-extras"), PASSED, shell("ruff check"), PASSED, shell("pytest -q"), PASSED,
     )  # fmt: skip
-    assert (failure.ran, failure.is_worth_telling) == (["uv sync --all-extras"], True)
+    assert (failure.ran, failure.is_worth_telling) == ("uv sync --all-extras", True)
 
 
 def test_a_call_that_passed_when_run_again_tells_no_fix() -> None:
@@ -126,7 +126,7 @@ def test_a_failure_of_one_session_can_be_fixed_in_the_next() -> None:
     walk.take("codex:one", events([shell("cargo test"), failed()]))
     walk.take("codex:two", events([edit("/r/lib.rs"), shell("cargo test"), PASSED]))
     (failure,) = walk.failures()
-    assert (failure.citation, failure.passed, failure.edited) == ("codex:one#1", "codex:two#2", ["/r/lib.rs"])
+    assert (failure.citation, failure.passed, failure.edited) == ("codex:one#1", "codex:two#2", "/r/lib.rs")
 
 
 def test_a_result_that_says_nothing_of_how_it_ended_fixes_nothing() -> None:

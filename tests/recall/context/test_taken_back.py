@@ -72,3 +72,51 @@ def test_until_it_was_taken_back_a_decision_held(shop: Shop, rule: Learning) -> 
     every = ("holds", "revoked")
     assert [one.state for one in find(DecisionQuestion(states=every)).decisions] == ["revoked"]
     assert [one.state for one in find(DecisionQuestion(states=every, at=made + 1)).decisions] == ["holds"]
+
+
+LABELS = "From now on label printing jobs live in Postgres, not Redis."
+RESTATED = (
+    "Decision: label printing jobs live in Postgres rather than Redis, because the queue must survive a restart.",
+    "Decision: the label service keeps its printing jobs in Postgres, because the queue must survive a restart.",
+)
+RIGHT = "Label printing jobs go through Redis with rq, not Postgres"
+
+
+def _labels(shop: Shop, *decided: str) -> Learning:
+    session = shop.session("labels").work("Look at the readme.", "It is fine.").work(LABELS, "Ok.")
+    for one in decided:
+        session.work("Go on.", one).work("Thanks.", "Done.")
+    shop.memory.sync()
+    (found,) = [one for one in shop.memory.learn.learnings() if "Postgres" in one.text]
+    return found
+
+
+@pytest.mark.parametrize("decided", RESTATED)
+def test_a_correction_ends_what_an_agent_had_said_in_other_words(shop: Shop, decided: str) -> None:
+    wrong = _labels(shop, decided)
+    assert {view.decision.statement for view in shop.memory.decisions().decisions} == {LABELS, decided}
+    shop.memory.learn.correct(wrong.id, RIGHT)
+    assert shop.memory.decisions().decisions == ()
+    assert decided not in shop.context().text
+    assert RIGHT in shop.context().text
+
+
+def test_a_retired_learning_ends_its_restatement_too(shop: Shop) -> None:
+    shop.memory.learn.retire(_labels(shop, RESTATED[0]).id)
+    assert shop.memory.decisions().decisions == ()
+
+
+@pytest.mark.parametrize(
+    "decided",
+    [
+        "Decision: label printing jobs live in Redis rather than Postgres, because rq needs it.",
+        "Decision: invoices live in Postgres rather than Mongo, because they are joined with orders.",
+    ],
+)
+def test_a_correction_leaves_what_agrees_with_it_or_is_about_something_else(shop: Shop, decided: str) -> None:
+    wrong = _labels(shop, decided)
+    before = [view.decision.statement for view in shop.memory.decisions().decisions]
+    shop.memory.learn.correct(wrong.id, RIGHT)
+    held = [view.decision.statement for view in shop.memory.decisions().decisions]
+    assert decided in before
+    assert held == [decided]

@@ -21,6 +21,10 @@ ALIKE: Final = tuple(
 )  # fmt: skip
 """Tools of which a project uses one: package managers by ecosystem, then what tests, lints, formats, checks types."""
 TOOLS: Final = frozenset().union(*ALIKE)
+_MANAGERS: Final = ALIKE[:4]
+_INSTALLING: Final = frozenset("add i ci sync".split())
+_RUNNING: Final = frozenset("run exec python".split())
+_VERSION: Final = late_pattern(r"(?<=\w)(?:[=<>~!@\[].*)")
 NAMES_TOOL: Final = late_pattern(rf"\b(?:{'|'.join(sorted(TOOLS))})\b")
 
 _PIECE: Final = late_pattern(r"[\w@+/-]+(?:[.:'][\w@+/-]+)*|[,;:.!?()–—]")
@@ -118,6 +122,25 @@ def displaces(said: str, command: Sequence[str]) -> bool:
     spoken = tools_in(said, own)
     others = frozenset().union(*(alike for alike in ALIKE if alike & own)) - own
     return bool(spoken.refused & own or (spoken.wanted & others and not spoken.wanted & own))
+
+
+def does_same(command: Sequence[str], other: Sequence[str]) -> bool:
+    """Return whether a command does with another package manager what the other one should have done: `uv add respx`
+    for `pip install respx`. Both in lower case.
+    """
+    command, other = _names(command), _names(other)
+    for alike in _MANAGERS:
+        used, others = alike.intersection(command), alike.intersection(other)
+        if used and others and used != others:
+            done, wanted = _done(command, alike), _done(other, alike)
+            return done == wanted or (len(wanted) > 1 and done >= wanted)
+    return False
+
+
+def _done(command: Sequence[str], alike: Collection[str]) -> set[str]:
+    """Return what a package manager is asked to do, and with which packages."""
+    words = (word.strip("\"'") for word in command if not word.startswith("-") and word not in alike)
+    return {"install" if word in _INSTALLING else _VERSION.sub("", word) for word in words} - _RUNNING
 
 
 def _uses(pieces: Sequence[str], names: Collection[str]) -> Iterator[_Use]:

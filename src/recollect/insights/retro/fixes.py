@@ -2,40 +2,31 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import NamedTuple
 
-from recollect.insights.commands import LOOKING, Simple, is_preparing, simple_commands
+from recollect.insights.last_change import Change, changes_since, edits_in
 from recollect.insights.retro.report import FixLine, How
 from recollect.insights.session_events import SessionEvents
 from recollect.insights.signals.calls import Tried, endings_of
-from recollect.insights.signals.runs import ran_by
 from recollect.model.events import Event
 from recollect.model.insights.nodes import Evidence
 from recollect.model.insights.signals import ErrorSeen, Retry, Signal
-from recollect.model.payloads import FileEdit
-from recollect.model.text import one_line, paths_in
+from recollect.model.text import one_line
 
 MAX_EVENTS = 200
 """Events looked at before the call that worked: what fixed it stands close before it."""
-_LOOKING_VERBS = frozenset(
-    f"git {verb}" for verb in "status diff log show blame branch remote rev-parse ls-files grep describe reflog".split()
-)
-_CHECKING = re.compile(
-    r"\b(?:test|tests|build|compile|check|lint|typecheck|type-check|tsc|mypy|ruff|eslint|clippy|vet|pyright)\b"
-)
-"""Commands that only tell whether something works."""
-
 EventsBetween = Callable[[str, int, int], Iterable[Event]]
 """(session_uid, first_seq, last_seq) → the events of a session from one seq to another, whole."""
 
 
 class Repair(NamedTuple):
     """An error after which the same call worked. call: the seq of the failed call, or of its result where nobody knows
-    it."""
+    it. first: of the first failure in a row."""
 
     error: ErrorSeen
+    first: int
     call: int
     failed: Evidence
     worked: Evidence
@@ -61,7 +52,7 @@ def repairs_of(signals: Sequence[Signal]) -> list[Repair]:
         if retry.ok is True:
             for error in chain:
                 place = _place(error.evidence[0])
-                repaired.setdefault(place, Repair(error, _seq_of_call(before), failed, call))
+                repaired.setdefault(place, Repair(error, _seq_of_call(chain[0]), _seq_of_call(before), failed, call))
         elif (again := by_call.get(_place(call))) is not None:
             chains[_place(again.evidence[0])] = [*chain, again]
     return sorted(repaired.values(), key=lambda repair: (repair.worked.seq, repair.error.evidence[0].seq))
@@ -70,11 +61,11 @@ def repairs_of(signals: Sequence[Signal]) -> list[Repair]:
 def fix_of(repair: Repair, between: EventsBetween, *, root: str = "") -> FixLine | None:
     """Return what fixed an error; None if the events no longer exist. root: the folder to which paths are relative.
 
-    The last successful edit or command that changes something counts; commands that only read, test or build do not.
-    Without one it is that the same target was read first, else the call itself: changed, or tried again.
+    The last change counts, see `insights.last_change`. Without one it is that the same target was read first, else the
+    call itself: changed, or tried again.
     """
     uid, last = repair.worked.session_uid, repair.worked.seq
-    first = max(repair.call, last - MAX_EVENTS)
+    first = max(repair.first, last - MAX_EVENTS)
     stream = SessionEvents(between(uid, first, last)).kept
     tried = list(endings_of(stream).values())
     worked = next((one for one in tried if _is(one.call.event, repair.worked)), None)
@@ -92,7 +83,7 @@ def fix_of(repair: Repair, between: EventsBetween, *, root: str = "") -> FixLine
 
     changed = _last_change(stream, tried, repair)
     if changed is not None:
-        return line(*changed)
+        return line(changed.how, changed.what, changed.place)
     read = _read_before(tried, worked, repair)
     if read is not None:
         return line("read", read.target, read.call.event.seq)
@@ -129,47 +120,23 @@ def _read_before(tried: Sequence[Tried], worked: Tried, repair: Repair) -> Tried
     return None
 
 
-def _last_change(stream: SessionEvents, tried: Sequence[Tried], repair: Repair) -> tuple[How, str, int] | None:
-    """Return (how, what, seq) of the last change between the failure and the success."""
-    after, before = repair.failed.seq, repair.worked.seq
+def _last_change(stream: SessionEvents, tried: Sequence[Tried], repair: Repair) -> Change | None:
+    """Return the last change between the failure and the success."""
     lost = {one.call.call.call_id for one in tried if one.ending in ("failed", "denied", "interrupted")} - {""}
-    found: list[tuple[int, How, str]] = []
-    for event in stream.events:
-        payload = event.payload
-        is_edit = isinstance(payload, FileEdit) and payload.operation != "checkpoint" and payload.call_id not in lost
-        if is_edit and after < event.seq < before:
-            found.append((event.seq, "edit", getattr(payload, "path", "")))
-    for one in tried:
-        call, seq = one.call.call, one.call.event.seq
-        if one.ending not in ("ok", "unsaid") or not after < seq < before:
-            continue
-        if call.canonical == "shell" and _changes(one.exact):
-            found.append((seq, "command", one.exact))
-        elif call.canonical == "edit":  # not every agent says in the result what an edit changed
-            found += [(seq, "edit", path) for path in paths_in(call.arguments)[:1]]
-    if not found:
-        return None
-    seq, how, what = max(found)
-    return how, what, seq
-
-
-def _changes(command: str) -> bool:
-    """Return whether a command may change something: a part of it does more than read, prepare, test or build."""
-    return any(
-        c.to_file not in ("", "/dev/null")
-        or not (is_preparing(c) or _is_looking(c.program, c.words) or _is_checking(c))
-        for c in simple_commands(command)
-    )
-
-
-def _is_checking(simple: Simple) -> bool:
-    return ran_by([simple]) is not None or _CHECKING.search(" ".join((simple.program, *simple.words[1:3]))) is not None
-
-
-def _is_looking(program: str, words: Sequence[str]) -> bool:
-    if program == "sed":
-        return not any(word.startswith(("-i", "--in-place")) for word in words)
-    return program in LOOKING or " ".join((program, *words[1:2])) in _LOOKING_VERBS
+    found = [
+        change
+        for event in stream.events
+        for change in edits_in(event.seq, event.payload, partial(getattr, event, "payload"))
+        if change.call_id not in lost
+    ]
+    found += [
+        Change(one.call.event.seq, "command", one.exact)
+        for one in tried
+        if one.call.call.canonical == "shell" and one.ending in ("ok", "unsaid")
+    ]
+    found.sort(key=lambda change: change.place)
+    between = (change for change in found if repair.first < change.place < repair.worked.seq)
+    return next(reversed(changes_since(between, repair.failed.seq)), None)
 
 
 def _seq_of_call(error: ErrorSeen) -> int:

@@ -13,7 +13,7 @@ import msgspec
 from recollect.model.insights.nodes import Status
 
 LEARNING_SCHEMA_VERSION = 1
-EXTRACTOR = "rules@10"
+EXTRACTOR = "rules@11"
 """Name and version of the rules that find learnings; raised whenever the same events would give others. It is here
 because a sync compares it, and to load the rules takes longer than most syncs do."""
 

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from recollect.model.payloads import FileEdit, ToolCall, ToolResult
-from recollect.model.text import one_line, paths_in
+from recollect.model.payloads import ToolCall, ToolResult
+from recollect.model.text import one_line
 from recollect.model.time import day_of
 from recollect.recall.context.learnings import LearnedHere
 from recollect.recall.context.lines import SESSIONS, ContextLine, ContextRequest, SourceLines, window
 from recollect.store.context_rows import RecentEvent
 from recollect.units import plural
+
+if TYPE_CHECKING:
+    from recollect.insights.last_change import Change
 
 MAX_CHARS = 400
 # Texts, compiled by `re` when they are first used: a hook has no time for patterns that it does not meet.
@@ -94,6 +99,12 @@ class ToolCommand(msgspec.Struct, frozen=True):
         if not program or (program, target) != (others_program, others_target) or narrowed - others_narrowed:
             return False
         return not asked or (bool(others_asked) and all(any(_is_in(o, a) for a in asked) for o in others_asked))
+
+    def stands_in_for(self, other: ToolCommand) -> bool:
+        """Return whether this one does the same with another package manager."""
+        from recollect.insights.language.tools import does_same
+
+        return does_same(self.key.casefold().split(), other.key.casefold().split())
 
 
 def command_of(call: ToolCall) -> ToolCommand | None:
@@ -181,7 +192,6 @@ EVENTS = 300
 """Events looked at in each session, the newest calls, results and edits."""
 COMMAND_CHARS = 90
 REASON_CHARS = 110
-FILES = 4
 _STEP = 2
 _KINDS = ("tool_call", "tool_result", "file_edit")
 # Texts, as those of `commands`.
@@ -209,9 +219,12 @@ class FailedCall(msgspec.Struct):
     ts: int | None
     citation: str
     count: int = 1
-    edited: list[str] = []
-    ran: list[str] = []
-    """Commands that changed something, in order."""
+    first: int = 0
+    last: int = 0
+    """Places of the first and the last failure among the changes of a walk."""
+    edited: str = ""
+    ran: str = ""
+    """The file that was edited, or the command that was run, and made it pass."""
     passed: str = ""
     """Citation of the run that passed."""
 
@@ -242,13 +255,15 @@ class FailuresHere:
             walk = FailureWalk(asked.folder.path if asked.folder is not None else "")
             for uid in uids[first:]:  # what failed in one session may pass in a later one
                 walk.take(uid, asked.reader.events(uid, _KINDS, limit=EVENTS))
-            worth = [f for f in walk.failures() if f.is_worth_telling and not self._is_learned(f, asked)]
+            worth = [f for f in walk.failures() if f.is_worth_telling and not self._is_settled(f, asked)]
             retired = asked.reader.retired_evidence(uids) if worth else ()
             self._found = [f for f in worth if f.citation not in retired]
         return self._found
 
-    def _is_learned(self, failure: FailedCall, asked: ContextRequest) -> bool:
-        """Return whether a learning already says what fixed a command."""
+    def _is_settled(self, failure: FailedCall, asked: ContextRequest) -> bool:
+        """Return whether a learning already says what fixed a command, or a person ruled out the one that failed."""
+        if not failure.passed and self._learned.is_ruled_out(failure.command.key, asked):
+            return True
         named = f"`{failure.command.shown}`"
         return any(
             text.startswith(named) and (failure.ts is None or ts >= failure.ts)
@@ -292,8 +307,8 @@ def open_failures(events: Sequence[RecentEvent], uid: str, root: str = "") -> li
 class FailureWalk:
     """Follows calls, results and edits in order. Give it session after session.
 
-    What fails is open until the same passes, or a check that covers it. Where it may have passed, and nobody can say
-    (another folder, the end of a pipe), it is neither open nor fixed any more.
+    What fails is open until the same passes, a check that covers it, or the same done with another tool. Where it may
+    have passed, and nobody can say (another folder, the end of a pipe), it is neither open nor fixed any more.
     """
 
     def __init__(self, root: str = "") -> None:
@@ -301,6 +316,8 @@ class FailureWalk:
         self._root = root
         self._open: dict[tuple[str, str], FailedCall] = {}
         self._closed: list[FailedCall] = []
+        self._changes: list[Change] = []
+        self._place = 0
 
     def take(self, uid: str, events: Iterable[RecentEvent]) -> None:
         """Take a session's events, in order of seq. While nothing is open, only what failed is looked at."""
@@ -326,48 +343,64 @@ class FailureWalk:
         return sorted((*self._closed, *self._open.values()), key=lambda f: (f.ts or 0, f.citation))
 
     def _edit_by(self, event: RecentEvent) -> None:
-        payload = event.payload
-        if isinstance(payload, FileEdit):
-            paths: tuple[str, ...] = (payload.path,) if payload.operation != "checkpoint" and payload.path else ()
-        elif isinstance(payload, ToolCall) and payload.canonical == "edit":
-            paths = paths_in(payload.arguments)
-        else:
-            return
-        for failure in self._open.values():
-            failure.edited += [path for path in paths if path not in failure.edited]
+        from recollect.insights.last_change import edits_in  # only where something failed
+
+        self._place += 1
+        self._changes += edits_in(self._place, event.payload, partial(getattr, event, "payload"))
 
     def _end(self, calls: dict[str, ToolCall], event: RecentEvent, uid: str) -> None:
         result = event.payload
         call = calls.pop(result.call_id, None) if isinstance(result, ToolResult) and result.call_id else None
-        command = command_of(call) if call is not None else None
-        if not isinstance(result, ToolResult) or command is None:
+        if not isinstance(result, ToolResult) or call is None:
             return
+        self._place += 1
+        command = command_of(call)
         citation = f"{uid}#{event.seq}"
-        folder = "" if command.folder in (self._root, ".") else command.folder.removeprefix(f"{self._root}/")
-        if not event.is_failed:
-            # Of a result that says nothing of how it ended, nothing is known either.
-            if result.ok or result.exit_code == 0:
-                self._pass(command, folder, result.text, citation)
+        if event.is_failed:
+            self._changes = [change for change in self._changes if change.call_id != result.call_id]
+            if command is not None:
+                self._fail(command, event, result.text, citation)
             return
-        if _is_refused(result.text[:400] or event.summary):
-            return
-        reason = _reason(result.text) or _reason(event.summary)
-        before = self._open.get((folder, command.key))
-        count = before.count + 1 if before is not None else 1
-        edited, ran = (before.edited, before.ran) if before is not None else ([], [])
-        self._open[folder, command.key] = FailedCall(command, reason, event.ts, citation, count, edited, ran)
+        # Of a result that says nothing of how it ended, nothing is known either.
+        if command is not None and (result.ok or result.exit_code == 0):
+            self._pass(command, result.text, citation)
+        if call.canonical == "shell" and self._open:
+            from recollect.insights.last_change import Change
 
-    def _pass(self, command: ToolCommand, folder: str, said: str, citation: str) -> None:
-        """Close what a command that ended well shows to pass; note it for the others if it changed something."""
+            self._changes.append(Change(self._place, "command", _text(call.arguments)))
+
+    def _where(self, command: ToolCommand) -> str:
+        return "" if command.folder in (self._root, ".") else command.folder.removeprefix(f"{self._root}/")
+
+    def _fail(self, command: ToolCommand, event: RecentEvent, said: str, citation: str) -> None:
+        if _is_refused(said[:400] or event.summary):
+            return
+        reason = _reason(said) or _reason(event.summary)
+        where = self._where(command), command.key
+        before = self._open.get(where)
+        count, first = (before.count + 1, before.first) if before is not None else (1, self._place)
+        self._open[where] = FailedCall(command, reason, event.ts, citation, count, first, self._place)
+
+    def _pass(self, command: ToolCommand, said: str, citation: str) -> None:
+        """Close what a command that ended well shows to pass."""
+        folder = self._where(command)
         for where, failure in list(self._open.items()):
-            if not command.covers(failure.command):
-                if command.is_change and command.shown not in failure.ran:
-                    failure.ran.append(command.shown)
-            elif where[0] == folder or not where[0] or not folder:
+            is_covered = command.covers(failure.command)
+            if (is_covered or command.stands_in_for(failure.command)) and (
+                where[0] == folder or not where[0] or not folder
+            ):
                 del self._open[where]
-                if where[0] == folder and (command.is_alone or _says_passed(said)):
+                if is_covered and where[0] == folder and (command.is_alone or _says_passed(said)):
                     failure.passed = citation
+                    self._fix(failure)
                     self._closed.append(failure)
+
+    def _fix(self, failure: FailedCall) -> None:
+        from recollect.insights.last_change import changes_since
+
+        since = changes_since((c for c in self._changes if c.place > failure.first), failure.last)
+        if since:
+            failure.edited, failure.ran = (since[-1].what, "") if since[-1].how == "edit" else ("", since[-1].what)
 
 
 def _says_passed(text: str) -> bool:
@@ -407,12 +440,10 @@ def _line(failure: FailedCall, root: str, worth: float) -> ContextLine:
     what += f": “{failure.reason}”" if failure.reason else ""
     if not failure.passed:
         return ContextLine(what, failure.citation, failure.ts, worth)
-    names = [shortest(path, root) for path in failure.edited]
-    shown = ", ".join(names[-FILES:]) + (f" and {len(names) - FILES} more" if len(names) > FILES else "")
-    done = [f"editing {shown}"] if names else []
-    done += [f"`{one_line(failure.ran[-1], COMMAND_CHARS)}`"] if failure.ran else []
-    after = f"it passed after {' and '.join(done)}"
-    return ContextLine(f"{what}; {after}", failure.passed, failure.ts, worth, tuple(names[-FILES:]))
+    name = shortest(failure.edited, root)
+    done = f"editing {name}" if name else f"`{one_line(failure.ran, COMMAND_CHARS)}`"
+    names = (name,) if name else ()
+    return ContextLine(f"{what}; it passed after {done}", failure.passed, failure.ts, worth, names)
 
 
 def shortest(path: str, root: str) -> str:

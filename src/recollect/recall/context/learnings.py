@@ -14,7 +14,7 @@ from recollect.model.text import one_line
 from recollect.model.time import day_of
 from recollect.recall.context.lines import MISSED, ContextLine, ContextRequest, SourceLines
 from recollect.recall.context.person_files import said_as
-from recollect.recall.related_events import EarlierStatement, is_displaced
+from recollect.recall.related_events import EarlierStatement, is_displaced, is_ruled_out
 from recollect.store.context_rows import RecentLearning
 
 TEXT_CHARS = 300
@@ -74,6 +74,11 @@ class LearnedHere:
     def repairs(self, asked: ContextRequest) -> list[tuple[str, int]]:
         """Return what the lines say of commands that failed and then passed, and when that was last seen."""
         return [(x.text, x.ts) for x in self._best(asked) if x.kind == "pattern" and _FAILED in x.text]
+
+    def is_ruled_out(self, command: str, asked: ContextRequest) -> bool:
+        """Return whether a person said that a command's tool isn't to be used."""
+        words = command.casefold().split()
+        return any(is_ruled_out(words, x.text) for x in self._looked_for(asked)[0] if not x.path and _is_said(x))
 
     def _worth(self, learning: RecentLearning) -> float:
         return self._least + self._span * self._scores[learning.id]

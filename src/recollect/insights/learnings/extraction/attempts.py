@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Final, Literal, NamedTuple
 
-from recollect.insights.commands import LOOKING, command_of
+from recollect.insights.commands import command_of
 from recollect.insights.error_lines import telling_line
+from recollect.insights.last_change import Change, changes_since, edits_in
 from recollect.insights.learnings.extraction.candidates import Draft, Place, evidence_of
 from recollect.insights.learnings.extraction.places import below
 from recollect.insights.learnings.extraction.purposes import HINT, SAID, Purpose, Purposeful, is_preparing, purposeful
@@ -20,7 +21,7 @@ from recollect.insights.signals.runs import run_of
 from recollect.late import late_pattern
 from recollect.model.events import Event
 from recollect.model.own import is_own_command
-from recollect.model.payloads import FileEdit, Lifecycle, SessionStart, ToolCall
+from recollect.model.payloads import FileEdit, Lifecycle, Payload, SessionStart, ToolCall
 
 _LONGEST: Final = 2_048
 """Characters from which a command is a script, and is not read."""
@@ -32,10 +33,8 @@ _MOST_PATHS: Final = 2
 """Edited files of a fix, at most: of more, nobody can say which one it was."""
 _LINE: Final = 140
 """Characters of the error that are quoted."""
-_ASKING: Final = ("sed", "awk", "test", "[", "command")
-_CHANGING_GIT: Final = frozenset(
-    "checkout switch restore reset stash pull merge rebase submodule lfs config init".split()
-)
+_LONGEST_FIX: Final = 300
+"""Characters of a command that is a fix."""
 _SETTINGS: Final = late_pattern(
     r"(?:^|/)(?:package\.json|pyproject\.toml|setup\.(?:py|cfg)|tsconfig[\w.]*\.json|conftest\.py|(?:gnu)?makefile"
     r"|justfile|dockerfile"
@@ -162,7 +161,8 @@ class Attempts:
 
     def works(self) -> Iterator[Draft]:
         """Yield, for each purpose and folder, the command that passed most often, and others that passed twice."""
-        passed = Counter((run.of.purpose, run.of.folder, run.of.text) for run in self.runs if run.ending == "passed")
+        told = (run for run in self.runs if run.ending == "passed" and run.of.purpose in SAID)
+        passed = Counter((run.of.purpose, run.of.folder, run.of.text) for run in told)
         best: dict[tuple[Purpose, str], str] = {}
         for (purpose, folder, text), _ in passed.most_common():
             best.setdefault((purpose, folder), text)
@@ -197,13 +197,16 @@ class Attempts:
     def repairs(self) -> Iterator[Draft]:
         """Yield what made a command that failed pass: each error once, by the last failure before the success."""
         last: dict[tuple[str, str], Run] = {}
+        first: dict[tuple[str, str], Run] = {}
         for run in self.runs:
             if run.ending == "failed":
                 last[run.key] = run
+                first.setdefault(run.key, run)
             elif run.ending == "passed":
                 failed = last.pop(run.key, None)
+                began = first.pop(run.key, run)
                 if failed is not None and run.shell.position - failed.shell.position <= _BETWEEN:
-                    draft = self._repaired(failed, run)
+                    draft = self._repaired(began, failed, run)
                 elif failed is None:
                     draft = self._otherwise(run, last)
                 else:
@@ -211,8 +214,8 @@ class Attempts:
                 if draft is not None:
                     yield draft
 
-    def _repaired(self, failed: Run, passed: Run) -> Draft | None:
-        change = self._last_changes(failed, passed)
+    def _repaired(self, began: Run, failed: Run, passed: Run) -> Draft | None:
+        change = self._last_change(began, failed, passed)
         if change is None:
             return None
         what, evidence, weight = change
@@ -226,7 +229,7 @@ class Attempts:
             for r in last.values()
             if r.of.purpose == passed.of.purpose and passed.shell.position - r.shell.position <= _BETWEEN // 4
         ]
-        if not before or passed.of.purpose in ("install", "run"):
+        if not before or passed.of.purpose in ("install", "run", "deploy"):
             return None
         failed = before[-1]
         del last[failed.key]
@@ -259,51 +262,43 @@ class Attempts:
         place = Place("path", failed.of.folder) if failed.of.folder else Place("repo")
         return Draft("pattern", text, place, "assistant", evidence, features, quoted=line)
 
-    def _last_changes(self, failed: Run, passed: Run) -> tuple[str, list[Event], float] | None:
-        """Return what changed between a failure and a success, its events, and how much it tells."""
-        first, last = failed.shell.position, passed.shell.position
-        edits: dict[str, Event] = {}
-        for event in self.session.events[first + 1 : last + 1]:
-            payload = event.payload
-            if isinstance(payload, FileEdit) and payload.operation != "checkpoint":
-                one = self._tried.get(payload.call_id)
-                if one is None or one.ending not in ("failed", "denied", "interrupted"):
-                    written = payload.new_path or payload.path
-                    edits[below(written, self.root) or written.replace("\\", "/").rpartition("/")[2]] = event
-        commands = [s for s in self.shells if first < s.position < last and _changes(s.one)]
-        if commands and not edits:
-            shown = bounded(commands[-1].one.exact, 90).replace("`", "'")
-            return f"`{shown}`", [commands[-1].call], 0.6
+    def _last_change(self, began: Run, failed: Run, passed: Run) -> tuple[str, list[Event], float] | None:
+        """Return what changed last between a failure and a success, its event, and how much it tells; nothing where
+        another change may have been the fix. began: the first failure in a row."""
+        first, last = began.shell.position + 1, passed.shell.position
+        found: list[Change] = []
+        for at, event in enumerate(self.session.events[first:last], first):
+            one = self._tried.get(getattr(event.payload, "call_id", ""))
+            if one is None or one.ending not in ("failed", "denied", "interrupted"):
+                found += edits_in(at, event.payload, partial(self._whole, event))
+        found += [
+            Change(s.position, "command", s.one.exact)
+            for s in self.shells
+            if first <= s.position < last and s.one.ending in ("ok", "unsaid")
+        ]
+        changes = changes_since(sorted(found, key=lambda change: change.place), failed.shell.position)
+        if not changes:
+            return None
+        of, event = changes[-1], self.session.events[changes[-1].place]
+        if all(change.how == "command" for change in changes):
+            shown = bounded(of.what, 90).replace("`", "'")
+            return (f"`{shown}`", [event], 0.6) if len(of.what) <= _LONGEST_FIX else None
+        paths = {below(c.what, self.root) or c.what.replace("\\", "/").rpartition("/")[2]: c.how for c in changes}
         # Of a test that failed while the code was being written nothing is left to know; of a missing setting there is.
-        is_settled = failed.of.purpose != "test" or all(_SETTINGS.search(path) for path in edits)
-        if not commands and is_settled and 0 < len(edits) <= _MOST_PATHS:
-            paths = " and ".join(f"`{path}`" for path in edits)
-            return f"a change of {paths}", list(edits.values()), 0.45
+        is_settled = failed.of.purpose != "test" or all(_SETTINGS.search(path) for path in paths)
+        is_edit = isinstance(event.payload, FileEdit) and "command" not in paths.values()
+        if is_settled and is_edit and len(paths) <= _MOST_PATHS:
+            return f"a change of `{list(paths)[-1]}`", [event], 0.45
         return None
+
+    def _whole(self, event: Event) -> Payload:
+        return self.session.whole(event).payload
 
     def _gist(self, event: Event) -> str:
         payload = event.payload
         if isinstance(payload, FileEdit):
             return f"{payload.operation} {payload.new_path or payload.path}"
         return command_of(self.session, event)
-
-
-def _changes(one: Tried) -> bool:
-    """Return whether a call did something to the project other than reading, testing or building."""
-    if one.ending not in ("ok", "unsaid") or len(one.exact) > 300:
-        return False
-    checks = {of.at for of in purposeful(one.commands) if of.purpose not in ("install", "format")}
-    return any(
-        index not in checks
-        and (
-            simple.words[1:2] and simple.words[1] in _CHANGING_GIT
-            if simple.program == "git"
-            else not is_preparing(simple)
-        )
-        and simple.program not in LOOKING
-        and simple.program not in _ASKING
-        for index, simple in enumerate(one.commands)
-    )
 
 
 def _is_in_background(shell: Shell) -> bool:

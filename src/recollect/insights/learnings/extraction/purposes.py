@@ -9,7 +9,7 @@ from typing import Final, Literal, NamedTuple
 from recollect.insights.commands import Simple
 from recollect.late import late_pattern
 
-Purpose = Literal["test", "lint", "format", "typecheck", "build", "run", "install"]
+Purpose = Literal["test", "lint", "format", "typecheck", "build", "run", "install", "deploy"]
 
 SAID: Final[dict[Purpose, str]] = {
     "test": "Tests run with",
@@ -20,13 +20,13 @@ SAID: Final[dict[Purpose, str]] = {
     "run": "The program starts with",
     "install": "Packages are installed with",
 }
-"""How a learning of each purpose begins."""
+"""How a learning of each purpose begins. No learning tells an agent to deploy."""
 
 HINT: Final = late_pattern(
     r"test|spec|lint|build|check|tox|nox|jest|mocha|ruff|mypy|prettier|tsc|fmt|format|cargo|clippy|gradle|mvn"
     r"|install|\badd\b"
     r"|\bsync\b|\bci\b|compile|\bdev\b|start|serve|\bmake\b|\bjust\b|version|black|biome|ctest|cmake|pyright|\bgo\b"
-    r"|dotnet|isort"
+    r"|dotnet|isort|apply|deploy|migrate|\bup\b|upgrade|terraform|tofu"
     r"|flake8|rubocop|vet\b|\brun\b|ansible|\byarn\b|\bbun\b|\bnode -v|-V\b"
 )
 """What every command that has a purpose, or asks for a version, has in it somewhere."""
@@ -44,6 +44,7 @@ _TASKS: Final[tuple[tuple[Purpose, re.Pattern[str]], ...]] = (
     ("install", late_pattern(r"(?:install|deps|setup|bootstrap|dependencies)(?:[:_./-].*)?")),
     ("build", late_pattern(r"(?:.*[:_./-])?(?:build|compile|bundle|dist|package)(?:[:_./-].*)?")),
     ("run", late_pattern(r"(?:dev|start|serve|preview|run)(?:[:_./-].*)?")),
+    ("deploy", late_pattern(r"(?:.*[:_./-])?(?:deploy|apply|migrate)(?:[:_./-].*)?")),
 )
 """Names of tasks, by what they are for; the first that fits."""
 _RUNNERS: Final = frozenset(
@@ -62,6 +63,7 @@ _BY_PURPOSE: Final[tuple[tuple[Purpose, str], ...]] = (
     ("format", "black prettier gofmt goimports rustfmt isort clang-format gofumpt shfmt stylua yapf autopep8"),
     ("typecheck", "mypy pyright basedpyright tsc vue-tsc svelte-check ty pytype dmypy"),
     ("run", "uvicorn gunicorn nodemon ts-node tsx streamlit"),
+    ("deploy", "ansible-playbook"),
 )
 _TOOLS: Final[dict[str, Purpose]] = {name: purpose for purpose, names in _BY_PURPOSE for name in names.split()}
 """Programs of one purpose."""
@@ -101,6 +103,12 @@ _FIRST_WORDS: Final[tuple[tuple[Purpose, str, str], ...]] = (
     ("install", "get", "go"),
     ("install", "deps.get", "mix"),
     ("install", "restore", "dotnet"),
+    ("deploy", "init", "terraform tofu"),
+    ("deploy", "plan", "terraform tofu"),
+    ("deploy", "apply", "terraform tofu kubectl"),
+    ("deploy", "up", "pulumi"),
+    ("deploy", "upgrade", "helm alembic"),
+    ("deploy", "deploy", "cdk sam serverless fly"),
 )
 _SUBCOMMANDS: Final[dict[tuple[str, str], Purpose]] = {
     (program, word): purpose for purpose, word, programs in _FIRST_WORDS for program in programs.split()
