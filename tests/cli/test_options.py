@@ -37,6 +37,14 @@ def command_of(words: tuple[str, ...]) -> click.Command:
     return command
 
 
+def test_what_is_required_is_missing_unless_it_is_given() -> None:
+    for words in commands():
+        command = command_of(words)
+        for param in command.params:
+            if param.required:
+                assert param.value_is_missing(param.get_default(click.Context(command))), (words, param.name)
+
+
 @pytest.mark.parametrize("words", list(commands()), ids=" ".join)
 @pytest.mark.parametrize("given", ["", " "])
 def test_an_option_that_is_given_says_something(words: tuple[str, ...], given: str) -> None:

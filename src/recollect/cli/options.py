@@ -98,6 +98,8 @@ def port_option(text: str, *, default: int | None = None, is_shown: bool = False
 
 
 def _option(name: str, key: str, **settings: Any) -> Callable[[Command], Command]:
+    if settings.get("required"):
+        settings.pop("default", None)  # None would count as given
     return click.option(name, *([key] if key else []), **settings)
 
 

@@ -112,7 +112,7 @@ def _run(found: ResumeCommand) -> int:
 
 @click.command()
 @click.argument("session", metavar="SESSION")
-@text_option("--to", "AGENT", "The agent that continues the work.", default=None, required=True)
+@text_option("--to", "AGENT", "The agent that continues the work.", required=True)
 @number_option("--budget", "Maximum number of LLM tokens.  [default: 2000]", least=1)
 @click.option(
     "-o", "--out", type=NamedPath(dir_okay=False, path_type=Path), metavar="FILE", help="Write the brief to this file."

@@ -46,7 +46,7 @@ STATUS = ResultKind("team-status", "TeamStatus", "team:print_status")
 database_option = text_option(
     "--database", "URL",
     "postgresql://… Set RECOLLECT_TEAM_DATABASE instead to keep the password out of the process list.",
-    default=None, envvar="RECOLLECT_TEAM_DATABASE", required=True,
+    envvar="RECOLLECT_TEAM_DATABASE", required=True,
 )  # fmt: skip
 team_option = text_option("--team", "NAME", "The team, if the database has several.")
 group_option = text_option(
@@ -160,7 +160,7 @@ def status(database: str | None, team: str) -> CommandResult:
 
 @team.command("init")
 @click.argument("name")
-@text_option("--owner", "PERSON", "The first owner, who gets an invitation.", default=None, required=True)
+@text_option("--owner", "PERSON", "The first owner, who gets an invitation.", required=True)
 @flag("--new-password", "Give the server's role another password.", key="is_new_password")
 @database_option
 @prints
