@@ -351,8 +351,9 @@ def _run(script: str, argv: list[str]) -> None:
 
 
 def _tell_imported(tells: int, known: set[str]) -> None:
+    # In the order in which they were imported: `_asyncio` before `asyncio` leaves no task that knows itself.
     with suppress(BlockingIOError):
-        os.write(tells, " ".join(["", *set(sys.modules).difference(known), ""]).encode())
+        os.write(tells, " ".join(["", *(name for name in sys.modules if name not in known), ""]).encode())
 
 
 def _written(number: int) -> io.TextIOWrapper:
