@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryFile
 
@@ -268,6 +269,11 @@ def _until_daemon(home: Path) -> None:
 
 
 def test_a_planted_matplotlibrc_changes_no_plot(clone: Clone, history: Path) -> None:
+    for month in (3, 5, 7):  # fewer bars are not drawn
+        began = datetime(2026, month, 1, tzinfo=UTC)
+        one = ClaudeTranscript(history.parent / ".claude", f"month{month}", cwd="/w", start=began)
+        one.user("where is the handbook kept?")
+        one.assistant("The handbook is kept in docs.")
     _recollect("sync", cwd=history.parent)
     pages = []
     for folder in (history.parent, clone.folder):
