@@ -117,7 +117,7 @@ def test_a_part_of_the_index_that_is_lost_is_made_anew(memory: Memory, tmp_path:
     assert len(found(memory, "quokkaship")) == 2
     for shard in (NOTE_SHARD, DOCUMENT_SHARD):
         memory.close()
-        # At once: the engine watches for commits, and may make its lock file anew in a folder that is being emptied.
+        # At once: the engine watches for commits, and may create its lock file again in a folder that is being emptied.
         (memory.home / "index" / "text" / shard).rename(tmp_path / shard)
         memory.sync()
         assert len(found(memory, "quokkaship")) == 2

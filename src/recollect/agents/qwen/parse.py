@@ -305,7 +305,7 @@ def _read_rewind(reading: Reading[QwenState], payload: dict[str, Any]) -> None:
 
 
 def _read_command(reading: Reading[QwenState], payload: dict[str, Any]) -> None:
-    """Emit a /command as it was typed, or what came of it."""
+    """Emit a /command as it was typed, or its result."""
     command = reading.text(payload, "rawCommand")
     output = flatten(without_opaque(items(payload.get("outputHistoryItems"))))
     if payload.get("phase") == "invocation" and payload.get("hiddenInvocation") is not True:

@@ -280,7 +280,7 @@ def facts_of_decision(decided: Decided) -> list[NewFact]:
 
 def _is_choice(option: str, statement: str) -> bool:
     """Return whether a chosen option says what was chosen, not only about what: the "timestamps" of "keep timestamps in
-    UTC", and "jobs live" where a queue follows, are told by the whole statement alone."""
+    UTC", and "jobs live" before the name of a queue, make sense only in the whole statement."""
     start = statement.find(option)
     is_plain = option.islower() and option.replace(" ", "").isalpha()
     is_about = start >= 0 and is_plain and _WHERE.match(statement, start + len(option)) is not None

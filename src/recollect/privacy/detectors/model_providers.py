@@ -1,7 +1,7 @@
 """Keys of model providers and of agents' tools: search, sandboxes, vectors, tracing.
 
 Formats: the vendors' documentation and, as facts, the lists named in `clouds`. Providers whose keys have no form of
-their own (Mistral, Cohere, Deepgram, Together before 2025 …) are told by the names before them, see `assignments`.
+their own (Mistral, Cohere, Deepgram, Together before 2025) are recognised by the name before them, see `assignments`.
 """
 
 from __future__ import annotations

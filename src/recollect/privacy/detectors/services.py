@@ -1,7 +1,7 @@
 """Tokens of services: code hosting, packages, messaging, payment, monitoring, planning, and others by their prefix.
 
 Formats: the vendors' documentation and, as facts, the lists named in `clouds`, of TruffleHog and of detect-secrets.
-Expressions are ours. Kinds in these lists that have no prefix are told by the names before them, see `assignments`.
+Expressions are ours. Kinds in these lists without a prefix are recognised by the name before them, see `assignments`.
 """
 
 from __future__ import annotations
